@@ -1,13 +1,14 @@
 """Which files on this machine can draft for a target, judged by their headers only."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError
-from models.files.discovery import identify
 from models.files.gguf_files import gguf_files
+from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import models_dir
 from models.gguf import FileVocabulary, Header, read_vocabulary
@@ -30,7 +31,6 @@ class Pairing:
 
     def __init__(self, target: ModelFile) -> None:
         self.target = target
-        self._vocabulary: FileVocabulary | None = None
         self._differences: dict[str | None, str | None] = {}
         self._mapped: dict[str | None, DraftVerdict] = {}
 
@@ -79,7 +79,7 @@ class Pairing:
             return None
         if digest not in self._differences:
             try:
-                self._differences[digest] = mismatch(self._tokens(), read_vocabulary(draft.path))
+                self._differences[digest] = mismatch(self._tokens, read_vocabulary(draft.path))
             except ModelError as error:
                 self._differences[digest] = str(error)
         return self._differences[digest]
@@ -88,15 +88,14 @@ class Pairing:
         from models.mapping import shared_tokens  # imports numpy
 
         try:
-            shared = shared_tokens(self._tokens(), read_vocabulary(draft.path))
+            shared = shared_tokens(self._tokens, read_vocabulary(draft.path))
         except ModelError as error:
             return DraftVerdict(False, str(error))
         return DraftVerdict(True, f"it shares {len(shared.targets):,} tokens with the target")
 
+    @cached_property
     def _tokens(self) -> FileVocabulary:
-        if self._vocabulary is None:
-            self._vocabulary = read_vocabulary(self.target.path)
-        return self._vocabulary
+        return read_vocabulary(self.target.path)
 
 
 def _digest(model: ModelFile) -> str | None:
@@ -117,9 +116,9 @@ def best_draft(target: ModelFile, candidates: Iterable[ModelFile]) -> tuple[Mode
     """
     pairing, listed = Pairing(target), listed_draft(target)
     by_size = sorted(candidates, key=lambda found: found.size)
-    for draft in _newest_first(each for each in by_size if is_made_for(each, target)):
-        if pairing.judge(draft).serves:
-            return draft, f"{draft.name} was made to draft for {target.name}."
+    made = (each for each in by_size if is_made_for(each, target) and pairing.judge(each).serves)
+    if newest := _newest(made):
+        return newest, f"{newest.name} was made to draft for {target.name}."
     for draft in by_size:
         if listed and draft.gguf is listed and pairing.judge(draft).serves:
             return draft, f"{draft.name} is the draft listed for {target.name}."
@@ -144,26 +143,23 @@ def is_made_for(draft: ModelFile, target: ModelFile) -> bool:
 def made_here(target: ModelFile) -> ModelFile | None:
     """Return the last draft that was made for a target, among specchat's own files."""
     here = [identify(str(path)) for path in gguf_files(models_dir())]
-    return next(_newest_first(draft for draft in here if is_made_for(draft, target)), None)
+    return _newest(draft for draft in here if is_made_for(draft, target))
 
 
-def _newest_first(drafts: Iterable[ModelFile]) -> Iterator[ModelFile]:
-    """Yield drafts, the last one made first: it was measured or requested last."""
-    return iter(sorted(drafts, key=lambda draft: draft.path.stat().st_mtime_ns, reverse=True))
+def _newest(drafts: Iterable[ModelFile]) -> ModelFile | None:
+    """Return the draft that was made last: it was measured or requested last."""
+    return max(drafts, key=lambda draft: draft.path.stat().st_mtime_ns, default=None)
 
 
 def listed_draft(target: ModelFile) -> GGUF | None:
     """Return the draft that the catalogue knows for a target, or for its vocabulary."""
-    known = target.gguf or _by_file(target)
+    by_file = (gguf for gguf in catalog.FILES.values() if gguf.file == target.path.name)
+    known = target.gguf or next(by_file, None)
     if known and (listed := catalog.draft_for(known)):
         return listed
     header = target.header
     draft = catalog.DRAFT_OF_VOCABULARY.get(header.vocabulary or "") if header else None
     return draft if draft and draft.size <= MAX_SHARE_OF_TARGET * target.size else None
-
-
-def _by_file(target: ModelFile) -> GGUF | None:
-    return next((gguf for gguf in catalog.FILES.values() if gguf.file == target.path.name), None)
 
 
 def _without_draft(target: ModelFile, serves: bool) -> str:

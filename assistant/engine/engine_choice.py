@@ -12,7 +12,7 @@ from assistant.request import Setup
 from models import engines, rpc_servers
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError, OtherEngine
-from models.files import headers
+from models.files.model_file import read_header
 from models.ik import support
 from models.machine import processor
 
@@ -91,7 +91,7 @@ def needed(setup: Setup) -> EngineChoice | None:
 
 def _by_header(target: Path) -> EngineChoice:
     """Return ik_llama.cpp, unless it cannot run a file, or reads it in small batches only."""
-    header, title = headers.read(target), ENGINES["ik"]
+    header, title = read_header(target), ENGINES["ik"]
     if reason := support.refusal(header):
         return EngineChoice("llama", f"{title} cannot run {target.name}: {reason}.")
     if tokens := support.widest_batch(header):

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from models import catalog
@@ -9,6 +10,7 @@ from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, UsageError
 from models.files import layout
 from models.files.gguf_files import choose, is_label
+from models.files.model_file import ModelFile
 from models.files.stores import OLLAMA, find, find_in_ollama, stored
 
 _HUB_FILE = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w.-]+))?:(.+)")
@@ -49,6 +51,23 @@ def locate(reference: str) -> Path:
     if not wanted.is_file():
         raise ModelError(f"{wanted} is not a file; give the path of a .gguf file.")
     return wanted
+
+
+def identify(reference: str, candidates: Iterable[ModelFile] = ()) -> ModelFile:
+    """Return the model a reference names: one of the candidates, or any other file.
+
+    Raises:
+        ModelMissing: it is not on this machine.
+        ModelError: it is not a file.
+    """
+    path = locate(reference)
+    real = path.resolve()
+    for candidate in candidates:
+        if candidate.path.resolve() == real:
+            return candidate
+    known = resolve(reference)
+    gguf = known if isinstance(known, GGUF) else None
+    return ModelFile(path, gguf.name if gguf else path.name, reference, "file", gguf)
 
 
 def _hub_file(reference: str, repo: str, revision: str | None, file: str) -> GGUF:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from models import memory
@@ -21,14 +20,6 @@ ORDER = (
 """The quantisations that are chosen, best first: small and nearly as good as the original."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """The file of a repository that suits this machine."""
-
-    reference: str  # what to pull
-    sentence: str  # what the user should know before the download
-
-
 def is_repository(reference: str) -> bool:
     """Say whether a reference names a repository, not a file in it or on this machine."""
     return (
@@ -38,8 +29,8 @@ def is_repository(reference: str) -> bool:
     )
 
 
-def offer(repo: str, report: Report, *, offline: bool = False) -> Offer:
-    """Ask the hub what a repository has, and choose what fits into memory.
+def offer(repo: str, report: Report, *, offline: bool = False) -> tuple[str, str]:
+    """Return what to pull of a repository to fit into memory, and what to know before that.
 
     Raises:
         NetworkError: the hub cannot or may not be asked, or its terms must be accepted first.
@@ -67,12 +58,12 @@ def offer(repo: str, report: Report, *, offline: bool = False) -> Offer:
         raise ModelMissing(f"{name} has no complete GGUF file with a quantisation in its name.")
     file, fit = _choose(repo, labels, found.files)
     gate = ", and its terms must be accepted" if found.gated else ""
-    return Offer(
-        f"{repo}:{file}",
+    sentence = (
         f"{labels[file]}, of {len(set(labels.values()))} quantisations: "
         f"{_gb(found.files[file].size)} to download, about {_gb(fit.needed)} of memory, and "
-        f"{_gb(fit.available)} is free. Licence: {found.licence or 'none given'}{gate}.",
+        f"{_gb(fit.available)} is free. Licence: {found.licence or 'none given'}{gate}."
     )
+    return f"{repo}:{file}", sentence
 
 
 def _choose(repo: str, labels: Mapping[str, str], files: Mapping[str, GGUF]) -> tuple[str, Fit]:
@@ -86,12 +77,9 @@ def _choose(repo: str, labels: Mapping[str, str], files: Mapping[str, GGUF]) -> 
             f"{_gb(fits[least].needed)} of memory, and {_gb(fits[least].available)} is free. "
             f"To fetch it anyway: specchat models pull {repo}:{labels[least]}"
         )
-    chosen = min(fitting, key=lambda file: (_rank(labels[file]), sizes[file], file))
+    ranks = {label: rank for rank, label in enumerate(ORDER)}
+    chosen = min(fitting, key=lambda file: (ranks.get(labels[file], len(ORDER)), sizes[file], file))
     return chosen, fits[chosen]
-
-
-def _rank(label: str) -> int:
-    return ORDER.index(label) if label in ORDER else len(ORDER)
 
 
 def _gb(size: int) -> str:

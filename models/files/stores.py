@@ -35,13 +35,30 @@ def stored(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
     yield from _in("folder", folders)
 
 
+def discover(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
+    """Yield the models of every program on this machine and those in `folders`, as they are read.
+
+    The same bytes are yielded once, under the first name: the catalogue's, then the hub's.
+    """
+    for model in _once(stored(folders)):
+        with suppress(OSError):  # deleted meanwhile
+            _ = model.size, model.header  # read here, in the caller's thread
+            yield model
+
+
 def installed() -> list[ModelFile]:
     """Return the models specchat finds by itself, each once, without parts of split ones."""
-    found: dict[Path, ModelFile] = {}
-    for model in _ours():
-        if model.is_whole:
-            found.setdefault(model.path.resolve(), model)
-    return list(found.values())
+    return [model for model in _once(_ours()) if model.is_whole]
+
+
+def _once(models: Iterable[ModelFile]) -> Iterator[ModelFile]:
+    seen: set[tuple[int, int]] = set()
+    for model in models:
+        with suppress(OSError):
+            status = model.path.stat()
+            if (status.st_dev, status.st_ino) not in seen:
+                seen.add((status.st_dev, status.st_ino))
+                yield model
 
 
 def find(gguf: GGUF) -> Path | None:

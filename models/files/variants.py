@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from models.errors import ModelMissing
-from models.files import headers
 from models.files.gguf_files import is_label, is_model
-from models.files.model_file import ModelFile
+from models.files.model_file import ModelFile, read_header
 from models.files.places import hub_cache, models_dir
 from models.files.stores import installed
 from models.gguf import Header
@@ -24,7 +23,7 @@ def variant(target: Path, label: str) -> Path:
         ModelMissing: there is no such file here; the text says where specchat looked, and what to
             do.
     """
-    wanted = headers.read(target)
+    wanted = read_header(target)
     if _has(wanted, label):
         return target
     for model in _candidates(target, label):
@@ -36,20 +35,6 @@ def variant(target: Path, label: str) -> Path:
         f"There is no {label.upper()} file of {wanted.name or target.name} in {places}. "
         f"Give the path of one instead of {label}."
     )
-
-
-def siblings(target: Path) -> list[Path]:
-    """Return the other files on this machine that hold the model in `target`.
-
-    Raises:
-        ModelError: `target` itself cannot be read.
-    """
-    identity = _identity(headers.read(target))
-    found = {target.resolve(): target}
-    for model in _candidates(target, ""):
-        if model.header and _identity(model.header) == identity:
-            found.setdefault(model.path.resolve(), model.path)
-    return [path for path in found.values() if path != target]
 
 
 def _candidates(target: Path, label: str) -> Iterator[ModelFile]:

@@ -16,19 +16,10 @@ _BLOCKS = {
     kind: (weights, size)
     for kind, weights, size in (map(int, entry.split("/")) for entry in _TYPES.split())
 }
-_NAMES = """0:F32 1:F16 2:Q4_0 3:Q4_1 6:Q5_0 7:Q5_1 8:Q8_0 10:Q2_K 11:Q3_K 12:Q4_K 13:Q5_K 14:Q6_K
-16:IQ2_XXS 17:IQ2_XS 18:IQ3_XXS 19:IQ1_S 20:IQ4_NL 21:IQ3_S 22:IQ2_S 23:IQ4_XS 29:IQ1_M 30:BF16
-34:TQ1_0 35:TQ2_0 39:MXFP4 40:NVFP4"""
-_KIND_NAMES = dict(entry.split(":") for entry in _NAMES.split())
 _MAX_WEIGHTS = 1 << 48
 _HEAD_PARTS = tuple(f".nextn.{name}.weight" for name in ("eh_proj", "enorm", "hnorm"))
 _FIRST = "blk.0.attn_norm.weight"
 _MAX_NAME = 64  # llama.cpp's own limit is one less
-
-
-def kind_name(kind: int) -> str:
-    """Return ggml's name of a type of weights."""
-    return _KIND_NAMES.get(str(kind), f"type {kind}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 from models import engines
 from models.cancel import CancelFlag
 from models.errors import Cancelled, EngineRefused, ModelError
-from models.files import headers
+from models.files.model_file import read_header
 from models.native import loaded, native_log
 from models.native.engine import USUAL, EngineLibrary, HeadFunctions, WeightSettings
 from models.native.vocab import Vocab, has_tokens
@@ -46,7 +46,7 @@ class Weights:
     ) -> None:
         self.engine = loaded.engine()
         self.path = path
-        self.header = headers.read(path)  # refuses all but complete GGUF files
+        self.header = read_header(path)  # refuses all but complete GGUF files
         if reason := self.engine.refusal(self.header):
             raise _refused(self.engine, f"run {path}: {reason}")
         params = self.engine.model_params(settings)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from models import catalog
 from models.drafts import made_here, mark
 from models.errors import ModelError, SpecchatError
-from models.files.discovery import identify
+from models.files.locate import identify
 from models.files.progress import Progress, Report
 from models.slim import slim_draft
 

@@ -7,8 +7,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-import numpy as np
-
 from models.errors import ModelError, StorageError
 from models.files import checksum
 from models.files.disk import disk_errors, require_room
@@ -28,12 +26,6 @@ NAME = "general.name"
 SCRATCH = ".slim-"
 """What folders of unfinished files begin with: hidden, so they are not listed as models."""
 STALE_S = 24 * 3600
-
-
-def most_frequent(path: Path, count: int) -> Ids:
-    """Return the tokens of a model to keep: about `count`, those that are usually frequent."""
-    whole = read_vocabulary(path)
-    return vocabulary.kept(whole, np.zeros(whole.size, np.int64), count)
 
 
 def make(source: Path, ids: Ids, serves: str) -> Path:

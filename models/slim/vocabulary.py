@@ -15,28 +15,21 @@ Ids = npt.NDArray[np.intp]
 
 MATRICES = ("token_embd.weight", "output.weight", "output.bias", "per_layer_token_embd.weight")
 """Tensors with a row for each token."""
-PRIOR, PRIOR_FROM = 100_000, 1000
-"""A token counts PRIOR / (its id + PRIOR_FROM) times more: in 300,000, about as often as found."""
 _MERGES = "tokenizer.ggml.merges"
 _TRIMMED = ("gpt2", "llama")  # tokenizers that work with any part of their vocabulary
 
 
-def kept(vocabulary: FileVocabulary, counts: npt.NDArray[np.int64], size: int) -> Ids:
-    """Return the ids of about `size` tokens to keep, ascending: the most used ones.
+def most_frequent(vocabulary: FileVocabulary, size: int) -> Ids:
+    """Return the ids of about `size` tokens to keep, ascending: those that are used most.
 
-    Control tokens and single bytes are always kept. Counts are combined with a prior: vocabularies
-    are built in order of frequency, which falls by Zipf's law. Without it, some megabytes of text
-    keep words that just happen to occur.
+    Vocabularies are built in order of frequency. Control tokens and single bytes are always kept.
     """
-    tokens = range(vocabulary.size)
-    used = np.array([not vocabulary.is_unused(token) for token in tokens])
-    needed = used & np.array(
-        [vocabulary.kind(token) != NORMAL or len(vocabulary.piece(token)) <= 1 for token in tokens]
-    )
-    score = counts + PRIOR / (np.arange(vocabulary.size) + PRIOR_FROM)
-    score[needed], score[~used] = np.inf, -1
-    ids = np.argsort(-score, kind="stable")[: max(size, np.count_nonzero(needed))]
-    return np.sort(ids[used[ids]])
+    used = [token for token in range(vocabulary.size) if not vocabulary.is_unused(token)]
+    needed, others = list[int](), list[int]()
+    for token in used:
+        plain = vocabulary.kind(token) == NORMAL and len(vocabulary.piece(token)) > 1
+        (others if plain else needed).append(token)
+    return np.sort(np.array([*needed, *others[: max(0, size - len(needed))]], np.intp))
 
 
 def without(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, bytes]:

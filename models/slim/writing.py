@@ -1,6 +1,5 @@
 """Rewrite a GGUF file from the pieces of another: raw values, and one tensor at a time."""
 
-import hashlib
 import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,8 +16,6 @@ from models.gguf.values import ARRAY, STRING, Malformed
 
 Ids = npt.NDArray[np.intp]
 
-CHECKSUM = "specchat.slim.tensors_sha256"
-"""Of the bytes after the header, to detect a damaged copy."""
 _VERSION = 3
 _UINT32 = 4
 _PIECE = 1 << 22  # bytes
@@ -75,18 +72,11 @@ def write(
             raise ModelError(f"{layout.path} has weights of type {tensor.kind}, unknown here.")
     rows = {name: ids for name in matrices if ids is not None}
     table = _table(layout.tensors, rows, layout.alignment)
-    digest = hashlib.sha256()
     with place.open("wb") as file:
-        file.write(_header(layout, values, table, "0" * 64))
+        file.write(_header(values, table, layout.alignment))
         for old, new in zip(layout.tensors, table, strict=True):
-            for piece in _pieces(layout, old, rows.get(old.name)):
-                digest.update(piece)
-                file.write(piece)
-            padding = bytes(-new.size % layout.alignment)
-            digest.update(padding)
-            file.write(padding)
-        file.seek(0)
-        file.write(_header(layout, values, table, digest.hexdigest()))
+            file.writelines(_pieces(layout, old, rows.get(old.name)))
+            file.write(bytes(-new.size % layout.alignment))
         file.flush()
         os.fsync(file.fileno())
 
@@ -102,17 +92,14 @@ def _table(tensors: Sequence[Tensor], rows: Mapping[str, Ids], alignment: int) -
     return table
 
 
-def _header(
-    layout: FileLayout, values: Mapping[str, bytes], table: list[Tensor], checksum: str
-) -> bytes:
-    values = {**values, CHECKSUM: text(checksum)}
+def _header(values: Mapping[str, bytes], table: list[Tensor], alignment: int) -> bytes:
     header = struct.pack("<4sIQQ", b"GGUF", _VERSION, len(table), len(values))
     header += b"".join(string(key.encode()) + value for key, value in values.items())
     for tensor in table:
         header += string(tensor.name.encode())
         header += struct.pack(f"<I{len(tensor.shape)}Q", len(tensor.shape), *tensor.shape)
         header += struct.pack("<IQ", tensor.kind, tensor.offset)
-    return header + bytes(-len(header) % layout.alignment)
+    return header + bytes(-len(header) % alignment)
 
 
 def _pieces(layout: FileLayout, tensor: Tensor, ids: Ids | None) -> Iterator[bytes]:

@@ -8,7 +8,8 @@ from models.catalog import GGUF
 from models.drafts import best_draft, made_here, mark
 from models.errors import StorageError
 from models.files import checksum
-from models.files.discovery import discover, identify
+from models.files.locate import identify
+from models.files.stores import discover
 from models.gguf import read_vocabulary
 from models.slim import default_draft, slim_draft
 from tests import tiny

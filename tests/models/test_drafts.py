@@ -6,7 +6,8 @@ import pytest
 from models import catalog
 from models.catalog import GGUF
 from models.drafts import Pairing, best_draft
-from models.files.discovery import discover, identify
+from models.files.locate import identify
+from models.files.stores import discover
 from models.slim.vocabulary import MATRICES, without
 from models.slim.writing import read_layout, write
 from tests import tiny

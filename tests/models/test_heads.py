@@ -8,7 +8,7 @@ import pytest
 
 from models.drafts import Pairing, best_draft
 from models.errors import ModelError
-from models.files.discovery import identify
+from models.files.locate import identify
 from models.gguf import read
 from models.native.engine import WeightSettings
 from models.native.heads import WINDOW, HeadModel

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from models import memory
-from models.files.discovery import identify
+from models.files.locate import identify
 from models.rollback import rollback_slots, state_bytes
 from tests import tiny
 

@@ -16,8 +16,8 @@ from textual.app import App
 from assistant.talk.tool_set import ToolSettings
 from tui.app.app import SpecchatApp
 from tui.chat.tools.approval_turn import ApprovalTurn
-from tui.race.app import RaceApp
 from tui.race.lanes import line_up, parse
+from tui.race.screen import RaceApp
 from tui.settings.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -16,7 +16,6 @@ from textual.theme import Theme
 
 from assistant.request import Setup
 from models.errors import ModelMissing, SpecchatError, StorageError
-from tui.app.messages import Located, NotLocated, StoreOpened, ThreadDied
 from tui.app.program import Program
 from tui.app.signals import hangs_up
 from tui.chat.chat_controller import ModelWanted
@@ -27,6 +26,7 @@ from tui.settings.settings import DEFAULT, THEMES, Settings, SettingSource
 
 if TYPE_CHECKING:
     from assistant.service import Service
+    from assistant.store import Store
 
 RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "engine", "folders")
 """The settings that the loaded models depend on."""
@@ -86,65 +86,65 @@ class SpecchatApp(Program):
         )
 
     def _thread_died(self, what: threading.ExceptHookArgs) -> None:
-        if what.exc_value is not None and not hangs_up(what.exc_value):
-            self.post_message(ThreadDied(what.exc_value))
+        """Fail in the loop, where the terminal is restored and the traceback can be read."""
 
-    @on(ThreadDied)
-    def crash(self, message: ThreadDied) -> None:
-        """Fail here, where the terminal is restored and the traceback can be read."""
-        raise message.error
+        def crash(error: BaseException) -> None:
+            raise error
+
+        if what.exc_value is not None and not hangs_up(what.exc_value):
+            self.call_later(crash, what.exc_value)
 
     @work(thread=True, group="store")
     def _open_store(self) -> None:
         from assistant.store import Store, place
 
+        failed = None
         try:
             store = Store(place() if self.settings.save else None)
         except StorageError as error:
-            self.post_message(StoreOpened(Store(None), error))
-            return
+            store, failed = Store(None), error
         with suppress(StorageError):  # a damaged file is repaired and reported at the next start
             store.back_up()  # before anybody writes, who would have to wait
-        self.post_message(StoreOpened(store, None))
+        self.call_later(self.keep_in, store, failed)
 
-    @on(StoreOpened)
-    def keep_in(self, message: StoreOpened) -> None:
-        """Keep conversations from now on."""
+    def keep_in(self, store: "Store", failed: StorageError | None = None) -> None:
+        """Keep conversations from now on, or say why they are not kept."""
         if not self.chat.parts.is_attached:  # the program has ended meanwhile
-            message.store.close()
+            store.close()
             return
-        if message.error is not None:
-            self.chat.parts.banner.not_saved(message.error)
-        self.chat.use(message.store)
+        if failed is not None:
+            self.chat.parts.banner.not_saved(failed)
+        self.chat.use(store)
 
     def look_for_models(self, settings: Settings) -> None:
         """Find the models and have them loaded."""
         self.chat.controller.prepare()
         self._find(settings)
 
-    @work(thread=True, group="models")
-    def _find(self, settings: Settings) -> None:
-        """Find the files on a thread: checking them may take a while."""
-        from tui.models.locate_pair import find_models
+    @work(exclusive=True, group="models")
+    async def _find(self, settings: Settings) -> None:
+        """Find the files on a thread, as checking them may take a while; then load them."""
+
+        def find() -> tuple[Setup, str | None]:
+            from tui.models.locate_pair import find_models
+
+            return find_models(settings)
 
         try:
-            self.post_message(Located(*find_models(settings)))
+            setup, no_draft = await asyncio.to_thread(find)
         except SpecchatError as error:
-            self.post_message(NotLocated(str(error), isinstance(error, ModelMissing)))
+            self._explain(error)
+        else:
+            self._setup = setup
+            self.chat.controller.load(setup, no_draft)
 
-    @on(Located)
-    def load(self, message: Located) -> None:
-        """Have the models loaded."""
-        self._setup = message.setup
-        self.chat.controller.load(message.setup, message.no_draft)
-
-    @on(NotLocated)
-    def explain(self, message: NotLocated) -> None:
+    def _explain(self, error: SpecchatError) -> None:
         """Say that there is no model, and offer to download one if that helps."""
+        missing = isinstance(error, ModelMissing)
         typing = bool(self.chat.prompt.text)  # what is typed next must not press keys elsewhere
-        hint = "\nF5 lists the models and fetches more." if message.missing else ""
-        self.chat.controller.no_model(message.reason + hint)
-        if message.missing and not typing:
+        hint = "\nF5 lists the models and fetches more." if missing else ""
+        self.chat.controller.no_model(f"{error}{hint}")
+        if missing and not typing:
             self.action_choose_model()
 
     @on(ModelWanted)

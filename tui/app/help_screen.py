@@ -101,7 +101,7 @@ class HelpScreen(ModalScreen[None]):
             background: $surface;
         }
 
-        & Static, & HelpRow, & #keys { height: auto; }
+        & Static, & Horizontal, & #keys { height: auto; }
         & .keys { text-wrap: nowrap; text-overflow: ellipsis; }
         & .word { width: 19; }
         & .meaning { width: 1fr; }
@@ -126,10 +126,10 @@ class HelpScreen(ModalScreen[None]):
             yield self.keys
             yield Static("Tokens", classes="heading", markup=False)
             for kind, meaning in TOKENS.items():
-                yield HelpRow(Content.styled(NAMES[kind], looks[kind]), meaning)
+                yield _word(Content.styled(NAMES[kind], looks[kind]), meaning)
             yield Static("Words", classes="heading", markup=False)
             for word, meaning in WORDS:
-                yield HelpRow(Content.styled(word, "bold"), meaning)
+                yield _word(Content.styled(word, "bold"), meaning)
             yield Static(PROMISE, classes="heading", markup=False)
 
     def on_mount(self) -> None:
@@ -147,14 +147,12 @@ class HelpScreen(ModalScreen[None]):
             await self.keys.mount(*lines)
 
 
-class HelpRow(Horizontal):
-    """A word and what it means, side by side."""
-
-    def __init__(self, word: Content, meaning: str) -> None:
-        super().__init__(
-            Static(word, classes="word", markup=False),
-            Static(meaning, classes="meaning", markup=False),
-        )
+def _word(word: Content, meaning: str) -> Horizontal:
+    """Return a word and what it means, side by side."""
+    return Horizontal(
+        Static(word, classes="word", markup=False),
+        Static(meaning, classes="meaning", markup=False),
+    )
 
 
 def _lines(
@@ -163,8 +161,11 @@ def _lines(
     """Yield a heading and the keys of each area, and how to change them."""
     found = dict.fromkeys([*AREAS, *(name.split(".")[0] for name in bindings)])
     for area in found:
-        named = [bound for name, bound in bindings.items() if name.split(".")[0] == area]
-        rows = [_row(bound, keymap) for bound in named if bound.description]
+        rows = [
+            _line(readable(keymap.get(name, bound.keys)), bound.description, name)
+            for name, bound in bindings.items()
+            if name.split(".")[0] == area and bound.description
+        ]
         fixed = [_line(keys, meaning, "") for keys, meaning in ALWAYS.get(area, ())]
         if rows or fixed:
             yield "heading", Content(AREAS.get(area, f"Keys, {area}"))
@@ -172,14 +173,10 @@ def _lines(
     yield "meaning", Content(REMAP)
 
 
-def _row(bound: Bound, keymap: Mapping[str, str]) -> Content:
-    keys = readable(keymap.get(bound.id or "", bound.keys))
-    return _line(keys, bound.description, bound.id or "")
-
-
 def _line(keys: str, meaning: str, name: str) -> Content:
+    meaning = safe(meaning)
     return Content.assemble(
         (f"{safe(keys):{KEYS_WIDTH - 1}} ", "bold $text-accent"),
-        (safe(meaning).ljust(MEANING_WIDTH) if name else safe(meaning)),
+        f"{meaning:{MEANING_WIDTH - 1}} " if name else meaning,
         (safe(name), "dim"),
     )

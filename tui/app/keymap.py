@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pkgutil import walk_packages
 
 from textual.app import SystemCommand
 from textual.binding import Binding
@@ -12,31 +13,8 @@ from textual.dom import DOMNode
 from textual.keys import Keys
 from textual.screen import Screen
 
-KEYED = (
-    "tui.app.app",
-    "tui.app.help_screen",
-    "tui.chat.conversation.links_screen",
-    "tui.chat.conversation.turn",
-    "tui.chat.inspector.screen",
-    "tui.chat.inspector.token_page",
-    "tui.chat.list.chat_list",
-    "tui.chat.list.chat_rows",
-    "tui.chat.list.title_field",
-    "tui.chat.prompt.attachments_screen",
-    "tui.chat.prompt.editor",
-    "tui.chat.screen",
-    "tui.chat.several.screen",
-    "tui.chat.tools.approval_turn",
-    "tui.chat.tools.result_turn",
-    "tui.chat.tools.screen",
-    "tui.models.model_list",
-    "tui.models.screen",
-    "tui.race.app",
-    "tui.race.screen",
-    "tui.settings.screen",
-    "tui.widgets.entry_screen",
-)
-"""The modules whose classes have keys, in the order in which these are listed."""
+ROOMS = ("app", "chat", "models", "race", "settings", "widgets")
+"""Where the screens and the widgets are that have keys."""
 UNUSED = ("Quit", "Keys", "Maximize", "Minimize")
 """Textual's own commands that the app's keys already cover, or that are useless here."""
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "hyper", "meta"}
@@ -61,16 +39,20 @@ class Bound:
 
 def all_bindings() -> dict[str, Bound]:
     """Return every binding that has a name, of all screens and widgets."""
-    found = (bound for name in KEYED for owner in _owners(name) for bound in bindings_of(owner))
+    found = (bound for owner in _owners() for bound in bindings_of(owner))
     return {bound.id: bound for bound in found if bound.id is not None}
 
 
-def _owners(name: str) -> Iterator[type[DOMNode]]:
-    """Yield the classes of a module that have keys."""
-    for value in vars(importlib.import_module(name)).values():
-        own = isinstance(value, type) and value.__module__ == name
-        if own and issubclass(value, DOMNode) and vars(value).get("BINDINGS"):
-            yield value
+def _owners() -> Iterator[type[DOMNode]]:
+    """Yield the classes that have keys; a command shows none."""
+    for room in ROOMS:
+        package = importlib.import_module(f"tui.{room}")
+        for found in walk_packages(package.__path__, f"{package.__name__}."):
+            if not found.name.endswith("command"):
+                for value in vars(importlib.import_module(found.name)).values():
+                    own = isinstance(value, type) and value.__module__ == found.name
+                    if own and issubclass(value, DOMNode) and vars(value).get("BINDINGS"):
+                        yield value
 
 
 def bindings_of(owner: type[DOMNode]) -> Iterator[Bound]:

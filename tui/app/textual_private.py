@@ -19,7 +19,6 @@ from textual.geometry import Offset, Region
 from textual.keys import Keys
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import TextArea
 from textual.widgets._footer import FooterKey as FooterKey
 
 if TYPE_CHECKING:
@@ -30,11 +29,6 @@ if TYPE_CHECKING:
     from textual.widgets._markdown import MarkdownTableContent as MarkdownTableContent
     from textual.widgets.markdown import MarkdownBlock
 
-OVERRIDDEN: dict[type, tuple[str, ...]] = {
-    App: ("_fatal_error",),  # the report of a crash would show the values of variables
-    TextArea: ("_on_key", "_on_paste"),  # a handler of ours would run as well as Textual's
-}
-"""Private methods that subclasses elsewhere replace."""
 MARKDOWN = (
     "MarkdownBullet",
     "MarkdownListItem",

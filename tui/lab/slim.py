@@ -35,10 +35,11 @@ def slim(context: click.Context, target: str | None, draft: str | None, tokens: 
     large, small = _pair(target, draft, settings(context.find_root().params))
 
     from models.drafts import mark
-    from models.slim import slim_draft
+    from models.gguf import read_vocabulary
+    from models.slim import slim_draft, vocabulary
 
     try:
-        kept = slim_draft.most_frequent(small.path, tokens)
+        kept = vocabulary.most_frequent(read_vocabulary(small.path), tokens)
         made = slim_draft.make(small.path, kept, mark(large))
     except KeyboardInterrupt:
         click.echo("\nStopped; nothing was kept.", err=True)
@@ -52,7 +53,8 @@ def _pair(
 ) -> "tuple[ModelFile, ModelFile]":
     """Return the target and what to make a draft from."""
     from models.drafts import Pairing, best_draft
-    from models.files.discovery import discover, identify
+    from models.files.locate import identify
+    from models.files.stores import discover
     from tui.models.locate_pair import NO_DRAFT, default_target
 
     candidates = list(discover(chosen.folders))

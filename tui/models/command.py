@@ -8,7 +8,7 @@ import click
 
 from models import catalog
 from models.errors import ModelError, SpecchatError
-from models.files.discovery import identify
+from models.files.locate import identify
 from models.files.stores import find, installed
 from models.memory import estimate_by_size
 from tui.lab.slim import slim
@@ -35,12 +35,13 @@ def models(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(as_json: bool) -> None:
     """List the models on this machine, and those that can be fetched by name."""
-    mine = [*map(found, ModelInventory(settings({}, say_notices=False)).look())]
-    known = [*map(listed, catalog.FILES.values())]
+    mine = [*ModelInventory(settings({}, say_notices=False)).look()]
     if as_json:
-        click.echo(json.dumps({"installed": mine, "catalogue": known, "pairs": pairs()}))
+        known = [*map(listed, catalog.FILES.values())]
+        told = {"installed": [*map(found, mine)], "catalogue": known, "pairs": pairs()}
+        click.echo(json.dumps(told))
         return
-    for line in (*listing.here(mine), "", *listing.fetchable(known)):
+    for line in (*listing.here(mine), "", *listing.fetchable()):
         click.echo(safe(line))
 
 
@@ -108,9 +109,9 @@ def _offered(wanted: str, offline: bool) -> str:
 
     if is_repository(wanted):
         with meter(wanted) as progress:
-            offered = offer(wanted, progress, offline=offline)
-        click.echo(safe(f"{wanted}: {offered.sentence}"), err=True)
-        return offered.reference
+            reference, sentence = offer(wanted, progress, offline=offline)
+        click.echo(safe(f"{wanted}: {sentence}"), err=True)
+        return reference
     known = catalog.find(wanted)
     if known and not offline and find(known) is None:
         needed = amount(estimate_by_size(known.size, known.file))
@@ -164,18 +165,18 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
     target = target or settings(context.find_root().params).target or catalog.DEFAULT.name
     if draft is None and len(both := catalog.expand(target)) > 1:
         target = both[0].name
-    stock = ModelInventory(settings({}, say_notices=False))
-    large = identify(target, [*stock.look()])
+    inventory = ModelInventory(settings({}, say_notices=False))
+    large = identify(target, [*inventory.look()])
     if draft:
-        stock.models = [identify(draft, stock.models)]
-    facts = drafts(stock, large)
+        inventory.models = [identify(draft, inventory.models)]
+    facts = drafts(inventory, large)
     if as_json:
         click.echo(json.dumps({"target": large.reference, "drafts": facts}))
         return
     for line in listing.drafts(large.reference, facts):
         click.echo(safe(line))
     if not draft and not any(fact["chosen"] for fact in facts):
-        click.echo(safe(stock.advise(large).reason))
+        click.echo(safe(inventory.advise(large).reason))
 
 
 models.add_command(slim)

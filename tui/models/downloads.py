@@ -28,7 +28,7 @@ SPEED_OVER_S = 10.0
 
 
 class Downloads(Vertical):
-    """Fetch models on a thread and show how far it is; ends in `Fetched` or `Failed`."""
+    """Fetch models on a thread and show how far it is; ends in `Ended`."""
 
     DEFAULT_CSS = """
     Downloads {
@@ -52,18 +52,13 @@ class Downloads(Vertical):
         progress: Progress
 
     @dataclass
-    class Fetched(Message):
-        """Everything is here."""
+    class Ended(Message):
+        """Everything is here, or a download failed or was stopped."""
 
         name: str
         """What the first file is called."""
         then_use: bool
-
-    @dataclass
-    class Failed(Message):
-        """A download failed, or was stopped."""
-
-        reason: str
+        failure: str = ""
 
     def __init__(self, offline: bool) -> None:
         super().__init__()
@@ -118,17 +113,18 @@ class Downloads(Vertical):
         from models.files.pull import pull  # brings the network libraries along
         from models.slim import default_draft
 
+        end = self.Ended(files[0].name, then_use)
         try:
             for number, gguf in enumerate(files, 1):
                 report = partial(self._report, f"{number} of {len(files)}: {gguf.file}")
                 pull(gguf.name, progress=report, cancel=self._cancel)
             if catalog.DEFAULT.target in files:
                 default_draft.made(partial(self._report, catalog.DEFAULT.draft.file))
-            self.post_message(self.Fetched(files[0].name, then_use))
         except Cancelled:
-            self.post_message(self.Failed(STOPPED))
+            end.failure = STOPPED
         except SpecchatError as error:
-            self.post_message(self.Failed(str(error)))
+            end.failure = str(error)
+        self.post_message(end)
 
     def _report(self, what: str, progress: Progress) -> None:
         now, whole = monotonic(), progress.done == progress.total
@@ -136,8 +132,7 @@ class Downloads(Vertical):
             self._reported = now
             self.post_message(self.Arrived(what, progress))
 
-    @on(Fetched)
-    @on(Failed)
+    @on(Ended)
     def _end(self) -> None:
         self._thread, self.display = None, False
 

@@ -8,8 +8,7 @@ from models.catalog import GGUF, HEADS
 from models.drafts import DraftVerdict, Pairing
 from models.errors import ModelMissing
 from models.files import checksum
-from models.files.discovery import identify
-from models.files.locate import locate, resolve
+from models.files.locate import identify, locate, resolve
 from models.files.model_file import ModelFile
 from models.files.places import cache_dir
 from models.files.stores import find
@@ -66,10 +65,10 @@ def _origin(header: gguf.Header) -> str | None:
     return f"{source}, sha256 {digest}: {recipe}" if source else None
 
 
-def drafts(stock: ModelInventory, target: ModelFile) -> list[Facts]:
+def drafts(inventory: ModelInventory, target: ModelFile) -> list[Facts]:
     """Return what each model is worth as a draft for a target, those that serve first."""
-    advice, verdicts = stock.advise(target), stock.verdicts(target)
-    others = [model for model in stock.models if model is not target]
+    advice, verdicts = inventory.advise(target), inventory.verdicts(target)
+    others = [model for model in inventory.models if model is not target]
     facts = [_draft(target, model, verdicts[model.path], advice) for model in others]
     if (own := Pairing(target).judge(target)).serves:  # by heads within it
         facts.insert(0, _draft(target, target, own, advice))
@@ -131,9 +130,15 @@ def listed(entry: GGUF) -> Facts:
         "draft": HEADS if entry.heads else pair and pair.draft.name,
         "tested": entry.tested,
         "pair_tested": pair and pair.tested,
-        "machine_gb": machine(entry.size + (pair.draft.size if pair else 0)),
+        "machine_gb": needed_gigabytes(entry),
         "path": path and str(path),
     }
+
+
+def needed_gigabytes(entry: GGUF) -> int | None:
+    """Return the GB of memory of the smallest usual machine for a model and its listed draft."""
+    draft = catalog.draft_for(entry)
+    return machine(entry.size + (draft.size if draft else 0))
 
 
 def _summary(model: ModelFile) -> Facts:

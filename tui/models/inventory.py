@@ -7,12 +7,12 @@ from pathlib import Path
 
 from assistant.events import Ready
 from models import memory
-from models.catalog import FILES, GGUF, draft_for
+from models.catalog import FILES, GGUF, HEADS, PAIRS, draft_for
 from models.drafts import DraftVerdict, Pairing, best_draft, listed_draft
 from models.errors import SpecchatError
-from models.files.discovery import discover, identify
+from models.files.locate import identify
 from models.files.model_file import ModelFile
-from models.files.stores import find
+from models.files.stores import discover, find
 from models.memory import Fit
 from tui.settings.settings import Settings
 
@@ -35,6 +35,50 @@ class ModelEntry:
     def refused(self) -> bool:
         """Whether no conversation can be held with it."""
         return isinstance(self.model, ModelFile) and self.model.refusal is not None
+
+    @property
+    def weights(self) -> str:
+        """How it is quantised."""
+        if isinstance(self.model, ModelFile):
+            return (self.model.header and self.model.header.file_type) or "?"
+        return self.model.file.removesuffix(".gguf").rpartition("-")[2].upper()
+
+    @property
+    def place(self) -> str:
+        """The program that keeps it, or the terms on which it is to be had."""
+        return self.model.store if isinstance(self.model, ModelFile) else self.model.licence
+
+    @property
+    def role(self) -> tuple[str, str]:
+        """What it is or could be, and in which style to show that."""
+        if isinstance(self.model, GGUF):
+            if self.verdict is not None:
+                return "draft for your target", "$text-success"
+            return _listed_role(self.model), "$foreground-muted"
+        if self.now:
+            return f"● {self.now} now", "bold $text-accent"
+        if self.model.refusal:
+            return f"✗ {self.model.refusal}", "$text-error"
+        if self.verdict is None:
+            return "target", ""
+        if self.verdict.serves:
+            return "target, or draft", "$text-success"
+        return f"target only: {self.verdict.reason}", ""
+
+    def matches(self, text: str) -> bool:
+        """Say whether every word of a filter is somewhere in what is known of it."""
+        path = str(self.model.path) if isinstance(self.model, ModelFile) else ""
+        known = " ".join([self.model.name, self.weights, self.place, self.now, path]).lower()
+        return all(word in known for word in text.lower().split())
+
+
+def _listed_role(model: GGUF) -> str:
+    """Return what the catalogue lists a model as."""
+    if model.heads:
+        return f"target + {HEADS}"
+    if draft := draft_for(model):
+        return f"target + {draft.name}"
+    return "target, or draft" if any(pair.draft is model for pair in PAIRS) else "target"
 
 
 @dataclass(frozen=True, slots=True)

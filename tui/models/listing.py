@@ -4,8 +4,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from models import catalog
+from models.catalog import GGUF, HEADS
+from models.files.model_file import ModelFile
+from models.files.stores import find
 from models.memory import MACHINES
-from tui.models.facts import Facts
+from tui.models.facts import Facts, needed_gigabytes
 from tui.widgets.text_figures import size
 
 WIDTH = 80  # cells
@@ -16,36 +20,42 @@ TESTED = (
 _ANSWERS = ("best", "yes", "no")
 
 
-def here(models: Sequence[Facts]) -> Iterator[str]:
+def here(models: Sequence[ModelFile]) -> Iterator[str]:
     """Yield the models on this machine, by what to call them; that is long, and comes last."""
     if not models:
         yield "No models are on this machine."
         return
     yield "On this machine (specchat --target MODEL):"
     for model in models:
-        kind, store = model["file_type"] or "?", str(model["store"])
-        yield f"{amount(model['size']):>9}  {kind!s:<8} {store:<12}  {name(model['reference'])}"
-        for remark in _remarks(model):
-            yield from _remark(remark, "            ")
+        header = model.header
+        kind = (header and header.file_type) or "?"
+        yield f"{size(model.size):>9}  {kind:<8} {model.store:<12}  {name(model.reference)}"
+        served = header and header.serves
+        for remark in (model.refusal, served and f"made to draft for {served.rpartition(',')[0]}"):
+            yield from _remark(remark or "", "            ")
 
 
-def fetchable(models: Sequence[Facts]) -> Iterator[str]:
+def fetchable() -> Iterator[str]:
     """Yield the models that can be fetched by name, and are not here, by the memory they suit."""
     yield "To be fetched by name (specchat models pull NAME):"
-    there = [model for model in models if model["path"] is None]
-    for gigabytes in (*MACHINES, None):
-        if group := [model for model in there if model["machine_gb"] == gigabytes]:
+    groups: dict[int | None, list[str]] = {gigabytes: [] for gigabytes in (*MACHINES, None)}
+    for entry in catalog.FILES.values():
+        if find(entry) is None:
+            groups[needed_gigabytes(entry)].append(_fetchable(entry))
+    for gigabytes, lines in groups.items():
+        if lines:
             yield f"With {gigabytes or 'more'} GB of memory: size, context, licence, name + draft"
-            yield from map(_fetchable, group)
+            yield from lines
     yield from _remark(TESTED, "")
 
 
-def _fetchable(model: Facts) -> str:
-    context, draft = model["context"], model["draft"]
-    tokens = f"{context // 1024}k" if isinstance(context, int) else "?"
-    run = "*" if model["pair_tested" if draft else "tested"] else " "
-    name = f"{model['name']} + {draft}" if draft else model["name"]
-    return f"{amount(model['size']):>9}  {tokens:>4}  {model['licence']!s:<15} {run} {name}"
+def _fetchable(entry: GGUF) -> str:
+    pair = catalog.pair_of(entry)
+    draft = HEADS if entry.heads else pair and pair.draft.name
+    tokens = f"{entry.context // 1024}k" if entry.context else "?"
+    run = "*" if (pair.tested if pair else entry.tested and not entry.heads) else " "
+    name = f"{entry.name} + {draft}" if draft else entry.name
+    return f"{size(entry.size):>9}  {tokens:>4}  {entry.licence:<15} {run} {name}"
 
 
 def drafts(target: str, verdicts: Sequence[Facts]) -> Iterator[str]:
@@ -66,13 +76,6 @@ def name(reference: object) -> str:
 def amount(value: object) -> str:
     """Return bytes as a user reads them."""
     return size(value) if isinstance(value, int) else str(value)
-
-
-def _remarks(model: Facts) -> Iterator[str]:
-    if model["problem"]:
-        yield str(model["problem"])
-    if target := model.get("made_to_draft_for"):
-        yield f"made to draft for {str(target).rpartition(',')[0]}"
 
 
 def _reasons(fact: Facts) -> Iterator[str]:

@@ -10,12 +10,11 @@ from models.catalog import GGUF, HEADS
 from models.drafts import best_draft, made_here
 from models.errors import ModelMissing, SpecchatError, UsageError
 from models.files.checksum import ready
-from models.files.discovery import discover, identify
 from models.files.gguf_files import is_label
-from models.files.locate import resolve
+from models.files.locate import identify, resolve
 from models.files.places import cache_dir
 from models.files.progress import Report, silent
-from models.files.stores import find
+from models.files.stores import discover, find
 from models.files.variants import variant
 from tui.settings.settings import Settings
 
@@ -36,7 +35,7 @@ def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str
     Raises:
         ModelMissing: the target is not on this machine.
         ModelError: the target is damaged.
-        UsageError: other machines shall compute, but no connection may be opened.
+        UsageError: other machines are to compute, but specchat is offline.
     """
     reference = settings.target or default_target()
     target = _find_target(settings, reference, report)
@@ -72,17 +71,6 @@ def find_with(
     return replace(setup, target=ready(str(path), report)), no_draft
 
 
-def alone(path: Path, settings: Settings) -> Setup:
-    """Return how a file is loaded by itself, to measure it."""
-    return Setup(
-        path,
-        threads=settings.threads,
-        gpu_layers=settings.gpu_layers,
-        engine=settings.engine,
-        cache=cache_dir(),
-    )
-
-
 def offered(settings: Settings) -> GGUF:
     """Return the target to fetch on a machine without models: the one asked for if it is listed."""
     with suppress(SpecchatError):
@@ -112,9 +100,7 @@ def _find_draft(
         return None, "No draft, as you asked."
     if settings.draft == HEADS:
         return None, None
-    wanted, reason = settings.draft, ""
-    if wanted is None:
-        wanted, reason = _choose(settings, reference)
+    wanted, reason = (settings.draft, "") if settings.draft else _choose(settings, reference)
     if wanted is None:
         return None, reason
     try:

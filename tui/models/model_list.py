@@ -1,9 +1,10 @@
-"""The list of models: those on this machine, then those that can be fetched."""
+"""The list of models in columns: those on this machine, then those that can be fetched."""
 
 from dataclasses import dataclass
 from time import monotonic
 from typing import ClassVar
 
+from rich.cells import cell_len, set_cell_size
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -14,12 +15,18 @@ from textual.worker import get_current_worker
 
 from models.catalog import GGUF
 from models.files.model_file import ModelFile
+from models.memory import Fit
 from tui.models.inventory import ModelEntry, ModelInventory
-from tui.models.row import matches, row
+from tui.safe import safe
+from tui.widgets.text_figures import size
 
 SHOW_EVERY_S = 0.2
 """Seconds between two additions while files are looked at."""
 HERE, THERE = "On this machine", "To be fetched"
+SIZE, WEIGHTS, STORE = 8, 8, 13
+VERDICT = len("too large")
+STYLES = {"fits": "$text-success", "tight": "$text-warning", "too large": "$text-error"}
+NARROW, WIDE = 60, 110
 
 
 class ModelList(OptionList):
@@ -56,16 +63,14 @@ class ModelList(OptionList):
 
     @dataclass
     class Seen(Message):
-        """Some files were looked at."""
+        """Some files were looked at, or all."""
 
         entries: list[ModelEntry]
+        all: bool = False
 
-    class Looked(Message):
-        """Every file was looked at."""
-
-    def __init__(self, stock: ModelInventory) -> None:
+    def __init__(self, inventory: ModelInventory) -> None:
         super().__init__(markup=False)
-        self._stock = stock
+        self._inventory = inventory
         self._entries: dict[str, ModelEntry] = {}
         self._filter = ""
         self._looking = True
@@ -97,36 +102,31 @@ class ModelList(OptionList):
 
     @work(thread=True, exclusive=True, group="look")
     def _look(self) -> None:
-        worker, stock = get_current_worker(), self._stock
+        worker, inventory = get_current_worker(), self._inventory
         seen: list[ModelEntry] = []
         told = monotonic()
-        for model in stock.look():
+        for model in inventory.look():
             if worker.is_cancelled:
                 return
-            seen.append(stock.entry(model))
+            seen.append(inventory.entry(model))
             if monotonic() - told > SHOW_EVERY_S:
                 self.post_message(self.Seen(seen.copy()))
                 told = monotonic()
-        listed = stock.listed()
+        listed = inventory.listed()
         self.post_message(self.Seen([*seen, *listed]))
-        target = stock.target()
-        verdicts = stock.verdicts(target) if target else {}
-        here = [stock.entry(model, verdicts.get(model.path)) for model in stock.models]
-        self.post_message(self.Seen([*here, *listed]))
-        self.post_message(self.Looked())
+        target = inventory.target()
+        verdicts = inventory.verdicts(target) if target else {}
+        here = [inventory.entry(model, verdicts.get(model.path)) for model in inventory.models]
+        self.post_message(self.Seen([*here, *listed], all=True))
 
     @on(Seen)
     def _show(self, message: Seen) -> None:
+        self._looking = not message.all
         self._entries = {entry.key: entry for entry in message.entries}
         target = next((entry.key for entry in message.entries if entry.now == "target"), None)
         if target and not self._begun:
             self._begun = True
             self._wanted = self._wanted or target
-        self._refill()
-
-    @on(Looked)
-    def _end(self) -> None:
-        self._looking = False
         self._refill()
 
     def add(self, entry: ModelEntry) -> None:
@@ -171,9 +171,68 @@ class ModelList(OptionList):
 
     def _group(self, kind: type, title: str) -> list[Option]:
         every = (entry for entry in self._entries.values() if isinstance(entry.model, kind))
-        shown = [entry for entry in every if matches(entry, self._filter)]
+        shown = [entry for entry in every if entry.matches(self._filter)]
         shown.sort(key=lambda entry: entry.refused)
         if not shown and (kind is GGUF or self._filter):
             return []
         head = Option(Content.styled(title, "bold $text-accent"), disabled=True)
         return [head, *(Option(row(entry, self.row_width), id=entry.key) for entry in shown)]
+
+
+def row(entry: ModelEntry, width: int) -> Content:
+    """Return the line of one model."""
+    model = entry.model
+    cells = [
+        Content.styled(fitted(model.name, _name_width(width)), "bold" if entry.now else ""),
+        Content.styled(f"{size(model.size) if model.size else '?':>{SIZE}}", "$foreground-muted"),
+    ]
+    if width >= NARROW:
+        cells.append(Content.styled(fitted(entry.weights, WEIGHTS), "$foreground-muted"))
+    if width >= WIDE:
+        cells.append(Content.styled(fitted(entry.place, STORE), "$foreground-muted"))
+    cells.append(_memory(entry.fit, width))
+    used = sum(cell.cell_length + 2 for cell in cells)
+    cells.append(_role(entry, max(0, width - used)))
+    return Content("  ").join(cells)
+
+
+def heading(width: int) -> Content:
+    """Return the titles of the columns."""
+    place = [f"{'Where':<{STORE}}"] if width >= WIDE else []
+    fits = f"{'Memory':<{_memory_width(width)}}"
+    titles = [f"{'Model':<{_name_width(width)}}", f"{'Size':>{SIZE}}"]
+    titles += [f"{'Weights':<{WEIGHTS}}"] if width >= NARROW else []
+    return Content.styled("  ".join([*titles, *place, fits, "Role"]), "$foreground-muted bold")
+
+
+def fitted(text: str, width: int) -> str:
+    """Return a text in just so many cells; the middle of a longer one is left out."""
+    text = safe(text)
+    if cell_len(text) > width and text.isascii():
+        head = (width - 1) // 3
+        return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+    return set_cell_size(text, width)
+
+
+def _name_width(width: int) -> int:
+    others = [SIZE, _memory_width(width)]
+    others += [WEIGHTS] if width >= NARROW else []
+    others += [STORE] if width >= WIDE else []
+    left = width - sum(other + 2 for other in others) - 2  # for the name and the role
+    return max(8, min(48, left * 11 // 20))
+
+
+def _memory(fit: Fit | None, width: int) -> Content:
+    if fit is None:
+        return Content(" " * _memory_width(width))
+    verdict = Content.styled(f"{fit.verdict:<{VERDICT}}", STYLES[fit.verdict])
+    return Content(f"{size(fit.needed):>{SIZE}} ") + verdict if width >= WIDE else verdict
+
+
+def _memory_width(width: int) -> int:
+    return SIZE + 1 + VERDICT if width >= WIDE else VERDICT
+
+
+def _role(entry: ModelEntry, width: int) -> Content:
+    text, style = entry.role
+    return Content.styled(safe(text), style).truncate(width, ellipsis=True)

@@ -1,8 +1,9 @@
 """The models: what is on this machine, what fits, what drafts for what, what can be fetched."""
 
+import asyncio
 from typing import ClassVar, Literal
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -10,17 +11,18 @@ from textual.widgets import Input, OptionList, Static
 
 from assistant.events import Ready
 from models.catalog import GGUF, HEADS
-from models.files.locate import resolve
+from models.errors import SpecchatError
+from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.stores import find
-from tui.models.browser import ModelBrowser
+from tui.models.details import ModelDetails
 from tui.models.downloads import Downloads
-from tui.models.input_lines import ModelLines
 from tui.models.inventory import ModelInventory, wanted
 from tui.models.locate_pair import NO_DRAFT, default_target, offered
-from tui.models.model_list import ModelList
+from tui.models.model_list import ModelList, heading
 from tui.safe import safe
 from tui.settings.settings import Settings
+from tui.widgets.entry import EntryLine
 from tui.widgets.keyline import KeyLine
 from tui.widgets.text_figures import size
 
@@ -58,6 +60,9 @@ class ModelsScreen(Screen[Choice | None]):
             text-wrap: nowrap; text-overflow: ellipsis;
         }
         & > #welcome { margin: 1 0; max-width: 100; color: $text-muted; }
+        & > #columns { height: 1; text-wrap: nowrap; }
+        & > #message { color: $text-warning; display: none; }
+        & > Input { display: none; border: round $primary; background: $surface; }
         &.-low #welcome, &.-low #columns { display: none; }
         &.-low ModelDetails { height: 2; border-top: none; }
     }
@@ -67,9 +72,12 @@ class ModelsScreen(Screen[Choice | None]):
     def __init__(self, settings: Settings, ready: Ready | None = None) -> None:
         super().__init__()
         self.settings, self.ready = settings, ready
-        self.stock = ModelInventory(settings, ready)
-        self.downloads, self.lines = Downloads(settings.offline), ModelLines(self.stock)
-        self.browser = ModelBrowser(self.stock, offered(settings).name)
+        self.inventory = ModelInventory(settings, ready)
+        self.list, self.details = ModelList(self.inventory), ModelDetails(self.inventory)
+        self.downloads = Downloads(settings.offline)
+        self.message = Static(id="message", markup=False)
+        self.filter = EntryLine(placeholder="words of a name, a quantisation, a place", id="filter")
+        self.path = EntryLine(placeholder="/path/to/model.gguf or org/repo:Q4_K_M", id="path")
         self._insisted: Choice | None = None
 
     def compose(self) -> ComposeResult:
@@ -77,30 +85,65 @@ class ModelsScreen(Screen[Choice | None]):
         yield Static("Models", id="title", markup=False)
         if self.ready is None:
             yield Static(WELCOME, id="welcome", markup=False)
-        yield self.browser
+        yield Static(id="columns", markup=False)
+        yield self.list
+        yield self.details
         yield self.downloads
-        yield self.lines
+        yield self.message
+        yield self.filter
+        yield self.path
         yield KeyLine(show_command_palette=False)
 
-    @on(ModelList.Looked)
-    def tell(self) -> None:
-        """Say what is loaded and how much room there is."""
-        target, free = self.stock.target(), f"{size(self.stock.available)} of memory available"
+    def on_mount(self) -> None:
+        """Look at what there is."""
+        self.list.focus()
+        self.list.look()
+
+    def on_resize(self) -> None:
+        """Fit the titles of the columns to the width."""
+        self.call_after_refresh(self._head)
+
+    def _head(self) -> None:
+        self.query_one("#columns", Static).update(heading(self.list.row_width))
+
+    @on(ModelList.Seen)
+    def tell(self, message: ModelList.Seen) -> None:
+        """Say what is loaded and how much room there is; without any model, offer the first."""
+        self.describe()
+        if not message.all:
+            return
+        target, free = (
+            self.inventory.target(),
+            f"{size(self.inventory.available)} of memory available",
+        )
         parts = [f"target {target.name}" if target else "no target is loaded", free]
         self.query_one("#title", Static).update(safe(" · ".join(["Models", *parts])))
+        if not self.list.usable:
+            self.list.go_to(offered(self.settings).name)
+
+    @on(OptionList.OptionHighlighted)
+    def describe(self) -> None:
+        """Tell all about the model under the cursor, also what was found out meanwhile."""
+        self.details.show(self.list.current)
+        self.refresh_bindings()
+
+    def say(self, text: str) -> None:
+        """Show a sentence, or nothing."""
+        self.message.update(safe(text))
+        self.message.display = bool(text)
 
     @on(OptionList.OptionSelected)
     def use(self) -> None:
         """Use what is under the cursor as the target."""
-        entry = self.browser.list.current
+        entry = self.list.current
         if entry is None:
             return
         if isinstance(entry.model, GGUF):
             self.pull(wanted(entry.model), then_use=True)
         elif entry.model.refusal:
-            self.lines.say(f"{entry.model.name} cannot be used: {entry.model.refusal}")
+            self.say(f"{entry.model.name} cannot be used: {entry.model.refusal}")
         else:
-            advice = self.browser.details.advice
+            advice = self.details.advice
             draft = advice.draft if advice else None
             self._choose(
                 (entry.model.reference, draft.reference if draft else None), entry.model, draft
@@ -108,16 +151,16 @@ class ModelsScreen(Screen[Choice | None]):
 
     def action_draft(self) -> None:
         """Use what is under the cursor as the draft of the target that is loaded."""
-        entry, target = self.browser.list.current, self.stock.target()
+        entry, target = self.list.current, self.inventory.target()
         if entry is None or not isinstance(entry.model, ModelFile):
             return
         if target is None:
-            self.lines.say("A draft needs a target: choose that first, with Enter.")
+            self.say("A draft needs a target: choose that first, with Enter.")
         elif entry.verdict is None:
-            self.lines.say("Wait a moment: its vocabulary is still being compared.")
+            self.say("Wait a moment: its vocabulary is still being compared.")
         elif not entry.verdict.serves:
             reason = entry.verdict.reason.rstrip(".")
-            self.lines.say(f"{entry.model.name} cannot draft for {target.name}: {reason}.")
+            self.say(f"{entry.model.name} cannot draft for {target.name}: {reason}.")
         else:
             is_other = entry.model.path != target.path
             draft, name = (entry.model, entry.model.reference) if is_other else (None, HEADS)
@@ -126,7 +169,7 @@ class ModelsScreen(Screen[Choice | None]):
     def action_no_draft(self) -> None:
         """Continue with the target alone."""
         if self.ready is None:
-            self.lines.say("No target is loaded; choose one with Enter.")
+            self.say("No target is loaded; choose one with Enter.")
         else:
             self.dismiss((self._target, NO_DRAFT))
 
@@ -136,81 +179,102 @@ class ModelsScreen(Screen[Choice | None]):
 
     def _choose(self, choice: Choice, target: ModelFile, draft: ModelFile | None) -> None:
         """Return what was chosen, if there is room for it or the user insists."""
-        fit = self.stock.fit(target, draft, heads=choice[1] == HEADS)
+        fit = self.inventory.fit(target, draft, heads=choice[1] == HEADS)
         if fit is None or fit.verdict != "too large" or choice == self._insisted:
             self.dismiss(choice)
             return
         self._insisted = choice
-        self.lines.say(
+        self.say(
             f"This takes about {size(fit.needed)} of memory and {size(fit.available)} are "
             "available: the machine may slow to a crawl. Press the key again to load it anyway."
         )
 
     def action_pull(self) -> None:
         """Fetch what is under the cursor."""
-        entry = self.browser.list.current
+        entry = self.list.current
         if entry and isinstance(entry.model, GGUF):
             self.pull((entry.model,), then_use=False)
 
     def pull(self, files: tuple[GGUF, ...], then_use: bool) -> None:
         """Fetch files, the target first; return it from the screen if it is to be used."""
-        self.lines.say(self.downloads.start(files, then_use))
+        self.say(self.downloads.start(files, then_use))
         self.refresh_bindings()
 
-    @on(Downloads.Fetched)
-    def go_on(self, message: Downloads.Fetched) -> None:
-        """Use what was fetched, or put the cursor onto it among the others."""
-        if message.then_use:
+    @on(Downloads.Ended)
+    def go_on(self, message: Downloads.Ended) -> None:
+        """Use what was fetched, or put the cursor onto it; or say what went wrong."""
+        if message.failure:
+            self.say(message.failure)
+            self.refresh_bindings()
+        elif message.then_use:
             self.dismiss((message.name, None))
-            return
-        known = resolve(message.name)
-        place = find(known) if isinstance(known, GGUF) else None
-        self.browser.list.look(go_to=str(place) if place else None)
+        else:
+            known = resolve(message.name)
+            place = find(known) if isinstance(known, GGUF) else None
+            self.list.look(go_to=str(place) if place else None)
 
-    @on(Downloads.Failed)
-    def explain(self, message: Downloads.Failed) -> None:
-        """Say what went wrong; fetching again continues from there."""
-        self.lines.say(message.reason)
-        self.refresh_bindings()
-
-    @on(Input.Changed, "#models-filter")
+    @on(Input.Changed, "#filter")
     def narrow(self, message: Input.Changed) -> None:
         """Show what matches, at each key."""
-        self.browser.list.narrow(message.value)
+        self.list.narrow(message.value)
 
-    @on(Input.Submitted, "#models-filter")
+    @on(Input.Submitted, "#filter")
     def leave_filter(self) -> None:
         """Go to what was found; the filter stays in sight as long as it narrows."""
-        self.lines.filter.display = bool(self.lines.filter.value)
-        self.browser.list.focus()
+        self.filter.display = bool(self.filter.value)
+        self.list.focus()
 
-    @on(ModelLines.Typed)
-    def take_typed(self, message: ModelLines.Typed) -> None:
+    @on(Input.Submitted, "#path")
+    def look_at_path(self, message: Input.Submitted) -> None:
+        """Look at what was typed."""
+        if text := message.value.strip().strip("'\""):
+            self._take_typed(text)
+
+    @work(exclusive=True, group="typed")
+    async def _take_typed(self, text: str) -> None:
         """Put a file into the list, or fetch one of the hub."""
-        self.lines.close()
-        self.browser.list.focus()
-        if isinstance(message.model, GGUF):
-            self.pull((message.model,), then_use=False)
+        try:
+            model = await asyncio.to_thread(self._typed, text)
+        except SpecchatError as error:
+            self.say(str(error))
+            return
+        self._close()
+        if isinstance(model, GGUF):
+            self.pull((model,), then_use=False)
         else:
-            self.stock.add(message.model)
-            self.browser.list.add(self.stock.entry(message.model))
+            self.inventory.add(model)
+            self.list.add(self.inventory.entry(model))
+
+    def _typed(self, text: str) -> ModelFile | GGUF:
+        known = resolve(text)
+        if isinstance(known, GGUF) and find(known) is None:
+            return known
+        return identify(text, self.inventory.models)
 
     def action_type(self, what: Literal["filter", "path"]) -> None:
         """Open the line for a filter or for the path of a file."""
-        self.lines.open(what)
+        self.filter.display, self.path.display = what == "filter", what == "path"
+        (self.filter if what == "filter" else self.path).focus()
+
+    def _close(self) -> bool:
+        """Close the line that is open, forgetting what is in it; say whether one was."""
+        shown = [line for line in (self.filter, self.path) if line.display]
+        for line in shown:
+            line.value, line.display = "", False
+        self.say("")
+        self.list.focus()
+        return bool(shown)
 
     def action_back(self) -> None:
         """Stop the download, or close the line, or leave."""
         if self.downloads.stop():
-            self.lines.say("Stopping …")
-        elif self.lines.close():
-            self.browser.list.focus()
-        else:
+            self.say("Stopping …")
+        elif not self._close():
             self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Dim the keys that mean nothing for what is under the cursor."""
-        entry = self.browser.list.current
+        entry = self.list.current
         here = entry is not None and isinstance(entry.model, ModelFile)
         if action == "draft":
             return True if self.ready and here else None

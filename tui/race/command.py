@@ -1,13 +1,27 @@
 """`specchat race`: the same prompt in lanes side by side."""
 
+import json
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from assistant.events import Event, ModelInfo, RaceReady, Ready
+from assistant.request import Race
 from models.errors import UsageError
+from models.files import checksum
+from tui.race.lanes import line_up, parse
+from tui.race.recorded import RecordedLane, RecordedRace
+from tui.race.verdict import table, verdict
+from tui.safe import safe
+from tui.shell.engine_console import EngineConsole, looking
 from tui.shell.options import formed, settings, shared
+from tui.shell.question import form_of
+
+FAILED = 3
+INTERRUPTED = 130
 
 
 @click.command()
@@ -41,17 +55,88 @@ def race(
     if prompt is None or not prompt.strip():
         raise UsageError("There is no prompt. Try: specchat race 'Write a haiku about rivers'")
     chosen = settings(options)
-
-    from tui.race.lanes import parse
-    from tui.race.run_headless import find, run
-    from tui.shell.question import form_of
-
     entries, form = parse(spec), form_of(schema, regex, grammar)
+    with looking() as report:
+        asked = line_up(entries, chosen, prompt, report)
+    asked = replace(asked, request=replace(asked.request, form=form))
     if as_json or not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        sys.exit(run(find(entries, chosen, prompt, form), as_json))
+        sys.exit(run(asked, as_json))
 
-    from tui.race.app import RaceApp
+    from tui.race.screen import RaceApp
 
-    app = RaceApp(find(entries, chosen, prompt, form), chosen)
+    app = RaceApp(asked, chosen)
     app.run()
     sys.exit(app.return_code)
+
+
+def run(race: Race, as_json: bool) -> int:
+    """Have a race run, print what came of it, and return the exit code.
+
+    Progress goes to standard error. Ctrl-C ends it early and keeps the text so far.
+
+    Raises:
+        SpecchatError: no lane could start.
+        KeyboardInterrupt: Ctrl-C while loading, or twice.
+    """
+    recorded, console = RecordedRace(race), EngineConsole("starting", lively=True)
+
+    def hear(event: Event) -> None:
+        recorded.hear(event)
+        if isinstance(event, RaceReady):
+            console.keeps = True  # from here on, there is something to keep
+        counts = ((each.lane.name, each.stats) for each in recorded.lanes)
+        far = [f"{name} {stats.generated_tokens if stats else 0}" for name, stats in counts]
+        console.say(f"tokens so far: {', '.join(far)}")
+
+    with console.shown():
+        console.run(race, hear, keeps=False)
+    sentence = verdict(recorded.lanes, race.request)
+    if as_json:
+        click.echo(json.dumps(_report(recorded, sentence)))
+    else:
+        click.echo("\n".join(safe("  ".join(row)) for row in table(recorded.lanes)))
+        click.echo(f"\n{safe(sentence)}")
+    failures = [f"{each.lane.name}: {each.trouble}" for each in recorded.lanes if each.trouble]
+    for failure in failures:
+        click.echo(safe(failure), err=True)
+    return INTERRUPTED if console.interrupted else FAILED if failures else 0
+
+
+def _report(recorded: RecordedRace, sentence: str) -> dict[str, Any]:
+    """Return everything about a race, as plain values; the first lane is the ratios' reference."""
+    request, first = recorded.race.request, recorded.lanes[0].tokens_per_s
+    return {
+        "prompt": request.messages[-1].content,
+        "lanes": [_lane(lane, first) for lane in recorded.lanes],
+        "verdict": sentence,
+        "sampling": asdict(request.sampling),
+        "seed": request.seed,
+    }
+
+
+def _lane(recorded: RecordedLane, first: float) -> dict[str, Any]:
+    lane, finished, stats = recorded.lane, recorded.finished, recorded.stats
+    ready = recorded.ready if isinstance(recorded.ready, Ready) else None
+    figures = "acceptance_rate", "tokens_per_eval", "tokens_per_s"
+    return {
+        "name": lane.name,
+        "mode": lane.mode,
+        "lookahead": lane.lookahead,
+        "target": _model(ready.target) if ready else None,
+        "draft": _model(ready.draft) if ready and ready.draft else None,
+        "engine": ready and ready.engine,
+        "text": finished and finished.text,
+        "reasoning_content": (finished and finished.thought) or None,
+        "stop": finished and str(finished.stop),
+        "failed": recorded.failed,
+        **({"complete": False} if finished and not finished.complete else {}),
+        "compute_s": recorded.clock,
+        "ratio": recorded.tokens_per_s / first if first and recorded.tokens_per_s else None,
+        "stats": stats and asdict(stats) | {name: getattr(stats, name) for name in figures},
+    }
+
+
+def _model(model: ModelInfo) -> dict[str, Any]:
+    """Return which file it is; a race does not wait for the sha256 of one never checked."""
+    known = checksum.known_sha256(model.path)
+    return {"name": model.name, "path": str(model.path), "sha256": known}

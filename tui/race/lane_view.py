@@ -1,26 +1,25 @@
-"""The lanes of a race, side by side where there is room, each framed by its models and clock."""
+"""What a lane of a race says, and the figures of all."""
 
 from collections.abc import Sequence
 
-from textual.containers import Grid
 from textual.content import Content
 from textual.widgets import Static
 
-from assistant.events import Failed, LaneEvent, Ready
-from assistant.request import Lane
+from assistant.events import Decoded, Failed, Ready
+from assistant.tokens import Step
 from tui.chat.conversation.thought import Thought
-from tui.race.track import LaneStanding, Track
+from tui.race.recorded import RecordedLane
+from tui.race.verdict import HEADERS, table
 from tui.safe import safe
 from tui.widgets.pane import Pane
+from tui.widgets.text_figures import bar
 
-MIN_LANE_WIDTH = 26
-"""Cells that a lane needs beside another one."""
-MIN_STACKING_HEIGHT = 14
-"""Lines of the screen below which there is no room for lanes on top of each other."""
+GAP = "  "
+MIN_BAR, MAX_BAR = 6, 48
 
 
 class LaneView(Pane):
-    """Show a track up to the moment it is played to."""
+    """Show what a lane had said at a moment, framed by its models and its clock."""
 
     DEFAULT_CSS = """
     LaneView {
@@ -30,121 +29,104 @@ class LaneView(Pane):
     }
     """
 
-    def __init__(self, track: Track) -> None:
-        mode = track.standing.lane.mode
+    def __init__(self, recorded: RecordedLane) -> None:
         self._said = Static("", classes="said", markup=False)
         self._thought = Thought("", None, growing=True)
-        super().__init__(self._said, self._thought, classes="" if mode == "ars" else "speculates")
-        self.track = track
-        self._state = (False, 0.0, "")  # what is shown: whether it writes, its clock, its notices
-        self.border_title = self._title()
+        classes = "" if recorded.lane.mode == "ars" else "speculates"
+        super().__init__(self._said, self._thought, classes=classes)
+        self._laps = 0  # how many are shown
+        self._state: tuple[object, ...] = ()  # of the frame: what of it is shown
+        self._frame(recorded)
 
-    def line_up(self, ready: Ready | Failed) -> None:
-        """Say which models the lane has, or why it does not start."""
-        self.track.line_up(ready)
-        self.border_title = self._title()
-        self.refresh_state()
-
-    def advance(self, until: float) -> None:
-        """Play the track on to that moment."""
-        for step in self.track.play(until):
-            if (thought := step.part("thought")).tokens:
-                self._thought.add(thought)
-            self.tokens.add(step.part("answer"))
-            if step.text.strip():
-                self._thought.grow(False)
-        if self.track.standing.stats:
-            self._thought.tell(self.track.standing.stats)
-        if self.track.standing.over:
+    def show(self, lane: RecordedLane) -> None:
+        """Show what the lane had said at a moment."""
+        if len(lane.laps) < self._laps:
+            self._begin_again()
+        for lap in lane.laps[self._laps :]:
+            if isinstance(lap.event, Decoded):
+                self._add(Step(lap.event.tokens, lap.event.ghosts))
+        self._laps = len(lane.laps)
+        stats = lane.stats
+        if stats:
+            self._thought.tell(stats)
+        if lane.over:
             self._thought.grow(False)
-        self.refresh_state()
+        writes = stats is not None and not lane.over
+        if writes is not self.tokens.growing:
+            self.tokens.grow(writes)
+        self._frame(lane)
 
-    def rewind(self) -> None:
-        """Begin again."""
-        self.track.rewind()
+    def _begin_again(self) -> None:
+        self._laps = 0
         self._thought.forget()
         self.tokens.show(())
         self.anchor()
-        self.refresh_state()
 
-    def refresh_state(self) -> None:
-        """Show how far the lane has come, where that has changed."""
-        standing, notices = self.track.standing, safe("\n".join(self.track.notices))
-        writing = standing.stats is not None and not standing.over
-        if (writing, standing.clock, notices) == self._state:
+    def _add(self, step: Step) -> None:
+        if (thought := step.part("thought")).tokens:
+            self._thought.add(thought)
+        self.tokens.add(step.part("answer"))
+        if step.text.strip():
+            self._thought.grow(False)
+
+    def _frame(self, lane: RecordedLane) -> None:
+        """Show the models, the clock and the notices, where they have changed."""
+        notices = safe("\n".join(lane.notices))
+        state = lane.ready, lane.clock, lane.doing, notices
+        if state == self._state:
             return
-        if writing is not self._state[0]:
-            self.tokens.grow(writing)
-        if notices != self._state[2]:
-            self._said.update(notices)
-            self._said.display = bool(notices)
-        self._state = writing, standing.clock, notices
-        parts = [standing.doing, f"{standing.clock:.1f} s"]
+        self._state = state
+        self._said.update(notices)
+        self._said.display = bool(notices)
+        hue = "primary" if lane.lane.mode == "ars" else "success"
+        chip = Content.styled(f" {safe(lane.lane.name)} ", f"bold $text-{hue} on ${hue}-muted")
+        self.border_title = chip + Content.styled(_models(lane.ready), "$foreground 60%")
+        parts = [lane.doing, f"{lane.clock:.1f} s"]
         self.border_subtitle = Content(f" {' · '.join(filter(None, parts))} ")
 
-    def _title(self) -> Content:
-        lane, ready = self.track.standing.lane, self.track.ready
-        hue = "primary" if lane.mode == "ars" else "success"
-        chip = Content.styled(f" {safe(lane.name)} ", f"bold $text-{hue} on ${hue}-muted")
-        return chip + Content.styled(_models(ready), "$foreground 60%") if ready else chip
 
-
-def _models(ready: Ready) -> str:
+def _models(ready: Ready | Failed | None) -> str:
+    if not isinstance(ready, Ready):
+        return ""
     draft = f" ⇠ {ready.draft.name}" if ready.draft else ""
     return safe(f" {ready.target.name}{draft} ")
 
 
-class Lanes(Grid):
-    """Keep what every lane says, and show it up to any moment."""
+class Board(Static):
+    """Show the figures of every lane in a row, and its speed as a bar."""
 
     DEFAULT_CSS = """
-    Lanes { width: 100%; height: 1fr; padding: 0 1; grid-gutter: 0 1; }
+    Board { height: auto; margin: 1 0 0 0; padding: 0 3; text-wrap: nowrap; }
     """
 
-    def __init__(self, lanes: Sequence[Lane]) -> None:
-        self.tracks = [Track(lane) for lane in lanes]
-        self.views = [LaneView(track) for track in self.tracks]
-        super().__init__(*self.views)
+    def __init__(self, lanes: Sequence[RecordedLane]) -> None:
+        super().__init__(_rows(lanes, 0), markup=False)
+        self._lanes = lanes
 
-    @property
-    def standings(self) -> list[LaneStanding]:
-        """How far every lane has come."""
-        return [track.standing for track in self.tracks]
-
-    @property
-    def lengths(self) -> list[float]:
-        """How long every lane has computed in all, in seconds."""
-        return [track.length for track in self.tracks]
+    def show(self, lanes: Sequence[RecordedLane]) -> None:
+        """Show other figures; the rows are as many as before."""
+        self._lanes = lanes
+        self.update(_rows(lanes, self.content_size.width), layout=False)
 
     def on_resize(self) -> None:
-        """Put the lanes side by side where there is room, or no other way."""
-        count, width = len(self.views), self.size.width
-        even = [n for n in range(1, count + 1) if count % n == 0 and width // n >= MIN_LANE_WIDTH]
-        low = self.screen.size.height < MIN_STACKING_HEIGHT
-        self.styles.grid_size_columns = count if low else max(even, default=1)
+        """Fit the columns to the new width."""
+        self.show(self._lanes)
 
-    def line_up(self, lanes: Sequence[Ready | Failed]) -> None:
-        """Say which models the lanes have, or why one does not start."""
-        for view, ready in zip(self.views, lanes, strict=True):
-            view.line_up(ready)
 
-    def record(self, lap: LaneEvent) -> None:
-        """Keep an event, to be shown."""
-        self.tracks[lap.lane].record(lap)
-
-    def advance(self, until: float) -> None:
-        """Show what the lanes say up to a moment of their own clocks."""
-        for view in self.views:
-            view.advance(until)
-
-    def rewind(self) -> None:
-        """Begin again."""
-        for view in self.views:
-            view.rewind()
-
-    def toggle_ghosts(self) -> bool:
-        """Show the drafts that were rejected, or hide them; return which."""
-        shown = not self.views[0].tokens.ghosts
-        for view in self.views:
-            view.tokens.ghosts = shown
-        return shown
+def _rows(lanes: Sequence[RecordedLane], width: int) -> Content:
+    """Return the header and the lanes: what fits, the most important columns first."""
+    columns = len(HEADERS)
+    while columns > 2 and len(GAP.join(table(lanes, columns)[0])) > width:
+        columns -= 1
+    header, *rows = (GAP.join(row) for row in table(lanes, columns))
+    room = min(width - len(header) - len(GAP), MAX_BAR)
+    best = max((each.tokens_per_s for each in lanes), default=0.0)
+    lines = [Content.styled(header, "$foreground 60%")]
+    for lane, row in zip(lanes, rows, strict=True):
+        leads = best > 0 and lane.tokens_per_s == best
+        line = Content.styled(safe(row), "bold" if leads else "")
+        if room >= MIN_BAR and best:
+            hue = "$primary" if lane.lane.mode == "ars" else "$success"
+            line += Content.styled(GAP + bar(lane.tokens_per_s / best, room), hue)
+        lines.append(line)
+    return Content("\n").join(lines)

@@ -86,7 +86,12 @@ def line_up(
     """
     from assistant.engine.engine_choice import told_apart  # imports what decodes
 
-    lanes = [_lane(entry, settings, report) for entry in entries]
+    lanes: list[Lane] = []
+    for entry in entries:
+        setup, no_draft = find_with(entry.target, settings, report)
+        if entry.mode == "sps" and not setup.has_draft and settings.draft != NO_DRAFT:
+            raise ModelError(f"{no_draft} SpS needs a draft.")
+        lanes.append(_lane(setup, entry, settings))
     setups = told_apart([lane.setup for lane in lanes])
     named = (replace(lane, setup=setup) for lane, setup in zip(lanes, setups, strict=True))
     return Race(tuple(named), _fair(settings.request(prompt)))
@@ -94,7 +99,7 @@ def line_up(
 
 def duel(setup: Setup, settings: Settings, request: Request) -> Race:
     """Return the race of ArS against SpS between models that are found already."""
-    lanes = tuple(_with(setup, entry, settings) for entry in parse(DEFAULT))
+    lanes = tuple(_lane(setup, entry, settings) for entry in parse(DEFAULT))
     return Race(lanes, _fair(request))
 
 
@@ -107,14 +112,7 @@ def _fair(request: Request) -> Request:
     return replace(request, seed=seed, max_tokens=request.max_tokens or RACE_TOKENS)
 
 
-def _lane(entry: LaneSpec, settings: Settings, report: Report) -> Lane:
-    setup, no_draft = find_with(entry.target, settings, report)
-    if entry.mode == "sps" and not setup.has_draft and settings.draft != NO_DRAFT:
-        raise ModelError(f"{no_draft} SpS needs a draft.")
-    return _with(setup, entry, settings)
-
-
-def _with(setup: Setup, entry: LaneSpec, settings: Settings) -> Lane:
+def _lane(setup: Setup, entry: LaneSpec, settings: Settings) -> Lane:
     chosen = settings.lookahead if entry.lookahead is None else entry.lookahead
     setup = replace(setup, engine=entry.engine or setup.engine)
     return Lane(entry.name, setup, entry.mode, None if entry.mode == "ars" else chosen)

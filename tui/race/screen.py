@@ -1,29 +1,40 @@
 """The race: the same prompt in lanes side by side, and once more at true speed."""
 
-from math import inf
+from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Grid, Horizontal
+from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Static
 
-from assistant.events import Event, Failed, LaneEvent, Loading, RaceOver, RaceReady
+from assistant.events import Event, Failed, Loading, RaceOver, RaceReady
 from assistant.request import Race
-from assistant.service import EventStream, Submit
-from tui.race.lane_view import MIN_STACKING_HEIGHT, Lanes
-from tui.race.scoreboard import Board, PhaseLine
-from tui.race.track import ReplayClock
+from assistant.service import EventStream, Service, Submit
+from tui.app.program import Program
+from tui.race.lane_view import Board, LaneView
+from tui.race.recorded import RecordedLane, RecordedRace
+from tui.race.verdict import pays, verdict
 from tui.safe import safe
+from tui.settings.settings import Settings
 from tui.widgets.keyline import KeyLine
+from tui.widgets.text_figures import gauge
 from tui.widgets.token_styles import BASICS, GHOST, legend, styles
 
+MIN_LANE_WIDTH = 26
+"""Cells that a lane needs beside another one."""
+MIN_STACKING_HEIGHT = 14
+"""Lines below which there is no room for lanes on top of each other."""
 LOOK_EVERY_S = 1 / 20
 """Seconds between two looks at what there is to show."""
 REPLAY_FROM = 0.5
 """Seconds of computing that are worth being shown again unasked."""
+GAUGE = 10
+REPLAY = "Replay at true speed, each lane as if alone."
 
 Phase = Literal["loading", "racing", "replay", "over"]
 
@@ -44,16 +55,25 @@ class RaceScreen(Screen[None]):
             height: auto; max-height: 3; margin: 1 2; padding: 0 1;
             border-left: outer $primary; background: $boost; text-style: bold;
         }
+        & Grid { width: 100%; height: 1fr; padding: 0 1; grid-gutter: 0 1; }
+        & #race-line {
+            height: auto; min-height: 2; margin: 1 2 0 2; padding: 0 1;
+            border-left: outer $panel-lighten-2; color: $text-muted;
+
+            &.outcome { border-left: outer $primary; color: $foreground; text-style: bold; }
+            &.outcome.won { border-left: outer $success; color: $text-success; }
+            &.outcome.failed { border-left: outer $error; color: $text-error; }
+        }
         & Footer { margin: 1 0 0 0; }
         &.-narrow .legend { display: none; }
         &.-short #race-prompt {
             max-height: 1; margin: 0 2; text-wrap: nowrap; text-overflow: ellipsis;
         }
         &.-short Board { margin: 0; }
-        &.-short PhaseLine { max-height: 3; margin: 0 2; }
+        &.-short #race-line { max-height: 3; margin: 0 2; }
         &.-short Footer { margin: 0; }
         &.-tiny #race-prompt, &.-tiny Board { display: none; }
-        &.-tiny PhaseLine { min-height: 1; max-height: 1; margin: 0; }
+        &.-tiny #race-line { min-height: 1; max-height: 1; margin: 0; }
         &.-tiny Footer { margin: 0; }
     }
     """
@@ -78,22 +98,26 @@ class RaceScreen(Screen[None]):
 
     def __init__(self, race: Race, submit: Submit) -> None:
         super().__init__()
-        self.race, self._submit = race, submit
+        self.recorded, self._submit = RecordedRace(race), submit
         self.legend = Static(classes="legend", markup=False)
-        self.lanes, self.line = Lanes(race.lanes), PhaseLine()
-        self.board = Board(self.lanes.standings)
-        self.replay = ReplayClock(0.0)
+        self.views = [LaneView(lane) for lane in self.recorded.lanes]
+        self.lanes, self.line = Grid(*self.views), Static(id="race-line", markup=False)
+        self.board = Board(self.recorded.lanes)
+        self.at = 0.0
+        """The moment of the lanes' clocks that the replay has come to, in seconds."""
+        self._paused, self._looked = False, 0.0
         self._stream: EventStream | None = None
         self._stopping = False
         self._failed: str | None = None
-        self._loading = ("getting ready", 0.0)
+        self._loading = self._said = Content("")
 
     def compose(self) -> ComposeResult:
         """Lay out the prompt, the lanes, and the scoreboard below them."""
         with Horizontal(id="race-head"):
             yield Static("specchat race", classes="name", markup=False)
             yield self.legend
-        yield Static(safe(self.race.request.messages[-1].content), id="race-prompt", markup=False)
+        prompt = self.recorded.race.request.messages[-1].content
+        yield Static(safe(prompt), id="race-prompt", markup=False)
         yield self.lanes
         yield self.board
         yield self.line
@@ -103,19 +127,25 @@ class RaceScreen(Screen[None]):
         """Have the race run, and look regularly at what there is to show."""
         self._timer = self.set_interval(LOOK_EVERY_S, self._look)
         self._explain(ghosts=False)
-        self._stream = self._submit(self.race, self.show)
+        self._stream = self._submit(self.recorded.race, self.show)
+
+    def on_resize(self) -> None:
+        """Put the lanes side by side where there is room, or no other way."""
+        count, width = len(self.views), self.size.width - 2
+        even = [n for n in range(1, count + 1) if count % n == 0 and width // n >= MIN_LANE_WIDTH]
+        low = self.size.height < MIN_STACKING_HEIGHT
+        self.lanes.styles.grid_size_columns = count if low else max(even, default=1)
 
     def show(self, event: Event | None) -> None:
         """Take what the engine says; it is on the screen at the next look."""
+        self.recorded.hear(event)
         match event:
             case Loading(role, name, fraction):
                 verb = "loading" if fraction < 1 else "preparing"
-                self._loading = (f"{verb} the {role} {name}", fraction)
-            case RaceReady(lanes):
-                self.lanes.line_up(lanes)
+                bar = Content.styled(f"{gauge(fraction, GAUGE)} {fraction:>4.0%}", "$accent")
+                self._loading = bar + Content(safe(f"  {verb} the {role} {name}"))
+            case RaceReady():
                 self.phase = "racing"
-            case LaneEvent():
-                self.lanes.record(event)
             case RaceOver():
                 self._finish()
             case Failed(message):
@@ -124,7 +154,7 @@ class RaceScreen(Screen[None]):
 
     def _finish(self) -> None:
         """Show the race again, unless the user has had enough of it."""
-        said = [length > REPLAY_FROM for length in self.lanes.lengths]
+        said = [lane.clock > REPLAY_FROM for lane in self.recorded.lanes]
         if self._stopping or said.count(True) < 2:
             self.phase = "over"
         else:
@@ -136,27 +166,42 @@ class RaceScreen(Screen[None]):
         self.refresh_bindings()
 
     def _look(self) -> None:
-        until = self.replay.tick() if self.phase == "replay" else inf
-        self.lanes.advance(until)
-        self.board.show(self.lanes.standings)
-        self._say()
-        if self.phase == "replay" and self.replay.over:
+        now = monotonic()
+        if not self._paused:
+            self.at = min(self.at + now - self._looked, self.recorded.length)
+        self._looked = now
+        replayed = self.phase == "replay"
+        lanes = self.recorded.until(self.at) if replayed else self.recorded.lanes
+        for view, lane in zip(self.views, lanes, strict=True):
+            view.show(lane)
+        self.board.show(lanes)
+        self._say(lanes)
+        if replayed and self.at >= self.recorded.length:
             self.phase = "over"
         elif self.phase == "over":
             self._timer.pause()  # nothing moves any more
 
-    def _say(self) -> None:
+    def _say(self, lanes: Sequence[RecordedLane]) -> None:
+        """Say what goes on, or what came of it."""
+        outcome = self.phase == "over"
         match self.phase:
             case "loading":
-                self.line.preparing(*self._loading)
+                text = self._loading
             case "racing":
-                self.line.racing(self.lanes.standings, self._stopping)
+                text = Content(safe("Stopping." if self._stopping else turns(lanes)))
             case "replay":
-                self.line.replaying(self.replay)
-            case "over" if self._failed is not None:
-                self.line.failed(self._failed)
+                bar = f"  {gauge(self.at / self.recorded.length, GAUGE)}"
+                where = f"{bar}  {self.at:.1f} of {self.recorded.length:.1f} s"
+                text = Content("Paused." if self._paused else REPLAY)
+                text += Content.styled(where, "$accent")
             case "over":
-                self.line.outcome(self.lanes.standings, self.race.request)
+                text = Content(safe(self._failed or verdict(lanes, self.recorded.race.request)))
+        self.line.set_class(outcome, "outcome")
+        self.line.set_class(outcome and self._failed is not None, "failed")
+        self.line.set_class(outcome and pays(lanes), "won")
+        if not text.is_same(self._said):
+            self._said = text
+            self.line.update(text)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the keys that do something now."""
@@ -187,23 +232,63 @@ class RaceScreen(Screen[None]):
 
     def action_replay(self) -> None:
         """Show the race again at true speed."""
-        self.replay = ReplayClock(max(self.lanes.lengths))
-        self.lanes.rewind()
+        self.at, self._paused, self._looked = 0.0, False, monotonic()
         self.phase = "replay"
 
     def action_pause(self) -> None:
         """Hold the replay, or let it go on."""
-        self.replay.toggle()
+        self._paused = not self._paused
 
     def action_skip(self) -> None:
         """Go to the end of the replay."""
-        self.replay.skip()
+        self.at, self._paused = self.recorded.length, False
 
     def action_ghosts(self) -> None:
         """Show the drafts that were rejected, struck through, or hide them."""
-        self._explain(self.lanes.toggle_ghosts())
+        shown = not self.views[0].tokens.ghosts
+        for view in self.views:
+            view.tokens.ghosts = shown
+        self._explain(shown)
 
     def _explain(self, ghosts: bool) -> None:
         """Explain the styles of the tokens, that of rejected drafts too where they are shown."""
         kinds = (*BASICS, GHOST) if ghosts else BASICS
         self.legend.update(legend(styles(self.app.no_color), kinds))
+
+
+def turns(lanes: Sequence[RecordedLane]) -> str:
+    """Return what is fair about the race; a lane that has finished no longer waits for others."""
+    going = [each for each in lanes if not each.over]
+    if len(going) == 1 < len(lanes):
+        return f"The others have finished: {going[0].lane.name} continues alone, by its own clock."
+    seconds = min(each.clock for each in going or lanes)
+    return (
+        "The lanes take turns on this machine: equal compute for all. "
+        f"Each has computed for {seconds:.1f} s by now."
+    )
+
+
+class RaceApp(Program):
+    """The app of `specchat race`: one race, and out."""
+
+    TITLE = "specchat race"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True),
+        Binding("ctrl+c", "help_quit", show=False, system=True),
+    ]
+
+    def __init__(
+        self, race: Race, settings: Settings, engine: Callable[[], Service] | None = None
+    ) -> None:
+        super().__init__(engine)
+        self.settings = settings
+        self.race = RaceScreen(race, self.submit)
+
+    def on_mount(self) -> None:
+        """Show the lanes, and begin."""
+        self.appear(self.settings)
+        self.push_screen(self.race, lambda _: self.exit())
+
+    async def on_unmount(self) -> None:
+        """Free the models, whatever the reason to go."""
+        await self.close_engine()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assistant.request import Request
-from tui.race.track import LaneStanding
+from tui.race.recorded import RecordedLane
 from tui.widgets.text_figures import MISSING
 
 HEADERS = ("lane", "tokens", "tokens/s", "ratio", "tokens/eval", "accepted", "first token", "time")
@@ -16,11 +16,11 @@ MAX_QUOTE = 24
 """Characters that are quoted from where two texts part."""
 
 
-def cells(standing: LaneStanding, first: LaneStanding) -> tuple[str, ...]:
+def cells(lane: RecordedLane, first: RecordedLane) -> tuple[str, ...]:
     """Return the figures of a lane, its speed also as a multiple of the first lane's."""
-    stats, name = standing.stats, standing.lane.name
+    stats, name = lane.stats, lane.lane.name
     if stats is None or not stats.generated_tokens:
-        return (name, *[MISSING] * (len(HEADERS) - 2), f"{standing.clock:.1f} s")
+        return (name, *[MISSING] * (len(HEADERS) - 2), f"{lane.clock:.1f} s")
     ratio, rate = first.tokens_per_s, stats.acceptance_rate
     return (
         name,
@@ -30,13 +30,13 @@ def cells(standing: LaneStanding, first: LaneStanding) -> tuple[str, ...]:
         f"{stats.tokens_per_eval:.2f}",
         MISSING if rate is None else f"{rate:.0%}",
         f"{stats.first_token_s:.2f} s",
-        f"{standing.clock:.1f} s",
+        f"{lane.clock:.1f} s",
     )
 
 
-def table(standings: Sequence[LaneStanding], columns: int = len(HEADERS)) -> list[list[str]]:
+def table(lanes: Sequence[RecordedLane], columns: int = len(HEADERS)) -> list[list[str]]:
     """Return the header and a row for each lane, padded to columns: names left, figures right."""
-    rows = [HEADERS, *(cells(each, standings[0]) for each in standings)]
+    rows = [HEADERS, *(cells(each, lanes[0]) for each in lanes)]
     widths = [max(len(row[i]) for row in rows) for i in range(columns)]
     return [
         [
@@ -47,23 +47,23 @@ def table(standings: Sequence[LaneStanding], columns: int = len(HEADERS)) -> lis
     ]
 
 
-def verdict(standings: Sequence[LaneStanding], request: Request) -> str:
+def verdict(lanes: Sequence[RecordedLane], request: Request) -> str:
     """Return the outcome of a race in which all lanes were asked for `request`."""
-    ran = [each for each in standings if each.stats and each.stats.generated_tokens >= MIN_TOKENS]
-    failed = [f"{each.lane.name} did not run." for each in standings if each.failed]
+    ran = [each for each in lanes if each.stats and each.stats.generated_tokens >= MIN_TOKENS]
+    failed = [f"{each.lane.name} did not run." for each in lanes if each.failed]
     if len(ran) < 2:
         return " ".join([*failed, "The lanes wrote too little to compare their speed."])
     pair = len(ran) == 2
     return " ".join([*failed, _pair(*ran) if pair else _field(ran), *_texts(ran), *_seed(request)])
 
 
-def pays(standings: Sequence[LaneStanding]) -> bool:
+def pays(lanes: Sequence[RecordedLane]) -> bool:
     """Whether some lane that speculates was the fastest, and clearly so against the first."""
-    first, best = standings[0], max(standings, key=lambda each: each.tokens_per_s)
+    first, best = lanes[0], max(lanes, key=lambda each: each.tokens_per_s)
     return best.lane.mode != "ars" and best.tokens_per_s > (1 + SAME_SPEED) * first.tokens_per_s
 
 
-def _pair(first: LaneStanding, other: LaneStanding) -> str:
+def _pair(first: RecordedLane, other: RecordedLane) -> str:
     ratio = other.tokens_per_s / first.tokens_per_s
     name, reference = other.lane.name, first.lane.name
     figures = f"{other.tokens_per_s:.1f} against {first.tokens_per_s:.1f} tokens/s{_evals(other)}"
@@ -76,7 +76,7 @@ def _pair(first: LaneStanding, other: LaneStanding) -> str:
     return f"{slower} Speculation did not pay here." if speculated else slower
 
 
-def _field(ran: Sequence[LaneStanding]) -> str:
+def _field(ran: Sequence[RecordedLane]) -> str:
     best, *others = sorted(ran, key=lambda each: -each.tokens_per_s)
     ratios = [
         f"{best.tokens_per_s / each.tokens_per_s:.2f} times as fast as {each.lane.name}"
@@ -88,10 +88,10 @@ def _field(ran: Sequence[LaneStanding]) -> str:
     )
 
 
-def _evals(standing: LaneStanding) -> str:
-    if standing.stats is None or not standing.stats.drafted:
+def _evals(lane: RecordedLane) -> str:
+    if lane.stats is None or not lane.stats.drafted:
         return ""
-    return f", with {standing.stats.tokens_per_eval:.2f} tokens per evaluation"
+    return f", with {lane.stats.tokens_per_eval:.2f} tokens per evaluation"
 
 
 def _seed(request: Request) -> list[str]:
@@ -100,7 +100,7 @@ def _seed(request: Request) -> list[str]:
     return [f"The lanes used the same seed, {request.seed}."] if drew else []
 
 
-def _texts(ran: Sequence[LaneStanding]) -> list[str]:
+def _texts(ran: Sequence[RecordedLane]) -> list[str]:
     """Compare what lanes of the same weights said."""
     found: list[tuple[str, str]] = []
     for i, other in enumerate(ran):
@@ -116,8 +116,8 @@ def _texts(ran: Sequence[LaneStanding]) -> list[str]:
     return [f"{who} {wording}." for who, wording in found]
 
 
-def _target(standing: LaneStanding) -> Path:
-    return standing.lane.setup.target
+def _target(lane: RecordedLane) -> Path:
+    return lane.lane.setup.target
 
 
 def _wording(ours: str, theirs: str) -> str:

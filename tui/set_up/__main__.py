@@ -8,8 +8,7 @@ import signal
 import subprocess
 import sys
 
-from tui.set_up.step import StepFailed
-from tui.set_up.steps import PULL, environment, llama_cpp, packages, second_engine
+from tui.set_up.steps import PULL, StepFailed, environment, llama_cpp, packages, second_engine
 
 PYTHONS = ("python3.13", "python3.12", "python3.11", "python3.14")
 """Those that will do where the one that runs this is too old."""

@@ -16,7 +16,6 @@ from assistant.store.jsonl import lines, read
 from assistant.store.markdown import markdown
 from models.errors import StorageError, UsageError
 from tui.safe import safe
-from tui.shell.confirmation import confirmed
 from tui.shell.options import NumberParameter
 
 MAX_IMPORT_BYTES = 1 << 30  # read at once, so that a file is imported whole or not at all
@@ -177,9 +176,6 @@ def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
         raise StorageError(f"{name}: {error}") from error
 
 
-_UNANSWERED = "--yes deletes without asking."
-
-
 @chats.command()
 @click.argument("numbers", type=NUMBER, nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -188,5 +184,15 @@ def delete(numbers: tuple[int, ...], yes: bool) -> None:
     with opened() as store:
         titles = [store.whole(number).title or "(untitled)" for number in numbers]
         for number, title in zip(numbers, titles, strict=True):
-            if yes or confirmed(safe(f"Delete {number} ({title}) for good?"), _UNANSWERED):
+            if yes or _confirmed(f"Delete {number} ({title}) for good?"):
                 store.remove(number)
+
+
+def _confirmed(question: str) -> bool:
+    try:
+        return click.confirm(safe(question), err=True)
+    except click.Abort as abort:
+        click.echo(err=True)
+        if isinstance(abort.__context__, EOFError):  # standard input is closed
+            raise UsageError("Nobody answered. --yes deletes without asking.") from abort
+        raise

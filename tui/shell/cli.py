@@ -24,7 +24,7 @@ from tui.shell.standard_output import guard
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
 COMMANDS = {
     "ask": ("tui.shell.ask_command", "Get one answer, streamed to standard output."),
-    "serve": ("tui.shell.serve_command", "Answer other programs through an OpenAI-style endpoint."),
+    "serve": ("tui.shell.serve", "Answer other programs through an OpenAI-style endpoint."),
     "race": ("tui.race.command", "Compare ArS and SpS, side by side, on one prompt."),
     "tune": (
         "tui.lab.tune",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -16,13 +17,14 @@ import click
 import psutil
 
 from assistant.chat.template_audit import examine
-from models import catalog, engines, gguf
-from models.catalog import GGUF
+from assistant.engine.engine_choice import choose
+from assistant.request import Setup
+from models import catalog, engines
 from models.drafts import made_here
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError
 from models.files import checksum, places
-from models.files.discovery import identify
+from models.files.locate import identify
 from models.files.stores import find, installed
 from models.machine import physical_cores
 from models.native import loaded
@@ -75,10 +77,8 @@ def _print(finding: Finding) -> None:
 def checkup() -> list[Finding]:
     """Look at everything; nothing is changed and no connection is opened."""
     first = engines.first()
-    others = [name for name in ENGINES if name != first]
-    found = [*_versions(), *_library(first)]
-    found += [finding for other in others for finding in _other_engine(other)]
-    return [*found, *_machine(), *_files(), *_hybrids(), *_templates()]
+    others = (_other_engine(name) for name in ENGINES if name != first)
+    return [*chain(_versions(), _engine(first), *others, _machine(), _pair(), _models())]
 
 
 def _versions() -> Iterator[Finding]:
@@ -93,29 +93,30 @@ def _versions() -> Iterator[Finding]:
         )
 
 
-def _library(name: EngineName) -> Iterator[Finding]:
+def _engine(name: EngineName) -> Iterator[Finding]:
     """Load the engine that is there, and say what it computes with."""
     title, package = ENGINES[name], PACKAGES[name]
+    reinstall = (
+        f"{sys.executable} -m pip install --force-reinstall --no-cache-dir "
+        f"{package.name}=={package.version}"
+    )
     try:
         engine = loaded.use(name)
     except ModelError as error:
-        build = f"{sys.executable} -m pip install --force-reinstall --no-cache-dir"
-        fix = f"{build} {package.name}=={package.version}"
-        here = name in engines.installed()
-        yield Finding(title, "bad", str(error), fix if here else engines.how_to_install(name))
+        fix = reinstall if name in engines.installed() else engines.how_to_install(name)
+        yield Finding(title, "bad", str(error), fix)
         return
+    # Of llama.cpp's list `NAME = 1 | NAME = 0`, the features that are on.
+    parts = (part.split("=") for part in engine.features().replace("CPU :", "").split("|"))
+    on = " ".join(part[0].strip() for part in parts if part[-1].strip() == "1")
     yield Finding(title, "ok", f"{engine.version}, {package.name} {_version(package.name)}")
-    yield Finding(
-        "processor", "ok", f"{', '.join(engine.devices())}: {_features(engine.features())}"
-    )
+    yield Finding("processor", "ok", f"{', '.join(engine.devices())}: {on}")
     if not engine.can_repack:
         yield Finding(
             "processor",
             "note",
             "Built with AMX kernels, which crash with some compilers; repacked weights are off.",
-            "CFLAGS=-mno-amx-int8 CXXFLAGS=-mno-amx-int8 "
-            f"{sys.executable} -m pip install --force-reinstall --no-cache-dir "
-            f"{package.name}=={package.version}",
+            f"CFLAGS=-mno-amx-int8 CXXFLAGS=-mno-amx-int8 {reinstall}",
         )
     gpu = "this build offloads to it" if engine.offloads_to_gpu else "none in this build"
     yield Finding("GPU", "ok" if engine.offloads_to_gpu else "note", gpu)
@@ -133,90 +134,65 @@ def _other_engine(name: EngineName) -> Iterator[Finding]:
         yield Finding(title, "ok", f"{package.name} {_version(package.name)}")
 
 
-def _choice(target: Path) -> Iterator[Finding]:
-    """Say which engine runs the default target."""
-    from assistant.engine.engine_choice import choose
-    from assistant.request import Setup
-
-    with suppress(ModelError):  # what is wrong with the file is said elsewhere
-        choice = choose(Setup(target, cache=places.cache_dir()))
-        yield Finding("engine", "ok", f"{ENGINES[choice.engine]}. {choice.reason}")
-
-
-def _features(text: str) -> str:
-    """Return the features that are on, out of llama.cpp's `NAME = 1 | ` list."""
-    parts = text.replace("CPU :", "").split("|")
-    return " ".join(part.split("=")[0].strip() for part in parts if part.strip().endswith("= 1"))
-
-
 def _machine() -> Iterator[Finding]:
-    cores, memory = physical_cores(), psutil.virtual_memory()
-    yield Finding("cores", "ok", f"{cores} physical, one thread on each")
-    need = sum(entry.size for entry in _default_pair()) + GIB
+    yield Finding("cores", "ok", f"{physical_cores()} physical, one thread on each")
+    memory, pair = psutil.virtual_memory(), catalog.DEFAULT
+    need = pair.target.size + pair.draft.size + GIB
     text = f"{memory.available / GIB:.1f} of {memory.total / GIB:.1f} GiB free"
     if memory.available > need:
         yield Finding("memory", "ok", text)
     else:
         yield Finding("memory", "note", f"{text}; the default pair wants {need / GIB:.1f} GiB")
-    free = shutil.disk_usage(_existing(places.hub_cache())).free
-    yield Finding("disk", "ok", f"{free / GIB:.1f} GiB free where models go, {places.hub_cache()}")
+    place = places.hub_cache()
+    free = shutil.disk_usage(next(each for each in (place, *place.parents) if each.exists())).free
+    yield Finding("disk", "ok", f"{free / GIB:.1f} GiB free where models go, {place}")
 
 
-def _files() -> Iterator[Finding]:
-    for entry in _default_pair():
+def _pair() -> Iterator[Finding]:
+    """Look at the default pair, the draft that was made for it here, and what engine runs it."""
+    target, draft = catalog.DEFAULT.target, catalog.DEFAULT.draft
+    for entry in (target, draft):
         path = find(entry)
         if path is None:
             fix = f"specchat models pull {entry.name}"
             yield Finding("model", "bad", f"{entry.name} is not on this machine.", fix)
-        elif checksum.known_sha256(path) == entry.sha256:
-            yield Finding("model", "ok", f"{entry.name}, verified: {path}")
         else:
-            yield Finding("model", "ok", f"{entry.name}, verified when first used: {path}")
-    target, draft = _default_pair()
-    if (path := find(target)) and find(draft):
-        yield _own_draft(target)
-        yield from _choice(path)
-
-
-def _own_draft(target: GGUF) -> Finding:
-    """Say whether the default target has a draft that was made for it here."""
+            verified = checksum.known_sha256(path) == entry.sha256
+            how = "verified" if verified else "verified when first used"
+            yield Finding("model", "ok", f"{entry.name}, {how}: {path}")
+    path = find(target)
+    if path is None or find(draft) is None:
+        return
     if made := made_here(identify(target.name)):
-        return Finding("model", "ok", f"made to draft for {target.name}: {made.path}")
-    text = f"No faster draft was made for {target.name} yet; its draft is used as downloaded."
-    return Finding("model", "note", text, f"specchat models pull {catalog.DEFAULT.name}")
+        yield Finding("model", "ok", f"made to draft for {target.name}: {made.path}")
+    else:
+        text = f"No faster draft was made for {target.name} yet; its draft is used as downloaded."
+        yield Finding("model", "note", text, f"specchat models pull {catalog.DEFAULT.name}")
+    yield from _choice(path)
 
 
-def _hybrids() -> Iterator[Finding]:
-    """Say what the models with a state can take back of wrong guesses, and what that costs."""
-    for stored in installed():
-        try:
-            model = identify(stored.reference)
-        except ModelError:
-            continue  # it was removed since
+def _choice(target: Path) -> Iterator[Finding]:
+    """Say which engine runs a target."""
+    with suppress(ModelError):  # what is wrong with the file is said elsewhere
+        choice = choose(Setup(target, cache=places.cache_dir()))
+        yield Finding("engine", "ok", f"{ENGINES[choice.engine]}. {choice.reason}")
+
+
+def _models() -> Iterator[Finding]:
+    """Say what recurrent models can take back, and look for templates that change what is said."""
+    models, strange = installed(), list[Finding]()
+    for model in models:
         if model.header and model.header.is_recurrent and not model.refusal:
             back = taken_back(model.header, model.size)
-            yield Finding("hybrid", "ok", f"{stored.name}: wrong guesses are taken back, {back}")
-
-
-def _templates() -> Iterator[Finding]:
-    """Look for chat templates that change what is said."""
-    models, strange = installed(), 0
-    for model in models:
-        try:
-            remarks = examine(gguf.read(model.path))
-        except ModelError:
-            continue  # `models list` says what is wrong with it
+            yield Finding("hybrid", "ok", f"{model.name}: wrong guesses are taken back, {back}")
+        remarks = examine(model.header) if model.header else ()
         if suspicions := [remark.text for remark in remarks if remark.suspicious]:
-            strange += 1
             command = f"specchat models show {shlex.quote(model.reference)} --template"
             text = f"of {model.reference}: {' '.join(suspicions)} Read it with: {command}"
-            yield Finding("template", "note", text)
+            strange.append(Finding("template", "note", text))
+    yield from strange
     if models and not strange:
         yield Finding("template", "ok", f"{len(models)} checked, each writes the messages in full")
-
-
-def _default_pair() -> tuple[GGUF, GGUF]:
-    return catalog.DEFAULT.target, catalog.DEFAULT.draft
 
 
 def _version(package: str) -> str:
@@ -224,7 +200,3 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "of unknown version"
-
-
-def _existing(path: Path) -> Path:
-    return next(place for place in (path, *path.parents) if place.exists())

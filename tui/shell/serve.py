@@ -1,15 +1,17 @@
-"""`specchat serve`: the endpoint, run from a terminal."""
+"""`specchat serve`: an OpenAI-style endpoint for programs on this machine."""
 
 import asyncio
 import os
 import secrets
 import signal
 import socket
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -31,12 +33,42 @@ from tui.models.locate_pair import default_target, find_models
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.shell.engine_console import looking
+from tui.shell.options import NumberParameter, settings, shared
 
 INTERRUPTED = 130
 TOKEN = "SPECCHAT_TOKEN"
+PORT = 8471
 
 
-def run(settings: Settings, host: str, port: int, token_file: Path | None) -> int:
+@click.command()
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="The address of this machine to use."
+)
+@click.option(
+    "--port",
+    type=NumberParameter(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="0 picks a free one.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Require the token in this file; SPECCHAT_TOKEN also sets one.",
+)
+@shared
+def serve(host: str, port: int, token_file: Path | None, **options: Any) -> None:
+    """Serve OpenAI's chat completions to other programs on this machine.
+
+    Use the printed address, http://127.0.0.1:8471/v1, as the base URL. Requests queue up; hanging
+    up stops an answer. Nothing is kept, and specchat connects to nothing. On an address that other
+    machines can reach, a token is required, and generated if you set none. Ctrl-C ends it.
+    """
+    sys.exit(_run(settings(options), host, port, token_file))
+
+
+def _run(settings: Settings, host: str, port: int, token_file: Path | None) -> int:
     """Serve until a signal says to end, and return the exit code.
 
     Raises:
@@ -45,7 +77,10 @@ def run(settings: Settings, host: str, port: int, token_file: Path | None) -> in
     address, token = _address(host), _token(token_file)
     made = None if token or is_local(address) else secrets.token_urlsafe(24)
     with _bound(address, port) as listening:
-        setup = _find(settings)
+        with looking() as report:
+            setup, _ = find_models(settings, report)
+        # Stored conversations are private here, even as proposals.
+        setup = replace(setup, recalls=False, snapshots=0)
         forbid_connections()  # from here on; what is bound may listen
         serving = Serving(settings, setup, Guard(address, token or made), made)
         return asyncio.run(serving.run(listening))
@@ -125,13 +160,6 @@ def name_of(settings: Settings, setup: Setup) -> str:
     reference = settings.target or default_target()
     by_path = "/" in reference or setup.target.name in reference
     return well_formed(setup.target.stem if by_path else reference)
-
-
-def _find(settings: Settings) -> Setup:
-    with looking() as report:
-        setup, _ = find_models(settings, report)
-    # Stored conversations are private here, even as proposals.
-    return replace(setup, recalls=False, snapshots=0)
 
 
 def _address(host: str) -> str:

@@ -8,10 +8,10 @@ import gguf
 import pytest
 
 from models.errors import ModelMissing
-from models.files.discovery import discover, identify
 from models.files.gguf_files import tree
-from models.files.locate import locate
+from models.files.locate import identify, locate
 from models.files.places import hub_cache, models_dir
+from models.files.stores import discover
 from tests.models.files.stores import file, ollama_manifest, ollama_model
 from tests.models.files.test_locate import OTHER, hub_file
 

@@ -6,7 +6,8 @@ import pytest
 
 from models import gguf
 from models.errors import ModelError
-from models.files import headers
+from models.files import model_file
+from models.files.model_file import read_header
 from models.files.places import cache_dir
 from tests import tiny
 
@@ -15,7 +16,7 @@ from tests import tiny
 def large(tmp_path, monkeypatch):
     """A file with a header that is worth a record, and what is read of files."""
     path = tiny.write(tmp_path / "m.gguf")
-    monkeypatch.setattr(headers, "LEAST", 1)
+    monkeypatch.setattr(model_file, "LEAST", 1)
     return path
 
 
@@ -28,36 +29,36 @@ def readings(monkeypatch):
 
 
 def test_a_header_is_read_once_and_again_when_the_file_has_changed(large, readings, tmp_path):
-    first = headers.read(large)
+    first = read_header(large)
     other = tmp_path / "link.gguf"
     other.symlink_to(large)
-    assert headers.read(large) == first
-    assert headers.read(other).path == other
+    assert read_header(large) == first
+    assert read_header(other).path == other
     assert readings == [large]
     tiny.write(large, "mamba")
-    assert headers.read(large).architecture == "mamba"
+    assert read_header(large).architecture == "mamba"
     os.truncate(large, large.stat().st_size - 100)
     with pytest.raises(ModelError, match="missing"):
-        headers.read(large)
+        read_header(large)
     with pytest.raises(ModelError, match="missing"):
-        headers.read(large)
+        read_header(large)
 
 
 @pytest.mark.parametrize("damage", [b"", b"[" * 100_000, b"null", b'{"path":"a"}'])
 def test_a_damaged_record_costs_a_second_reading(large, readings, damage):
-    first = headers.read(large)
+    first = read_header(large)
     (record,) = (cache_dir() / "headers").iterdir()
     record.write_bytes(damage)
-    assert headers.read(large) == first
+    assert read_header(large) == first
     assert len(readings) == 2
 
 
 def test_records_are_few_and_short(large, readings, monkeypatch, tmp_path):
-    monkeypatch.setattr(headers, "MOST", 2)
+    monkeypatch.setattr(model_file, "MOST", 2)
     for name in "abc":
-        headers.read(tiny.write(tmp_path / f"{name}.gguf"))
+        read_header(tiny.write(tmp_path / f"{name}.gguf"))
     assert len(list((cache_dir() / "headers").iterdir())) == 2
-    monkeypatch.setattr(headers, "LONGEST", 10)
+    monkeypatch.setattr(model_file, "LONGEST", 10)
     for _ in range(2):
-        headers.read(large)
+        read_header(large)
     assert readings.count(large) == 2

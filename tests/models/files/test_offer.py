@@ -53,20 +53,20 @@ def room(monkeypatch):
 def test_the_usual_quantisation_is_taken_and_a_smaller_one_where_it_must_be(hub, room, free, label):
     hub.described = described()
     room(free)
-    offered = offer("org/toy-GGUF", silent)
-    assert offered.sentence.startswith(f"{label}, of 4 quantisations")
-    assert offered.reference == f"org/toy-GGUF:toy-{label}.gguf"
+    reference, sentence = offer("org/toy-GGUF", silent)
+    assert sentence.startswith(f"{label}, of 4 quantisations")
+    assert reference == f"org/toy-GGUF:toy-{label}.gguf"
 
 
 def test_what_it_takes_and_its_licence_are_said(hub, room):
     hub.described = described()
-    sentence = offer("org/toy-GGUF", silent).sentence
+    sentence = offer("org/toy-GGUF", silent)[1]
     assert "Q4_K_M, of 4 quantisations: 5.0 GB to download" in sentence
     assert "Licence: mit." in sentence
     hub.described = described(cardData={"license": "apache-2.0"})
-    assert "Licence: apache-2.0." in offer("org/toy-GGUF", silent).sentence
+    assert "Licence: apache-2.0." in offer("org/toy-GGUF", silent)[1]
     hub.described = described(tags=[])
-    assert "none given" in offer("org/toy-GGUF", silent).sentence
+    assert "none given" in offer("org/toy-GGUF", silent)[1]
 
 
 def test_where_nothing_fits_the_smallest_is_named_with_what_it_takes(hub, room):
@@ -106,7 +106,7 @@ def test_a_hub_that_talks_nonsense_is_not_believed(hub, room, answer):
 
 def test_a_licence_of_any_length_is_said_in_a_line(hub, room):
     hub.described = described(cardData={"license": "mit " * 10_000})
-    assert len(offer("org/toy-GGUF", silent).sentence) < 300
+    assert len(offer("org/toy-GGUF", silent)[1]) < 300
 
 
 def test_offline_nobody_is_asked(hub, monkeypatch):

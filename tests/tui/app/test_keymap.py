@@ -8,10 +8,10 @@ from textual.app import App
 from textual.binding import Binding
 from textual.widgets import Static
 
-from tests.test_layers import MODULES, ROOT, dotted
+from tests.test_layers import ROOT
 from tests.tui.rest import until
 from tui.app.help_screen import AREAS, HelpScreen
-from tui.app.keymap import KEYED, all_bindings, prompt_keys, readable, usable
+from tui.app.keymap import all_bindings, prompt_keys, readable, usable
 from tui.app.program import Program
 from tui.settings.settings import Settings
 
@@ -24,15 +24,6 @@ def bindings():
 def test_bindings_of_all_screens_are_found_by_their_names(bindings):
     assert {"chat.help", "chat.new", "chat.stop", "settings.edit", "prompt.quit"} <= set(bindings)
     assert all("." in name for name in bindings)
-
-
-def test_every_module_with_keys_is_named_and_no_other():
-    with_keys = {
-        dotted(path)
-        for path in MODULES
-        if dotted(path).startswith("tui.") and "    BINDINGS: ClassVar" in path.read_text()
-    }
-    assert list(KEYED) == sorted(with_keys)
 
 
 def test_looking_for_keys_reaches_no_laboratory():

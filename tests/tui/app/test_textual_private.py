@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -16,10 +15,7 @@ from textual.app import App
 from textual.drivers import linux_driver
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import TextArea
 from textual.widgets.markdown import MarkdownBlock
-
-from tui.app import textual_private
 
 ROOT = Path(__file__).parents[3]
 HOME = ROOT / "tui/app/textual_private.py"
@@ -66,14 +62,6 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__") and name != "_"
 
 
-@cache
-def private_names(owner: type) -> frozenset[str]:
-    """Return the private names that a class of Textual's has or gives its instances."""
-    tree = ast.parse(inspect.cleandoc("\n" + inspect.getsource(owner)))
-    used = (node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
-    return frozenset(name for name in (*vars(owner), *used) if is_private(name))
-
-
 def reached(path: Path) -> set[str]:
     """Return the private names of others that a module uses."""
     tree = ast.parse(path.read_text())
@@ -96,35 +84,7 @@ def reached(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             names = (alias.name for alias in node.names)
             found |= {name for name in names if name.startswith(FOREIGN) and "._" in name}
-        if isinstance(node, ast.ClassDef):
-            found |= inherited(path, node)
     return found
-
-
-def inherited(path: Path, node: ast.ClassDef) -> set[str]:
-    """Return the private names of its Textual bases that a class uses or overrides."""
-    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    owner = vars(import_module(module)).get(node.name)
-    bases = inspect.getmro(owner) if isinstance(owner, type) else ()
-    foreign = [base for base in bases if base.__module__.split(".")[0] in FOREIGN]
-    theirs = frozenset[str]().union(*map(private_names, foreign))
-    allowed = {
-        name
-        for base, names in textual_private.OVERRIDDEN.items()
-        if base in bases
-        for name in names
-    }
-    used = {
-        each.attr
-        for each in ast.walk(node)
-        if isinstance(each, ast.Attribute) and ast.unparse(each.value) in OWN
-    }
-    used |= {
-        each.name
-        for each in node.body
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and is_private(each.name)
-    }
-    return {f"{node.name}.{name}" for name in (used & theirs) - allowed}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -157,9 +117,3 @@ def test_what_is_called_or_overridden_has_the_parameters_it_had(
 def test_what_is_read_or_set_is_there(owner: type | ModuleType, name: str) -> None:
     bases = inspect.getmro(owner) if isinstance(owner, type) else (owner,)
     assert any(name in inspect.getsource(base) for base in bases if base is not object)
-
-
-def test_every_private_method_that_is_overridden_is_textuals() -> None:
-    for owner, names in textual_private.OVERRIDDEN.items():
-        assert set(names) <= set(vars(owner))
-    assert TextArea in textual_private.OVERRIDDEN

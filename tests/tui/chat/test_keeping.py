@@ -11,7 +11,6 @@ from assistant.events import Decoded, Finished
 from assistant.store import Store, place
 from tests.patience import WAIT_S
 from tests.tui.chat.chat_driver import Pair, open_chat
-from tui.app.messages import StoreOpened
 
 
 async def test_the_next_start_continues_where_the_user_left_off(pair: Pair) -> None:
@@ -38,7 +37,7 @@ async def test_a_store_that_comes_after_the_end_is_closed(pair: Pair, tmp_path: 
     store = Store(tmp_path / "late.db")
     async with open_chat(*pair) as chat:
         app = chat.app
-    app.keep_in(StoreOpened(store, None))
+    app.keep_in(store)
     with pytest.raises(sqlite3.ProgrammingError):
         store.newest()
 

@@ -9,7 +9,8 @@ from click.testing import CliRunner
 from assistant.decoding.mapping import Mapping
 from models.drafts import Pairing, best_draft, made_here
 from models.errors import ModelError, ModelMissing
-from models.files.discovery import discover, identify
+from models.files.locate import identify
+from models.files.stores import discover
 from models.gguf import read_vocabulary
 from models.mapping import shared_tokens
 from tests import tiny

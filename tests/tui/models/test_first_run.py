@@ -24,7 +24,7 @@ async def chooser(chat: Chat) -> ModelsScreen:
 
 
 def lines(screen: ModelsScreen) -> list[str]:
-    return [str(option.prompt) for option in screen.browser.list.options]
+    return [str(option.prompt) for option in screen.list.options]
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ async def test_without_a_model_the_default_pair_is_offered_and_nothing_fetched(
 ) -> None:
     async with open_chat(None) as chat:
         screen = await chooser(chat)
-        await chat.until(lambda: "1.61 GB" in str(screen.browser.details.render()))
-        details = str(screen.browser.details.render())
+        await chat.until(lambda: "1.61 GB" in str(screen.details.render()))
+        details = str(screen.details.render())
         assert "with its draft qwen2.5-coder-0.5b" in details
         assert "2 min at 100 Mbit/s" in details
         assert str(bare_machine / "hub")[:10] in details
@@ -65,7 +65,7 @@ async def test_model_on_disk_is_offered_first_and_answers_the_prompt_that_waits(
         await chat.pilot.press("escape")
         await chat.send("Anybody there?")
         screen = await chooser(chat)
-        await chat.until(lambda: "mine.gguf" in str(screen.browser.details.render()))
+        await chat.until(lambda: "mine.gguf" in str(screen.details.render()))
         await chat.pilot.press("enter")
         await chat.until(lambda: len(chat.said) == 2)
 
@@ -73,7 +73,7 @@ async def test_model_on_disk_is_offered_first_and_answers_the_prompt_that_waits(
 async def choose(chat: Chat) -> None:
     """Take the first model that is offered."""
     screen = await chooser(chat)
-    await chat.until(lambda: "mine.gguf" in str(screen.browser.details.render()))
+    await chat.until(lambda: "mine.gguf" in str(screen.details.render()))
     await chat.pilot.press("enter")
     await chat.until(lambda: str(chat.app.settings.target).endswith("mine.gguf"))
 

@@ -13,12 +13,12 @@ from click.testing import CliRunner
 
 from assistant.engine.machine_cache import Prediction
 from models import catalog, gguf
-from models.catalog import GGUF
 from models.drafts import mark
 from models.errors import ModelError, ModelMissing, NetworkError
-from models.files.discovery import identify
+from models.files.locate import identify
 from models.slim import default_draft, slim_draft
 from tests import tiny
+from tests.models.files import conftest
 from tests.models.files.wheels import build_parts
 from tests.patience import WAIT_S
 from tui.models.command import models
@@ -46,11 +46,7 @@ def here(bare_machine):
 def toy(here, monkeypatch):
     data = tiny.write(here / "toy.bytes", seed=1).read_bytes()
     build_parts(here / "wheels", "toy-part", 3, data)
-    mirror = catalog.Mirror(("toy-part1", "toy-part2", "toy-part3"), "1.0", "/part{number:02d}.bin")
-    digest = hashlib.sha256(data).hexdigest()
-    gguf = GGUF("toy", None, "toy.gguf", None, len(data), digest, "MIT", mirror)
-    monkeypatch.setitem(catalog.FILES, "toy", gguf)
-    return gguf
+    return conftest.enter(monkeypatch, conftest.toy(data, repo=None))
 
 
 def run(*arguments):
@@ -68,24 +64,6 @@ def test_list_shows_what_is_here_and_what_can_be_fetched(here):
 
 def test_models_alone_lists_them(here):
     assert run().stdout == run("list").stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (["--offline", "models", "pull", "toy"], 5),
-        (["models", "pull", "qwen3-8b", "--offline"], 5),
-        (["models", "show", "nonsense"], 3),
-        (["models", "pull", "a/b:../c.gguf"], 2),
-        (["models", "nonsense"], 2),
-    ],
-)
-def test_each_kind_of_failure_has_its_exit_code(here, toy, arguments, code):
-    command = [sys.executable, "-c", RUN.format(gguf=toy), *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == code
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
 
 
 def test_list_as_json_is_one_object(here):

@@ -52,11 +52,11 @@ class Browsing(Driver):
     async def go_to(self, name: str, *keys: str) -> None:
         """Move the cursor by the arrow keys, and press keys there."""
         await self.pilot.press("end")  # where the models are that tests add to the catalogue
-        entry = self.screen.browser.list.current
+        entry = self.screen.list.current
         if entry is None or entry.model.name != name:
             await self.pilot.press("home")
         for _ in range(100):
-            entry = self.screen.browser.list.current
+            entry = self.screen.list.current
             if entry and entry.model.name == name:
                 await self.until(lambda: name in self.details())
                 await self.pilot.press(*keys)
@@ -68,16 +68,16 @@ class Browsing(Driver):
         await self.until(lambda: "As target" in self.details())
 
     def lines(self) -> list[str]:
-        return [str(option.prompt) for option in self.screen.browser.list.options]
+        return [str(option.prompt) for option in self.screen.list.options]
 
     def line(self, name: str) -> str:
         return next(line for line in self.lines() if line.startswith(name))
 
     def details(self) -> str:
-        return str(self.screen.browser.details.render())
+        return str(self.screen.details.render())
 
     def message(self) -> str:
-        line = self.screen.lines.message
+        line = self.screen.message
         return str(line.render()) if line.display else ""
 
     async def chosen(self, *keys: str) -> Choice | None:
@@ -161,15 +161,15 @@ async def test_the_cursor_begins_on_the_target_that_is_loaded_and_is_left_where_
     shelf: Path,
 ) -> None:
     async with browse(loaded(shelf / "middle.gguf")) as models:
-        entry = models.screen.browser.list.current
+        entry = models.screen.list.current
         assert entry
         assert entry.model.name == "middle.gguf"
         await models.pilot.press("down")
-        entry = models.screen.browser.list.current
+        entry = models.screen.list.current
         assert entry
-        models.screen.browser.list.look()
+        models.screen.list.look()
         await models.looked()
-        looked = models.screen.browser.list.current
+        looked = models.screen.list.current
         assert looked
         assert looked.key == entry.key != str(shelf / "middle.gguf")
 
@@ -238,7 +238,7 @@ async def test_the_filter_narrows_and_escape_widens_again(shelf: Path) -> None:
         await models.pilot.press("slash", *"alien")
         assert [line.split()[0] for line in models.lines()] == ["On", "alien.gguf"]
         await models.pilot.press("enter")
-        assert models.screen.browser.list.has_focus
+        assert models.screen.list.has_focus
         await models.pilot.press("escape")
         assert len(models.lines()) == every
         assert await models.chosen("escape") is None
@@ -249,7 +249,7 @@ async def test_any_file_can_be_opened_by_its_path(shelf: Path, tmp_path: Path) -
     async with browse() as models:
         await models.pilot.press("o", *"/no/such.gguf", "enter")
         await models.until(lambda: "There is no file /no/such.gguf" in models.message())
-        models.screen.lines.path.value = f"'{mine}'"
+        models.screen.path.value = f"'{mine}'"
         await models.pilot.press("enter")
         await models.until(lambda: "elsewhere.gguf" in models.details())
         await models.advised()
@@ -269,7 +269,7 @@ async def test_p_fetches_and_the_file_is_there_to_be_used(hub: Hub) -> None:
         await models.go_to("toy", "p")
         await models.until(lambda: "● " not in models.line("toy") and "F32" in models.line("toy"))
         assert models.app.choices == []
-        assert models.screen.browser.list.current.model.name == "toy"  # type: ignore[union-attr]
+        assert models.screen.list.current.model.name == "toy"  # type: ignore[union-attr]
         await models.advised()
         assert await models.chosen("enter") == ("toy", None)
         assert locate("toy").read_bytes() == hub.data
@@ -374,8 +374,8 @@ async def test_columns_stand_below_their_titles_and_no_line_is_too_long(shelf: P
     async with browse(loaded(shelf / "large.gguf"), size=(110, 24)) as models:
         for width in (40, 80, 109, 110, 200):
             await models.pilot.resize_terminal(width, 24)
-            title = str(models.screen.browser.query_one("#columns", Static).render())
-            row = models.screen.browser.list.row_width
+            title = str(models.screen.query_one("#columns", Static).render())
+            row = models.screen.list.row_width
             for line in models.lines():
                 assert len(line) <= row
             if width >= 80:
@@ -398,7 +398,7 @@ async def test_a_screen_of_a_few_lines_shows_the_list_and_what_is_under_the_curs
         await models.looked()
         await models.go_to("small.gguf")
         await models.pilot.pause(0.1)
-        shown, room = models.screen.browser, models.screen.region
+        shown, room = models.screen, models.screen.region
         for part in (shown.list, shown.details):
             assert part.region.height >= 1
             assert room.contains_region(part.region)
@@ -414,7 +414,7 @@ async def test_the_cursor_is_seen_without_colour(
         await models.looked()
         await models.go_to("small.gguf")
         await models.pilot.pause(0.1)
-        shown = models.screen.browser.list
+        shown = models.screen.list
         lines = [shown.render_line(y) for y in range(shown.size.height)]
         marked = [line for line in lines if all(s.style and s.style.underline for s in line)]
         assert ["small.gguf" in line.text for line in marked] == [True]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import Finished, Stats, Stop
+from assistant.events import Failed, Finished, LaneEvent, Stats, Stop
 from assistant.request import Lane, Mode, Request, Sampling, Setup
-from tui.race.track import LaneStanding
+from tui.race.recorded import RecordedLane
 from tui.race.verdict import pays, verdict
 
 
@@ -17,13 +17,13 @@ def standing(
     text: str = "The same.",
     tokens: int = 100,
     target: str = "target.gguf",
-) -> LaneStanding:
+) -> RecordedLane:
     drafted = 0 if mode == "ars" else tokens
     rounds = tokens if mode == "ars" else tokens // 2
     decode_s = tokens / tokens_per_s
     stats = Stats(mode, rounds=rounds, drafted=drafted, generated_tokens=tokens, decode_s=decode_s)
     lane = Lane(name, Setup(Path(target)), mode)
-    return LaneStanding(lane, 1.0, stats, finished=Finished(text, (), Stop.LENGTH, stats))
+    return RecordedLane(lane, [LaneEvent(0, 1.0, Finished(text, (), Stop.LENGTH, stats))])
 
 
 ARS = standing("ArS", "ars", 10.0)
@@ -91,7 +91,7 @@ def test_nothing_is_concluded_from_a_few_tokens(tokens):
 
 
 def test_failed_lane_is_named_and_the_others_are_compared():
-    failed = LaneStanding(Lane("auto", Setup(Path("x")), "auto"), failed="No.")
+    failed = RecordedLane(Lane("auto", Setup(Path("x")), "auto"), ready=Failed("No.", "ModelError"))
     said = verdict([ARS, standing("SpS", "sps", 12.0), failed], GREEDY)
     assert said.startswith("auto did not run. SpS was 1.20 times as fast")
 

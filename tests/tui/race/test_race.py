@@ -14,10 +14,9 @@ from assistant.request import Message, Race, Request, Setup
 from tests.tui.chat.chat_driver import HOT, TINY, Watched
 from tests.tui.driver import Driver
 from tui.chat.conversation.token_view import TokenView
-from tui.race.app import RaceApp
 from tui.race.lane_view import LaneView
 from tui.race.lanes import duel, line_up, parse
-from tui.race.screen import RaceScreen
+from tui.race.screen import RaceApp, RaceScreen
 from tui.race.verdict import HEADERS
 from tui.safe import safe
 
@@ -97,7 +96,7 @@ class Hands:
 @pytest.fixture
 def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
     hands = Hands()
-    monkeypatch.setattr("tui.race.track.monotonic", lambda: hands.now)
+    monkeypatch.setattr("tui.race.screen.monotonic", lambda: hands.now)
     return hands
 
 
@@ -166,21 +165,16 @@ async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: Hands
         whole = course.texts()
         await course.pilot.press("r")
         assert {"Pause", "Skip", "Stop"} <= course.offered()
-        tracks, length = course.screen.lanes.tracks, course.screen.replay.length
-        assert length == max(track.length for track in tracks)
+        length = course.screen.recorded.length
         for share in (0.3, 0.6, 0.9):
             hands.now = share * length
-            await course.until(
-                lambda: all(
-                    t.standing.clock == pytest.approx(min(hands.now, t.length)) for t in tracks
-                )
-            )
-            now = course.screen.replay.at
-            for number, track in enumerate(tracks):
+            await course.until(lambda: course.screen.at == pytest.approx(hands.now))
+            for number, lane in enumerate(course.screen.recorded.until(hands.now)):
                 laps = [lap for lap in course.engine.heard(LaneEvent) if lap.lane == number]
-                past = [lap.event for lap in laps if lap.clock <= now]
+                past = [lap.event for lap in laps if lap.clock <= hands.now]
                 counted = [event.stats for event in past if hasattr(event, "stats")]
-                assert track.standing.stats == (counted[-1] if counted else None)
+                assert lane.stats == (counted[-1] if counted else None)
+                assert lane.clock == min(hands.now, laps[-1].clock)
         assert course.phase == "replay"
         assert "true speed" in course.line
         hands.now = length + 1
@@ -194,9 +188,9 @@ async def test_replay_can_be_paused_and_skipped(race: Race, hands: Hands) -> Non
         await course.pilot.press("r", "space")
         hands.now = 1000.0
         await course.until(lambda: "Paused" in course.line)
-        assert course.screen.replay.at == 0
+        assert course.screen.at == 0
         await course.pilot.press("space")
-        assert course.screen.replay.at == 0
+        assert course.screen.at == 0
         assert course.phase == "replay"
         await course.pilot.press("s")
         await course.until(lambda: course.phase == "over")
@@ -282,7 +276,7 @@ async def test_every_size_works_and_lanes_stand_side_by_side_where_they_fit(
     settings = replace(SETTINGS, target=str(target), draft=str(draft))
     async with racing(line_up(parse(spec), settings, "Who?"), size=size) as course:
         await course.over()
-        tops = {view.region.y for view in course.screen.lanes.views}
+        tops = {view.region.y for view in course.screen.views}
         assert len(tops) == lanes // columns
         await course.pilot.press("r", "space", "g", "s")
         await course.until(lambda: course.phase == "over")
@@ -291,7 +285,7 @@ async def test_every_size_works_and_lanes_stand_side_by_side_where_they_fit(
 async def test_screen_knows_its_race_before_the_engine_does(race: Race) -> None:
     async with racing(race, hold=(RaceReady, 1)) as course:
         await course.until(lambda: course.engine.held)
-        titles = [str(view.border_title) for view in course.screen.lanes.views]
+        titles = [str(view.border_title) for view in course.screen.views]
         assert "ArS" in titles[0]
         assert "SpS" in titles[1]
         assert isinstance(course.app.screen, RaceScreen)

@@ -9,7 +9,7 @@ from tests.patience import WAIT_S
 from tests.tui.race.race_recorded import RACE, WORDS, Recorded
 from tests.tui.rest import calm
 from tui.chat.conversation.token_view import TokenView
-from tui.race.app import RaceApp
+from tui.race.screen import RaceApp
 from tui.settings.settings import Settings
 
 

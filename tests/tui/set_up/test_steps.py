@@ -1,19 +1,24 @@
-"""The steps of the set-up: what each runs, and what is done once is not done again."""
+"""The steps of the set-up: what each runs, what is done once, and how its commands are heard."""
 
 import ast
 import subprocess
 import sys
 from pathlib import Path
+from time import sleep
 from types import SimpleNamespace
 from typing import ClassVar
 
+import psutil
 import pytest
 
-from tui.set_up import step, steps
-from tui.set_up.step import SetupStep, StepFailed
+from tests.patience import WAIT_S
+from tui.set_up import steps
+from tui.set_up.steps import SetupStep, StepFailed
 
 ROOT = Path(__file__).parents[3]
 NO_WHEEL = "ERROR: No matching distribution found for ik-llama-cpp-python==0.1.5"
+SLEEP = "import time; time.sleep(600)"
+PARENT = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEP!r}]); {SLEEP}"
 
 
 @pytest.fixture
@@ -109,7 +114,7 @@ def test_models_are_fetched_while_llama_cpp_is_compiled(ran, monkeypatch, capsys
     done = []
     fetching = SimpleNamespace(terminate=lambda: done.append("ended"), wait=lambda: None)
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: done.append("begun") or fetching)
-    monkeypatch.setattr(step, "LINE_EVERY_S", 0.0)
+    monkeypatch.setattr(steps, "LINE_EVERY_S", 0.0)
     ran.says = {"--verbose": (0, ["  [21/83] c++ a.cpp", "[ 50%] Building CXX object b.cpp.o"])}
     steps.llama_cpp("chat", can_wait=False)
     assert done == ["begun", "ended"]
@@ -139,3 +144,55 @@ def test_make_says_which_python_it_needs():
     )  # fmt: skip
     assert done.returncode
     assert "specchat needs Python 3.11 or newer, and there is no no-such-python" in done.stdout
+
+
+@pytest.fixture
+def venv(tmp_path: Path, monkeypatch) -> Path:
+    monkeypatch.setattr(steps, "VENV", tmp_path)
+    monkeypatch.setattr(steps, "LOG", tmp_path / "log")
+    return tmp_path
+
+
+def test_lines_are_heard_while_the_command_runs_and_the_last_are_shown_if_it_fails(venv):
+    """It ends only when its first line was heard."""
+    heard, gate = [], venv / "gate"
+    code = f"""
+import pathlib, os, time
+print("first", flush=True)
+pathlib.Path(os.environ["TMPDIR"], "left").touch()
+while not pathlib.Path({str(gate)!r}).exists():
+    time.sleep(0.01)
+print(*range(100), sep="\\n")
+raise SystemExit(3)
+"""
+
+    def hear(line):
+        heard.append(line)
+        gate.touch()
+
+    (venv / "log").write_text("of another command\n")
+    with pytest.raises(StepFailed) as failed:
+        SetupStep("Counting").run([sys.executable, "-c", code], hear)
+    said = ["first", *map(str, range(100))]
+    assert heard == said
+    assert (venv / "log").read_text() == "\n".join(["of another command", *said, ""])
+    assert str(failed.value).startswith("80\n")
+    assert "Counting failed" in str(failed.value)
+    assert sorted(path.name for path in venv.iterdir()) == ["gate", "log"]
+
+
+def test_an_interrupt_ends_all_that_was_started(venv):
+    code = f"print(1, flush=True)\n{PARENT}"
+    family = []
+
+    def interrupt(line):
+        (parent,) = psutil.Process().children()
+        while not (children := parent.children()):
+            sleep(0.01)
+        family.extend([parent, *children])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        SetupStep("Waiting").run([sys.executable, "-c", code], interrupt)
+    assert len(family) == 2
+    assert not psutil.wait_procs(family, WAIT_S)[1]

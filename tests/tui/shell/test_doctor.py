@@ -75,7 +75,8 @@ def test_a_hybrid_comes_with_what_it_takes_back_and_its_memory(tmp_path, monkeyp
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     for kind in ("lfm2", "mamba", "llama"):
         tiny.write(tmp_path / f"{kind}.gguf", kind)
-    told = {finding.text.split(":")[0]: finding.text for finding in doctor_command._hybrids()}
+    found = [each for each in doctor_command._models() if each.topic == "hybrid"]
+    told = {finding.text.split(":")[0]: finding.text for finding in found}
     assert told.keys() == {"lfm2.gguf", "mamba.gguf"}
     assert "up to 31 proposals" in told["lfm2.gguf"]
     assert "by a copy of its state" in told["mamba.gguf"]

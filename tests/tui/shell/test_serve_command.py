@@ -20,7 +20,7 @@ from models.errors import ModelMissing, StorageError, UsageError
 from tests.assistant.process.test_landlock import attempt
 from tests.patience import WAIT_S
 from tests.tui.shell.program import MAIN, ROOT, start
-from tui.shell.serve_command import serve
+from tui.shell.serve import serve
 
 STRACE = shutil.which("strace")
 FEW = ("--threads", "1", "--ctx", "512", "--port", "0", "--mode", "ars")

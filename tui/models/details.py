@@ -1,14 +1,12 @@
-"""The list of models, over all that is known of the one under the cursor."""
+"""All that is known of the model under the cursor."""
 
 import asyncio
 import os
 from pathlib import Path
 
-from textual import on, work
-from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual import work
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import Static
 
 from models.catalog import GGUF
 from models.files.model_file import ModelFile
@@ -16,8 +14,7 @@ from models.files.places import hub_cache, models_dir
 from models.memory import Fit
 from tui.models.downloads import OFFLINE
 from tui.models.inventory import Advice, ModelEntry, ModelInventory, wanted
-from tui.models.model_list import ModelList
-from tui.models.row import STYLES, fitted, heading
+from tui.models.model_list import STYLES, fitted
 from tui.safe import safe
 from tui.widgets.text_figures import duration, size
 
@@ -32,9 +29,9 @@ class ModelDetails(Static):
     ModelDetails { height: 7; padding: 0 1; border-top: solid $panel-lighten-2; }
     """
 
-    def __init__(self, stock: ModelInventory) -> None:
+    def __init__(self, inventory: ModelInventory) -> None:
         super().__init__("", markup=False)
-        self._stock = stock
+        self._inventory = inventory
         self._entry: ModelEntry | None = None
         self.advice: Advice | None = None
 
@@ -49,71 +46,24 @@ class ModelDetails(Static):
 
     @work(exclusive=True, group="advice")
     async def _advise(self, entry: ModelEntry, model: ModelFile) -> None:
-        advice = await asyncio.to_thread(self._stock.advise, model)
+        advice = await asyncio.to_thread(self._inventory.advise, model)
         if entry is self._entry:  # and not what the cursor was on before
             self.advice = advice
             self._paint()
 
     def _paint(self) -> None:
-        entry = self._entry
-        if entry is None:
-            self.update("")
-            return
-        width = self.content_size.width
-        if isinstance(entry.model, ModelFile):
-            lines = _found(entry, entry.model, self.advice, width)
-        else:
-            lines = _listed(entry, entry.model, width, self._stock.offline)
+        entry, width = self._entry, self.content_size.width
+        lines: list[Content] = []
+        if entry is not None:
+            lines = (
+                _here(entry, entry.model, self.advice, width)
+                if isinstance(entry.model, ModelFile)
+                else _listed(entry, entry.model, width, self._inventory.offline)
+            )
         self.update(Content("\n").join(lines))
 
 
-class ModelBrowser(Vertical):
-    """Show models in columns, and one of them in full."""
-
-    DEFAULT_CSS = """
-    ModelBrowser {
-        height: 1fr;
-
-        & > #columns { height: 1; padding: 0 1; text-wrap: nowrap; }
-    }
-    """
-
-    def __init__(self, stock: ModelInventory, offer: str) -> None:
-        super().__init__()
-        self._offer = offer  # what to put the cursor onto when there is no model here
-        self._heading = Static("", id="columns", markup=False)
-        self.list, self.details = ModelList(stock), ModelDetails(stock)
-
-    def compose(self) -> ComposeResult:
-        """Lay out the titles of the columns, the list and the details."""
-        yield self._heading
-        yield self.list
-        yield self.details
-
-    def on_mount(self) -> None:
-        """Look at what there is."""
-        self.list.focus()
-        self.list.look()
-
-    def on_resize(self) -> None:
-        """Fit the titles of the columns to the width."""
-        self._heading.update(heading(self.list.row_width))
-
-    @on(ModelList.Looked)
-    def begin(self) -> None:
-        """Without any model, offer the one to begin with."""
-        if not self.list.usable:
-            self.list.go_to(self._offer)
-
-    @on(ModelList.Seen)
-    @on(OptionList.OptionHighlighted)
-    def describe(self) -> None:
-        """Tell all about the model under the cursor, also what was found out meanwhile."""
-        self.details.show(self.list.current)
-        self.screen.refresh_bindings()
-
-
-def _found(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int) -> list[Content]:
+def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int) -> list[Content]:
     lines = [
         _title(model),
         Content.styled(safe(_shortened(model.path, width)), "$foreground-muted"),
