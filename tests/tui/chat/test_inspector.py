@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from textual.app import App
 from textual.geometry import Size
 from textual.pilot import Pilot
@@ -16,11 +17,9 @@ from assistant.events import Alternative, Event, Ghost, Origin, Token
 from assistant.tokens import Step, Trace
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
-from tui.chat.inspector.entries import entries
 from tui.chat.inspector.screen import EMPTY, Inspector
-from tui.chat.inspector.token_facts import facts, probability
-from tui.chat.inspector.token_layout import TokenLayout
-from tui.chat.inspector.token_page import TokenPage
+from tui.chat.inspector.token_facts import entries, facts, probability
+from tui.chat.inspector.token_page import TokenLayout, TokenPage
 
 ROWS = (Alternative(7, " cat", 0.412), Alternative(8, "\n", 0.3))
 KEPT = Token(5, " the", Origin.DRAFT, "model", 0.91, 0.83, 0, 0.412, ROWS, ROWS)
@@ -275,16 +274,15 @@ def test_no_fact_is_wider_than_its_place(width: int) -> None:
     assert max(len(line) for n in range(7) for line in said(n, width).split("\n")) <= width
 
 
-def test_lines_break_before_words_and_lose_nothing() -> None:
-    texts = ["Hel", "lo", " wor", "ld", " and", " 漢字漢字", "↵\n", "x" * 25, "↵\n", "end"]
-    layout = TokenLayout(10)
-    layout.add(texts)
+def test_lines_break_between_tokens_and_lose_nothing() -> None:
+    texts = ["Hel", "lo", " world", " and", " 漢字漢字", "↵\n", "x" * 25, "↵\n", "end"]
+    layout = TokenLayout(texts, 10)
     lines = ["".join(piece.text for piece in line) for line in layout.lines]
-    assert lines[:2] == ["Hello", " world and"]
+    assert lines[:3] == ["Hello", " world and", " 漢字漢字↵"]
     assert "".join(lines) == "".join(texts).replace("\n", "")
     for line in layout.lines:
-        assert all(a.start + a.width == b.start for a, b in pairwise(line))
-        assert sum(piece.width for piece in line) <= 10
+        assert all(a.start + cell_len(a.text) == b.start for a, b in pairwise(line))
+        assert sum(cell_len(piece.text) for piece in line) <= 10
     for entry, place in enumerate(layout.places):
         assert layout.at(place, layout.column(entry)) == entry
 

@@ -2,7 +2,7 @@
 
 import pytest
 from textual.app import App, ComposeResult
-from textual.widgets import Static
+from textual.content import Content
 
 from assistant.tokens import Step
 from tests.tui.chat.turns import (
@@ -15,7 +15,7 @@ from tests.tui.chat.turns import (
     token,
     tokens_of,
 )
-from tui.chat.conversation.turn_head import Head
+from tui.chat.conversation.turn import Head
 from tui.widgets.token_styles import COLOURED, GHOST, OTHER, PLAIN, kind, legend, legends, styles
 
 REJECTED = Step((token("a"), token("b"), token("c", RESIDUAL)), (ghost("x"), ghost("y\n")))
@@ -52,21 +52,21 @@ def test_legend_lists_what_applies_and_nothing_else() -> None:
 @pytest.mark.parametrize(("width", "way"), [(100, 0), (64, 1), (48, 2)])
 async def test_the_legend_of_an_answer_names_every_kind_at_any_width(width: int, way: int) -> None:
     kinds = {"draft", "suffix", "tail", "ngram", "residual", "target", GHOST}
-    lines, head = legends(COLOURED, kinds), Head("Somebody with a long name", 0.0)
+    lines, head = legends(COLOURED, kinds), Head()
+    head.line = Content("Somebody with a long name")
 
     class Framed(App[None]):
         def compose(self) -> ComposeResult:
             yield head
 
     async with Framed().run_test(size=(width, 5)) as pilot:
-        head.explain(lines)
+        assert head.render().plain.strip() == "Somebody with a long name"
+        head.legends = tuple(lines)
         await pilot.pause()
-        seen = head.query_one(".legend", Static)
-        assert str(seen.render()) == lines[way].plain
-        assert seen.size.width >= lines[way].cell_length
-        head.explain([])
-        await pilot.pause()
-        assert not seen.display
+        shown = head.render().plain.split("\n")
+        assert shown[-1].endswith(lines[way].plain)
+        assert max(map(len, shown)) <= width
+        assert head.size.height == len(shown)
 
 
 async def test_ghosts_stand_struck_before_the_token_that_replaced_them() -> None:
@@ -124,7 +124,7 @@ async def test_megabyte_without_a_line_break_is_shown_bit_by_bit() -> None:
         answer.add(said("word " * 200_000))
         await page.pilot.pause()
         assert len(answer.text) == 1_000_000
-        view = answer.views.tokens
+        view = answer.tokens
         assert 0 < len(view.lines) < 10_000
         while sum(line.cell_length + 1 for line in view.lines) < 999_000:
             await page.pilot.pause(0.05)

@@ -11,14 +11,17 @@ from assistant.tools.servers import ServerSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.lesson import TEXT, Lesson
-from tui.chat.conversation.suggestions import MISSPELT, SUGGESTIONS, SuggestionLine
 from tui.chat.conversation.welcome import (
+    LESSON,
     LOOKS,
+    MISSPELT,
     NOVICE,
     SAMPLE,
+    SUGGESTIONS,
     WHAT,
     WITH_SERVERS,
+    Lesson,
+    SuggestionLine,
     Welcome,
 )
 from tui.race.screen import RaceScreen
@@ -177,7 +180,7 @@ async def test_the_first_colours_are_explained_once_and_stay_until_the_next_ques
 ) -> None:
     async with open_chat(*pair, novice=True) as chat:
         await chat.ask("First")
-        assert lessons(chat) == ["".join(TEXT)]
+        assert lessons(chat) == ["".join(LESSON)]
         assert answers(chat)[0].view == "tokens"
         await chat.ask("Second")
         assert lessons(chat) == []
@@ -198,7 +201,7 @@ async def test_an_answer_without_guesses_leaves_the_explanation_for_later(pair: 
         assert answers(chat)[0].view == "words"
         chat.screen.apply(replace(chat.app.settings, mode="sps"))
         await chat.ask("Second")
-        assert lessons(chat) == ["".join(TEXT)]
+        assert lessons(chat) == ["".join(LESSON)]
 
 
 async def test_what_guesses_brought_is_said_in_one_place(pair: Pair) -> None:

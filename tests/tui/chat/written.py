@@ -71,15 +71,15 @@ def _cell(content: Content) -> str:
 def _text(shown: object) -> str:
     """Return a pattern for a text with styles."""
     assert isinstance(shown, Content)
-    marks: list[tuple[int, int, int, str]] = []  # place, closing first, outermost first, mark
-    for span in shown.spans:
-        mark = MARKS.get(str(span.style))
-        if mark is not None:
-            marks += [(span.start, 1, -span.end, mark), (span.end, 0, -span.start, mark)]
-        elif getattr(span.style, "meta", None):
-            marks += [(span.start, 1, -span.end, r"\[?"), (span.end, 0, -span.start, r"\]?")]
+    marks: list[tuple[int, int, int, int, str]] = []  # place, closing first, outermost first
+    for number, span in enumerate(shown.spans):  # inner ones come first
+        opens = closes = MARKS.get(str(span.style), "")
+        if getattr(span.style, "meta", None):
+            opens, closes = r"\[?", r"\]?"
+        marks += [(span.start, 1, -span.end, -number, opens)]
+        marks += [(span.end, 0, -span.start, number, closes)]
     pieces, at = [], 0
-    for place, _, _, mark in sorted(marks):
+    for place, *_, mark in sorted(marks):
         pieces += [_escaped(shown.plain[at:place]), mark]
         at = place
     return "".join([*pieces, _escaped(shown.plain[at:])])

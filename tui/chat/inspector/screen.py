@@ -11,8 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from assistant.tokens import Trace
-from tui.chat.inspector.entries import entries
-from tui.chat.inspector.token_facts import facts
+from tui.chat.inspector.token_facts import entries, facts
 from tui.chat.inspector.token_page import TokenPage
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
