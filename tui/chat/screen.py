@@ -21,8 +21,8 @@ from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation.welcome import SuggestionLine
 from tui.chat.form_choice import FormChoice
 from tui.chat.layout import ChatLayout
+from tui.chat.list.chat_actions import Deleted, Restored
 from tui.chat.list.chat_list import ChatList
-from tui.chat.list.store_changes import Deleted, Restored
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.several.controller import SeveralAnswers

@@ -92,7 +92,8 @@ def entries(trace: Trace) -> tuple[InspectedToken, ...]:
     for number, step in enumerate(trace, 1):
         kept = [token for token in step.tokens if token.origin is Origin.DRAFT]
         drawn = [token for token in step.tokens if token.origin is not Origin.DRAFT]
-        found += (InspectedToken(item, step, number) for item in (*kept, *step.ghosts, *drawn))
+        items: tuple[Token | Ghost, ...] = (*kept, *step.ghosts, *drawn)
+        found += (InspectedToken(item, step, number) for item in items)
     return tuple(found)
 
 
