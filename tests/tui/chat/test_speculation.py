@@ -19,7 +19,7 @@ from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
 from tests.tui.rest import until
 from tui.chat.panel.outlook import DOING
-from tui.chat.panel.panel import Speculation, SpeedHistory
+from tui.chat.panel.panel import Speculation
 from tui.chat.panel.panel_text import PanelFigures, lines
 from tui.widgets.text_figures import bar, shares, sparkline
 
@@ -184,14 +184,6 @@ def test_draft_of_a_foreign_name_cannot_command_the_terminal(answer: list[Event]
     assert isinstance(ready, Ready)
     shown = lines(PanelFigures(decoded(), no_draft=ready.no_draft), 37, 40)
     assert "\x1b" not in "".join(line.plain for line in shown)
-
-
-def test_pace_covers_the_whole_answer_with_bounded_values() -> None:
-    pace = SpeedHistory(most=10)
-    for second in range(1, 501):
-        pace.add(float(second), 20 * second)
-    assert len(pace.rates) <= 10
-    assert pace.rates == pytest.approx([20.0] * len(pace.rates))
 
 
 def test_shares_add_up_to_the_width() -> None:

@@ -16,7 +16,7 @@ from tests.tui.chat.turns import (
     tokens_of,
 )
 from tui.chat.conversation.turn import Head
-from tui.widgets.token_styles import COLOURED, GHOST, OTHER, PLAIN, kind, legend, legends, styles
+from tui.widgets.token_styles import COLOURED, GHOST, NAMES, OTHER, PLAIN, kind, legend, styles
 
 REJECTED = Step((token("a"), token("b"), token("c", RESIDUAL)), (ghost("x"), ghost("y\n")))
 
@@ -49,24 +49,27 @@ def test_legend_lists_what_applies_and_nothing_else() -> None:
     assert legend(COLOURED, ()).plain == ""
 
 
-@pytest.mark.parametrize(("width", "way"), [(100, 0), (64, 1), (48, 2)])
-async def test_the_legend_of_an_answer_names_every_kind_at_any_width(width: int, way: int) -> None:
+@pytest.mark.parametrize(("width", "lines"), [(120, 1), (100, 2), (64, 3), (30, 5)])
+async def test_the_legend_of_an_answer_names_every_kind_at_any_width(
+    width: int, lines: int
+) -> None:
     kinds = {"draft", "suffix", "tail", "ngram", "residual", "target", GHOST}
-    lines, head = legends(COLOURED, kinds), Head()
+    head = Head()
     head.line = Content("Somebody with a long name")
 
     class Framed(App[None]):
         def compose(self) -> ComposeResult:
             yield head
 
-    async with Framed().run_test(size=(width, 5)) as pilot:
-        assert head.render().plain.strip() == "Somebody with a long name"
-        head.legends = tuple(lines)
+    async with Framed().run_test(size=(width, 6)) as pilot:
+        assert head.size.height == 1
+        head.legend = legend(COLOURED, kinds)
         await pilot.pause()
-        shown = head.render().plain.split("\n")
-        assert shown[-1].endswith(lines[way].plain)
-        assert max(map(len, shown)) <= width
-        assert head.size.height == len(shown)
+        assert head.size.height == lines
+        rows = [head.render_line(y).text for y in range(lines)]
+        assert "Somebody with a long name" in rows[0]
+        for kind in kinds:
+            assert NAMES[kind] in " ".join(" ".join(rows).split())
 
 
 async def test_ghosts_stand_struck_before_the_token_that_replaced_them() -> None:

@@ -17,7 +17,7 @@ from tui.chat.conversation.token_view import TokenView, whole
 from tui.chat.conversation.turn import Turn, Verb
 from tui.figures import footnote
 from tui.safe import safe
-from tui.widgets.token_styles import legends, styles
+from tui.widgets.token_styles import legend, styles
 
 if TYPE_CHECKING:  # what most answers have not, and Markdown, are for later than the first frame
     from assistant.store.values import Record, State
@@ -206,11 +206,11 @@ class Answer(Turn):
         self.hold()
         words = self._words
         ready = self.view == "words" and words is not None and words.ready
-        self.tokens.display = not ready
+        self.tokens.display = not ready or (words is not None and words.too_long)
         if words is not None:
             words.display = ready
-        looks = styles(self.app.no_color)
-        self.head.legends = () if ready else tuple(legends(looks, self.tokens.kinds))
+        kinds = () if ready else self.tokens.kinds
+        self.head.legend = legend(styles(self.app.no_color), kinds)
         self.changed()
 
     def watch_ghosts(self, ghosts: bool) -> None:

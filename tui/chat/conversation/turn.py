@@ -55,39 +55,35 @@ class TurnAction(Message):
 class Head(Widget):
     """Name a turn on the left, and explain its colours on the right, or below for want of room."""
 
-    DEFAULT_CSS = "Head { height: auto; color: $text-muted; text-wrap: nowrap; }"
+    DEFAULT_CSS = "Head { height: auto; color: $text-muted; }"
 
     line: reactive[Content] = reactive(Content(""))
     """Who spoke."""
     since: reactive[str] = reactive("")
     """When that was, and which branch it is; a long name gives way to this."""
-    legends: reactive[tuple[Content, ...]] = reactive[tuple[Content, ...]]((), layout=True)
-    """Lines that explain the colours, the longest first; one that fits is shown."""
+    legend: reactive[Content] = reactive(Content(""), layout=True)
+    """What the colours mean."""
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the number of lines."""
-        return 1 + (not self._fits(width))
+        below = not self._fits(width)
+        return 1 + (len(self.legend.wrap(max(width, 1))) if below else 0)
 
     def render(self) -> Content:
         """Draw the line or the lines."""
-        room, legend = self.size.width, self._legend(self.size.width)
-        fits = self._fits(room)
+        room, legend, fits = self.size.width, self.legend, self._fits(self.size.width)
         left = room - len(self.since) - (legend.cell_length + 2 if fits and legend else 0)
         line = self.line.truncate(max(left, SHORTEST), ellipsis=True) + self.since
         if not fits:
             return Content("\n").join([line, legend])
-        if not legend:
-            return line
-        return line + " " * (room - line.cell_length - legend.cell_length) + legend
-
-    def _legend(self, room: int) -> Content:
-        fitting = [line for line in self.legends if line.cell_length <= room]
-        return (fitting or [*self.legends[-1:], Content("")])[0]
+        return (
+            line + " " * (room - line.cell_length - legend.cell_length) + legend if legend else line
+        )
 
     def _fits(self, room: int) -> bool:
         """Return whether there is room for the name beside the legend."""
-        legend, whole = self._legend(room), self.line.cell_length + len(self.since)
-        return not legend or legend.cell_length + whole + 2 <= room
+        whole = self.line.cell_length + len(self.since)
+        return not self.legend or self.legend.cell_length + whole + 2 <= room
 
 
 class Turn(Still, Vertical):
