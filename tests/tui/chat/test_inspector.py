@@ -166,10 +166,12 @@ async def test_answer_without_a_record_says_so() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (20, 6), (1, 1)])
 async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> None:
-    async with inspecting(recorded.trace(answer), size=size) as (_, pilot):
+    async with inspecting(recorded.trace(answer), size=size) as (host, pilot):
         await pilot.press("right", "down", "n", "pagedown", "pageup", "end", "G")
         await pilot.resize_terminal(60, 20)
         await pilot.press("up")
+        lines = range(host.page.virtual_size.height)
+        assert max(host.page.line(y).cell_length for y in lines) <= host.page.room
 
 
 async def test_only_lines_on_the_screen_are_made(
