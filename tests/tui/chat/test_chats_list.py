@@ -136,13 +136,6 @@ async def test_escape_ends_the_search_and_then_leaves_the_list(store: Store) -> 
         assert page.host.heard == ["left"]
 
 
-async def test_letters_typed_into_the_search_change_no_conversation(store: Store) -> None:
-    async with listed(store) as page:
-        await page.press("slash", *"drpxu")
-        assert page.chats.search.value == "drpxu"
-        assert len(store.summaries()) == 4
-
-
 async def test_rename_is_typed_in_place_and_escape_keeps_the_title(store: Store) -> None:
     async with listed(store) as page:
         await page.press("r", "end", *" again", "enter")

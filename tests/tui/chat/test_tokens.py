@@ -112,15 +112,6 @@ async def test_everything_is_there_however_many_rounds_come_at_once() -> None:
         assert tokens_of(answer).split() == "".join(texts).split()
 
 
-async def test_blank_lines_and_indents_are_kept() -> None:
-    text = "".join(f"    step {number}\n\n" for number in range(200))
-    async with open_page() as page:
-        answer = await page.stream(*[said(line) for line in text.splitlines(keepends=True)])
-        answer.auto = False
-        await page.end(answer)
-        assert tokens_of(answer).split("\n") == [*text.rstrip("\n").split("\n"), ""]
-
-
 async def test_megabyte_without_a_line_break_is_shown_bit_by_bit() -> None:
     async with open_page() as page:
         answer = page.view.begin("tiny")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from textual import events
 
-from assistant.events import Loading, Origin
+from assistant.events import Origin
 from assistant.talk.tool_set import ToolSettings
 from assistant.tools.servers import ServerSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
@@ -57,17 +57,6 @@ async def test_enter_in_an_empty_prompt_asks_what_is_suggested(pair: Pair) -> No
         assert not chat.screen.query(Welcome)
 
 
-async def test_a_suggestion_that_is_taken_while_models_load_is_answered_when_they_are_there(
-    pair: Pair,
-) -> None:
-    async with open_chat(*pair, hold=(Loading, 1)) as chat:
-        await chat.held()
-        await chat.press("enter")
-        await chat.until(lambda: chat.said == [CODE.text])
-        await chat.end()
-        await chat.until(lambda: len(chat.said) == 2)
-
-
 async def test_a_text_to_edit_waits_in_the_prompt(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ready()
@@ -85,16 +74,6 @@ async def test_a_race_is_run_with_its_prompt(pair: Pair) -> None:
         await chat.until(lambda: isinstance(chat.app.screen, RaceScreen))
         assert chat.prompt.text == RACE.text
         assert chat.said == []
-
-
-async def test_the_keys_go_round_the_suggestions(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ready()
-        seen = [*chosen(chat)]
-        for key in ("down", "down", "down", "up", "up"):
-            await chat.press(key)
-            seen += chosen(chat)
-        assert seen == [0, 1, 2, 0, 2, 1]
 
 
 async def test_a_click_takes_a_suggestion_and_never_what_was_typed(pair: Pair) -> None:
