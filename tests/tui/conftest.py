@@ -24,7 +24,6 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in (
         "tui.app.program.QUIT_AGAIN_S",
         "tui.app.clipboard.CLIPBOARD_TIMEOUT_S",
-        "tui.chat.conversation.markdown_view.CLICK_AGAIN_S",
         "tui.chat.prompt.file_search.SEARCH_LIMIT_S",
     ):
         monkeypatch.setattr(limit, WAIT_S)

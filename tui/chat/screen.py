@@ -17,12 +17,12 @@ from models.errors import StorageError
 from tui.app.clipboard import copy_and_say
 from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController, ModelsLoaded
-from tui.chat.conversation.suggestions import SuggestionLine
 from tui.chat.conversation.turn import TurnAction
+from tui.chat.conversation.welcome import SuggestionLine
 from tui.chat.form_choice import FormChoice
 from tui.chat.layout import ChatLayout
+from tui.chat.list.chat_actions import Deleted, Restored
 from tui.chat.list.chat_list import ChatList
-from tui.chat.list.store_changes import Deleted, Restored
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.several.controller import SeveralAnswers

@@ -61,19 +61,6 @@ NAMES: Mapping[Kind, str] = {
     GHOST: "wrong guess",
 }
 
-SHORT_NAMES: Mapping[Kind, str] = {
-    **NAMES,
-    Origin.DRAFT: "right",
-    "heads": "by a head",
-    "form": "by form",
-    "tail": "rest",
-    OTHER: "other",
-    Origin.TARGET: "own",
-    THOUGHT: "thought",
-    GHOST: "wrong",
-}
-"""Where the others do not fit into a line."""
-
 Run = tuple[str, Kind]
 PIECE = 2000
 """Characters of a run from which on it is not made longer."""
@@ -84,23 +71,11 @@ def styles(no_color: bool) -> Styles:
     return PLAIN if no_color else COLOURED
 
 
-def legend(
-    styles: Styles,
-    kinds: Iterable[Kind] = BASICS,
-    names: Mapping[Kind, str] = NAMES,
-    between: str = " · ",
-) -> Content:
+def legend(styles: Styles, kinds: Iterable[Kind] = BASICS) -> Content:
     """Return one line that names the styles of those kinds, always in the same order."""
     wanted = set(kinds)
-    shown = [Content.styled(names[kind], styles[kind]) for kind in names if kind in wanted]
-    return Content(between).join(shown)
-
-
-def legends(styles: Styles, kinds: Iterable[Kind]) -> list[Content]:
-    """Return lines that name the styles of those kinds, the longest first."""
-    wanted = set(kinds)
-    ways = (NAMES, " · "), (SHORT_NAMES, " · "), (SHORT_NAMES, " ")
-    return [legend(styles, wanted, *way) for way in ways] if wanted else []
+    shown = [Content.styled(NAMES[kind], styles[kind]) for kind in NAMES if kind in wanted]
+    return Content(" · ").join(shown)
 
 
 def kind(token: Token) -> Kind:

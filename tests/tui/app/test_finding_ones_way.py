@@ -13,7 +13,7 @@ from tests.tui.chat.chat_driver import TINY, Chat, Pair, Watched, open_chat
 from tui.app.app import SpecchatApp
 from tui.app.help_screen import HelpScreen
 from tui.chat.conversation.answer import Answer
-from tui.chat.list.chat_rows import Shelf
+from tui.chat.list.chat_rows import ChatRows
 from tui.models.inventory import ModelInventory
 from tui.models.screen import ModelsScreen
 from tui.race.recorded import RecordedLane
@@ -23,9 +23,9 @@ from tui.settings.settings import Settings
 WIDE = (120, 40)
 
 
-def title(shelf: Shelf) -> str:
-    assert shelf.chosen is not None
-    return shelf.chosen.title
+def title(rows: ChatRows) -> str:
+    assert rows.chosen is not None
+    return rows.chosen.title
 
 
 async def test_a_deletion_that_leaves_nothing_names_a_way_back_that_works(pair: Pair) -> None:
@@ -73,7 +73,7 @@ async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair
         assert chat.screen.focused is chat.prompt.editor
         await chat.pilot.press("f2")
         assert chats.display
-        assert chats.shelf.has_focus
+        assert chats.rows.has_focus
         await chat.pilot.press("f2")
         assert not chats.display
         assert chat.screen.focused is chat.prompt.editor
@@ -83,11 +83,11 @@ async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pa
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
         said, conversation = chat.said, chat.screen.talk.path.conversation
         await chat.pilot.press("f2")
-        await chat.until(lambda: chat.screen.parts.chats.shelf.summaries)
+        await chat.until(lambda: chat.screen.parts.chats.rows.summaries)
         await chat.pilot.press("d")
         await chat.until(lambda: chat.screen.talk.path.conversation is None)
         assert not chat.screen.conversation.turns
-        await chat.until(lambda: not chat.screen.parts.chats.shelf.summaries)
+        await chat.until(lambda: not chat.screen.parts.chats.rows.summaries)
         await chat.pilot.press("u")
         await chat.until(lambda: chat.screen.talk.path.conversation == conversation)
         assert chat.said == said
@@ -98,27 +98,27 @@ async def test_the_cursor_of_the_list_begins_on_the_open_conversation(pair: Pair
         for topic in ("One", "Two", "Three"):
             await chat.pilot.press("ctrl+n")
             await chat.ask(topic)
-        shelf = chat.screen.parts.chats.shelf
+        rows = chat.screen.parts.chats.rows
         await chat.pilot.press("f2")
-        await chat.until(lambda: len(shelf.summaries) == 3)
-        assert title(shelf) == "Three"
+        await chat.until(lambda: len(rows.summaries) == 3)
+        assert title(rows) == "Three"
         await chat.pilot.press("end", "f2", "f2")
-        assert title(shelf) == "Three"
+        assert title(rows) == "Three"
 
 
 async def test_a_deleted_conversation_comes_back_after_another_was_opened(pair: Pair) -> None:
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
         await chat.pilot.press("ctrl+n")
         await chat.ask("Two")
-        shelf = chat.screen.parts.chats.shelf
+        rows = chat.screen.parts.chats.rows
         await chat.pilot.press("f2")
-        await chat.until(lambda: len(shelf.summaries) == 2)
+        await chat.until(lambda: len(rows.summaries) == 2)
         await chat.pilot.press("d")
-        await chat.until(lambda: len(shelf.summaries) == 1)
+        await chat.until(lambda: len(rows.summaries) == 1)
         await chat.pilot.press("enter")
         await chat.until(lambda: chat.said[:1] == ["One"])
         await chat.pilot.press("f2", "u")
-        await chat.until(lambda: len(shelf.summaries) == 2)
+        await chat.until(lambda: len(rows.summaries) == 2)
 
 
 async def test_the_palette_offers_each_thing_once_and_in_words(pair: Pair) -> None:

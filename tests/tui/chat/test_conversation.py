@@ -27,13 +27,6 @@ from tui.chat.conversation.turn import Turn
 from tui.chat.conversation.user_turn import SHOWN, UserTurn
 
 
-async def test_head_says_who_when_and_which_branch() -> None:
-    async with open_page(question(1), replace(answer(2), created=0.0, siblings=(2, 5, 9))) as page:
-        lines = page.screen().splitlines()
-        assert any(line.split()[:2] == ["▌", "You"] or " You · " in line for line in lines)
-        assert any("tiny" in line and "1970" in line and "branch 1/3" in line for line in lines)
-
-
 async def test_a_long_name_leaves_room_for_when_and_which_branch() -> None:
     async with open_page(size=(56, 24)) as page:
         long = replace(answer(2), created=0.0, siblings=(2, 5, 9), model="A model " * 20)
@@ -157,12 +150,6 @@ async def test_way_to_the_top_ends_where_older_turns_have_come() -> None:
         await page.settle()
         assert len(page.view.turns) == 2 * PAGE
         assert "question 81" in page.screen()
-
-
-async def test_turns_that_fill_no_screen_bring_older_ones_by_themselves() -> None:
-    async with open_page(*talk(60), size=(80, 200)) as page:
-        await page.settle()
-        assert len(page.view.turns) == 60
 
 
 async def test_very_many_turns_on_the_screen_are_taken_away_again() -> None:

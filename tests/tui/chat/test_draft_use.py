@@ -1,12 +1,11 @@
 """A draft that is no help is mentioned, once and with its reason, where one was expected."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import gguf
 import pytest
 
-from assistant.events import Finished, ModelInfo, Ready, Stats, Tally
+from assistant.events import ModelInfo, Stats, Tally
 from models.native.model import NativeModel
 from tests import tiny
 from tests.tui.chat.chat_driver import Pair, open_chat
@@ -38,12 +37,6 @@ def test_a_draft_that_cannot_serve_is_named_with_what_to_do_whatever_the_mode(ta
     assert err.count("misfit.gguf") == 1
     assert f"specchat models pair {target}" in err
     assert ("Proposals come from the conversation alone." in err) is (mode != "ars")
-
-
-def test_with_a_target_that_cannot_roll_back_tokens_nothing_is_said_to_propose():
-    ready = Ready(replace(DRAFT, role="target"), None, "It cannot.", rolls_back=False)
-    said = draft_use.refused("It cannot.", ready, Settings())
-    assert said == "It cannot. Answers come without speculation."
 
 
 @pytest.mark.parametrize(
@@ -117,12 +110,6 @@ async def test_the_chat_says_once_of_a_pair_that_nothing_was_accepted(
         await chat.ask("Two")
         notes = [note for note in chat.shown(".note.warning") if "None was right." in note]
         assert notes == ["None was right. F5 chooses another draft, or none."]
-
-
-async def test_the_chat_says_nothing_of_a_draft_that_helps(pair: Pair) -> None:
-    async with open_chat(*pair, asked=("One",)) as chat:
-        assert chat.engine.heard(Finished)[0].stats.sources["model"].accepted
-        assert chat.shown(".note.warning") == []
 
 
 async def test_the_chat_does_not_claim_proposals_where_nothing_can_propose(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from textual.app import App
 from textual.geometry import Size
 from textual.pilot import Pilot
@@ -16,11 +17,9 @@ from assistant.events import Alternative, Event, Ghost, Origin, Token
 from assistant.tokens import Step, Trace
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
-from tui.chat.inspector.entries import entries
 from tui.chat.inspector.screen import EMPTY, Inspector
-from tui.chat.inspector.token_facts import facts, probability
-from tui.chat.inspector.token_layout import TokenLayout
-from tui.chat.inspector.token_page import TokenPage
+from tui.chat.inspector.token_facts import entries, facts, probability
+from tui.chat.inspector.token_page import TokenLayout, TokenPage
 
 ROWS = (Alternative(7, " cat", 0.412), Alternative(8, "\n", 0.3))
 KEPT = Token(5, " the", Origin.DRAFT, "model", 0.91, 0.83, 0, 0.412, ROWS, ROWS)
@@ -167,10 +166,12 @@ async def test_answer_without_a_record_says_so() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (20, 6), (1, 1)])
 async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> None:
-    async with inspecting(recorded.trace(answer), size=size) as (_, pilot):
+    async with inspecting(recorded.trace(answer), size=size) as (host, pilot):
         await pilot.press("right", "down", "n", "pagedown", "pageup", "end", "G")
         await pilot.resize_terminal(60, 20)
         await pilot.press("up")
+        lines = range(host.page.virtual_size.height)
+        assert max(host.page.line(y).cell_length for y in lines) <= host.page.room
 
 
 async def test_only_lines_on_the_screen_are_made(
@@ -206,68 +207,46 @@ def said(place: int, width: int = 76, story: Trace = STORY) -> str:
     )
 
 
-def test_accepted_token_shows_the_inequality_that_kept_it() -> None:
-    assert "proposed by the draft model and kept" in said(1)
-    assert "Position 1 of round 2; 3 were proposed." in said(1)
-    assert "acceptance 1.000 = min(1, 0.910 / 0.830)" in said(1)
-    assert "uniform 0.412 × draft 0.830 < target 0.910: accepted" in said(1)
+TOLD = [
+    # An accepted token shows the inequality that kept it.
+    (STORY, 1, "proposed by the draft model and kept", "Position 1 of round 2; 3 were proposed."),
+    (STORY, 1, "acceptance 1.000 = min(1, 0.910 / 0.830)"),
+    (STORY, 1, "uniform 0.412 × draft 0.830 < target 0.910: accepted"),
+    # A rejected one that which threw it out, and the rows of its place.
+    (STORY, 2, "“·cat” came instead.", "acceptance 0.496", "41.2%", "-▸·cat"),
+    (STORY, 2, "uniform 0.910 × draft 0.830 ≥ target 0.412: rejected"),
+    (STORY, 3, "never tested", "-uniform"),
+    # What replaced it names it.
+    (STORY, 4, "instead of “·dog”, which it rejected", "“·dog”: uniform 0.910", "▸·cat", "↵"),
+    # The target's own tokens say why nothing was replaced.
+    (STORY, 0, "nothing was proposed", "No alternatives were kept", "Round 1, without proposals."),
+    (
+        STORY,
+        6,
+        "every proposal of the round was accepted",
+        "Position 2 of round 3; 1 was proposed.",
+    ),
+    # The block rule says up to where a draft was kept; one proposal alone is replaced.
+    (BLOCK, 0, "kept with what follows it", "-uniform", "-acceptance"),
+    (BLOCK, 1, "acceptance 0.500 unless more is kept"),
+    (BLOCK, 1, "uniform 0.412 < threshold 0.500: kept up to here"),
+    (BLOCK, 2, "uniform 0.910 ≥ threshold 0.250: not kept this far", "“·cat” came instead.", "↵"),
+    (BLOCK, 3, "the answer went on without it", "uniform 0.800 ≥ threshold 0.100", "-row"),
+    (BLOCK, 4, "the answer went on without it", "rejected: the target forbids it", "-row"),
+    (BLOCK, 5, "“·dog”: uniform 0.910 ≥ threshold 0.250: not kept this far"),
+    # With a seed the token that the target draws decides.
+    (SEEDED, 0, "kept because the target draws the same token here", "-uniform", "-acceptance"),
+    (SEEDED, 1, "rejected because the target draws another", "-uniform", "-acceptance"),
+    (SEEDED, 2, "instead of “·dog”, which it rejected", "-uniform", "-acceptance"),
+]
 
 
-def test_rejected_proposal_shows_the_inequality_that_threw_it_out() -> None:
-    assert "“·cat” came instead." in said(2)
-    assert "uniform 0.910 × draft 0.830 ≥ target 0.412: rejected" in said(2)
-    assert "acceptance 0.496" in said(2)
-    assert "▸·cat" not in said(2)
-    assert "41.2%" in said(2)  # of the rows of its place
-
-
-def test_untested_proposal_says_that_nobody_tested_it() -> None:
-    assert "never tested" in said(3)
-    assert "uniform" not in said(3)
-
-
-def test_residual_names_the_proposal_that_it_replaces() -> None:
-    assert "instead of “·dog”, which it rejected" in said(4)
-    assert "“·dog”: uniform 0.910" in said(4)
-    assert "▸·cat" in said(4)
-    assert "↵" in said(4)
-
-
-def test_block_rule_says_up_to_where_a_draft_was_kept() -> None:
-    assert "kept with what follows it" in said(0, story=BLOCK)
-    assert "uniform" not in said(0, story=BLOCK)
-    assert "acceptance" not in said(0, story=BLOCK)
-    assert "acceptance 0.500 unless more is kept" in said(1, story=BLOCK)
-    assert "uniform 0.412 < threshold 0.500: kept up to here" in said(1, story=BLOCK)
-    assert "uniform 0.910 ≥ threshold 0.250: not kept this far" in said(2, story=BLOCK)
-    assert "“·dog”: uniform 0.910 ≥ threshold 0.250: not kept this far" in said(5, story=BLOCK)
-
-
-def test_only_the_first_proposal_thrown_away_is_replaced_by_the_token_after_it() -> None:
-    assert "“·cat” came instead." in said(2, story=BLOCK)
-    assert "↵" in said(2, story=BLOCK)  # of the rows of its place
-    for place in (3, 4):
-        assert "the answer went on without it" in said(place, story=BLOCK)
-        assert "row" not in said(place, story=BLOCK)  # those after it are not kept
-    assert "uniform 0.800 ≥ threshold 0.100: not kept this far" in said(3, story=BLOCK)
-    assert "rejected: the target forbids it" in said(4, story=BLOCK)
-
-
-def test_with_a_seed_the_token_that_the_target_draws_decides() -> None:
-    assert "with a seed, kept because the target draws the same token here" in said(0, story=SEEDED)
-    assert "with a seed, rejected because the target draws another" in said(1, story=SEEDED)
-    assert "instead of “·dog”, which it rejected" in said(2, story=SEEDED)
-    for place in range(3):
-        assert "acceptance" not in said(place, story=SEEDED)
-        assert "uniform" not in said(place, story=SEEDED)
-
-
-def test_targets_own_tokens_say_why_nothing_was_replaced() -> None:
-    assert "nothing was proposed" in said(0)
-    assert "No alternatives were kept" in said(0)
-    assert "Round 1, without proposals." in said(0)
-    assert "every proposal of the round was accepted" in said(6)
-    assert "Position 2 of round 3; 1 was proposed." in said(6)
+@pytest.mark.parametrize("told", TOLD)
+def test_every_token_and_ghost_says_why_it_is_there_or_not(told: tuple[Trace, int, str]) -> None:
+    story, place, *words = told
+    shown = said(place, story=story)
+    for word in words:
+        assert (word.removeprefix("-") in shown) is not word.startswith("-")
 
 
 @pytest.mark.parametrize("width", [46, 76, 120])
@@ -275,16 +254,15 @@ def test_no_fact_is_wider_than_its_place(width: int) -> None:
     assert max(len(line) for n in range(7) for line in said(n, width).split("\n")) <= width
 
 
-def test_lines_break_before_words_and_lose_nothing() -> None:
-    texts = ["Hel", "lo", " wor", "ld", " and", " 漢字漢字", "↵\n", "x" * 25, "↵\n", "end"]
-    layout = TokenLayout(10)
-    layout.add(texts)
+def test_lines_break_between_tokens_and_lose_nothing() -> None:
+    texts = ["Hel", "lo", " world", " and", " 漢字漢字", "↵\n", "x" * 25, "↵\n", "end"]
+    layout = TokenLayout(texts, 10)
     lines = ["".join(piece.text for piece in line) for line in layout.lines]
-    assert lines[:2] == ["Hello", " world and"]
+    assert lines[:3] == ["Hello", " world and", " 漢字漢字↵"]
     assert "".join(lines) == "".join(texts).replace("\n", "")
     for line in layout.lines:
-        assert all(a.start + a.width == b.start for a, b in pairwise(line))
-        assert sum(piece.width for piece in line) <= 10
+        assert all(a.start + cell_len(a.text) == b.start for a, b in pairwise(line))
+        assert sum(cell_len(piece.text) for piece in line) <= 10
     for entry, place in enumerate(layout.places):
         assert layout.at(place, layout.column(entry)) == entry
 

@@ -131,7 +131,7 @@ async def test_the_first_conversation_is_listed_while_it_is_answered(pair: Pair)
         await chat.until(lambda: "No conversations" in "".join(chat.shown("#chats-hint")))
         await chat.send("Listed at once")
         await chat.held()
-        await chat.until(lambda: chat.screen.parts.chats.shelf.summaries)
+        await chat.until(lambda: chat.screen.parts.chats.rows.summaries)
         assert "".join(chat.shown("#chats-hint")) == ""
         await chat.end()
 
@@ -142,9 +142,9 @@ async def test_what_is_listed_is_what_can_be_opened_when_the_disk_has_filled_up(
         chat.store._database._sql.execute("PRAGMA query_only = 1")
         await chat.ask("Not kept")
         await chat.pilot.press("f2")
-        shelf = chat.screen.parts.chats.shelf
-        await chat.until(lambda: [each.title for each in shelf.summaries] == ["Kept"])
-        chat.screen.controller.open(shelf.summaries[0].id)
+        rows = chat.screen.parts.chats.rows
+        await chat.until(lambda: [each.title for each in rows.summaries] == ["Kept"])
+        chat.screen.controller.open(rows.summaries[0].id)
         assert chat.said[0] == "Kept"
 
 

@@ -37,7 +37,6 @@ def noon(monkeypatch: pytest.MonkeyPatch, target, draft) -> None:
     """Let every message have been said at the same time of the same day."""
     monkeypatch.setattr(time, "time", lambda: NOON)
     monkeypatch.setattr("tui.chat.conversation.turn.time", lambda: NOON)
-    monkeypatch.setattr("tui.chat.conversation.turn_head.time", lambda: NOON)
 
 
 def app(target, draft) -> SpecchatApp:

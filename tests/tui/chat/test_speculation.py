@@ -17,9 +17,8 @@ from textual.widgets import Static
 from assistant.events import Decoded, Event, Forecast, Ready, Reason, Stats, Tally
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
-from tests.tui.rest import until
 from tui.chat.panel.outlook import DOING
-from tui.chat.panel.panel import Speculation, SpeedHistory
+from tui.chat.panel.panel import Speculation
 from tui.chat.panel.panel_text import PanelFigures, lines
 from tui.widgets.text_figures import bar, shares, sparkline
 
@@ -115,14 +114,6 @@ async def test_the_end_shows_the_lookahead_of_rounds_that_had_room_for_it() -> N
         assert last.stats.rounds == 41
 
 
-async def test_the_end_of_an_answer_by_ars_shows_no_lookahead() -> None:
-    async with shown((140, 50)) as (panel, _):
-        for rounds in (1, 2):
-            panel.take(decoded(Stats("ars", rounds=rounds), None, lookahead=0))
-        panel.over()
-        assert re.search(r"Lookahead +0\n", told(panel))
-
-
 async def test_only_changed_lines_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown((140, 50)) as (panel, _):
         show(panel, decoded())
@@ -144,15 +135,6 @@ async def test_panel_hides_where_there_is_no_room_unless_asked_for(width: int, f
         await pilot.resize_terminal(100 if fits else 150, 24)
         await pilot.pause()
         assert panel.display is not fits
-
-
-async def test_panel_that_was_closed_shows_the_newest_when_it_is_opened() -> None:
-    async with shown((150, 50)) as (panel, pilot):
-        show(panel, decoded())
-        await pilot.press("f3")
-        show(panel, decoded(replace(FAST, rounds=60)))
-        await pilot.press("f3")
-        await until(pilot, lambda: "2.00" in told(panel))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 10), (10, 3), (1, 1)])
@@ -184,14 +166,6 @@ def test_draft_of_a_foreign_name_cannot_command_the_terminal(answer: list[Event]
     assert isinstance(ready, Ready)
     shown = lines(PanelFigures(decoded(), no_draft=ready.no_draft), 37, 40)
     assert "\x1b" not in "".join(line.plain for line in shown)
-
-
-def test_pace_covers_the_whole_answer_with_bounded_values() -> None:
-    pace = SpeedHistory(most=10)
-    for second in range(1, 501):
-        pace.add(float(second), 20 * second)
-    assert len(pace.rates) <= 10
-    assert pace.rates == pytest.approx([20.0] * len(pace.rates))
 
 
 def test_shares_add_up_to_the_width() -> None:

@@ -31,6 +31,7 @@ async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
         answer = await page.stream(thought("Hm, the sky "), thought("is blue because"))
         answer.tell(HALF)
         await page.settle()
+        assert answer.thought is not None
         assert answer.thought.line == (
             "▸ Thinking · 12 s · 1,340 tokens · …Hm, the sky is blue because"
         )
@@ -74,7 +75,7 @@ async def test_without_a_thought_there_is_neither_line_nor_key() -> None:
         page.view.turns[0].focus()
         await page.settle()
         assert page.keys().get("t") is None
-        assert not page.app.query_one(Thought).display
+        assert not page.app.query(Thought)
 
 
 async def test_an_answer_that_ended_within_its_thought_is_kept_and_says_so() -> None:

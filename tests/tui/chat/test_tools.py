@@ -20,7 +20,7 @@ async def test_a_call_is_shown_runs_when_it_is_allowed_and_its_result_is_answere
         chat.script((READ,))
         await chat.send("Why?")
         turn = await chat.asked()
-        shown = "\n".join(chat.shown("ApprovalTurn Static"))
+        shown = "\n".join(chat.shown("ApprovalTurn Head, ApprovalTurn Static"))
         assert "May disk__read be called?" in shown
         assert "path: sky.txt" in shown
         assert "The server disk says that it only reads." in shown

@@ -5,20 +5,23 @@ from dataclasses import replace
 import pytest
 from textual import events
 
-from assistant.events import Loading, Origin
+from assistant.events import Origin
 from assistant.talk.tool_set import ToolSettings
 from assistant.tools.servers import ServerSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.lesson import TEXT, Lesson
-from tui.chat.conversation.suggestions import MISSPELT, SUGGESTIONS, SuggestionLine
 from tui.chat.conversation.welcome import (
+    LESSON,
     LOOKS,
+    MISSPELT,
     NOVICE,
     SAMPLE,
+    SUGGESTIONS,
     WHAT,
     WITH_SERVERS,
+    Lesson,
+    SuggestionLine,
     Welcome,
 )
 from tui.race.screen import RaceScreen
@@ -54,17 +57,6 @@ async def test_enter_in_an_empty_prompt_asks_what_is_suggested(pair: Pair) -> No
         assert not chat.screen.query(Welcome)
 
 
-async def test_a_suggestion_that_is_taken_while_models_load_is_answered_when_they_are_there(
-    pair: Pair,
-) -> None:
-    async with open_chat(*pair, hold=(Loading, 1)) as chat:
-        await chat.held()
-        await chat.press("enter")
-        await chat.until(lambda: chat.said == [CODE.text])
-        await chat.end()
-        await chat.until(lambda: len(chat.said) == 2)
-
-
 async def test_a_text_to_edit_waits_in_the_prompt(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ready()
@@ -82,16 +74,6 @@ async def test_a_race_is_run_with_its_prompt(pair: Pair) -> None:
         await chat.until(lambda: isinstance(chat.app.screen, RaceScreen))
         assert chat.prompt.text == RACE.text
         assert chat.said == []
-
-
-async def test_the_keys_go_round_the_suggestions(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ready()
-        seen = [*chosen(chat)]
-        for key in ("down", "down", "down", "up", "up"):
-            await chat.press(key)
-            seen += chosen(chat)
-        assert seen == [0, 1, 2, 0, 2, 1]
 
 
 async def test_a_click_takes_a_suggestion_and_never_what_was_typed(pair: Pair) -> None:
@@ -177,7 +159,7 @@ async def test_the_first_colours_are_explained_once_and_stay_until_the_next_ques
 ) -> None:
     async with open_chat(*pair, novice=True) as chat:
         await chat.ask("First")
-        assert lessons(chat) == ["".join(TEXT)]
+        assert lessons(chat) == ["".join(LESSON)]
         assert answers(chat)[0].view == "tokens"
         await chat.ask("Second")
         assert lessons(chat) == []
@@ -198,7 +180,7 @@ async def test_an_answer_without_guesses_leaves_the_explanation_for_later(pair: 
         assert answers(chat)[0].view == "words"
         chat.screen.apply(replace(chat.app.settings, mode="sps"))
         await chat.ask("Second")
-        assert lessons(chat) == ["".join(TEXT)]
+        assert lessons(chat) == ["".join(LESSON)]
 
 
 async def test_what_guesses_brought_is_said_in_one_place(pair: Pair) -> None:

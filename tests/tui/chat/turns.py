@@ -156,7 +156,7 @@ async def open_page(*records: Record, size: tuple[int, int] = (80, 24)) -> Async
 def characters(view: TokenView | Answer) -> list[tuple[str, str]]:
     """Every character of an answer's tokens as it is shown, with its style."""
     found: list[tuple[str, str]] = []
-    for line in view.views.tokens.lines if isinstance(view, Answer) else view.lines:
+    for line in view.tokens.lines if isinstance(view, Answer) else view.lines:
         styles = [""] * len(line.plain)
         for span in line.spans:
             styles[span.start : span.end] = [str(span.style)] * (span.end - span.start)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,15 +13,16 @@ from textual.widgets import Static
 from assistant.events import CallDelta
 from assistant.stats import Stats
 from assistant.tokens import Step, Trace
-from tui.chat.conversation.answer_views import View, Views
-from tui.chat.conversation.thought import Thought
-from tui.chat.conversation.token_view import whole
+from tui.chat.conversation.token_view import TokenView, whole
 from tui.chat.conversation.turn import Turn, Verb
 from tui.figures import footnote
 from tui.safe import safe
+from tui.widgets.token_styles import legend, styles
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what most answers have not, and Markdown, are for later than the first frame
     from assistant.store.values import Record, State
+    from tui.chat.conversation.markdown_view import Words
+    from tui.chat.conversation.thought import Thought
 
 
 class Answer(Turn):
@@ -31,10 +32,12 @@ class Answer(Turn):
     Answer > .footnote { height: auto; margin: 1 0 0 0; color: $text-muted; display: none; }
     Answer > .calling { height: 1; text-wrap: nowrap; color: $text-muted; display: none; }
     """
-    view: reactive[View] = reactive[View]("tokens", init=False)
-    """Whether tokens or words are shown."""
+    view: reactive[Literal["tokens", "words"]] = reactive("tokens", init=False)
+    """Whether tokens or words are wanted; words are shown as soon as they are ready."""
     ghosts: reactive[bool] = reactive(False, init=False)
     """Whether rejected drafts are shown between the tokens."""
+    thoughts: reactive[bool] = reactive(False, init=False)
+    """Whether all of the thought is shown."""
 
     def __init__(
         self,
@@ -48,13 +51,12 @@ class Answer(Turn):
         self.state: State = record.state if record else "streaming"
         self.auto = True
         """Whether it is shown as words when it is complete; not after the user chose a view."""
-        self.views = Views(growing=self.busy)
-        self.views.text = record.content if record and not self.busy else ""
-        self.thought = Thought(
-            record.thought if record and not self.busy else "",
-            record.stats if record else None,
-            self.busy,
-        )
+        self.hold: Callable[[], None] = lambda: None
+        """Called before the height changes, for whoever keeps the reader's place."""
+        self.tokens = TokenView(growing=self.busy)
+        self.thought: Thought | None = None
+        self._text = record.content if record and not self.busy else ""
+        self._words: Words | None = None  # what it reads as, once somebody wants to see it
         # How the current text was decoded, to be asked for once.
         self._recall = partial(_beginning, trace, record) if trace and record else None
         self._footnote = Static(classes="footnote", markup=False)
@@ -64,24 +66,29 @@ class Answer(Turn):
     def compose(self) -> ComposeResult:
         """Lay out the head, the text and the line below it."""
         yield from super().compose()
-        yield self.thought
-        yield self.views
+        if self.thought is not None:
+            yield self.thought
+        yield self.tokens
         yield self._calling
         yield self._footnote
 
     def on_mount(self) -> None:
         """Show a stored answer as it is to be read."""
         super().on_mount()
-        self.views.tokens.ghosts = self.ghosts
+        self.tokens.ghosts = self.ghosts
         record = self.record
         if record is not None and not self.busy and not self.steps:
-            self.views.tokens.show([whole(self.text)])
+            if record.thought:
+                self._think(record.thought, record.stats)
+            self.tokens.show([whole(self.text)])
             self.finish(below(record), self.state)
+        elif self.view == "words":  # it was over before there was a place for it
+            self.watch_view()
 
     @property
     def text(self) -> str:
         """The text so far."""
-        return self.views.text
+        return self._text
 
     @property
     def busy(self) -> bool:
@@ -94,14 +101,21 @@ class Answer(Turn):
             self.resume()
         self.steps.append(step)
         if (thought := step.part("thought")).tokens:
-            begins = not self.thought.text
-            self.thought.add(thought)
-            if begins:
-                self.changed()
-        self.views.text += step.text
-        self.views.tokens.add(step.part("answer"))
-        if self.views.words is not None:
-            self.views.words.add(step.text)
+            (self.thought or self._think("", None)).add(thought)
+        self._text += step.text
+        self.tokens.add(step.part("answer"))
+        if self._words is not None:
+            self._words.add(step.text)
+
+    def _think(self, text: str, stats: Stats | None) -> "Thought":
+        from tui.chat.conversation.thought import Thought
+
+        self.thought = thought = Thought(text, stats, self.busy)
+        thought.opened = self.thoughts
+        if self.tokens.parent is not None:
+            self.mount(thought, before=self.tokens)
+        self.changed()
+        return thought
 
     def call(self, deltas: Sequence[CallDelta]) -> None:
         """Show what one round added to the calls of tools."""
@@ -114,15 +128,19 @@ class Answer(Turn):
 
     def tell(self, stats: Stats) -> None:
         """Take the figures of a round."""
-        self.thought.tell(stats)
-        if self.text and self.thought.growing:
-            self.thought.grow(False)
+        if self.thought is not None and self.thought.growing:
+            self.thought.tell(stats)
+            self.thought.grow(not self.text)
 
     def finish(self, footnote: str, state: "State" = "complete") -> None:
         """Take the caret away, say below how the answer was decoded, and show it to be read."""
         self.state = state
-        self.views.close()
-        self.thought.grow(False)
+        self.hold()
+        self.tokens.grow(False)
+        if self._words is not None:
+            self._words.close()
+        if self.thought is not None:
+            self.thought.grow(False)
         self._calling.display = False
         self._footnote.update(safe(footnote))
         self._footnote.display = bool(footnote)
@@ -132,9 +150,11 @@ class Answer(Turn):
 
     def resume(self) -> None:
         """Continue with an answer that was stopped: rounds are added after those there are."""
+        self.hold()
         self.state, self.view = "streaming", "tokens"
         self._footnote.display = False
-        self.views.reopen()
+        self.tokens.grow(True)
+        self._drop_words()
         self.run_worker(self.fetch_steps())
         self.changed()
 
@@ -149,32 +169,66 @@ class Answer(Turn):
         recall, self._recall = self._recall, None
         if recall is not None and (steps := await asyncio.to_thread(recall)):
             self.steps[:0] = steps
-            self.views.hold()
-            self.thought.show(step.part("thought") for step in self.steps)
-            self.views.tokens.show(step.part("answer") for step in self.steps)
+            self.hold()
+            if self.thought is not None:
+                self.thought.show(step.part("thought") for step in self.steps)
+            self.tokens.show(step.part("answer") for step in self.steps)
 
     def watch_view(self) -> None:
-        """Change the view; tokens need to be known."""
-        self.views.view = self.view
+        """Show the words as soon as they are ready, the tokens at once; these need to be known."""
+        if not self.is_attached:
+            return
+        if self.view == "words" and self._words is None:
+            from tui.chat.conversation.markdown_view import Words
+
+            self._words = Words(self.text, self.busy)
+            self._words.display = False
+            self.mount(self._words, after=self.tokens)
+            return
+        self._show_view()
         if self.view == "tokens":
             self.run_worker(self.fetch_steps())
+            if self.busy:
+                self._drop_words()  # nobody looks at them while they would cost time
+
+    def _drop_words(self) -> None:
+        if self._words is not None:
+            self._words.remove()
+        self._words = None
+
+    def on_words_shown(self) -> None:
+        """Show the words that are ready."""
+        self._show_view()
+
+    @on(TokenView.Explained)
+    def _show_view(self) -> None:
+        """Show the view that is wanted if it is ready, and explain the colours that are seen."""
+        self.hold()
+        words = self._words
+        ready = self.view == "words" and words is not None and words.ready
+        self.tokens.display = not ready or (words is not None and words.too_long)
+        if words is not None:
+            words.display = ready
+        kinds = () if ready else self.tokens.kinds
+        self.head.legend = legend(styles(self.app.no_color), kinds)
+        self.changed()
 
     def watch_ghosts(self, ghosts: bool) -> None:
         """Show rejected drafts, or no longer."""
-        self.views.hold()
-        self.views.tokens.ghosts = ghosts
+        self.hold()
+        self.tokens.ghosts = ghosts
 
-    @on(Views.Changed)
-    def explain(self) -> None:
-        """Explain the colours that are seen."""
-        self.head.explain(self.views.legends)
-        self.changed()
+    def watch_thoughts(self, opened: bool) -> None:
+        """Show all of the thought, or fold it to a line."""
+        self.hold()
+        if self.thought is not None:
+            self.thought.opened = opened
 
     def offers(self, verb: Verb) -> bool:
         """Return whether there is something to do for the verb."""
         match verb:
             case "continue":
-                return self.state in ("stopped", "failed") and bool(self.text or self.thought.text)
+                return self.state in ("stopped", "failed") and bool(self.text or self.thought)
             case "regenerate":
                 return not self.busy
             case "inspect":
@@ -184,7 +238,7 @@ class Answer(Turn):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer another look at the text when there is some."""
         if action == "toggle_thought":
-            return bool(self.thought.text.strip())
+            return self.thought is not None and bool(self.thought.text.strip())
         if action.startswith("toggle_"):
             return bool(self.text.strip())
         return super().check_action(action, parameters)
@@ -196,8 +250,7 @@ class Answer(Turn):
 
     def action_toggle_thought(self) -> None:
         """Show all that was thought, or fold it to a line."""
-        self.views.hold()
-        self.thought.opened = not self.thought.opened
+        self.thoughts = not self.thoughts
 
     def action_toggle_ghosts(self) -> None:
         """Show the rejected drafts, with the tokens they are among, or no longer."""

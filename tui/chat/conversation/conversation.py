@@ -16,14 +16,11 @@ from assistant.store.values import Attachment
 from assistant.tokens import Trace
 from tui.app.textual_private import reads_end
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.lesson import Lesson
 from tui.chat.conversation.older_turns import NEAR, OlderTurns
-from tui.chat.conversation.scroll_anchor import ScrollAnchor
-from tui.chat.conversation.thought import Thought
+from tui.chat.conversation.reader import Reader
 from tui.chat.conversation.turn import Turn, turns_in
-from tui.chat.conversation.turn_focus import TurnFocus
 from tui.chat.conversation.user_turn import Note, UserTurn
-from tui.chat.conversation.welcome import NOVICE, Welcome
+from tui.chat.conversation.welcome import NOVICE, Lesson, Welcome
 from tui.chat.tools.result_turn import ResultTurn
 from tui.widgets.token_styles import Kind
 
@@ -73,9 +70,8 @@ class Conversation(VerticalScroll):
         """Whether there are servers of tools, which may send on what they are given."""
         self.explained = True
         """Whether the colours of an answer have been explained once."""
-        self._place = ScrollAnchor(self)
         self._older = OlderTurns(self, self._turn_of)
-        self._walk = TurnFocus(self, self.bring)
+        self._reader = Reader(self, self.bring)
 
     def on_mount(self) -> None:
         """Follow what is added."""
@@ -130,7 +126,8 @@ class Conversation(VerticalScroll):
         self.asked += 1
         self.query_children(Welcome).remove()
         for lesson in self.query_children(Lesson):
-            lesson.end(self.view == "auto")
+            lesson.answer.prefer(self.view == "auto")
+            lesson.remove()
         if self.trace is not None:
             self._older.shed()
         turn = UserTurn(text, record, attachments)
@@ -185,7 +182,7 @@ class Conversation(VerticalScroll):
     def watch_thoughts(self, opened: bool) -> None:
         """Show every thought in full, or fold them all."""
         for answer in self.query_children(Answer):
-            answer.thought.opened = opened
+            answer.thoughts = opened
 
     def watch_view(self) -> None:
         """Show every complete answer so; each can still be switched by itself."""
@@ -203,21 +200,21 @@ class Conversation(VerticalScroll):
         """Have an answer look as all do."""
         answer.auto = self.view == "auto"
         answer.set_reactive(Answer.ghosts, self.ghosts)
-        answer.thought.set_reactive(Thought.opened, self.thoughts)
-        answer.views.hold = self._hold
+        answer.set_reactive(Answer.thoughts, self.thoughts)
+        answer.hold = self._hold
         return answer
 
     # Where the reader is
 
     def _hold(self) -> None:
         if not self.follows:
-            self._place.hold()
+            self._reader.hold()
 
     def watch_scroll_y(self, old: float, new: float) -> None:
         """Note where the reader goes; bring older turns at the top."""
         super().watch_scroll_y(old, new)
-        if not self._place.returning:
-            self._place.settle()
+        if not self._reader.returning:
+            self._reader.settle()
             if new <= NEAR and new < old:
                 self._older.approach()
         if self.is_vertical_scroll_end:
@@ -228,7 +225,7 @@ class Conversation(VerticalScroll):
         self._older.laid_out()
         if self.follows:
             return
-        self._place.restore()
+        self._reader.restore()
         if new.height > old.height and any(turn.busy for turn in self.turns[-2:]):
             self.hint.styles.offset = (max(0, self.size.width - len(HINT) - 3), 0)
             self.hint.display = True
@@ -250,16 +247,16 @@ class Conversation(VerticalScroll):
         if turns:
             self.screen.set_focus(turns[-1], scroll_visible=False)
             if not self.follows:
-                self._walk.reveal(turns[-1], -1)
+                self._reader.reveal(turns[-1], -1)
         return bool(turns)
 
     def walk_to(self, message: int) -> None:
         """Walk to the turn of a message, wherever it is in the conversation."""
-        self._walk.find(message)
+        self._reader.find(message)
 
     @on(Turn.Walked)
     def walk(self, event: Turn.Walked) -> None:
         """Walk on from a turn, or leave past the newest."""
         event.stop()
-        if not self._walk.walk(event.turn, event.direction) and event.direction > 0:
+        if not self._reader.walk(event.turn, event.direction) and event.direction > 0:
             self.post_message(self.Left())

@@ -61,8 +61,7 @@ def content(children: Iterable[Token]) -> Content:
     opened: list[tuple[str | Style, int]] = []
     for child in children:
         before = len(text)
-        written = "\n" + child.content if child.type == "softbreak" else child.content
-        text = (text + written).expandtabs()
+        text = (text + child.content).expandtabs()
         if child.type == "code_inline":
             spans.append(Span(before, len(text), ".code_inline"))
         elif child.nesting > 0:

@@ -1,4 +1,4 @@
-"""An answer as words: Markdown, or plain text if it is too long."""
+"""An answer as words: Markdown."""
 
 import asyncio
 from contextlib import nullcontext
@@ -12,6 +12,7 @@ from textual.timer import Timer
 from textual.widgets import Markdown, Static
 
 from tui.app.clipboard import WEB
+from tui.chat.conversation.links_screen import LinksScreen
 from tui.chat.conversation.markdown_blocks import document, highlighted
 from tui.chat.conversation.markdown_reading import (
     MAX_BLOCKS,
@@ -21,11 +22,8 @@ from tui.chat.conversation.markdown_reading import (
     portions,
     read,
 )
-from tui.chat.conversation.token_view import TokenView, whole
 from tui.safe import safe
 
-CLICK_AGAIN_S = 8.0
-"""Seconds within which a link must be chosen again to be opened."""
 TOO_MUCH = "Too long for Markdown; shown as it came."
 PERIOD, SHARE = 0.25, 10
 """Seconds between two looks at what has come, and times the cost of the last one, if that is more:
@@ -49,15 +47,15 @@ class Words(Vertical):
         super().__init__()
         self.ready = False
         """Whether there is something to be seen."""
+        self.too_long = False
+        """Whether it is no more than a note that the tokens are all there is to see."""
         self._text, self._growing = text, growing
         self._coming = safe(text)  # the blocks that are not complete yet
         self._blocks = 0  # those that are
         self._last: Markdown | None = None  # what shows the one that is not
-        self._plain: TokenView | None = None  # what shows a text that is too much for Markdown
         self._timer: Timer | None = None
         self._pause = PERIOD
         self._showing = asyncio.Lock()
-        self._link, self._chosen = "", -CLICK_AGAIN_S
 
     def on_mount(self) -> None:
         """Show what there is so far."""
@@ -67,18 +65,13 @@ class Words(Vertical):
         """Append to the text; it is shown soon."""
         self._text += text
         self._coming += safe(text)
-        if self._plain is not None:
-            self._plain.add(whole(text))
-        elif self._timer is None:
+        if self._timer is None:
             self._timer = self.set_timer(self._pause, self._show)
 
     def close(self) -> None:
         """Show the end of the text."""
         self._growing = False
-        if self._plain is not None:
-            self._plain.grow(False)
-        else:
-            self._show()
+        self._show()
 
     @work
     async def _show(self) -> None:
@@ -86,14 +79,16 @@ class Words(Vertical):
             if self._timer is not None:
                 self._timer.stop()
                 self._timer = None
-            if self._plain is not None or not self.is_attached:
+            if self.too_long or not self.is_attached:
                 return
             began, text, growing = monotonic(), self._coming, self._growing
             tokens = await asyncio.to_thread(self._prepare, text)
             if not self.is_attached:  # the app may have been quit meanwhile
                 return
             if tokens is None:
-                await self._give_up()
+                self.too_long, self.ready = True, False  # and so it is shown once more
+                await self.remove_children()
+                await self.mount(Static(TOO_MUCH, classes="too-much", markup=False))
             elif growing:
                 complete, rest = divided(tokens, text.count("\n"))
                 self._coming = after(self._coming, rest)
@@ -135,22 +130,11 @@ class Words(Vertical):
             elif self.children and self.children[-1].children:
                 self.children[-1].children[-1].styles.margin = 0  # a footnote keeps its distance
 
-    async def _give_up(self) -> None:
-        """Continue as plain text."""
-        self._plain = TokenView(self._growing)
-        self._plain.show([whole(self._text)])
-        await self.remove_children()
-        await self.mount(self._plain, Static(TOO_MUCH, classes="too-much", markup=False))
-
     @on(Markdown.LinkClicked)
     def choose(self, event: Markdown.LinkClicked) -> None:
-        """Show where a link leads; open it when it is chosen once more."""
+        """Show where a link leads, from where it can be opened."""
         event.stop()
-        link, now = safe(event.href), monotonic()
-        if not WEB.fullmatch(link):
-            self.notify(f"Not opened, because it is not a web address: {link}", markup=False)
-        elif link == self._link and now - self._chosen < CLICK_AGAIN_S:
-            self.app.open_url(link)
+        if WEB.fullmatch(link := safe(event.href)):
+            self.app.push_screen(LinksScreen([link]))
         else:
-            self._link, self._chosen = link, now
-            self.notify(f"{link}\nClick again to open it in the browser.", markup=False)
+            self.notify(f"Not opened, because it is not a web address: {link}", markup=False)

@@ -2,18 +2,20 @@
 
 import re
 from dataclasses import dataclass
-from time import time
+from time import localtime, strftime, time
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
 from tui.chat.conversation.token_view import Still
-from tui.chat.conversation.turn_head import Head
+from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.store.values import Record
@@ -37,6 +39,9 @@ FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$
 """The first line of a code block."""
 LINK = re.compile(r"https?://|www\.|\]\(|<[a-z]+:", re.IGNORECASE)
 """What a text with links has; not every text that has it has links."""
+MONTH = 28 * 86400.0
+SHORTEST = 8
+"""Cells of a name that are shown however little room there is."""
 
 
 @dataclass
@@ -45,6 +50,40 @@ class TurnAction(Message):
 
     turn: "Turn"
     verb: Verb
+
+
+class Head(Widget):
+    """Name a turn on the left, and explain its colours on the right, or below for want of room."""
+
+    DEFAULT_CSS = "Head { height: auto; color: $text-muted; }"
+
+    line: reactive[Content] = reactive(Content(""))
+    """Who spoke."""
+    since: reactive[str] = reactive("")
+    """When that was, and which branch it is; a long name gives way to this."""
+    legend: reactive[Content] = reactive(Content(""), layout=True)
+    """What the colours mean."""
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the number of lines."""
+        below = not self._fits(width)
+        return 1 + (len(self.legend.wrap(max(width, 1))) if below else 0)
+
+    def render(self) -> Content:
+        """Draw the line or the lines."""
+        room, legend, fits = self.size.width, self.legend, self._fits(self.size.width)
+        left = room - len(self.since) - (legend.cell_length + 2 if fits and legend else 0)
+        line = self.line.truncate(max(left, SHORTEST), ellipsis=True) + self.since
+        if not fits:
+            return Content("\n").join([line, legend])
+        return (
+            line + " " * (room - line.cell_length - legend.cell_length) + legend if legend else line
+        )
+
+    def _fits(self, room: int) -> bool:
+        """Return whether there is room for the name beside the legend."""
+        whole = self.line.cell_length + len(self.since)
+        return not self.legend or self.legend.cell_length + whole + 2 <= room
 
 
 class Turn(Still, Vertical):
@@ -90,7 +129,8 @@ class Turn(Still, Vertical):
 
     def __init__(self, who: str, record: "Record | None" = None) -> None:
         super().__init__()
-        self.head = Head(who, record.created if record else time())
+        self.head = Head()
+        self._who, self._moment = who, time()
         self.set_reactive(Turn.record, record)
 
     def compose(self) -> ComposeResult:
@@ -103,8 +143,10 @@ class Turn(Still, Vertical):
 
     def watch_record(self) -> None:
         """Show what the store knows."""
-        if self.record is not None:
-            self.head.describe(self.record.model, self.record.created, *self._branch())
+        number, count = self._branch()
+        moment = when(self.record.created if self.record else self._moment)
+        self.head.since = f" · {moment}" + (f" · branch {number}/{count}" if count > 1 else "")
+        self._show_name()
         self.changed()
 
     @property
@@ -154,19 +196,30 @@ class Turn(Still, Vertical):
         if self.has_focus:
             self.refresh_bindings()
 
-    def on_focus(self) -> None:
+    def watch_has_focus(self, _has_focus: bool) -> None:
         """Mark the head too: a background alone is not seen on every terminal."""
-        self.head.mark(True)
+        super().watch_has_focus(_has_focus)
+        self._show_name()
 
-    def on_blur(self) -> None:
-        """Take the mark away."""
-        self.head.mark(False)
+    def _show_name(self) -> None:
+        who = (self.record and self.record.model) or self._who
+        style = "bold $text-accent" if self.has_focus else "bold"
+        self.head.line = Content.styled(f"{'▸ ' if self.has_focus else ''}{safe(who)}", style)
 
     def _branch(self) -> tuple[int, int]:
         record = self.record
         if record is None or record.id not in record.siblings:
             return 1, 1
         return record.siblings.index(record.id) + 1, len(record.siblings)
+
+
+def when(moment: float) -> str:
+    """Return the time of day, after the date when that is not today's."""
+    then, now = localtime(moment), localtime()
+    if then[:3] == now[:3]:
+        return strftime("%H:%M", then)
+    recent = 0 <= time() - moment < MONTH * 6
+    return strftime("%d %b %H:%M" if recent else "%d %b %Y %H:%M", then)
 
 
 def turns_in(view: Widget) -> list[Turn]:

@@ -11,8 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from assistant.tokens import Trace
-from tui.chat.inspector.entries import entries
-from tui.chat.inspector.token_facts import facts
+from tui.chat.inspector.token_facts import entries, facts
 from tui.chat.inspector.token_page import TokenPage
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
@@ -43,7 +42,7 @@ class Inspector(ModalScreen[None]):
         }
         & #inspector-legend { width: auto; padding: 0 0 0 2; }
         & #inspector-empty { padding: 1 2; color: $text-muted; }
-        & #tokens { width: 1fr; height: 1fr; padding: 1 1 0 2; }
+        & #tokens { width: 1fr; height: 1fr; padding: 1 1 0 2; scrollbar-gutter: stable; }
         & #facts {
             height: 13; max-height: 60%; padding: 0 2; border-top: solid $panel-lighten-2;
         }

@@ -1,15 +1,19 @@
-"""Lines that say why a token is in the answer, or why a proposal is not."""
+"""A token of an answer, or a proposal thrown away, and lines that say why."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
 
 from textual.content import Content
 from textual.geometry import Size
 
 from assistant.events import Alternative, Ghost, Origin, Token
-from tui.chat.inspector.entries import InspectedToken, visible
+from assistant.tokens import Step, Trace
 from tui.chat.panel.panel_text import MUTED, SOURCES, pair, paragraph
 from tui.safe import safe
 from tui.widgets.text_figures import MISSING, bar
+from tui.widgets.token_styles import GHOST, Kind, kind
 
 NAMES = {
     Origin.DRAFT: "Draft, accepted",
@@ -18,14 +22,11 @@ NAMES = {
 }
 UNTESTED = "Draft, never tested: an earlier proposal was rejected."
 THROWN_AWAY = "Draft, rejected: the answer went on without it."
-SEEDED = {
-    True: "with a seed, kept because the target draws the same token here",
-    False: "with a seed, rejected because the target draws another token here",
-}
-SURE = {
-    True: "kept with what follows it",
-    False: "rejected: the target forbids it",
-}
+SEEDED = (
+    "with a seed, rejected because the target draws another token here",
+    "with a seed, kept because the target draws the same token here",
+)
+SURE = "rejected: the target forbids it", "kept with what follows it"
 PARTS = {
     "thought": "It is part of the thought before the answer.",
     "marker": "It marks where a thought or a call begins or ends, and is no text.",
@@ -35,12 +36,72 @@ AIRY = 20
 """Height in lines above which there is room for blank ones."""
 NONE_KEPT = "No alternatives were kept with this answer."
 
+VISIBLE = str.maketrans({" ": "·", "\n": "↵", "\t": "→"})
+NO_TEXT = "∅"
+"""Stands for a token without a text of its own, as part of a character."""
+
+
+@dataclass(frozen=True, eq=False)
+class InspectedToken:
+    """A token or a ghost, and the round it belongs to."""
+
+    item: Token | Ghost
+    step: Step
+    round: int
+
+    @cached_property
+    def text(self) -> str:
+        """What is shown in the line, with line breaks made visible; a ghost breaks none."""
+        breaks = "↵" if isinstance(self.item, Ghost) else "↵\n"
+        return safe(self.item.text).replace("\n", breaks).replace("\t", "→   ") or NO_TEXT
+
+    @property
+    def kind(self) -> Kind:
+        """What it is shown as."""
+        return GHOST if isinstance(self.item, Ghost) else kind(self.item)
+
+    @property
+    def tested(self) -> Ghost | None:
+        """The proposal that was rejected at this position, if any."""
+        if isinstance(self.item, Ghost):
+            return self.item if self.item.target_prob is not None else None
+        ghost = self.step.ghosts[0] if self.step.ghosts else None
+        replaces = ghost and ghost.position == self.item.position and ghost.target_prob is not None
+        return ghost if replaces and self.item is self.step.tokens[-1] else None
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether it is a proposal that the target rejected."""
+        return isinstance(self.item, Ghost) and self.tested is not None
+
+    @property
+    def successor(self) -> Token | None:
+        """The token that replaced this ghost, if it is the first of its round."""
+        last = self.step.tokens[-1] if self.step.tokens else None
+        return last if last and last.position == self.item.position else None
+
+
+def visible(text: str) -> str:
+    """Return a text with every blank, and its absence, made visible."""
+    return safe(text.translate(VISIBLE)) or NO_TEXT
+
+
+def entries(trace: Trace) -> tuple[InspectedToken, ...]:
+    """Return all tokens and ghosts: of each round what was accepted, thrown away, drawn."""
+    found: list[InspectedToken] = []
+    for number, step in enumerate(trace, 1):
+        kept = [token for token in step.tokens if token.origin is Origin.DRAFT]
+        drawn = [token for token in step.tokens if token.origin is not Origin.DRAFT]
+        items: tuple[Token | Ghost, ...] = (*kept, *step.ghosts, *drawn)
+        found += (InspectedToken(item, step, number) for item in items)
+    return tuple(found)
+
 
 def facts(entry: InspectedToken, number: int, total: int, size: Size) -> list[Content]:
     """Return what is known about entry `number` of `total`, the most probable tokens last."""
     width, blank = size.width, [Content("")] if size.height >= AIRY else []
     place = Content.styled(f"id {entry.item.id} · {number:,} of {total:,}", MUTED)
-    name = Content.styled(f" {entry.name} ", "bold $text-accent on $boost")
+    name = Content.styled(f" {visible(entry.item.text)} ", "bold $text-accent on $boost")
     lines = [
         pair(name, place, width),
         *blank,
@@ -94,18 +155,12 @@ def _origin(entry: InspectedToken) -> str:
 
 
 def _place(entry: InspectedToken) -> str:
-    proposed = _proposed(entry)
-    if not proposed:
-        return f"Round {entry.round:,}, without proposals."
-    verb = "was" if proposed == 1 else "were"
-    return (
-        f"Position {entry.item.position + 1} of round {entry.round:,}; {proposed} {verb} proposed."
-    )
-
-
-def _proposed(entry: InspectedToken) -> int:
     kept = sum(token.origin is Origin.DRAFT for token in entry.step.tokens)
-    return kept + len(entry.step.ghosts)
+    proposed, number = kept + len(entry.step.ghosts), f"{entry.round:,}"
+    if not proposed:
+        return f"Round {number}, without proposals."
+    were = "1 was" if proposed == 1 else f"{proposed} were"
+    return f"Position {entry.item.position + 1} of round {number}; {were} proposed."
 
 
 def _test(entry: InspectedToken, width: int) -> list[Content]:
@@ -147,7 +202,8 @@ def _source(item: Token | Ghost) -> str:
 
 
 def _alternatives(entry: InspectedToken, width: int) -> list[Content]:
-    rows = entry.rows
+    # A ghost shares the rows of what replaced it.
+    rows = entry.item if isinstance(entry.item, Token) else entry.successor
     if rows is None:
         return []
     if not rows.target_top:
@@ -155,11 +211,8 @@ def _alternatives(entry: InspectedToken, width: int) -> list[Content]:
     column = (width - 2) // 2
     left = _column("Target", rows.target_top, entry.item.id, column)
     right = _column("Draft", rows.draft_top, entry.item.id, column) if rows.draft_top else []
-    blank = Content("")
-    return [
-        Content.assemble(_padded(line, column + 2), right[i] if i < len(right) else blank)
-        for i, line in enumerate([*left, *[blank] * (len(right) - len(left))])
-    ]
+    pairs = zip_longest(left, right, fillvalue=Content(""))
+    return [_padded(one, column + 2) + other for one, other in pairs]
 
 
 def _column(heading: str, top: Sequence[Alternative], own: int, width: int) -> list[Content]:

@@ -1,9 +1,11 @@
 """An answer as a page of tokens with a cursor."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
+from rich.cells import cell_len, chop_cells
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -11,14 +13,54 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import reactive
 
-from assistant.events import Ghost
-from tui.chat.inspector.entries import InspectedToken
-from tui.chat.inspector.token_layout import TokenLayout
+from tui.chat.inspector.token_facts import InspectedToken
 from tui.widgets.lines import Lines
 from tui.widgets.token_styles import styles
 
 CURSOR = "bold $block-cursor-foreground on $block-cursor-background"
 CURSOR_PLAIN = "bold reverse underline"
+
+
+class TokenPiece(NamedTuple):
+    """A part of an entry that stands in one line, from column `start` on."""
+
+    entry: int
+    text: str
+    start: int
+
+
+class TokenLayout:
+    """Set texts in lines of `width` cells, broken between two of them, and where a text says so."""
+
+    def __init__(self, texts: Sequence[str], width: int) -> None:
+        self.width = width
+        self.lines: list[list[TokenPiece]] = [[]]
+        self.places: list[int] = []
+        """The line in which each entry begins."""
+        column = 0
+        for entry, text in enumerate(texts):
+            for number, part in enumerate(text.split("\n")):
+                if number:
+                    self.lines.append([])
+                    column = 0
+                for piece in chop_cells(part, width):
+                    if column and column + cell_len(piece) > width:
+                        self.lines.append([])
+                        column = 0
+                    self.lines[-1].append(TokenPiece(entry, piece, column))
+                    column += cell_len(piece)
+                    if len(self.places) == entry:
+                        self.places.append(len(self.lines) - 1)
+
+    def at(self, line: int, column: int) -> int | None:
+        """Return the entry at a column, or the nearest one; None in an empty line."""
+        pieces = self.lines[line] if 0 <= line < len(self.lines) else []
+        found = bisect_right(pieces, column, key=lambda piece: piece.start)
+        return pieces[max(found - 1, 0)].entry if pieces else None
+
+    def column(self, index: int) -> int:
+        """Return where an entry begins in its line."""
+        return next(p.start for p in self.lines[self.places[index]] if p.entry == index)
 
 
 class TokenPage(Lines, can_focus=True):
@@ -53,15 +95,15 @@ class TokenPage(Lines, can_focus=True):
     def __init__(self, entries: Sequence[InspectedToken]) -> None:
         super().__init__(id="tokens")
         self.entries = entries
-        self._layout = TokenLayout(0)
+        self._layout = TokenLayout((), 0)
         self._goal = 0  # column that the cursor keeps to while it moves from line to line
 
     def on_resize(self, event: events.Resize) -> None:
         """Set the lines again."""
         super().on_resize(event)
         if self._layout.width != max(self.room, 1):
-            self._layout = TokenLayout(max(self.room, 1))
-            self._layout.add([entry.text for entry in self.entries])
+            texts = [entry.text for entry in self.entries]
+            self._layout = TokenLayout(texts, max(self.room, 1))
             self.resize_lines(len(self._layout.lines))
         self._follow()
 
@@ -73,11 +115,10 @@ class TokenPage(Lines, can_focus=True):
         """Return the tokens of a line."""
         looks = styles(self.app.no_color)
         cursor = CURSOR_PLAIN if self.app.no_color else CURSOR
-        pieces = self._layout.lines[y]
         return Content.assemble(
             *(
                 (text, cursor if entry == self.cursor else looks[self.entries[entry].kind])
-                for entry, text, *_ in pieces
+                for entry, text, _ in self._layout.lines[y]
             )
         )
 
@@ -108,7 +149,8 @@ class TokenPage(Lines, can_focus=True):
     def action_line(self, by: int) -> None:
         """Go to the nearest line above or below that holds another token."""
         y = self._line + by
-        while 0 <= y < len(self._layout.lines) and self._at(y) in (None, self.cursor):
+        at = self._layout.at
+        while 0 <= y < len(self._layout.lines) and at(y, self._goal) in (None, self.cursor):
             y += by
         self._go_to_line(y)
 
@@ -126,7 +168,7 @@ class TokenPage(Lines, can_focus=True):
         """Go to the next or the previous proposal that the target rejected."""
         last = len(self.entries)
         ahead = range(self.cursor + 1, last) if by > 0 else range(self.cursor - 1, -1, -1)
-        found = next((i for i in ahead if _rejected(self.entries[i])), None)
+        found = next((i for i in ahead if self.entries[i].is_rejected), None)
         if found is None:
             self.notify("No rejection after this one." if by > 0 else "No rejection before it.")
         self._go_to(found)
@@ -140,11 +182,8 @@ class TokenPage(Lines, can_focus=True):
             self.cursor = index
             self._goal = self._layout.column(index)
 
-    def _at(self, y: int) -> int | None:
-        return self._layout.at(y, self._goal)
-
     def _go_to_line(self, y: int) -> None:
-        index = self._at(y)
+        index = self._layout.at(y, self._goal)
         if index is not None:
             self.cursor = index
 
@@ -152,7 +191,3 @@ class TokenPage(Lines, can_focus=True):
         if self.entries:
             there = Region(0, self._line, self.room, 1)
             self.scroll_to_region(there, animate=False, force=True)
-
-
-def _rejected(entry: InspectedToken) -> bool:
-    return isinstance(entry.item, Ghost) and entry.tested is not None

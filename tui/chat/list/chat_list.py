@@ -15,18 +15,23 @@ from textual.reactive import reactive
 from textual.widgets import Input, Static
 
 from models.errors import SpecchatError
-from tui.chat.list.chat_actions import Action, ChatActions, complain
-from tui.chat.list.chat_rows import Shelf
+from tui.chat.list.chat_actions import (
+    Action,
+    ChatActions,
+    ChatChanged,
+    ChatField,
+    Restored,
+    complain,
+)
+from tui.chat.list.chat_rows import ChatRows
 from tui.chat.list.row_text import Listing, listing
-from tui.chat.list.store_changes import News, Restored
-from tui.chat.list.title_field import ChatField
 from tui.widgets.entry import EntryLine
 
 if TYPE_CHECKING:
     from assistant.store import Store
 
-PAGE = 200
-"""Conversations that are read at once."""
+MOST = 5000
+"""Conversations that are listed; a search finds the others."""
 PAUSE_S = 0.15
 """After the last letter of a search, before it is looked for."""
 NO_CHATS = "No conversations yet. What you send and what you see is kept here."
@@ -72,18 +77,17 @@ class ChatList(Vertical):
 
     def __init__(self, store: "Store | None" = None, folder: Path | None = None) -> None:
         super().__init__(id="chats")
-        self.shelf = Shelf()
-        self.actions = ChatActions(self, self.shelf, self.say, folder or Path.cwd())
+        self.rows = ChatRows()
+        self.actions = ChatActions(self, self.rows, self.say, folder or Path.cwd())
         self.hint = Static("", id="chats-hint", markup=False)
         self._store: Store | None = None
         self.use(store)
-        self._more = False  # whether there may be conversations that were not read yet
         self.search = EntryLine(id="chats-search", placeholder="Search all text", compact=True)
 
     def compose(self) -> ComposeResult:
         """Lay out the search, the list, and a line below."""
         yield self.search
-        yield self.shelf
+        yield self.rows
         yield self.hint
         yield self.actions.field
 
@@ -100,7 +104,7 @@ class ChatList(Vertical):
 
     def watch_current(self, current: int | None) -> None:
         """Mark the conversation that is open."""
-        self.shelf.current = current
+        self.rows.current = current
 
     def toggle(self) -> None:
         """Open and focus the list, or close it if it has the focus."""
@@ -108,8 +112,8 @@ class ChatList(Vertical):
             self.close()
         else:
             self.display = True
-            self.shelf.go_to(self.current)
-            self.shelf.focus()
+            self.rows.go_to(self.current)
+            self.rows.focus()
             self.refresh_list()
 
     def close(self) -> None:
@@ -122,36 +126,27 @@ class ChatList(Vertical):
 
     @work(exclusive=True, group="chats")
     async def refresh_list(
-        self, more: int = 0, pause_s: float = 0.0, opens: bool = False, to: int | None = None
+        self, pause_s: float = 0.0, opens: bool = False, to: int | None = None
     ) -> None:
-        """Read the list again, with `more` conversations than are shown.
+        """Read the list again, if it is seen.
 
         Then open the first if `opens`, or put the cursor onto conversation `to`.
         """
-        if self._store is None:
+        if self._store is None or not self.display:
             return
         await asyncio.sleep(pause_s)
         search = self.search.value.strip()
-        limit = max(PAGE, len(self.shelf.summaries) + more)
         try:
-            found = await asyncio.to_thread(_read, self._store, search, limit)
+            found = await asyncio.to_thread(_read, self._store, search)
         except SpecchatError as error:
             complain(self, error)
             return
-        self._more = len(found.summaries) == limit
-        self.shelf.fill(found)
-        self.shelf.go_to(to)
+        self.rows.fill(found)
+        self.rows.go_to(to)
         self.say("" if found.rows else NOT_FOUND if search else NO_CHATS)
         if opens:
-            self.shelf.focus()
-            self.shelf.action_choose()
-
-    @on(Shelf.EndNear)
-    def read_more(self) -> None:
-        """Read the next conversations before the end is reached."""
-        if self._more:
-            self._more = False
-            self.refresh_list(more=PAGE)
+            self.rows.focus()
+            self.rows.action_choose()
 
     @on(Input.Changed, "#chats-search")
     def look(self) -> None:
@@ -163,8 +158,8 @@ class ChatList(Vertical):
         """Open what is found first."""
         self.refresh_list(opens=True)
 
-    @on(Shelf.Chosen)
-    def choose(self, message: Shelf.Chosen) -> None:
+    @on(ChatRows.Chosen)
+    def choose(self, message: ChatRows.Chosen) -> None:
         """Have a conversation opened."""
         self.post_message(self.Chosen(message.summary.id, message.summary.found))
 
@@ -173,9 +168,9 @@ class ChatList(Vertical):
         if action == "list":
             return self.search.has_focus
         if action == "search":
-            return self.shelf.has_focus
+            return self.rows.has_focus
         if action == "act":
-            return self.shelf.has_focus and self.actions.offers(parameters[0])  # type: ignore[arg-type]
+            return self.rows.has_focus and self.actions.offers(parameters[0])  # type: ignore[arg-type]
         return True
 
     def action_act(self, action: Action) -> None:
@@ -191,10 +186,10 @@ class ChatList(Vertical):
     def settle(self) -> None:
         """Go back to the list."""
         self.say("")
-        self.shelf.focus()
+        self.rows.focus()
 
-    @on(News)
-    def follow(self, news: News) -> None:
+    @on(ChatChanged)
+    def follow(self, news: ChatChanged) -> None:
         """Show what has changed; the cursor goes to what is back."""
         self.refresh_list(to=news.id if isinstance(news, Restored) else None)
         self.refresh_bindings()
@@ -205,16 +200,16 @@ class ChatList(Vertical):
 
     def action_list(self) -> None:
         """Go from the search to what it found."""
-        self.shelf.focus()
+        self.rows.focus()
 
     def action_back(self) -> None:
         """End the search, or leave the list."""
         if self.search.value:
             self.search.value = ""
-            self.shelf.focus()
+            self.rows.focus()
         else:
             self.post_message(self.Left())
 
 
-def _read(store: "Store", search: str, limit: int) -> Listing:
-    return listing(store.summaries(search, limit), search, date.today())
+def _read(store: "Store", search: str) -> Listing:
+    return listing(store.summaries(search, MOST), search, date.today())

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 
 CURSOR = "$block-cursor-foreground on $block-cursor-background"
 CURSOR_BLURRED = "on $block-cursor-blurred-background"
-NEAR = 20
-"""Rows before the end at which more conversations are read."""
 
 
-class Shelf(Lines, can_focus=True):
+class ChatRows(Lines, can_focus=True):
     """Show conversations, one of them under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -46,9 +44,6 @@ class Shelf(Lines, can_focus=True):
         """A conversation is to be opened."""
 
         summary: "ChatSummary"
-
-    class EndNear(Message):
-        """There may be more conversations to show."""
 
     def __init__(self) -> None:
         super().__init__(id="shelf")
@@ -74,7 +69,7 @@ class Shelf(Lines, can_focus=True):
         else:
             at = min(self.cursor, max(len(ids) - 1, 0)) if same_search else 0
         self.listing = listing
-        self.set_reactive(Shelf.cursor, at)
+        self.set_reactive(ChatRows.cursor, at)
         self.resize_lines(len(listing.rows))
         self._follow()
 
@@ -106,7 +101,7 @@ class Shelf(Lines, can_focus=True):
         return self.listing.tops[place] - self.scroll_offset.y
 
     def watch_cursor(self, old: int, new: int) -> None:
-        """Paint what changed, and ask for more before the end is reached."""
+        """Paint what changed."""
         for place in (old, new):
             self._change(place)
         self._follow()
@@ -114,12 +109,6 @@ class Shelf(Lines, can_focus=True):
     def watch_current(self) -> None:
         """Mark another conversation."""
         self.resize_lines(len(self.listing.rows))
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Ask for more before the end is reached."""
-        super().watch_scroll_y(old_value, new_value)
-        if new_value + self.size.height + NEAR > len(self.listing.rows):
-            self.post_message(self.EndNear())
 
     def on_focus(self) -> None:
         """Show the cursor as one that keys move."""

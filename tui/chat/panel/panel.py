@@ -1,5 +1,7 @@
 """The panel that shows speculation at work."""
 
+from collections import deque
+
 from textual.content import Content
 from textual.events import Resize
 from textual.message import Message
@@ -13,7 +15,7 @@ WIDTH = 40
 WIDE = 120
 """Cells of the screen from which on the panel shows unless it is unwanted."""
 PERIOD_S = 0.25
-"""Decoding time that one rate stands for, at first."""
+"""Decoding time that one rate stands for."""
 EXPLAINED = (
     "While an answer comes, you will see here:",
     "",
@@ -45,7 +47,8 @@ class Speculation(Lines):
         self._ready: Ready | None = None
         self._last: Decoded | None = None
         self._before: Decoded | None = None  # the round before it, of the same answer
-        self._pace = SpeedHistory(WIDTH - 3)
+        self._rates: deque[float] = deque(maxlen=WIDTH)  # tokens a second, until now
+        self._since = (0.0, 0)  # seconds and tokens when the last of them was taken
 
     def on_mount(self) -> None:
         """Come and go with the width of the screen."""
@@ -65,9 +68,13 @@ class Speculation(Lines):
             self._last = _planned_as(last, decoded)
             return
         if last is not None and rounds < last.stats.rounds:  # another answer
-            last, self._pace = None, SpeedHistory(WIDTH - 3)
-        self._before, self._last = last, decoded
-        self._pace.add(decoded.stats.decode_s, decoded.stats.generated_tokens)
+            self._forget()
+        self._before, self._last = self._last, decoded
+        seconds, tokens = decoded.stats.decode_s, decoded.stats.generated_tokens
+        began, counted = self._since
+        if seconds - began >= PERIOD_S:
+            self._rates.append((tokens - counted) / (seconds - began))
+            self._since = seconds, tokens
 
     def over(self) -> Decoded | None:
         """Show what was in force until the last round, for which there may have been no room.
@@ -82,9 +89,13 @@ class Speculation(Lines):
 
     def clear(self) -> None:
         """Forget the last answer and explain what will be seen."""
-        self._before = self._last = None
-        self._pace = SpeedHistory(WIDTH - 3)
+        self._forget()
         self.paint()
+
+    def _forget(self) -> None:
+        self._before = self._last = None
+        self._rates.clear()
+        self._since = (0.0, 0)
 
     def toggle(self) -> None:
         """Open or close the panel, whatever the width."""
@@ -119,9 +130,7 @@ class Speculation(Lines):
         if self._last is None:
             return self._explained(width)
         n_ctx = self._ready.target.n_ctx if self._ready else 0
-        return lines(
-            PanelFigures(self._last, self._pace.rates, n_ctx, self._no_draft), width, height
-        )
+        return lines(PanelFigures(self._last, [*self._rates], n_ctx, self._no_draft), width, height)
 
     @property
     def _no_draft(self) -> str | None:
@@ -141,27 +150,3 @@ def _planned_as(plan: Decoded, said: Decoded) -> Decoded:
     return Decoded(
         said.tokens, said.ghosts, plan.lookahead, said.context_used, said.stats, plan.forecast
     )
-
-
-class SpeedHistory:
-    """Tokens a second over equal stretches of decoding time; longer ones as the answer grows."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._period = PERIOD_S
-        self._since = (0.0, 0)  # seconds and tokens at the end of the last stretch
-        self.rates: list[float] = []
-        """Of the whole answer, at most as many as were asked for."""
-
-    def add(self, decode_s: float, tokens: int) -> None:
-        """Take what the answer has come to: `tokens` in `decode_s` seconds."""
-        began, counted = self._since
-        if decode_s - began < self._period:
-            return
-        self.rates.append((tokens - counted) / (decode_s - began))
-        self._since = (decode_s, tokens)
-        if len(self.rates) > self._most:
-            self._period *= 2
-            pairs = zip(self.rates[::2], self.rates[1::2], strict=False)
-            odd = self.rates[-1:] if len(self.rates) % 2 else []
-            self.rates = [(first + second) / 2 for first, second in pairs] + odd
