@@ -1,21 +1,18 @@
 """Where the messages of a conversation are kept: in the store, or in values alone."""
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
-from assistant.request import ToolCall
-from assistant.store.values import Attachment, Record
-from assistant.talk.answer_so_far import AnswerSoFar
+from assistant.store.values import Record
 from assistant.tokens import Trace
-from assistant.tools.values import ToolResult
 from models.errors import StorageError
 
 if TYPE_CHECKING:
     from assistant.store import Store
+    from assistant.talk.answer_so_far import AnswerSoFar
 
 Kept = TypeVar("Kept")
 
@@ -68,85 +65,41 @@ class Keeping:
         conversation = self.begin(system) if path else None
         for record in path:
             parent = moved[record.parent].id if record.parent in moved else None
-            moved[record.id] = self._copied(record, conversation, parent)
+            new = self.add(conversation, replace(record, parent=parent))
+            if record.state != "streaming":
+                new = self.end(new, self._traces.get(record.id, ()))
+            moved[record.id] = new
         return conversation, moved
-
-    def _copied(self, record: Record, conversation: int | None, parent: int | None) -> Record:
-        if parent is None or record.role == "user":
-            return self.ask(conversation, parent, record.content, record.attachments)
-        if record.role == "tool":
-            new = self.begin_call(conversation, parent, record.calls[0])
-            end = ToolResult(record.content, record.state, record.stop)
-            return new if record.state == "streaming" else self.returned(new, end, record.seconds)
-        new = self.begin_answer(conversation, parent, record.model)
-        if record.state == "streaming":
-            return new
-        answer = AnswerSoFar(new, self._traces.get(record.id, ()))
-        return self.end(answer, replace(record, id=new.id, parent=parent, siblings=new.siblings))
 
     def begin(self, system: str) -> int | None:
         """Make a conversation; None: it is not in the store."""
         return self._kept(lambda store: store.begin(system=system), lambda: None)
 
-    def ask(
-        self,
-        conversation: int | None,
-        parent: int | None,
-        text: str,
-        attachments: Sequence[Attachment] = (),
-    ) -> Record:
-        """Keep a question."""
-        number = conversation or 0
-        asked = Record(0, parent, "user", text, time.time(), "complete")
+    def add(self, conversation: int | None, record: Record) -> Record:
+        """Keep a question, or make room for an answer or a result to come; return it numbered."""
+        number = next(self._numbers)
         return self._kept(
-            lambda store: store.ask(number, parent, text, attachments),
-            lambda: self._numbered(replace(asked, attachments=tuple(attachments))),
+            lambda store: store.append(conversation or 0, record),
+            lambda: replace(record, id=number, siblings=(number,)),
         )
 
-    def begin_answer(self, conversation: int | None, parent: int, model: str) -> Record:
-        """Make room for an answer that is about to stream."""
-        empty = Record(0, parent, "assistant", "", time.time(), "streaming", model=model)
-        return self._kept(
-            lambda store: store.answers.begin(conversation or 0, parent, model),
-            lambda: self._numbered(empty),
-        )
-
-    def begin_call(self, conversation: int | None, parent: int, call: ToolCall) -> Record:
-        """Make room for the result of a call that is about to run."""
-        empty = Record(0, parent, "tool", "", time.time(), "streaming", calls=(call,))
-        return self._kept(
-            lambda store: store.answers.call(conversation or 0, parent, call),
-            lambda: self._numbered(empty),
-        )
-
-    def stream(self, answer: AnswerSoFar) -> None:
+    def stream(self, answer: "AnswerSoFar") -> None:
         """Keep what there is of an answer, unless it is over; may be called on any thread."""
         with self._streaming:
             if self.writes and self.store is not None and not answer.is_over:
                 record, trace = answer.record, answer.trace
                 self.store.answers.stream(record.id, answer.text, trace, answer.thought)
 
-    def end(self, answer: AnswerSoFar, ended: Record) -> Record:
+    def end_answer(self, answer: "AnswerSoFar", ended: Record) -> Record:
         """Keep an answer that is over."""
         with self._streaming:
             answer.is_over = True
-            whole = ended.token_ids, answer.trace, ended.stats, ended.stop, ended.state
-            rest = ended.thought, ended.calls
             self._traces[ended.id] = answer.trace
-            return self._kept(
-                lambda store: store.answers.end(ended.id, ended.content, *whole, *rest),
-                lambda: ended,
-            )
+            return self.end(ended, answer.trace)
 
-    def returned(self, result: Record, end: ToolResult, seconds: float) -> Record:
-        """Keep how a call ended."""
-        how = end.text, end.state, end.stop, seconds
-        return self._kept(
-            lambda store: store.answers.returned(result.id, *how),
-            lambda: replace(
-                result, content=end.text, state=end.state, stop=end.stop, seconds=seconds
-            ),
-        )
+    def end(self, ended: Record, trace: Trace = ()) -> Record:
+        """Keep how an answer or a call ended."""
+        return self._kept(lambda store: store.answers.end(ended, trace), lambda: ended)
 
     def drop(self, record: Record) -> None:
         """Hide a message and all that follows it."""
@@ -166,7 +119,3 @@ class Keeping:
                 self.writes = False
                 self._failed(error)
         return value()
-
-    def _numbered(self, record: Record) -> Record:
-        number = next(self._numbers)
-        return replace(record, id=number, siblings=(number,))

@@ -1,11 +1,15 @@
 """The messages on the screen: one path through the tree of a conversation."""
 
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assistant.store.values import Attachment, Record
-from assistant.talk.effects import Effect, MessageRemoved, NotSaved, PathOpened, QuestionAdded
+from assistant.talk.answer_so_far import AnswerSoFar
+from assistant.talk.events import Added, NotSaved, PathShown, Removed, TalkEvent
 from assistant.talk.keeping import Keeping
+from assistant.tools.values import ToolResult
 from models.errors import StorageError
 
 if TYPE_CHECKING:
@@ -27,7 +31,7 @@ class ShownPath:
 
     def __init__(
         self,
-        tell: Callable[[Effect], None],
+        tell: Callable[[TalkEvent], None],
         store: "Store | None",
         system: Callable[[], str],
         writes: bool = True,
@@ -44,6 +48,11 @@ class ShownPath:
     def leaf(self) -> Record | None:
         """The last message."""
         return self.records[-1] if self.records else None
+
+    @property
+    def end(self) -> int | None:
+        """The number of the last message."""
+        return self.leaf.id if self.leaf else None
 
     @property
     def system(self) -> str:
@@ -70,7 +79,7 @@ class ShownPath:
             return False
         return stored.state != "streaming" and stored.content == record.content
 
-    # What is added
+    # What is added, and what becomes of it
 
     def add_question(self, text: str, attachments: Sequence[Attachment]) -> Record:
         """Add and show a question, which begins a conversation if it is the first."""
@@ -78,25 +87,39 @@ class ShownPath:
             self._system = self._new_system()
         if self.conversation is None:
             self.conversation = self.keeping.begin(self._system)
-        parent = self.leaf.id if self.leaf else None
-        record = self.keeping.ask(self.conversation, parent, text, attachments)
-        self.append(record)
-        self._tell(QuestionAdded(record))
+        asked = Record(0, self.end, "user", text, time.time(), "complete")
+        record = self.append(replace(asked, attachments=tuple(attachments)))
+        self._tell(Added(record))
         return record
 
-    def append(self, record: Record) -> None:
-        """Add a message that is kept already."""
-        self.records = (*self.records, record)
+    def append(self, record: Record) -> Record:
+        """Keep a message and add it at the end; return it with its number."""
+        kept = self.keep(record)
+        self.records = (*self.records, kept)
+        return kept
 
-    def replace(self, record: Record) -> None:
-        """Show a message as it is now, if it is on the screen."""
+    def keep(self, record: Record) -> Record:
+        """Keep a message of this conversation that is not on the screen, with its number."""
+        return self.keeping.add(self.conversation, record)
+
+    def end_answer(self, answer: AnswerSoFar, ended: Record) -> Record:
+        """Keep and show how an answer ended."""
+        return self._replaced(self.keeping.end_answer(answer, ended))
+
+    def end_call(self, call: Record, end: ToolResult, seconds: float) -> Record:
+        """Keep and show how a call ended."""
+        ended = replace(call, content=end.text, state=end.state, stop=end.stop, seconds=seconds)
+        return self._replaced(self.keeping.end(ended))
+
+    def _replaced(self, record: Record) -> Record:
         self.records = tuple(record if each.id == record.id else each for each in self.records)
+        return record
 
     def remove(self, record: Record) -> None:
         """Hide a message that was never answered, or has nothing in it."""
         self.keeping.drop(record)
         self.records = tuple(shown for shown in self.records if shown.id != record.id)
-        self._tell(MessageRemoved(record))
+        self._tell(Removed(record))
 
     # Where the user goes
 
@@ -156,4 +179,4 @@ class ShownPath:
 
     def _show(self, path: Sequence[Record], conversation: int | None) -> None:
         self.records, self.conversation = tuple(path), conversation
-        self._tell(PathOpened(self.records))
+        self._tell(PathShown(self.records))

@@ -18,8 +18,8 @@ from models.errors import ModelMissing, SpecchatError, StorageError
 from tui.app.messages import Located, NotLocated, StoreOpened, ThreadDied
 from tui.app.program import Program
 from tui.app.signals import hangs_up
-from tui.chat.chat_controller import ModelWanted
 from tui.chat.screen import ChatScreen, RaceWanted
+from tui.chat.talk_view import ModelWanted
 from tui.safe import safe
 from tui.settings.settings import Settings
 
@@ -42,7 +42,7 @@ class SpecchatApp(Program):
     def __init__(self, settings: Settings, engine: "Callable[[], Service] | None" = None) -> None:
         super().__init__(engine)
         self.settings = settings
-        self.chat = ChatScreen(settings, self.submit)
+        self.chat = ChatScreen(settings, self)
         self._setup: Setup | None = None
 
     def get_default_screen(self) -> Screen[None]:
@@ -73,7 +73,7 @@ class SpecchatApp(Program):
         await asyncio.gather(
             asyncio.to_thread(self.chat.autosave.close),
             self.close_engine(),
-            self.chat.talk.rounds.tools.close(),
+            self.chat.talk.calls.tools.close(),
         )
 
     def _thread_died(self, what: threading.ExceptHookArgs) -> None:

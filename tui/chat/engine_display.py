@@ -1,7 +1,8 @@
-"""What the engine does, on the banner, the status line and the panel."""
+"""What the engine does, on the banner, the status line and the panel; of what use the draft is."""
 
 from assistant.draft_sources import COMPUTING
-from assistant.events import Decoded, Loading, Origin, Prefilled, Ready
+from assistant.events import Decoded, Loading, ModelInfo, Origin, Prefilled, Ready, Stats
+from tui import draft_use
 from tui.chat.layout import ChatLayout
 from tui.chat.status import Activity
 from tui.settings.settings import Settings
@@ -75,3 +76,26 @@ class EngineDisplay:
         if event is not None:
             self._parts.status.show(activity=None, last=event)
             self._parts.panel.paint()
+
+
+class DraftNotes:
+    """Say why answers come without speculation, and once of a pair that its draft is no help."""
+
+    def __init__(self) -> None:
+        self._doubted: ModelInfo | None = None  # of which that is still to be said
+        self.no_draft: str | None = None
+        """Why there is no draft, if that was known before models were loaded."""
+
+    def ready(self, ready: Ready, settings: Settings) -> str | None:
+        """Note which pair answers from now on; say why it has no draft."""
+        self.no_draft = None if ready.draft else self.no_draft or ready.no_draft
+        self._doubted = ready.draft
+        return draft_use.refused(self.no_draft, ready, settings) if self.no_draft else None
+
+    def doubt(self, stats: Stats) -> str | None:
+        """Say it if nothing that the draft proposed was accepted."""
+        text = draft_use.rejected(stats, self._doubted) if self._doubted else None
+        if text is None:
+            return None
+        self._doubted = None
+        return f"{text} F5 chooses another draft, or none."

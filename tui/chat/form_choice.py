@@ -1,12 +1,12 @@
 """The form that answers in the chat are to have: JSON by a schema, from a file."""
 
 from assistant.request import AnswerForm
+from assistant.talk.attachments import read
 from models.errors import UsageError
 from tui.chat.chat_controller import ChatController
 from tui.chat.layout import ChatLayout
-from tui.chat.prompt.attachments import one_line, read
 from tui.chat.prompt.file_search import located
-from tui.safe import safe
+from tui.safe import one_line, safe
 
 
 class FormChoice:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from assistant.store.values import Attachment
 from models.errors import StorageError
 
 if TYPE_CHECKING:
@@ -134,3 +138,23 @@ class QuestionEditing:
     def _end(self) -> None:
         self._prompt.head("")
         self._prompt.refresh_bindings()
+
+
+def to_json(text: str, attachments: Iterable[Attachment]) -> str:
+    """Return a text and its attachments as JSON."""
+    return f'{{"text": {json.dumps(text)}, "attachments": {_attachments_json(tuple(attachments))}}}'
+
+
+def from_json(state: str) -> tuple[str, tuple[Attachment, ...]]:
+    """Return what `to_json` wrote; empty if it is invalid."""
+    try:
+        unsent = json.loads(state)
+        attached = tuple(Attachment(str(name), str(text)) for name, text in unsent["attachments"])
+        return str(unsent["text"]), attached
+    except (ValueError, TypeError, KeyError):
+        return "", ()
+
+
+@lru_cache(maxsize=1)  # megabytes that stay the same while the text changes
+def _attachments_json(attachments: tuple[Attachment, ...]) -> str:
+    return json.dumps([[attachment.name, attachment.text] for attachment in attachments])

@@ -44,7 +44,7 @@ def race(
 
     from tui.race.lanes import parse
     from tui.race.run_headless import find, run
-    from tui.shell.question import form_of
+    from tui.shell.asked import form_of
 
     entries, form = parse(spec), form_of(schema, regex, grammar)
     if as_json or not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):

@@ -109,6 +109,6 @@ async def open_calling(endless: Path, home: Path, rounds: int = 8) -> AsyncItera
         assert isinstance(chat, Calling)
         chat.box = Box()
         approvals = Approvals(home / "approvals.json")
-        choice = ToolSet(ToolSettings(rounds=rounds), False, chat.box, approvals)
-        chat.screen.talk.rounds.tools = choice
+        choice = ToolSet(ToolSettings(rounds=rounds), False, (), chat.box, approvals)
+        chat.screen.talk.calls.tools = choice
         yield chat

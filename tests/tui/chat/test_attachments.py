@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from textual import events
 
 from assistant.store.values import Attachment
+from assistant.talk.attachments import LIMIT, joined, read
 from models.errors import UsageError
 from tests.tui.chat.prompting import Typist, at_the_prompt
-from tui.chat.prompt.attachments import EDITABLE, LIMIT, joined, read, weight
 from tui.chat.prompt.attachments_screen import PREVIEW, AttachmentsScreen
 from tui.chat.prompt.file_search import files_below, ranked
+from tui.chat.prompt.prompt_attachments import EDITABLE
+from tui.figures import weight
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import pytest
 
 from assistant.events import Decoded, Finished, Prepared, Stop, Token
 from assistant.store import Record
+from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.conversation.turn import Verb
 from tui.chat.inspector.screen import Inspector
@@ -141,10 +142,10 @@ def kept(chat: Chat, *texts: str) -> int:
     conversation, parent = store.begin(), None
     for place, text in enumerate(texts):
         if place % 2:
-            parent = store.answers.begin(conversation, parent or 0, "tiny").id
-            store.answers.end(parent, text, (), (), None, "stop-token", "complete")
+            parent = begin(store, conversation, parent or 0, "tiny").id
+            end(store, parent, text, (), (), None, "stop-token", "complete")
         else:
-            parent = store.ask(conversation, parent, text).id
+            parent = ask(store, conversation, parent, text).id
     return conversation
 
 
@@ -190,8 +191,8 @@ async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pa
         texts = ["One", "a zebra", *["More", "of it"] * 20]
         long = kept(chat, *texts)
         first, second = store.path(long)[:2]
-        other = store.answers.begin(long, first.id, "tiny")
-        store.answers.end(other.id, "an okapi", (), (), None, "stop-token", "complete")
+        other = begin(store, long, first.id, "tiny")
+        end(store, other.id, "an okapi", (), (), None, "stop-token", "complete")
         store.choose(second.id)
         for word, text, record in (("zebra", "a zebra", second), ("okapi", "an okapi", other)):
             await chat.pilot.press("ctrl+n", "f2", "slash", *word, "enter")

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from assistant.events import Decoded
 from assistant.store import Store, place
 from models.errors import UsageError
+from tests.stored import ask, end
 from tests.tui.chat.chat_driver import Pair, open_chat
 from tui.shell.chats_command import chats
 
@@ -23,11 +24,11 @@ def other(home: Path) -> Iterator[Store]:
 
 async def test_what_both_say_is_kept(pair: Pair, other: Store) -> None:
     conversation = other.begin()
-    first = other.ask(conversation, None, "Hello from there")
+    first = ask(other, conversation, None, "Hello from there")
     other.remember("open", str(conversation))
     async with open_chat(*pair) as chat:
         await chat.ready()
-        other.ask(conversation, first.id, "theirs")
+        ask(other, conversation, first.id, "theirs")
         await chat.ask("ours")
         assert {each.content for each in other.tree(conversation)} >= {"theirs", "ours"}
 
@@ -41,7 +42,7 @@ async def test_an_answer_is_not_continued_in_two_places(pair: Pair, other: Store
         with pytest.raises(UsageError, match="Another specchat has continued it"):
             chat.screen.talk.go_on(answer)
         other.answers.stream(answer.id, answer.content, ())
-        other.answers.end(answer.id, answer.content, (), (), None, None, "stopped")
+        end(other, answer.id, answer.content, (), (), None, None, "stopped")
         chat.screen.talk.go_on(answer)
         await chat.until(lambda: len(chat.engine.requests) == 2)
         await chat.end()

@@ -18,9 +18,9 @@ from assistant.events import Decoded, Event, Forecast, Ready, Reason, Stats, Tal
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
 from tests.tui.rest import until
-from tui.chat.panel.outlook import DOING
 from tui.chat.panel.panel import Speculation, SpeedHistory
 from tui.chat.panel.panel_text import PanelFigures, lines
+from tui.outlook import DOING
 from tui.widgets.text_figures import bar, shares, sparkline
 
 MEASURED = Forecast(Reason.LIKELY, 1.31, 0.05)

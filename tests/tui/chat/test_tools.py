@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.talk.calls import NO_MORE, NOT_RUN
+from assistant.talk.messages import NO_MORE, NOT_RUN
 from assistant.tools.values import ToolResult
 from tests.tui.chat.calling import LIST, READ, WIPE, open_calling
 from tests.tui.chat.chat_driver import open_chat
@@ -166,7 +166,7 @@ async def test_an_open_call_is_asked_about_again_and_typing_goes_on_without_it(
         chat.script((READ,))
         await chat.send("Why?")
         await chat.asked()
-        choice, number = chat.screen.talk.rounds.tools, chat.path.conversation
+        choice, number = chat.screen.talk.calls.tools, chat.path.conversation
         choice.approvals.allow(chat.asking[0].tool, "always", number or 0)
     async with open_calling(endless, home) as chat:
         chat.path.open(number)  # the tools are there by now
@@ -290,7 +290,7 @@ async def test_after_esc_nothing_runs_unasked_however_it_was_allowed(
         await chat.send("Why?")
         turn = await chat.asked("wipe")
         read = chat.box.tools[0]
-        chat.screen.talk.rounds.tools.approvals.allow(read, "always", 1)
+        chat.screen.talk.calls.tools.approvals.allow(read, "always", 1)
         await chat.press("y")
         await chat.until(lambda: chat.box.called)
         assert chat.asking == [] != [turn]

@@ -11,9 +11,8 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
-from tui.chat.prompt.attachments import one_line
 from tui.chat.prompt.file_search import FuzzyMatch, entries, files_below, is_path, ranked
-from tui.safe import safe
+from tui.safe import one_line, safe
 
 SHOWN = 50
 """Files offered at a time."""

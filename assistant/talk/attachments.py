@@ -1,30 +1,19 @@
-"""Files and long pasted texts sent with a question."""
+"""Files and long pasted texts that are sent with a question: read, and as the model reads them."""
 
-import json
 import re
 import stat
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 
 from assistant.store.values import Attachment
 from models.errors import UsageError
 from models.well_formed import well_formed
-from tui.safe import safe
 
 LIMIT = 10_000_000
 """Bytes of the largest file, and characters of the largest paste, that can be attached."""
-EDITABLE = 20_000
-"""Characters above which a text is slow to edit; as an attachment it is not."""
 CHARACTERS_PER_TOKEN = 4
 """Characters per token, on average, in English text and in code."""
 _PEEK = 8192
-
-
-def joined(text: str, attachments: Iterable[Attachment]) -> str:
-    """Return the message that the model sees: the words, then each text between two fences."""
-    parts = [text, *(_fenced(attachment) for attachment in attachments)]
-    return "\n\n".join(part for part in parts if part.strip())
 
 
 def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachment:
@@ -64,37 +53,10 @@ def estimated_tokens(text: str) -> int:
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
-def weight(text: str) -> str:
-    """Return the size of a text in bytes, in decimal units."""
-    count = len(text.encode("utf-8", "replace"))
-    if count < 1000:
-        return f"{count} B"
-    return f"{count / 1e3:.1f} kB" if count < 999_950 else f"{count / 1e6:.1f} MB"
-
-
-def one_line(name: str) -> str:
-    """Return the name of a file as it can be shown in a line."""
-    return safe(name).replace("\n", "␊").replace("\t", "␉")
-
-
-def to_json(text: str, attachments: Iterable[Attachment]) -> str:
-    """Return a text and its attachments as JSON."""
-    return f'{{"text": {json.dumps(text)}, "attachments": {_attachments_json(tuple(attachments))}}}'
-
-
-def from_json(state: str) -> tuple[str, tuple[Attachment, ...]]:
-    """Return what `to_json` wrote; empty if it is invalid."""
-    try:
-        unsent = json.loads(state)
-        attached = tuple(Attachment(str(name), str(text)) for name, text in unsent["attachments"])
-        return str(unsent["text"]), attached
-    except (ValueError, TypeError, KeyError):
-        return "", ()
-
-
-@lru_cache(maxsize=1)  # megabytes that stay the same while the text changes
-def _attachments_json(attachments: tuple[Attachment, ...]) -> str:
-    return json.dumps([[attachment.name, attachment.text] for attachment in attachments])
+def joined(text: str, attachments: Iterable[Attachment]) -> str:
+    """Return the message that the model reads: the words, then each text between two fences."""
+    parts = [text, *(_fenced(attachment) for attachment in attachments)]
+    return "\n\n".join(part for part in parts if part.strip())
 
 
 def _fenced(attachment: Attachment) -> str:
