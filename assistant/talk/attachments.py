@@ -1,8 +1,6 @@
-"""Files and long pasted texts that are sent with a question: read, and as the model reads them."""
+"""Files and long pasted texts that are sent with a question."""
 
-import re
 import stat
-from collections.abc import Iterable
 from pathlib import Path
 
 from assistant.store.values import Attachment
@@ -51,15 +49,3 @@ def decoded(data: bytes, name: str) -> str:
 def estimated_tokens(text: str) -> int:
     """Return about how many tokens a text has, at once and without a model."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
-
-
-def joined(text: str, attachments: Iterable[Attachment]) -> str:
-    """Return the message that the model reads: the words, then each text between two fences."""
-    parts = [text, *(_fenced(attachment) for attachment in attachments)]
-    return "\n\n".join(part for part in parts if part.strip())
-
-
-def _fenced(attachment: Attachment) -> str:
-    runs = re.findall("`{3,}", attachment.text)
-    fence = "`" * (max(map(len, runs), default=2) + 1)  # what the text holds does not end it
-    return f"{attachment.name}:\n{fence}\n{attachment.text}\n{fence}"

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from time import monotonic
 from typing import Literal
 
@@ -200,4 +201,5 @@ class Calling:
         self._end(record, end, 0.0)
 
     def _end(self, record: Record, end: ToolResult, seconds: float) -> None:
-        self._tell(Changed(self._path.end_call(record, end, seconds)))
+        ended = replace(record, content=end.text, state=end.state, stop=end.stop, seconds=seconds)
+        self._tell(Changed(self._path.end_message(ended)))

@@ -1,11 +1,11 @@
 """A path of stored messages as the messages of a request, and the calls along it."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from assistant.request import Message, Tool, ToolCall
-from assistant.store.values import CANCELLED, REFUSED, Record
-from assistant.talk.attachments import joined
+from assistant.store.values import CANCELLED, REFUSED, Attachment, Record
 from assistant.tools.values import OfferedTool, ToolResult, tool_result
 
 NO_MORE = "No more calls will be run. Answer the question in words, with what is known."
@@ -103,3 +103,15 @@ def without_more_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
     if last.role != "tool":
         return tuple(messages)
     return (*before, replace(last, content=f"{last.content}\n\n[{NO_MORE}]"))
+
+
+def joined(text: str, attachments: Iterable[Attachment]) -> str:
+    """Return the message that the model reads: the words, then each text between two fences."""
+    parts = [text, *(_fenced(attachment) for attachment in attachments)]
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def _fenced(attachment: Attachment) -> str:
+    runs = re.findall("`{3,}", attachment.text)
+    fence = "`" * (max(map(len, runs), default=2) + 1)  # what the text holds does not end it
+    return f"{attachment.name}:\n{fence}\n{attachment.text}\n{fence}"

@@ -7,36 +7,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from assistant.events import (
-    Answered,
-    Decoded,
-    Event,
-    Failed,
-    Finished,
-    Noticed,
-    OneOf,
-    Prepared,
-    Stop,
-)
+from assistant.events import Failed, Finished, Stop
 from assistant.request import Message, Request
 from assistant.service import EventStream
-from assistant.store.values import Attachment, Record, State
-from assistant.talk.answer_so_far import AnswerSoFar
-from assistant.talk.attachments import joined
+from assistant.store.values import Attachment, Record
+from assistant.talk.answering import Answering, AnswerSoFar
 from assistant.talk.calling import Calling, Decision
-from assistant.talk.events import (
-    Added,
-    AnswersEnded,
-    Changed,
-    GivenBack,
-    Grew,
-    NeedsModel,
-    Noted,
-    PathShown,
-    TalkEvent,
-)
+from assistant.talk.events import GivenBack, NeedsModel, Noted, PathShown, TalkEvent
 from assistant.talk.messages import (
     calls_since_question,
+    joined,
     messages_of,
     repeats_earlier_calls,
     without_more_calls,
@@ -85,14 +65,14 @@ class Talk:
         self._tell, self._do, self._start, self._asks = tell, do, start, asks
         self.path = ShownPath(self._tell_path, store, system, writes)
         """The messages on the screen."""
+        self.answers = Answering(tell, self.path)
+        """Those under way."""
         self.calls = Calling(tell, self.path, tools or ToolSet(ToolSettings()), goes_on)
         """The calls at their end."""
         self.model: ModelInfo | None = None
         """The target that answers; None: none is loaded."""
         self.expects_model = True
         """Whether a model is being looked for or loaded."""
-        self.answers: tuple[AnswerSoFar, ...] = ()
-        """Those under way, which may be of another conversation than that on the screen."""
         self._next: Callable[[], Coroutine[Any, Any, None]] | None = None  # answers what waits
         self._question: Record | None = None  # the one that it answers, if it was just sent
         self._stream: EventStream | None = None  # of the answers under way
@@ -106,16 +86,12 @@ class Talk:
     @property
     def busy(self) -> bool:
         """Whether the engine or a tool is at work."""
-        return bool(self.answers) or self.calls.running is not None
+        return bool(self.answers.under_way) or self.calls.running is not None
 
     @property
     def idle(self) -> bool:
         """Whether nothing is under way and nothing waits."""
         return not (self.busy or self.waits)
-
-    def so_far(self, record: Record) -> AnswerSoFar | None:
-        """Return an answer that is under way; None for any other."""
-        return next((each for each in self.answers if each.record.id == record.id), None)
 
     # The model
 
@@ -138,8 +114,7 @@ class Talk:
     def keep_in(self, store: "Store") -> None:
         """Keep the conversation in a store from now on, and what was said until now."""
         moved = self.path.keep_in(store)
-        for answer in self.answers:
-            answer.record = moved.get(answer.record.id, answer.record)
+        self.answers.moved(moved)
         self.calls.moved(moved)
         if self._question is not None:
             self._question = moved.get(self._question.id, self._question)
@@ -257,24 +232,10 @@ class Talk:
 
     # The program
 
-    def keep(self) -> None:
-        """Save what there is of the answers under way; may be called on any thread.
-
-        Raises:
-            StorageError: it cannot be written.
-        """
-        for answer in self.answers:
-            self.path.keeping.stream(answer)
-
     def leave(self) -> None:
         """Keep what is under way as stopped: the program ends."""
-        self._end_all("stopped")
+        self.answers.end("stopped")
         self.calls.leave()
-
-    def note(self, text: str) -> None:
-        """Have something said about the answer under way, before it."""
-        shown = (each.record for each in self.answers if self.path.shows(each.record))
-        self._tell(Noted(text, before=next(shown, None)))
 
     # What follows
 
@@ -327,17 +288,17 @@ class Talk:
         await self._follow([AnswerSoFar(record)], request)
 
     async def _answer_several(self, count: int) -> None:
-        empty, keeping = self._empty(), self.path.keeping
-        records = [self.path.keep(empty) for _ in range(count)]
-        if keeping.store is not None and keeping.writes:
-            keeping.store.choose(records[0].id)
-        request = self._request(self.path.records, again=len(records[0].siblings) - 1)
+        empty, path = self._empty(), self.path
+        records = [path.keep(empty) for _ in range(count)]
+        if path.store is not None and path.writes:
+            path.store.choose(records[0].id)
+        request = self._request(path.records, again=len(records[0].siblings) - 1)
         await self._follow(map(AnswerSoFar, records), replace(request, answers=count, tools=()))
 
     async def _resume(self) -> None:
         record = self.path.records[-1]
-        so_far = AnswerSoFar(record, self.path.keeping.trace(record.id))
-        self.path.keeping.stream(so_far)  # from now on no other program continues it
+        so_far = AnswerSoFar(record, self.path.trace(record.id))
+        self.path.stream(record, so_far.trace)  # from now on no other program continues it
         await self._follow([so_far], self._request(self.path.records), resumed=True)
 
     def _empty(self) -> Record:
@@ -355,7 +316,7 @@ class Talk:
             asked,
             messages=messages,
             seed=None if asked.seed is None else asked.seed + max(0, again),  # another answer
-            stored=self.path.keeping.saves,
+            stored=self.path.saves,
             tools=self.calls.tools.tools(self.path.conversation),
         )
         if not self.calls.in_words and not repeats_earlier_calls(calls_since_question(path)):
@@ -366,80 +327,15 @@ class Talk:
         self, answers: Iterable[AnswerSoFar], request: Request, resumed: bool = False
     ) -> None:
         """Have the engine answer, and keep and show what it says."""
-        self.calls.live, self.answers = False, tuple(answers)
+        answers, event, self.calls.live = tuple(answers), None, False
         self._stream = self._do(request)
-        for number, answer in enumerate(self.answers):
-            begun = replace(answer.record, state="streaming")
-            self._tell(Changed(begun) if resumed else Added(begun, number))
+        self.answers.begin(answers, resumed)
         async for event in self._stream:
             self._tell(event)
-            self._hear(event)
+            if isinstance(event, Failed):
+                self.take_back()  # it would hang on an answer that may fail
+            self.answers.hear(event)
             await asyncio.sleep(0)  # keys come first, however many events there are
         self._stream = None
-
-    def _hear(self, event: Event) -> None:
-        match event:
-            case Prepared(dropped_turns=dropped) if dropped:
-                self.note(f"Left out, to fit the context: the oldest turns ({dropped}).")
-            case Noticed(text):
-                self.note(text)
-            case Decoded():
-                self._grow(0, event)
-            case Finished():
-                self._finish(0, event)
-            case OneOf(number, Decoded() as round_):
-                self._grow(number, round_)
-            case OneOf(number, Finished() as end):
-                self._finish(number, end)
-            case Answered():
-                self._end_all("stopped", event)
-            case Failed(message):
-                self.take_back()  # it would hang on an answer that may fail
-                self._end_all("failed")
-                self._tell(Noted(message, "error"))
-
-    def _grow(self, number: int, event: Decoded) -> None:
-        if number < len(self.answers):
-            answer = self.answers[number]
-            self._tell(Grew(answer.record, answer.add(event), event, number))
-
-    def _finish(self, number: int, event: Finished) -> None:
-        if number >= len(self.answers):
-            return
-        answer, alone = self.answers[number], len(self.answers) == 1
-        if event.stop is not Stop.CANCELLED and not event.complete:
-            self.note("The answer ended before it had its form.")
-        if not answer.is_nothing(event):
-            record = self.path.end_answer(answer, answer.finished(event))
-            self._tell(Changed(record, event, number))
-        if alone:
-            self._end_all("stopped")
-            self.calls.live = event.stop is not Stop.CANCELLED
-
-    def _end_all(self, state: State, event: Answered | None = None) -> None:
-        """Keep what there is of answers that did not finish; nothing of one that never began."""
-        answers, self.answers = self.answers, ()
-        for number, answer in enumerate(answers):
-            if answer.is_over:
-                continue
-            if answer.text or answer.thought:
-                record = self.path.end_answer(answer, answer.abandoned(state))
-                self._tell(Changed(record, None, number))
-            else:
-                self._forget(answer)
-        if answers:
-            self._tell(AnswersEnded(event))
-
-    def _forget(self, answer: AnswerSoFar) -> None:
-        """Drop an empty answer, and give back its question if that has no other one."""
-        answer.is_over = True
-        if not self.path.shows(answer.record):  # one of several, or of another conversation
-            self.path.keeping.drop(answer.record)
-            return
-        question = self.path.records[-2]
-        self.path.remove(answer.record)
-        if len(answer.record.siblings) > 1 and self.path.keeping.writes:
-            self.path.reopen()  # at another answer
-        elif question.role == "user":
-            self.path.remove(question)
-            self._tell(GivenBack(question.content, question.attachments))
+        ended = isinstance(event, Finished) and event.stop is not Stop.CANCELLED
+        self.calls.live = ended and self.path.end == answers[0].record.id

@@ -203,7 +203,7 @@ class ChatController:
                 self._display.decoded(decoded)
             case Finished():
                 if doubt := self._draft_notes.doubt(event.stats):
-                    self.talk.note(doubt)
+                    self.talk.answers.note(doubt)
             case AnswersEnded():
                 self._display.over()
                 self.view.list_chats()
@@ -216,7 +216,7 @@ class ChatController:
             case Ready():
                 self._be_ready(event)
             case Noticed(text):
-                self.talk.note(text)
+                self.talk.answers.note(text)
             case Failed(message):
                 if not self.parts.screen.is_active:  # where a note in the conversation is not seen
                     self.parts.notify(safe(message), severity="error", markup=False)

@@ -58,7 +58,7 @@ class TalkView:
             case PathShown(path):
                 self._show(path)
             case Added(record) if record.role == "user":
-                self._view.trace = self._talk.path.keeping.trace
+                self._view.trace = self._talk.path.trace
                 asked = self._view.ask(record.content, record, record.attachments)
                 asked.add_class("waiting")
                 self.list_chats()
@@ -101,8 +101,8 @@ class TalkView:
     def list_chats(self) -> None:
         """List the conversations again, from the current store."""
         path, chats = self._talk.path, self._parts.chats
-        if path.keeping.store is not None:
-            chats.use(path.keeping.store)
+        if path.store is not None:
+            chats.use(path.store)
         chats.current = path.conversation
         chats.refresh_list()
 
@@ -115,10 +115,10 @@ class TalkView:
 
     def _show(self, path: Sequence[Record]) -> None:
         # What streams is shown as it streamed: the store has an older state of it.
-        streaming = [(record, self._talk.so_far(record)) for record in path]
+        streaming = [(record, self._talk.answers.so_far(record)) for record in path]
         self._view.open(
             [replace(r, content="", thought="") if so_far else r for r, so_far in streaming],
-            self._talk.path.keeping.trace,
+            self._talk.path.trace,
         )
         self._streaming.clear()
         for record, so_far in streaming:

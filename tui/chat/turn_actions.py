@@ -107,8 +107,8 @@ class TurnActions:
         """Open the inspector on an answer, or on what there is of it so far."""
         from tui.chat.inspector.screen import Inspector
 
-        so_far = self._talk.so_far(record)
-        trace = so_far.trace if so_far else self._path.keeping.trace(record.id)
+        so_far = self._talk.answers.so_far(record)
+        trace = so_far.trace if so_far else self._path.trace(record.id)
         title = " ".join((turn.text or record.thought).split())[:LONGEST_TITLE]
         self._view.app.push_screen(Inspector(trace, title, more=so_far is not None))
 

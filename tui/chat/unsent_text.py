@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from contextlib import suppress
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from assistant.store.values import Attachment
 from models.errors import StorageError
 
 if TYPE_CHECKING:
@@ -68,7 +64,7 @@ class UnsentText:
         """
         from assistant.store import unsent
 
-        store = self._talk.path.keeping.store
+        store = self._talk.path.store
         states = self._states | {self._place: self._prompt.state()}
         for place, state in states.items():
             if store is not None and state != self._kept.get(place, ""):
@@ -79,7 +75,7 @@ class UnsentText:
         """Return what was left in a place; what cannot be read stays where it is."""
         from assistant.store import unsent
 
-        store = self._talk.path.keeping.store
+        store = self._talk.path.store
         if self._store is not store:  # its conversations have other numbers
             self._store = store
             self._states.clear()
@@ -138,23 +134,3 @@ class QuestionEditing:
     def _end(self) -> None:
         self._prompt.head("")
         self._prompt.refresh_bindings()
-
-
-def to_json(text: str, attachments: Iterable[Attachment]) -> str:
-    """Return a text and its attachments as JSON."""
-    return f'{{"text": {json.dumps(text)}, "attachments": {_attachments_json(tuple(attachments))}}}'
-
-
-def from_json(state: str) -> tuple[str, tuple[Attachment, ...]]:
-    """Return what `to_json` wrote; empty if it is invalid."""
-    try:
-        unsent = json.loads(state)
-        attached = tuple(Attachment(str(name), str(text)) for name, text in unsent["attachments"])
-        return str(unsent["text"]), attached
-    except (ValueError, TypeError, KeyError):
-        return "", ()
-
-
-@lru_cache(maxsize=1)  # megabytes that stay the same while the text changes
-def _attachments_json(attachments: tuple[Attachment, ...]) -> str:
-    return json.dumps([[attachment.name, attachment.text] for attachment in attachments])

@@ -247,7 +247,7 @@ class AskSession:
                 raise StorageError(reason)
         if monotonic() - self._saved > SAVED_EVERY_S:
             self._saved = monotonic()
-            self.talk.keep()
+            self.talk.answers.keep()
 
     def _decide(self, waits: CallWaits) -> None:
         """Show a call and its arguments, and say whether it may run."""

@@ -35,7 +35,7 @@ async def test_an_answer_is_kept_while_it_comes_and_with_how_it_was_decoded(chat
     stage = Stage(store=chats[0])
     await stage.ask("Why?")
     await stage.decode("Bec")
-    stage.talk.keep()
+    stage.talk.answers.keep()
     assert (chats[1].path(1)[-1].content, chats[1].path(1)[-1].state) == ("Bec", "streaming")
     await stage.decode("ause.")
     await stage.finish("Because.")

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from textual import events
 
 from assistant.store.values import Attachment
-from assistant.talk.attachments import LIMIT, joined, read
+from assistant.talk.attachments import LIMIT, read
+from assistant.talk.messages import joined
 from models.errors import UsageError
 from tests.tui.chat.prompting import Typist, at_the_prompt
 from tui.chat.prompt.attachments_screen import PREVIEW, AttachmentsScreen

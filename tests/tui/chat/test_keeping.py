@@ -120,7 +120,7 @@ async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said(
         assert chat.said == [meanwhile] * bool(meanwhile)
         await chat.end()
         await chat.until(
-            lambda: len(chat.said) == 2 * bool(meanwhile) and not chat.screen.talk.answers
+            lambda: len(chat.said) == 2 * bool(meanwhile) and not chat.screen.talk.answers.under_way
         )
         assert "not saved" in "".join(chat.shown("#name"))
 

@@ -11,7 +11,7 @@ from assistant.talk.attachments import LIMIT
 from tests.tui.chat.prompting import at_the_prompt
 from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES
 from tui.chat.prompt.input_history import InputHistory
-from tui.chat.unsent_text import from_json, to_json
+from tui.chat.prompt.prompt_attachments import from_json, to_json
 
 
 @pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])

@@ -22,8 +22,7 @@ from tui.chat.prompt.file_picker import Picker
 from tui.chat.prompt.file_search import located
 from tui.chat.prompt.input_history import InputHistory
 from tui.chat.prompt.mention import FileMentioned
-from tui.chat.prompt.prompt_attachments import EDITABLE, PromptAttachments, said
-from tui.chat.unsent_text import from_json, to_json
+from tui.chat.prompt.prompt_attachments import EDITABLE, PromptAttachments, from_json, said, to_json
 from tui.safe import safe
 
 PICKING = "Enter attaches · Esc keeps the @"

@@ -1,7 +1,9 @@
 """The attachments of the prompt, in a row above it: adding and removing them."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -121,22 +123,6 @@ class PromptAttachments(Widget):
             for chip in self.chips
         )
 
-    def show(self, insert: Callable[[str], None]) -> None:
-        """Let the user read and drop what is attached, or `insert` it into the text."""
-        if not self.chips:
-            self.notify("Nothing is attached. Type @ to add a file.", timeout=4)
-            return
-        from tui.chat.prompt.attachments_screen import AttachmentsScreen, Outcome
-
-        def use(outcome: Outcome | None) -> None:
-            if outcome is not None:
-                kept, inserted = outcome
-                self.chips = tuple(chip for chip in kept if chip is not inserted)
-                if inserted is not None:
-                    insert(inserted.attachment.text)
-
-        self.app.push_screen(AttachmentsScreen(self.chips), use)
-
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return how many lines the chips need."""
         return len(self._lines(width))
@@ -186,3 +172,23 @@ def drawn(chip: Chip, width: int) -> Content:
         (f" {name} ", "bold $text on $panel"), (about, "$text-muted on $panel")
     )
     return whole.truncate(max(1, width), ellipsis=True)
+
+
+def to_json(text: str, attachments: Iterable[Attachment]) -> str:
+    """Return a text and its attachments as JSON."""
+    return f'{{"text": {json.dumps(text)}, "attachments": {_attachments_json(tuple(attachments))}}}'
+
+
+def from_json(state: str) -> tuple[str, tuple[Attachment, ...]]:
+    """Return what `to_json` wrote; empty if it is invalid."""
+    try:
+        unsent = json.loads(state)
+        attached = tuple(Attachment(str(name), str(text)) for name, text in unsent["attachments"])
+        return str(unsent["text"]), attached
+    except (ValueError, TypeError, KeyError):
+        return "", ()
+
+
+@lru_cache(maxsize=1)  # megabytes that stay the same while the text changes
+def _attachments_json(attachments: tuple[Attachment, ...]) -> str:
+    return json.dumps([[attachment.name, attachment.text] for attachment in attachments])

@@ -75,7 +75,7 @@ class SeveralAnswers:
     def _choose(self, number: int | None) -> None:
         """Continue with an answer, once all have ended."""
         self._shown, self._chosen = None, number or 0
-        if self._records and not self._controller.talk.answers:
+        if self._records and not self._controller.talk.answers.under_way:
             self._show()
         else:
             self._shows = bool(self._records)
