@@ -22,15 +22,17 @@ from assistant.events import (
 from assistant.request import AnswerForm, Count, Mode, Request, Setup
 from assistant.service import EventStream
 from assistant.store.values import Attachment
+from assistant.talk.attachments import read
 from assistant.talk.events import AnswersEnded, Grew, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
-from models.errors import StorageError
+from models.errors import StorageError, UsageError
 from tui.chat.engine_display import DraftNotes, EngineDisplay
 from tui.chat.layout import ChatLayout
+from tui.chat.prompt.file_search import located
 from tui.chat.talk_view import TalkView
 from tui.chat.unsent_text import QuestionEditing, UnsentText
-from tui.safe import safe
+from tui.safe import one_line, safe
 from tui.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -178,6 +180,29 @@ class ChatController:
         """Keep what is under way: the program ends."""
         self._leaves = True
         self.talk.leave()
+
+    def toggle_form(self) -> None:
+        """Ask for a file whose schema all answers follow; or let them be as they come again."""
+        if self.form is None:
+            from tui.settings.name_screen import NamingScreen
+
+            screen = NamingScreen("Answer with JSON", "file with a JSON Schema")
+            self.parts.app.push_screen(screen, self._use_form)
+        else:
+            self.form = None
+            self.parts.prompt.show_form("")
+            self.parts.notify("Answers come as they are again.", timeout=3)
+
+    def _use_form(self, name: str | None) -> None:
+        if name is None:
+            return
+        try:
+            text = read(located(name, self.parts.prompt.picker.root), name).text
+            self.form = AnswerForm("schema", text)
+        except UsageError as error:
+            self.parts.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+        else:
+            self.parts.prompt.show_form(f"JSON by {one_line(name)}")
 
     # What the engine and the talk say
 

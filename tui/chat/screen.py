@@ -18,7 +18,6 @@ from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController, ModelsLoaded
 from tui.chat.conversation.suggestions import SuggestionLine
 from tui.chat.conversation.turn import TurnAction
-from tui.chat.form_choice import FormChoice
 from tui.chat.layout import ChatLayout
 from tui.chat.list.chat_list import ChatList
 from tui.chat.list.store_changes import Deleted, Restored
@@ -115,7 +114,6 @@ class ChatScreen(Screen[None]):
         self.talk = self.controller.talk
         self.turns = TurnActions(self.conversation, self.controller)
         self._deleted: int | None = None  # the conversation that was open when it was deleted
-        self.form = FormChoice(parts, self.controller)
         self.several = SeveralAnswers(parts, self.controller)
         self.autosave = Autosave(self.controller)
 
@@ -308,7 +306,7 @@ class ChatScreen(Screen[None]):
 
     def action_form(self) -> None:
         """Have answers in the form of a file, or as they come again."""
-        self.form.toggle()
+        self.controller.toggle_form()
 
     def action_tools(self) -> None:
         """List the tools and their servers."""

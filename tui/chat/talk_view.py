@@ -11,6 +11,8 @@ from textual.message import Message
 from assistant.talk.events import (
     Added,
     AnswersEnded,
+    CallSettled,
+    CallWaits,
     Changed,
     GivenBack,
     Grew,
@@ -20,6 +22,7 @@ from assistant.talk.events import (
     PathShown,
     Removed,
     TalkEvent,
+    ToolsStart,
 )
 from models.errors import StorageError
 from tui.chat.conversation.answer import Answer, below
@@ -43,7 +46,7 @@ class TalkView:
     def __init__(self, parts: ChatLayout) -> None:
         self._parts, self._view = parts, parts.conversation
         self._streaming: dict[int, Answer] = {}  # answers under way that are on the screen
-        self.show_beside: Callable[[TalkEvent], None] = lambda event: None
+        self.show_beside: Callable[[TalkEvent], None] | None = None
         """Shows answers that are not in the conversation yet: several to one question."""
 
     def use(self, talk: Talk) -> None:
@@ -93,7 +96,11 @@ class TalkView:
                 self._parts.banner.not_saved(StorageError(reason))
             case NeedsModel():
                 self._parts.app.post_message(ModelWanted())
-            case _ if not self.calls.take(event):
+            case CallWaits() | CallSettled() | ToolsStart():
+                self.calls.take(event)
+            case Added(record) | Changed(record) if record.role == "tool":
+                self.calls.take(event)
+            case _ if self.show_beside is not None:
                 self.show_beside(event)
         if isinstance(event, Added | Changed | AnswersEnded):
             self._parts.refresh_bindings()

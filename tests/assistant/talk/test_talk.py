@@ -227,7 +227,7 @@ async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said(
     await stage.decode("Once")
     stage.talk.open(None)
     fill_up(stage)
-    stage.talk.say("Meanwhile")  # goes on in values, where the long story has no place
+    stage.talk.say("Meanwhile")  # continues as values, where the long story has no place
     await stage.finish("Once", Stop.CANCELLED)
     await stage.answer("Yes.")
     assert (stage.said, len(stage.notes)) == (["Meanwhile", "Yes."], 1)
@@ -304,6 +304,15 @@ async def test_several_answers_that_all_fail_leave_their_question():
     await stage.fail()
     stage.talk.path.reopen()
     assert (stage.said, stage.given_back, stage.talk.idle) == (["Why?"], [], True)
+
+
+async def test_what_there_is_of_several_answers_is_kept_when_the_program_ends(chats):
+    stage = Stage(store=chats[0])
+    stage.talk.add_question("Why?")
+    await several(stage, "A")
+    stage.talk.leave()
+    kept = {record.content: record.state for record in chats[1].tree(1)}
+    assert kept == {"Why?": "complete", "A": "complete"}  # the others never began
 
 
 async def test_what_the_engine_leaves_out_is_said():

@@ -48,18 +48,6 @@ async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: P
             assert chat.screen.focused is focused
 
 
-async def test_an_edited_question_begins_a_branch_and_the_old_one_stays(pair: Pair) -> None:
-    async with open_chat(*pair, asked=("One", "Tow")) as chat:
-        old = chat.said
-        await chat.act("up", "e")
-        assert chat.prompt.text == "Tow"
-        await chat.ask("Two")
-        assert chat.said[:3] == [*old[:2], "Two"]
-        assert [m.content for m in chat.engine.requests[-1].messages] == [*old[:2], "Two"]
-        await chat.act("up", "left")
-        assert chat.said == old
-
-
 async def test_escape_leaves_the_question_that_is_edited_as_it_was(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         before = chat.said
@@ -207,18 +195,6 @@ async def test_keys_wait_while_an_answer_is_under_way(pair: Pair) -> None:
         assert chat.said == before
         await chat.end()
         assert len(chat.said) == 2
-
-
-async def test_a_question_that_was_deleted_while_it_was_edited_is_asked_at_the_end(
-    pair: Pair,
-) -> None:
-    async with open_chat(*pair, asked=("One", "Tow")) as chat:
-        first = chat.said[:2]
-        await chat.act("up", "e")
-        await chat.act("up", "d")
-        assert chat.said == first
-        await chat.ask("Two")
-        assert chat.said[:3] == [*first, "Two"]
 
 
 async def test_a_change_that_cannot_be_kept_is_said_and_the_chat_goes_on(pair: Pair) -> None:

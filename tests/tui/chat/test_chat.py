@@ -108,15 +108,6 @@ async def test_model_that_cannot_be_loaded_gives_the_waiting_prompt_back(tmp_pat
         assert turns(chat) == []
 
 
-async def test_stop_before_the_first_word_gives_the_prompt_back(pair: Pair) -> None:
-    async with open_chat(*pair, hold=(Ready, 1)) as chat:
-        await chat.held()
-        await chat.send("Wait, no")
-        await chat.pilot.press("escape")
-        assert chat.prompt.text == "Wait, no"
-        assert turns(chat) == []
-
-
 async def test_new_conversation_leaves_the_old_one_in_the_list(pair: Pair) -> None:
     async with open_chat(*pair, system="Be brief.", hold=(Decoded, 4), asking="Long story") as chat:
         await chat.pilot.press("ctrl+n")

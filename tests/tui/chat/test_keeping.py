@@ -54,18 +54,6 @@ async def test_quitting_in_the_middle_of_an_answer_keeps_it(pair: Pair) -> None:
         assert (question.content, answer.content, answer.state) == ("Tell me", seen, "stopped")
 
 
-async def test_a_question_is_on_disk_before_the_engine_hears_of_it(pair: Pair) -> None:
-    async with open_chat(*pair, hold=(Decoded, 1)) as chat:
-        await chat.ready()
-        await chat.send("Sent")
-        await chat.until(lambda: chat.engine.requests)
-        other = Store(place())
-        (summary,) = other.summaries()
-        assert other.path(summary.id)[0].content == "Sent"
-        other.close()
-        await chat.end()
-
-
 async def test_an_answer_is_kept_while_it_streams(pair: Pair) -> None:
     async with open_chat(*pair, hold=(Decoded, 8), asking="Stream") as chat:
         await chat.until(lambda: chat.screen.conversation.turns[-1].text)
@@ -106,23 +94,6 @@ async def test_a_disk_that_fills_up_costs_no_word(pair: Pair) -> None:
         assert "not saved" in "".join(chat.shown("#name"))
         await chat.ask("Three")
         assert len(chat.said) == 6
-
-
-@pytest.mark.parametrize("meanwhile", ["", "Meanwhile"])
-async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said(
-    pair: Pair, meanwhile: str
-) -> None:
-    async with open_chat(*pair, hold=(Decoded, 4), asking="Long story") as chat:
-        await chat.pilot.press("ctrl+n")
-        chat.store._database._sql.execute("PRAGMA query_only = 1")
-        if meanwhile:
-            await chat.send(meanwhile)  # continues in memory, where the long story has no place
-        assert chat.said == [meanwhile] * bool(meanwhile)
-        await chat.end()
-        await chat.until(
-            lambda: len(chat.said) == 2 * bool(meanwhile) and not chat.screen.talk.answers.under_way
-        )
-        assert "not saved" in "".join(chat.shown("#name"))
 
 
 async def test_the_first_conversation_is_listed_while_it_is_answered(pair: Pair) -> None:
@@ -185,14 +156,3 @@ async def test_conversations_are_kept_when_the_models_are_there_before_them(
     (summary,) = store.summaries()
     assert store.path(summary.id)[0].content == "Keep this"
     store.close()
-
-
-@pytest.mark.parametrize("save", [True, False])
-async def test_the_engine_is_told_whether_a_conversation_is_on_disk(
-    target: Path, save: bool
-) -> None:
-    async with open_chat(target, save=save, asked=("Hello",)) as chat:
-        assert [request.stored for request in chat.engine.requests] == [save]
-        raced = chat.screen.talk.race_request("Hello again")
-        assert raced is not None
-        assert not raced.stored

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from assistant.talk.messages import NO_MORE, NOT_RUN
 from assistant.tools.values import ToolResult
 from tests.tui.chat.calling import LIST, READ, WIPE, open_calling
 from tests.tui.chat.chat_driver import open_chat
@@ -65,66 +64,6 @@ async def test_keys_that_were_meant_for_something_else_allow_nothing(
         assert any("waits to be allowed" in told for told in chat.told)
 
 
-async def test_what_is_allowed_for_longer_runs_unasked_until_it_changes(
-    endless: Path, home: Path
-) -> None:
-    async with open_calling(endless, home) as chat:
-        chat.script((READ,), (READ, LIST), (READ,))
-        await chat.send("Why?")
-        await chat.asked()
-        await chat.press("c")
-        await chat.asked("list")  # the second `read` ran
-        await chat.press("a")
-        await chat.over(9)
-        assert chat.roles == "uatattata"
-    async with open_calling(endless, home) as chat:
-        await chat.press("ctrl+n")
-        chat.script((LIST,), (READ,))
-        await chat.send("And?")
-        await chat.asked("read")  # in this conversation, it is asked about
-        assert chat.box.called == [LIST]
-        await chat.press("escape")
-        await chat.until(lambda: not chat.screen.controller.busy)
-        chat.box.change()
-        chat.script((LIST,))
-        await chat.send("Again?")
-        await chat.asked("list")
-        assert chat.box.called == [LIST]
-
-
-async def test_what_changes_while_it_is_decided_is_asked_about_once_more(
-    endless: Path, home: Path
-) -> None:
-    async with open_calling(endless, home) as chat:
-        chat.script((READ,))
-        await chat.send("Why?")
-        first = await chat.asked()
-        chat.box.change()
-        await chat.press("enter")
-        await chat.until(lambda: chat.asking and chat.asking[-1] is not first)
-        assert chat.box.called == []
-        assert any("has changed" in note for note in chat.shown("Note"))
-        await chat.press("enter")
-        await chat.over(4)
-        assert chat.box.called == [READ]
-
-
-async def test_a_refused_call_and_an_unknown_one_are_told_to_the_model(
-    endless: Path, home: Path
-) -> None:
-    async with open_calling(endless, home) as chat:
-        chat.script((READ, OTHER))
-        await chat.send("Why?")
-        await chat.asked()
-        await chat.press("escape")
-        await chat.over(5)
-        refused, unknown = chat.engine.requests[1].messages[-2:]
-        assert refused.content == "The user did not allow this call."
-        assert unknown.content == "There is no tool disk__format."
-        assert chat.results[0].startswith("▸ disk__read · refused · path")
-        assert chat.box.called == []
-
-
 async def test_esc_ends_a_running_call_which_is_kept_and_n_goes_on(
     endless: Path, home: Path
 ) -> None:
@@ -144,19 +83,6 @@ async def test_esc_ends_a_running_call_which_is_kept_and_n_goes_on(
         await chat.press("ctrl+up", "n")
         await chat.over(4)
         assert "stopped this call" in chat.engine.requests[-1].messages[-1].content
-
-
-async def test_rounds_are_bounded_and_n_goes_on(endless: Path, home: Path) -> None:
-    async with open_calling(endless, home, rounds=2) as chat:
-        chat.script((READ,), (READ,), (READ,))
-        await chat.send("Why?")
-        await chat.asked()
-        await chat.press("c")
-        await chat.until(lambda: any("asked for tools 2 times" in n for n in chat.shown("Note")))
-        assert chat.roles == "uatat"
-        await chat.press("ctrl+up", "n")
-        await chat.over(8)
-        assert chat.roles == "uatatata"
 
 
 async def test_an_open_call_is_asked_about_again_and_typing_goes_on_without_it(
@@ -199,21 +125,6 @@ async def test_a_call_runs_again_as_a_branch(endless: Path, home: Path) -> None:
         await chat.over(4)
         assert chat.path.records[2].content == "green"
         assert len(chat.path.records[2].siblings) == 2
-
-
-async def test_results_that_are_missing_are_told_to_be(endless: Path, home: Path) -> None:
-    async with open_calling(endless, home) as chat:
-        chat.box.problem = "net cannot be started."
-        chat.script((READ, LIST))
-        await chat.send("Why?")
-        await chat.asked()
-        await chat.press("y")
-        await chat.asked("list")
-        assert any("net cannot be started." in note for note in chat.shown("Note"))
-        await chat.press("ctrl+up", "up")
-        chat.screen.talk.answer()
-        await chat.until(lambda: len(chat.engine.requests) == 2)
-        assert chat.engine.requests[1].messages[-1].content == NOT_RUN
 
 
 async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(
@@ -262,43 +173,3 @@ async def test_without_tools_the_key_says_how_to_get_some(endless: Path) -> None
         await chat.ready()
         await chat.press("f9")
         assert any("[tools]" in told for told in chat.told)
-
-
-async def test_a_model_that_asks_for_the_same_again_has_to_answer(
-    endless: Path, home: Path
-) -> None:
-    async with open_calling(endless, home) as chat:
-        chat.script((READ,), (LIST,), (READ,))
-        await chat.send("Why?")
-        await chat.asked()
-        await chat.press("c")
-        await chat.asked("list")
-        await chat.press("y")
-        await chat.over(8)
-        choices = [request.tool_choice for request in chat.engine.requests]
-        assert choices == ["auto", "auto", "auto", "none"]
-        told = [request.messages[-1].content for request in chat.engine.requests]
-        assert [NO_MORE in text for text in told] == [False, False, False, True]
-        assert not any(NO_MORE in record.content for record in chat.path.records)
-
-
-async def test_after_esc_nothing_runs_unasked_however_it_was_allowed(
-    endless: Path, home: Path
-) -> None:
-    async with open_calling(endless, home) as chat:
-        chat.script((WIPE, READ))
-        await chat.send("Why?")
-        turn = await chat.asked("wipe")
-        read = chat.box.tools[0]
-        chat.screen.talk.calls.tools.approvals.allow(read, "always", 1)
-        await chat.press("y")
-        await chat.until(lambda: chat.box.called)
-        assert chat.asking == [] != [turn]
-        await chat.press("escape")
-        await chat.asked("read")
-        assert chat.box.called == [WIPE]
-        await chat.press("ctrl+up", "y")
-        await chat.over(5)
-        stopped, result = chat.engine.requests[-1].messages[-2:]
-        assert "stopped this call" in stopped.content
-        assert "zeppelin" in result.content

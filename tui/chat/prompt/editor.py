@@ -11,9 +11,8 @@ from textual.widgets import TextArea
 
 from tui.app.clipboard import copy_and_say
 from tui.app.textual_private import read_alt_enter
-from tui.chat.prompt.file_picker import Picker
+from tui.chat.prompt.file_picker import Mention, Picker
 from tui.chat.prompt.input_history import InputHistory
-from tui.chat.prompt.mention import Mention
 from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.safe import safe
 

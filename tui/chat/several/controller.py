@@ -23,11 +23,9 @@ class SeveralAnswers:
 
     def __init__(self, parts: ChatLayout, controller: ChatController) -> None:
         self._parts, self._controller = parts, controller
-        controller.view.show_beside = self._take
         self._shown: SeveralScreen | None = None
         self._records: dict[int, Record] = {}
         self._chosen = 0
-        self._shows = False  # whether several answers are under way, or one is to be chosen
 
     def begin(self) -> None:
         """Ask; or say why that cannot be."""
@@ -45,7 +43,8 @@ class SeveralAnswers:
             return
         elif leaf.role == "assistant":
             talk.path.cut_before(leaf)
-        self._records, self._chosen, self._shows = {}, 0, True
+        self._records, self._chosen = {}, 0
+        self._controller.view.show_beside = self._take  # until one is chosen
         self._shown = SeveralScreen(talk.path.records[-1].content, count)
         self._parts.app.push_screen(self._shown, self._choose)
         talk.several(count)
@@ -54,8 +53,6 @@ class SeveralAnswers:
         """Show what the talk says about an answer that is not in the conversation yet."""
         shown = self._shown
         match event:
-            case _ if not self._shows:  # it is about an answer to another conversation
-                pass
             case Added(record, number):
                 self._records[number] = record
             case Grew(_, _, decoded, number) if shown is not None:
@@ -77,15 +74,16 @@ class SeveralAnswers:
         self._shown, self._chosen = None, number or 0
         if self._records and not self._controller.talk.answers.under_way:
             self._show()
-        else:
-            self._shows = bool(self._records)
-            self._controller.stop()
+            return
+        if not self._records:  # nor will there be any
+            self._controller.view.show_beside = None
+        self._controller.stop()
 
     def _show(self) -> None:
         """Show the conversation with the answer that was chosen; if that is empty, as it is."""
-        chosen, self._shows = self._records[self._chosen], False
+        self._controller.view.show_beside = None
         try:
-            self._controller.talk.path.choose_answer(chosen)
+            self._controller.talk.path.choose_answer(self._records[self._chosen])
         except StorageError as error:
             self._parts.notify(safe(str(error)), severity="error", timeout=10, markup=False)
         self._controller.follow()

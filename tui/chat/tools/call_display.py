@@ -25,8 +25,8 @@ class CallDisplay:
         self._asked: ApprovalTurn | None = None
         self._is_wanted = False  # whether the user asked for the call that is asked about next
 
-    def take(self, event: TalkEvent) -> bool:
-        """Show what the talk says, if that is about calls; return whether it is."""
+    def take(self, event: TalkEvent) -> None:
+        """Show what the talk says about calls."""
         match event:
             case ToolsStart(over):
                 activity = None if over else Activity("starting the tools", 0.0)
@@ -37,15 +37,12 @@ class CallDisplay:
                 if self._asked is not None:
                     self._asked.remove()
                 self._asked = None
-            case Added(record) if record.role == "tool":
+            case Added(record):
                 self._parts.conversation.add(ResultTurn(record))
-            case Changed(record) if record.role == "tool":
+            case Changed(record):
                 for turn in self._parts.conversation.query(ResultTurn):
                     if turn.record is not None and turn.record.id == record.id:
                         turn.record = record
-            case _:
-                return False
-        return True
 
     def decide(self, turn: ApprovalTurn, decision: Decision) -> None:
         """Have a call run, or refused, as the user decided."""
