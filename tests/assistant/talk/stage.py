@@ -23,17 +23,20 @@ READ = ToolCall("disk__read", '{"path": "sky.txt"}', "call_1")
 LIST = ToolCall("disk__list", "{}", "call_2")
 
 
-def offered(name: str) -> OfferedTool:
-    return OfferedTool(Tool(name, f"It is {name}.", "{}"), "disk", True, f"of {name}")
+def offered(name: str, read_only: bool = True) -> OfferedTool:
+    return OfferedTool(Tool(name, f"It is {name}.", "{}"), "disk", read_only, f"of {name}")
 
 
 class Box:
-    """Two tools in memory. A call of `list` lasts until it is cancelled, if `holds` says so."""
+    """Two tools in memory; calls last until they are cancelled while it `holds`."""
 
     def __init__(self) -> None:
-        self.tools = [offered("disk__read"), offered("disk__list")]
+        self.tools = [offered("disk__read"), offered("disk__list", read_only=False)]
         self.called: list[str] = []
+        self.cancelled: list[str] = []
+        self.result: ToolResult | None = None
         self.holds = False
+        self.problem = ""
 
     async def offered(self) -> tuple[OfferedTool, ...]:
         return tuple(self.tools)
@@ -42,12 +45,18 @@ class Box:
         if allowed not in self.tools:
             return None
         self.called.append(call.name)
-        if self.holds:
-            await asyncio.Event().wait()
-        return ToolResult(f"{call.name} returned")
+        try:
+            while self.holds:
+                await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(call.name)
+            raise
+        return self.result or ToolResult(f"{call.name} returned")
 
     def reports(self) -> tuple[ServerReport, ...]:
-        return (ServerReport("disk", "ready", "", tuple(self.tools), ""),)
+        failed = ServerReport("net", "failed", self.problem, (), "its last words")
+        disk = ServerReport("disk", "ready", "", tuple(self.tools), "")
+        return (disk, failed) if self.problem else (disk,)
 
     async def close(self) -> None: ...
 
