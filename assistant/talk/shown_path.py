@@ -106,20 +106,34 @@ class ShownPath:
 
     def append(self, record: Record) -> Record:
         """Keep a message and add it at the end; return it with its number."""
-        kept = self.keep(record)
+        kept = self._numbered(record)
         self.records = (*self.records, kept)
         return kept
 
-    def keep(self, record: Record) -> Record:
-        """Keep a message of this conversation that is not on the screen; return it numbered."""
+    def keep_beside(self, record: Record, count: int) -> list[Record]:
+        """Keep a message some times over, the first to be opened; none is on the screen."""
+        kept = [self._numbered(record) for _ in range(count)]
+        self._kept(lambda store: store.choose(kept[0].id), lambda: None)
+        return kept
+
+    def _numbered(self, record: Record) -> Record:
         number, conversation = next(self._numbers), self.conversation or 0
         return self._kept(
             lambda store: store.append(conversation, record),
             lambda: replace(record, id=number, siblings=(number,)),
         )
 
+    def claim(self, answer: Record, trace: Trace) -> None:
+        """Note that an answer is continued here: from now on no other program continues it."""
+        streaming = replace(answer, state="streaming")
+        self._kept(lambda _: self.stream(streaming, trace), lambda: None)
+
     def stream(self, record: Record, trace: Trace) -> None:
-        """Store an answer that is under way, if it can be written; may be called on any thread."""
+        """Store an answer that is under way; may be called on any thread.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
         if self.writes and self.store is not None:
             self.store.answers.stream(record.id, record.content, trace, record.thought)
 
@@ -146,7 +160,7 @@ class ShownPath:
         self.conversation = self._begun()
         for record in self.records:
             parent = moved[record.parent].id if record.parent in moved else None
-            new = self.keep(replace(record, parent=parent))
+            new = self._numbered(replace(record, parent=parent))
             if trace := self._traces.get(record.id):
                 new = self.end_message(new, trace)
             moved[record.id] = new

@@ -23,6 +23,7 @@ from assistant.talk.messages import (
 )
 from assistant.talk.shown_path import ShownPath
 from assistant.talk.tool_set import ToolSet, ToolSettings
+from assistant.tokens import Trace
 from models.errors import UsageError
 
 if TYPE_CHECKING:
@@ -169,13 +170,14 @@ class Talk:
 
         Raises:
             UsageError: it is not the last message, or another program continued it.
+            StorageError: it cannot be read.
         """
         if message.id != self.path.end:
             raise UsageError("Only the last answer can be continued; f copies up to here.")
         if not self.path.is_current(message):  # two would write over each other
             raise UsageError("Another specchat has continued it; f copies up to here.")
         if message.role != "tool":
-            self._want(self._resume)
+            self._want(partial(self._resume, self.path.trace(message.id)))
             return
         self.calls.grant()
         if self.calls.next is None:
@@ -288,18 +290,15 @@ class Talk:
         await self._follow([AnswerSoFar(record)], request)
 
     async def _answer_several(self, count: int) -> None:
-        empty, path = self._empty(), self.path
-        records = [path.keep(empty) for _ in range(count)]
-        if path.store is not None and path.writes:
-            path.store.choose(records[0].id)
-        request = self._request(path.records, again=len(records[0].siblings) - 1)
+        records = self.path.keep_beside(self._empty(), count)
+        request = self._request(self.path.records, again=len(records[0].siblings) - 1)
         await self._follow(map(AnswerSoFar, records), replace(request, answers=count, tools=()))
 
-    async def _resume(self) -> None:
+    async def _resume(self, before: Trace) -> None:
         record = self.path.records[-1]
-        so_far = AnswerSoFar(record, self.path.trace(record.id))
-        self.path.stream(record, so_far.trace)  # from now on no other program continues it
-        await self._follow([so_far], self._request(self.path.records), resumed=True)
+        self.path.claim(record, before)
+        request = self._request(self.path.records)
+        await self._follow([AnswerSoFar(record, before)], request, resumed=True)
 
     def _empty(self) -> Record:
         name = self.model.name if self.model else ""

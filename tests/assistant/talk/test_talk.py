@@ -183,6 +183,22 @@ async def test_an_answer_that_was_cut_goes_on_where_it_ended(chats):
         stage.talk.go_on(stage.talk.path.leaf)
 
 
+async def test_on_a_full_disk_an_answer_goes_on_and_several_are_had_anyway():
+    stage = Stage()
+    await stage.ask("Why?")
+    await stage.decode("Be")
+    await stage.finish("Be", Stop.LENGTH)
+    fill_up(stage)
+    stage.talk.go_on(stage.talk.path.leaf)
+    await stage.rest()
+    await stage.finish("cause.")
+    assert (stage.said, len(stage.notes)) == (["Why?", "Because."], 1)
+    await several(stage, "A", "B", "C")
+    await stage.hear(Answered(3, 3, 1.0), last=True)
+    stage.talk.path.choose_answer(stage.told(Changed)[-1].record)
+    assert stage.said == ["Why?", "Because.", "C"]
+
+
 async def test_what_two_programs_say_in_one_conversation_is_kept(chats):
     stage = Stage(store=chats[0])
     await stage.ask("Why?", "Because.")
