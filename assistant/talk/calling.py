@@ -116,7 +116,7 @@ class Calling:
         tool = tool or unoffered(call)
         if not (self.live and self.tools.approved(tool, conversation)):
             decision = await self._decision(CallWaits(call, tool, urgent=self.live))
-            if decision is None:
+            if decision is None or self.next != call:  # something else is on the screen
                 return
             if decision == "refuse":
                 self._end_unrun(call, WAS_REFUSED)

@@ -206,17 +206,6 @@ async def test_a_change_that_cannot_be_kept_is_said_and_the_chat_goes_on(pair: P
         assert any("cannot be written" in text for text in chat.told)
 
 
-async def test_a_conversation_that_is_gone_is_said_and_the_one_on_the_screen_stays(
-    pair: Pair,
-) -> None:
-    async with open_chat(*pair, asked=("One",)) as chat:
-        before, here = chat.said, chat.path.conversation
-        chat.screen.controller.open(4711)  # another instance has deleted it
-        await chat.pilot.pause()
-        assert (chat.said, chat.path.conversation) == (before, here)
-        assert len(chat.app._notifications) == 1
-
-
 async def test_keys_that_come_too_late_for_a_message_do_nothing(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         gone = chat.screen.conversation.turns[-1]

@@ -1,15 +1,12 @@
 """What is on disk, and what the next start finds."""
 
 import sqlite3
-import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from assistant.events import Decoded, Finished
 from assistant.store import Store, place
-from tests.patience import WAIT_S
 from tests.tui.chat.chat_driver import Pair, open_chat
 from tui.app.messages import StoreOpened
 
@@ -130,29 +127,3 @@ async def test_an_answer_continues_in_its_place_when_its_conversation_is_opened_
         whole = chat.engine.heard(Finished)[0].text
         assert whole.startswith(chat.screen.conversation.turns[-1].text)
         assert len(whole) - len(chat.screen.conversation.turns[-1].text) <= 1  # cut in a character
-
-
-async def test_conversations_are_kept_when_the_models_are_there_before_them(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found, make = threading.Event(), Store.__init__
-
-    def slowly(self: Store, path: Path | None) -> None:
-        if path is None:
-            time.sleep(0.5)  # so that whoever makes one of its own would come last
-        else:
-            found.wait(WAIT_S)
-        make(self, path)
-
-    monkeypatch.setattr(Store, "__init__", slowly)
-    async with open_chat(*pair) as chat:
-        await chat.until(lambda: chat.screen.controller.ready)
-        await chat.pilot.pause(0.1)
-        found.set()
-        await chat.ready()
-        await chat.pilot.pause(0.6)
-        await chat.ask("Keep this")
-    store = Store(place())
-    (summary,) = store.summaries()
-    assert store.path(summary.id)[0].content == "Keep this"
-    store.close()
