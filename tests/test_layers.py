@@ -237,6 +237,11 @@ def test_no_modules_import_each_other_round_in_a_circle():
     TopologicalSorter({dotted(path): modules_imported(path, ours) for path in MODULES}).prepare()
 
 
+def test_the_shell_knows_nothing_of_the_chat(names):
+    for module in (each for each in names if each.startswith("tui.shell.")):
+        assert not [each for each in names[module] if each.startswith("tui.chat")], module
+
+
 def test_a_class_has_its_name_for_itself():
     homes: dict[str, set[str]] = {}
     for path in MODULES:

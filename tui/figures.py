@@ -70,3 +70,11 @@ def of_form(stats: Stats) -> str:
         f"The form fixed {fixed:,} of {stats.generated_tokens:,} tokens. "
         f"To learn what it allows took {mask_ms:.2f} ms a token."
     )
+
+
+def weight(text: str) -> str:
+    """Return the size of a text in bytes, in decimal units."""
+    count = len(text.encode("utf-8", "replace"))
+    if count < 1000:
+        return f"{count} B"
+    return f"{count / 1e3:.1f} kB" if count < 999_950 else f"{count / 1e6:.1f} MB"

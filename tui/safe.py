@@ -19,3 +19,8 @@ def safe(text: str) -> str:
     It works character by character, so a sequence split over several calls is caught as well.
     """
     return text.translate(_GLYPHS)
+
+
+def one_line(name: str) -> str:
+    """Return the name of a file as it can be shown in a line."""
+    return safe(name).replace("\n", "␊").replace("\t", "␉")

@@ -2,14 +2,11 @@
 
 import sqlite3
 import time
-from collections.abc import Sequence
 
-from assistant.events import Stats
-from assistant.request import ToolCall
 from assistant.store import messages
 from assistant.store.database import Database
 from assistant.store.packing import unpack_trace
-from assistant.store.values import Record, State
+from assistant.store.values import Record
 from assistant.tokens import Trace
 
 _MARK_UPDATED = """UPDATE conversation SET updated = ?
@@ -23,23 +20,6 @@ class Answers:
         self._database = database
         self._streamed: dict[int, Trace] = {}  # answers that stream: the part of the trace on disk
 
-    def begin(self, conversation: int, parent: int, model: str) -> Record:
-        """Add an empty answer, which streams from now on."""
-        empty = Record(0, parent, "assistant", "", time.time(), "streaming", model=model)
-        return self._database.write(messages.append, conversation, empty)
-
-    def call(self, conversation: int, parent: int, call: ToolCall) -> Record:
-        """Add an empty result for a call that starts to run."""
-        empty = Record(0, parent, "tool", "", time.time(), "streaming", calls=(call,))
-        return self._database.write(messages.append, conversation, empty)
-
-    def returned(
-        self, result: int, content: str, state: State, stop: str | None, seconds: float
-    ) -> Record:
-        """Store what a call returned, or why it returned nothing; `seconds` is how long it ran."""
-        values = {"content": content, "state": state, "stop": stop, "seconds": seconds}
-        return self._database.write(lambda sql: messages.change(sql, result, **values))
-
     def stream(self, answer: int, content: str, trace: Trace, thought: str = "") -> None:
         """Store an unfinished answer: its whole text and trace so far."""
 
@@ -50,30 +30,20 @@ class Answers:
         self._database.write(keep)
         self._streamed[answer] = trace
 
-    def end(
-        self,
-        answer: int,
-        content: str,
-        token_ids: Sequence[int],
-        trace: Trace,
-        stats: Stats | None,
-        stop: str | None,
-        state: State,
-        thought: str = "",
-        calls: Sequence[ToolCall] = (),
-    ) -> Record:
-        """Store a finished answer; `stop` and `state` say why it ended."""
-        texts = {"content": content, "thought": thought, "token_ids": token_ids, "calls": calls}
+    def end(self, ended: Record, trace: Trace = ()) -> Record:
+        """Store an answer that has ended, or what a call returned, with why and how it ended."""
+        names = ("content", "thought", "token_ids", "calls", "stats", "stop", "state", "seconds")
+        values = {name: getattr(ended, name) for name in names}
 
         def keep(sql: sqlite3.Connection) -> Record:
-            ended = messages.change(sql, answer, **texts, stats=stats, stop=stop, state=state)
-            self._keep_trace(sql, answer, trace)
-            sql.execute(_MARK_UPDATED, (time.time(), answer))
-            return ended
+            kept = messages.change(sql, ended.id, **values)
+            self._keep_trace(sql, ended.id, trace)
+            sql.execute(_MARK_UPDATED, (time.time(), ended.id))
+            return kept
 
-        ended = self._database.write(keep)
-        self._streamed.pop(answer, None)
-        return ended
+        kept = self._database.write(keep)
+        self._streamed.pop(ended.id, None)
+        return kept
 
     def trace(self, answer: int) -> Trace:
         """Return the trace of an answer; it is empty if the answer was imported without one."""

@@ -13,7 +13,6 @@ from assistant.store.opening import in_memory, on_disk
 from assistant.store.purging import purge
 from assistant.store.search import listed, prompts
 from assistant.store.values import (
-    Attachment,
     ChatSummary,
     FullConversation,
     Imported,
@@ -159,16 +158,9 @@ class Store:
         """Copy the path to a message into a new conversation, and return its id."""
         return self._database.write(branches.fork, message)
 
-    def ask(
-        self,
-        conversation: int,
-        parent: int | None,
-        content: str,
-        attachments: Sequence[Attachment] = (),
-    ) -> Record:
-        """Add a question after `parent`, and return it."""
-        asked = Record(0, parent, "user", content, time.time(), "complete", (), tuple(attachments))
-        return self._database.write(messages.append, conversation, asked)
+    def append(self, conversation: int, record: Record) -> Record:
+        """Add a message after its parent, make it the leaf, and return it with its number."""
+        return self._database.write(messages.append, conversation, record)
 
     def answer_tokens(self, model: str) -> Iterator[tuple[int, ...]]:
         """Yield the token ids of each answer of a model, newest conversations first."""

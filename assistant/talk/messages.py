@@ -1,12 +1,75 @@
-"""A path of stored messages as the messages of a request."""
+"""A path of stored messages as the messages of a request, and the calls along it."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from assistant.request import Message
-from assistant.store.values import Attachment, Record
-from assistant.talk.calls import NO_MORE, NOT_RUN, result_text
+from assistant.request import Message, Tool, ToolCall
+from assistant.store.values import CANCELLED, REFUSED, Attachment, Record
+from assistant.tools.values import OfferedTool, ToolResult, tool_result
+
+NO_MORE = "No more calls will be run. Answer the question in words, with what is known."
+"""What a model reads with the last result before an answer that must not call.
+
+Without that, small models write what looks like a call as their answer.
+"""
+NOT_RUN = "This call was not run: the user went on without it."
+_UNRETURNED = {
+    REFUSED: "The user did not allow this call.",
+    CANCELLED: "The user stopped this call before it returned.",
+    "interrupted": "The program ended before this call returned.",
+}
+
+
+WAS_REFUSED = ToolResult("", "stopped", REFUSED)
+WAS_STOPPED = ToolResult("", "stopped", CANCELLED)
+
+
+def unknown(name: str) -> ToolResult:
+    """Return how a call ends of a tool that is not offered."""
+    return tool_result(f"There is no tool {name}.", failed=True)
+
+
+def unoffered(call: ToolCall) -> OfferedTool:
+    """Return what is known of a tool that is not offered, or no longer."""
+    return OfferedTool(Tool(call.name, "", "{}"), "", False, "")
+
+
+def result_text(text: str, stop: str | None) -> str:
+    """Return what the model reads of how a call ended."""
+    return text or _UNRETURNED.get(stop or "", "It returned nothing.")
+
+
+def open_calls(path: Sequence[Record]) -> tuple[ToolCall, ...]:
+    """Return the calls at the end of a path that have no result yet."""
+    results: set[str] = set()
+    for record in reversed(path):
+        if record.role != "tool":
+            return tuple(call for call in record.calls if call.id not in results)
+        results.update(call.id for call in record.calls)
+    return ()
+
+
+def calls_since_question(path: Iterable[Record]) -> list[tuple[ToolCall, ...]]:
+    """Return the calls of each answer with calls since the last question."""
+    answers: list[tuple[ToolCall, ...]] = []
+    for record in path:
+        if record.role == "user":
+            answers.clear()
+        elif record.role == "assistant" and record.calls:
+            answers.append(record.calls)
+    return answers
+
+
+def repeats_earlier_calls(answers: Sequence[Sequence[ToolCall]]) -> bool:
+    """Say whether the last of some answers asks only for calls that earlier ones asked for.
+
+    Small models do so without end; the next answer is then to be one without calls.
+    """
+    *before, last = [{(call.name, call.arguments) for call in calls} for calls in answers] or [
+        set()
+    ]
+    return bool(last) and last <= set().union(*before)
 
 
 def messages_of(path: Sequence[Record], system: str, model: str) -> tuple[Message, ...]:

@@ -1,15 +1,20 @@
-"""The messages on the screen: one path through the tree of a conversation."""
+"""The messages on the screen: one path through the tree of a conversation, kept in the store."""
 
+import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from itertools import count
+from typing import TYPE_CHECKING, TypeVar
 
 from assistant.store.values import Attachment, Record
-from assistant.talk.effects import Effect, MessageRemoved, NotSaved, PathOpened, QuestionAdded
-from assistant.talk.keeping import Keeping
+from assistant.talk.events import Added, NotSaved, PathShown, Removed, TalkEvent
+from assistant.tokens import Trace
 from models.errors import StorageError
 
 if TYPE_CHECKING:
     from assistant.store import Store
+
+Kept = TypeVar("Kept")
 
 
 class ShownPath:
@@ -18,27 +23,34 @@ class ShownPath:
     Messages form a tree: an edited question or another answer is a sibling of the first.
     What goes to another branch raises a StorageError when the store fails, and changes nothing.
 
+    When what is said cannot be written, that is told once, and messages are values from then on:
+    the conversation goes on, and is not saved. Such messages have negative numbers.
+
     Args:
         tell: is given what to show.
         store: keeps the messages; None keeps nothing.
         system: returns the system prompt of a new conversation.
-        writes: whether the store is written.
+        writes: whether the store is written, or only read.
     """
 
     def __init__(
         self,
-        tell: Callable[[Effect], None],
+        tell: Callable[[TalkEvent], None],
         store: "Store | None",
         system: Callable[[], str],
         writes: bool = True,
     ) -> None:
         self._tell, self._new_system = tell, system
-        self.keeping = Keeping(store, lambda error: tell(NotSaved(str(error))), writes)
+        self.store, self._may_write = store, writes
         self.records: tuple[Record, ...] = ()
         """The messages, from the root to the leaf."""
         self._system: str | None = None  # None: nothing was said yet
         self.conversation: int | None = None
         """Its number in the store; None until something is said, or if it is not kept."""
+        self.writes = store is not None and writes
+        """Whether what is said is written to the store."""
+        self._numbers = count(-1, -1)
+        self._traces: dict[int, Trace] = {}  # of answers that are values
 
     @property
     def leaf(self) -> Record | None:
@@ -46,68 +58,137 @@ class ShownPath:
         return self.records[-1] if self.records else None
 
     @property
+    def end(self) -> int | None:
+        """The number of the last message."""
+        return self.leaf.id if self.leaf else None
+
+    @property
     def system(self) -> str:
         """The system prompt, which stays what it was when the conversation began."""
         return self._new_system() if self._system is None else self._system
+
+    @property
+    def saves(self) -> bool:
+        """Whether what is said outlives the program."""
+        return self.writes and self.store is not None and self.store.saves
 
     def shows(self, record: Record) -> bool:
         """Say whether a message is on the screen."""
         return any(shown.id == record.id for shown in self.records)
 
-    def keep_in(self, store: "Store") -> dict[int, Record]:
-        """Keep this conversation in a store from now on; return its records by old numbers."""
-        number, moved = self.keeping.move_to(store, self.records, self.system)
-        if moved:
-            self._show(tuple(moved.values()), number)
-        return moved
-
     def is_current(self, record: Record) -> bool:
         """Say whether a message is stored as it is shown: another program may have continued it."""
-        if self.conversation is None or self.keeping.store is None:
+        if self.conversation is None or self.store is None:
             return True
-        stored = {each.id: each for each in self._store.tree(self.conversation)}.get(record.id)
+        stored = {each.id: each for each in self.store.tree(self.conversation)}.get(record.id)
         if stored is None:
             return False
         return stored.state != "streaming" and stored.content == record.content
 
-    # What is added
+    def trace(self, answer: int) -> Trace:
+        """Return how an answer was decoded; empty for one that was not decoded here."""
+        if self.store is None or answer < 0:
+            return self._traces.get(answer, ())
+        return self.store.answers.trace(answer)
+
+    # What is added, and what becomes of it
 
     def add_question(self, text: str, attachments: Sequence[Attachment]) -> Record:
         """Add and show a question, which begins a conversation if it is the first."""
         if self._system is None:
             self._system = self._new_system()
         if self.conversation is None:
-            self.conversation = self.keeping.begin(self._system)
-        parent = self.leaf.id if self.leaf else None
-        record = self.keeping.ask(self.conversation, parent, text, attachments)
-        self.append(record)
-        self._tell(QuestionAdded(record))
+            self.conversation = self._begun()
+        asked = Record(0, self.end, "user", text, time.time(), "complete")
+        record = self.append(replace(asked, attachments=tuple(attachments)))
+        self._tell(Added(record))
         return record
 
-    def append(self, record: Record) -> None:
-        """Add a message that is kept already."""
-        self.records = (*self.records, record)
+    def append(self, record: Record) -> Record:
+        """Keep a message and add it at the end; return it with its number."""
+        kept = self._numbered(record)
+        self.records = (*self.records, kept)
+        return kept
 
-    def replace(self, record: Record) -> None:
-        """Show a message as it is now, if it is on the screen."""
+    def keep_beside(self, record: Record, count: int) -> list[Record]:
+        """Keep a message some times over, the first to be opened; none is on the screen."""
+        kept = [self._numbered(record) for _ in range(count)]
+        self._kept(lambda store: store.choose(kept[0].id), lambda: None)
+        return kept
+
+    def _numbered(self, record: Record) -> Record:
+        number, conversation = next(self._numbers), self.conversation or 0
+        return self._kept(
+            lambda store: store.append(conversation, record),
+            lambda: replace(record, id=number, siblings=(number,)),
+        )
+
+    def claim(self, answer: Record, trace: Trace) -> None:
+        """Note that an answer is continued here: from now on no other program continues it."""
+        streaming = replace(answer, state="streaming")
+        self._kept(lambda _: self.stream(streaming, trace), lambda: None)
+
+    def stream(self, record: Record, trace: Trace) -> None:
+        """Store an answer that is under way; may be called on any thread.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        if self.writes and self.store is not None:
+            self.store.answers.stream(record.id, record.content, trace, record.thought)
+
+    def end_message(self, ended: Record, trace: Trace = ()) -> Record:
+        """Keep how an answer or a call ended."""
+        self._traces[ended.id] = trace
+        record = self._kept(lambda store: store.answers.end(ended, trace), lambda: ended)
         self.records = tuple(record if each.id == record.id else each for each in self.records)
+        return record
 
     def remove(self, record: Record) -> None:
         """Hide a message that was never answered, or has nothing in it."""
-        self.keeping.drop(record)
-        self.records = tuple(shown for shown in self.records if shown.id != record.id)
-        self._tell(MessageRemoved(record))
+        self._kept(lambda store: store.drop(record.id), lambda: None)
+        if self.shows(record):
+            self.records = tuple(shown for shown in self.records if shown.id != record.id)
+            self._tell(Removed(record))
+
+    def keep_in(self, store: "Store") -> dict[int, Record]:
+        """Keep this conversation in a store from now on; return its records by old numbers."""
+        self.store, self.writes = store, True
+        moved: dict[int, Record] = {}
+        if not self.records:
+            return moved
+        self.conversation = self._begun()
+        for record in self.records:
+            parent = moved[record.parent].id if record.parent in moved else None
+            new = self._numbered(replace(record, parent=parent))
+            if trace := self._traces.get(record.id):
+                new = self.end_message(new, trace)
+            moved[record.id] = new
+        self._show(tuple(moved.values()), self.conversation)
+        return moved
+
+    def _begun(self) -> int | None:
+        return self._kept(lambda store: store.begin(system=self.system), lambda: None)
+
+    def _kept(self, keep: "Callable[[Store], Kept]", value: Callable[[], Kept]) -> Kept:
+        if self.writes and self.store is not None:
+            try:
+                return keep(self.store)
+            except StorageError as error:
+                self.writes = False
+                self._tell(NotSaved(str(error)))
+        return value()
 
     # Where the user goes
 
     def open(self, conversation: int | None) -> None:
-        """Show a conversation; None is a new one."""
+        """Show a conversation; None is a new one. It is written again, if an earlier was not."""
         path: Sequence[Record] = ()
         system: str | None = None
         if conversation is not None:
-            path, system = self._store.path(conversation), self._store.system(conversation)
+            path, system = self._there.path(conversation), self._there.system(conversation)
         self._system = system
-        self.keeping.try_again()
+        self.writes = self.store is not None and self._may_write
         self._show(path, conversation)
 
     def reopen(self) -> None:
@@ -121,39 +202,39 @@ class ShownPath:
 
     def choose(self, message: int) -> None:
         """Show the newest branch through a message."""
-        self._store.choose(message)
+        self._there.choose(message)
         self.reopen()
 
     def choose_answer(self, message: Record) -> None:
         """Show one of several answers to the last question, unless it was empty."""
-        if not self.keeping.writes:
+        if not self.writes:
             self._show([*self.records, message][: None if message.content else -1], None)
-        elif message.id in {each.id for each in self._store.tree(self.conversation or 0)}:
+        elif message.id in {each.id for each in self._there.tree(self.conversation or 0)}:
             self.choose(message.id)
         else:
             self.reopen()
 
     def delete(self, message: Record) -> None:
         """Hide a message and all that follows it."""
-        self._store.drop(message.id)
+        self._there.drop(message.id)
         self.reopen()
 
     def restore(self, conversation: int, message: int) -> None:
         """Show again what deleting a message hid."""
-        self._store.restore(message)
-        self._store.choose(message)
+        self._there.restore(message)
+        self._there.choose(message)
         self.open(conversation)
 
     def fork(self, message: Record) -> None:
         """Show a new conversation with a copy of the path to a message."""
-        self.open(self._store.fork(message.id))
+        self.open(self._there.fork(message.id))
 
     @property
-    def _store(self) -> "Store":
-        if self.keeping.store is None:
+    def _there(self) -> "Store":
+        if self.store is None:
             raise StorageError("This conversation is not kept, so it has no other branches.")
-        return self.keeping.store
+        return self.store
 
     def _show(self, path: Sequence[Record], conversation: int | None) -> None:
         self.records, self.conversation = tuple(path), conversation
-        self._tell(PathOpened(self.records))
+        self._tell(PathShown(self.records))

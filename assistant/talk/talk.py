@@ -1,50 +1,47 @@
 """A conversation being had: what is said, the answers under way, and what follows from them."""
 
-from collections.abc import Callable, Iterable, Sequence
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from assistant.events import Answered, Decoded, Failed, Finished, Noticed, OneOf, Prepared, Stop
+from assistant.events import Failed, Finished, Stop
 from assistant.request import Message, Request
-from assistant.store.values import Attachment, Record, State
-from assistant.talk.answer_so_far import AnswerSoFar
-from assistant.talk.calls import calls_since_question, open_calls, repeats_earlier_calls
-from assistant.talk.effects import (
-    AnswerBegun,
-    AnswerEnded,
-    AnswerGrew,
-    AnswerResumed,
-    AnswersEnded,
-    AskEngine,
-    Effect,
-    FindModel,
-    GivenBack,
-    Noted,
-    PathOpened,
-    StopEngine,
+from assistant.service import EventStream
+from assistant.store.values import Attachment, Record
+from assistant.talk.answering import Answering, AnswerSoFar
+from assistant.talk.calling import Calling, Decision
+from assistant.talk.events import GivenBack, NeedsModel, Noted, PathShown, TalkEvent
+from assistant.talk.messages import (
+    calls_since_question,
+    joined,
+    messages_of,
+    repeats_earlier_calls,
+    without_more_calls,
 )
-from assistant.talk.messages import joined, messages_of, without_more_calls
 from assistant.talk.shown_path import ShownPath
-from assistant.talk.tool_rounds import Decision, ToolRounds
 from assistant.talk.tool_set import ToolSet, ToolSettings
+from assistant.tokens import Trace
 from models.errors import UsageError
 
 if TYPE_CHECKING:
     from assistant.events import ModelInfo
     from assistant.store import Store
-    from assistant.tools.values import ToolResult
 
 
 class Talk:
-    """Have a conversation. Its methods are what the user, the engine and the tools do.
+    """Have a conversation. Its methods are what the user does; `_live` does what follows.
 
-    Each method changes the state at once and says by effects what is to be shown or done; the
-    client (a screen, a command) does it, and calls `hear`, `job_over`, `tools_learned` and
-    `returned` with what came of it.
+    Each method changes the state at once, and tells by events what is to be shown. Answers and
+    calls of tools run meanwhile, one at a time, in one coroutine.
 
     Args:
-        tell: is given each effect, in order. It must not raise, nor call back before the method
-            that told has returned.
+        tell: is given each event, in order, first those of the engine as they are. What it raises
+            ends the conversation.
+        do: has the engine answer.
+        start: runs a coroutine in the client's event loop, where all methods are called.
         store: keeps what is said; None keeps nothing.
         tools: may be asked for by answers; None has none.
         asks: returns a request without messages, as the settings are now.
@@ -56,7 +53,9 @@ class Talk:
 
     def __init__(
         self,
-        tell: Callable[[Effect], None],
+        tell: Callable[[TalkEvent], None],
+        do: Callable[[Request], EventStream],
+        start: Callable[[Coroutine[Any, Any, None]], object],
         store: "Store | None" = None,
         tools: ToolSet | None = None,
         asks: Callable[[], Request] = lambda: Request(()),
@@ -64,20 +63,21 @@ class Talk:
         goes_on: bool = False,
         writes: bool = True,
     ) -> None:
-        self._tell, self._asks = tell, asks
+        self._tell, self._do, self._start, self._asks = tell, do, start, asks
         self.path = ShownPath(self._tell_path, store, system, writes)
         """The messages on the screen."""
-        self.rounds = ToolRounds(tell, self.path, tools or ToolSet(ToolSettings()), goes_on)
+        self.answers = Answering(tell, self.path)
+        """Those under way."""
+        self.calls = Calling(tell, self.path, tools or ToolSet(ToolSettings()), goes_on)
         """The calls at their end."""
         self.model: ModelInfo | None = None
         """The target that answers; None: none is loaded."""
-        self.answers: tuple[AnswerSoFar, ...] = ()
-        """Those under way, which may be of another conversation than that on the screen."""
         self.expects_model = True
         """Whether a model is being looked for or loaded."""
-        self._next: Callable[[], None] | None = None  # begins an answer when that is possible
-        self._question: Record | None = None  # the one of that answer, if it was just sent
-        self._works = False  # whether the engine is at a job of this talk
+        self._next: Callable[[], Coroutine[Any, Any, None]] | None = None  # answers what waits
+        self._question: Record | None = None  # the one that it answers, if it was just sent
+        self._stream: EventStream | None = None  # of the answers under way
+        self._lives = False  # whether `_live` runs
 
     @property
     def waits(self) -> bool:
@@ -87,16 +87,12 @@ class Talk:
     @property
     def busy(self) -> bool:
         """Whether the engine or a tool is at work."""
-        return self._works or self.rounds.running
+        return bool(self.answers.under_way) or self.calls.running is not None
 
     @property
     def idle(self) -> bool:
         """Whether nothing is under way and nothing waits."""
-        return not (self.busy or self.waits or self.answers)
-
-    def so_far(self, record: Record) -> AnswerSoFar | None:
-        """Return an answer that is under way; None for any other."""
-        return next((each for each in self.answers if each.record.id == record.id), None)
+        return not (self.busy or self.waits)
 
     # The model
 
@@ -107,7 +103,8 @@ class Talk:
     def ready(self, model: "ModelInfo") -> None:
         """Have a model answer from now on, beginning with what waits."""
         self.model, self.expects_model = model, False
-        self._proceed()
+        if self.waits:
+            self._go()
 
     def no_model(self, reason: str) -> None:
         """Say why nothing can be answered, and give back what waits."""
@@ -118,9 +115,8 @@ class Talk:
     def keep_in(self, store: "Store") -> None:
         """Keep the conversation in a store from now on, and what was said until now."""
         moved = self.path.keep_in(store)
-        for answer in self.answers:
-            answer.record = moved.get(answer.record.id, answer.record)
-        self.rounds.moved(moved)
+        self.answers.moved(moved)
+        self.calls.moved(moved)
         if self._question is not None:
             self._question = moved.get(self._question.id, self._question)
 
@@ -140,7 +136,7 @@ class Talk:
         if self.waits:
             raise UsageError("One message is waiting already; this one stays here.")
         self._question = self.add_question(text, attachments, instead_of)
-        self._want(self._answer)
+        self.answer()
 
     def add_question(
         self,
@@ -152,7 +148,7 @@ class Talk:
         if instead_of is not None and self.path.shows(instead_of):
             self.path.cut_before(instead_of)
         else:
-            self.rounds.refuse()
+            self.calls.refuse()
         return self.path.add_question(text, attachments)
 
     def answer(self) -> None:
@@ -167,32 +163,36 @@ class Talk:
 
     def several(self, count: int) -> None:
         """Have some answers to the last question at once; nothing else may be under way."""
-        records = [self._begin() for _ in range(count)]
-        if self.path.keeping.store is not None and self.path.keeping.writes:
-            self.path.keeping.store.choose(records[0].id)
-        for number, record in enumerate(records):
-            self._tell(AnswerBegun(record, number))
-        request = self._request(self.path.records, again=len(records[0].siblings) - 1)
-        self._ask(map(AnswerSoFar, records), replace(request, answers=count, tools=()))
+        self._want(partial(self._answer_several, count))
 
     def go_on(self, message: Record) -> None:
         """Continue with the last answer, which was cut, or after what a tool returned.
 
         Raises:
             UsageError: it is not the last message, or another program continued it.
+            StorageError: it cannot be read.
         """
-        if self.path.leaf is None or message.id != self.path.leaf.id:
+        if message.id != self.path.end:
             raise UsageError("Only the last answer can be continued; f copies up to here.")
         if not self.path.is_current(message):  # two would write over each other
             raise UsageError("Another specchat has continued it; f copies up to here.")
         if message.role != "tool":
-            self._want(self._resume)
+            self._want(partial(self._resume, self.path.trace(message.id)))
             return
-        self.rounds.grant()
-        if open_calls(self.path.records):
-            self.rounds.appear()
-        else:
+        self.calls.grant()
+        if self.calls.next is None:
             self.answer()
+        else:
+            self.calls.ask_no_more()  # and ask once more
+            self._go()
+
+    def decide(self, decision: Decision) -> None:
+        """Run the call that is asked about, or refuse it.
+
+        Raises:
+            StorageError: that it may run unasked cannot be kept; the call runs anyway.
+        """
+        self.calls.decide(decision)
 
     def open(self, conversation: int | None) -> None:
         """Show a conversation; None is a new one. What is under way is stopped, and kept.
@@ -206,9 +206,9 @@ class Talk:
     def stop(self) -> None:
         """End the answer or the call, keep what there is, and take back what waits."""
         self.take_back()
-        if self._works:
-            self._tell(StopEngine())
-        self.rounds.stop()
+        if self._stream is not None:
+            self._stream.cancel()
+        self.calls.stop()
 
     def take_back(self) -> None:
         """Give back the question that waits."""
@@ -232,123 +232,77 @@ class Talk:
         question = Message("user", joined(text, attachments))
         return replace(request, messages=(*request.messages, question))
 
-    # What the engine says
-
-    def hear(self, event: object) -> None:
-        """Take an event of the engine; those that concern no conversation are left to others."""
-        match event:
-            case Prepared(dropped_turns=dropped) if dropped:
-                self.note(f"Left out, to fit the context: the oldest turns ({dropped}).")
-            case Noticed(text):
-                self.note(text)
-            case Decoded():
-                self._grow(0, event)
-            case Finished():
-                self._finish(0, event)
-            case OneOf(number, Decoded() as round_):
-                self._grow(number, round_)
-            case OneOf(number, Finished() as end):
-                self._finish(number, end)
-            case Answered():
-                self._end_all("stopped", event)
-            case Failed(message):
-                self.take_back()  # it would hang on an answer that may fail
-                self._end_all("failed")
-                self._tell(Noted(message, "error"))
-
-    def job_over(self) -> None:
-        """Note that the engine will say no more; do what waits or follows."""
-        self._works = False
-        self._proceed()
-
-    # What the user and the tools do about calls
-
-    def decide(self, decision: Decision) -> None:
-        """Run the call that is asked about, or refuse it.
-
-        Raises:
-            StorageError: that it may run unasked cannot be kept; the call runs anyway.
-        """
-        self.rounds.decide(decision)
-        self._proceed()
-
-    def tools_learned(self) -> None:
-        """Note that it is known which tools there are."""
-        self.rounds.learned()
-        if self.waits:
-            self._proceed()
-        elif not self.busy and not self.answers:
-            self.rounds.appear()
-
-    def returned(self, end: "ToolResult | None", seconds: float) -> None:
-        """Take what a call returned; None: its tool has changed since it was allowed."""
-        self.rounds.returned(end, seconds)
-        self._proceed()
-
     # The program
-
-    def keep(self) -> None:
-        """Save what there is of the answers under way; may be called on any thread.
-
-        Raises:
-            StorageError: it cannot be written.
-        """
-        for answer in self.answers:
-            self.path.keeping.stream(answer)
 
     def leave(self) -> None:
         """Keep what is under way as stopped: the program ends."""
-        self._end_all("stopped")
-        self.rounds.leave()
+        self.answers.end("stopped")
+        self.calls.leave()
 
-    def _tell_path(self, effect: Effect) -> None:
-        self._tell(effect)
-        if isinstance(effect, PathOpened):  # nothing at its end runs unasked
-            self.rounds.live = False
-            if self._works or self.answers:
-                self.rounds.settle()
-            else:
-                self.rounds.appear()
+    # What follows
 
-    # What is to be answered
+    async def _live(self) -> None:
+        """Answer what waits, run what answers call for and answer that, until the user speaks."""
+        try:
+            while True:
+                while self._next is None and (call := self.calls.next):
+                    await self.calls.settle(call)
+                if self._next is None and self.calls.want_answer():
+                    self._next = self._answer
+                if self._next is None:
+                    return
+                if self.model is None:  # `ready` goes on
+                    if not self.expects_model:
+                        self._tell(NeedsModel())
+                    return
+                await self.calls.learn()
+                if self._next is not None and self.model is not None:  # nor was it taken back
+                    answer, self._next, self._question = self._next, None, None
+                    await answer()
+        finally:
+            self._lives = False
 
-    def _want(self, begin: Callable[[], None]) -> None:
-        self._next = begin
-        self._proceed()
+    def _go(self) -> None:
+        """Have `_live` run."""
+        if not self._lives:
+            self._lives = True
+            self._start(self._live())
 
-    def _proceed(self) -> None:
-        """Begin what waits, if that is possible; or else do what follows from the path."""
-        if self._next is None:
-            if not self.busy and not self.answers and self.rounds.follow():
-                self._want(self._answer)
-        elif self.model is None:
-            if not self.expects_model:
-                self._tell(FindModel())
-        elif not self.busy and self.rounds.known():
-            begin, self._next, self._question = self._next, None, None
-            begin()
+    def _want(self, answer: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self.calls.ask_no_more()
+        self._next = answer
+        self._go()
 
-    def _answer(self) -> None:
-        path, record = self.path.records, self._begin()
-        self.path.append(record)
-        self._tell(AnswerBegun(record))
-        self._ask([AnswerSoFar(record)], self._request(path, again=len(record.siblings) - 1))
+    def _tell_path(self, event: TalkEvent) -> None:
+        self._tell(event)
+        if isinstance(event, PathShown):  # nothing at its end runs unasked
+            self.calls.live = False
+            self.calls.ask_no_more()
+            if self.calls.next:
+                self._go()
 
-    def _resume(self) -> None:
+    # Answers
+
+    async def _answer(self) -> None:
+        path, record = self.path.records, self.path.append(self._empty())
+        self.calls.tools.adopt(self.path.conversation)
+        request = self._request(path, again=len(record.siblings) - 1)
+        await self._follow([AnswerSoFar(record)], request)
+
+    async def _answer_several(self, count: int) -> None:
+        records = self.path.keep_beside(self._empty(), count)
+        request = self._request(self.path.records, again=len(records[0].siblings) - 1)
+        await self._follow(map(AnswerSoFar, records), replace(request, answers=count, tools=()))
+
+    async def _resume(self, before: Trace) -> None:
         record = self.path.records[-1]
-        self._tell(AnswerResumed(record))
-        so_far = AnswerSoFar(record, self.path.keeping.trace(record.id))
-        self.path.keeping.stream(so_far)  # from now on no other program continues it
-        self._ask([so_far], self._request(self.path.records))
+        self.path.claim(record, before)
+        request = self._request(self.path.records)
+        await self._follow([AnswerSoFar(record, before)], request, resumed=True)
 
-    def _begin(self) -> Record:
+    def _empty(self) -> Record:
         name = self.model.name if self.model else ""
-        path = self.path
-        return path.keeping.begin_answer(path.conversation, path.records[-1].id, name)
-
-    def _ask(self, answers: Iterable[AnswerSoFar], request: Request) -> None:
-        self.rounds.live, self._works, self.answers = False, True, tuple(answers)
-        self._tell(AskEngine(request))
+        return Record(0, self.path.end, "assistant", "", time.time(), "streaming", model=name)
 
     def _request(self, path: Sequence[Record], again: int = 0) -> Request:
         """Return what the engine needs to answer, or to continue with, the end of a path.
@@ -361,66 +315,26 @@ class Talk:
             asked,
             messages=messages,
             seed=None if asked.seed is None else asked.seed + max(0, again),  # another answer
-            stored=self.path.keeping.saves,
-            tools=self.rounds.tools.tools(self.path.conversation),
+            stored=self.path.saves,
+            tools=self.calls.tools.tools(self.path.conversation),
         )
-        if not self.rounds.in_words and not repeats_earlier_calls(calls_since_question(path)):
+        if not self.calls.in_words and not repeats_earlier_calls(calls_since_question(path)):
             return asked
         return replace(asked, messages=without_more_calls(messages), tool_choice="none")
 
-    # Answers under way
-
-    def _grow(self, number: int, event: Decoded) -> None:
-        if number < len(self.answers):
-            answer = self.answers[number]
-            self._tell(AnswerGrew(answer.record, answer.add(event), event, number))
-
-    def _finish(self, number: int, event: Finished) -> None:
-        if number >= len(self.answers):
-            return
-        answer, alone = self.answers[number], len(self.answers) == 1
-        if event.stop is not Stop.CANCELLED and not event.complete:
-            self.note("The answer ended before it had its form.")
-        if not answer.is_nothing(event):
-            record = self._ended(answer, answer.finished(event))
-            self._tell(AnswerEnded(record, event, number))
-        if alone:
-            self._end_all("stopped")
-            self.rounds.live = event.stop is not Stop.CANCELLED
-
-    def _end_all(self, state: State, event: Answered | None = None) -> None:
-        """Keep what there is of answers that did not finish; nothing of one that never began."""
-        answers, self.answers = self.answers, ()
-        for number, answer in enumerate(answers):
-            if answer.is_over:
-                continue
-            if answer.text or answer.thought:
-                self._tell(AnswerEnded(self._ended(answer, answer.abandoned(state)), None, number))
-            else:
-                self._forget(answer)
-        if answers:
-            self._tell(AnswersEnded(event))
-
-    def _ended(self, answer: AnswerSoFar, ended: Record) -> Record:
-        record = self.path.keeping.end(answer, ended)
-        self.path.replace(record)
-        return record
-
-    def _forget(self, answer: AnswerSoFar) -> None:
-        """Drop an empty answer, and give back its question if that has no other one."""
-        answer.is_over = True
-        if not self.path.shows(answer.record):  # one of several, or of another conversation
-            self.path.keeping.drop(answer.record)
-            return
-        question = self.path.records[-2]
-        self.path.remove(answer.record)
-        if len(answer.record.siblings) > 1 and self.path.keeping.writes:
-            self.path.reopen()  # at another answer
-        elif question.role == "user":
-            self.path.remove(question)
-            self._tell(GivenBack(question.content, question.attachments))
-
-    def note(self, text: str) -> None:
-        """Have something said about the answer under way, before it."""
-        shown = (each.record for each in self.answers if self.path.shows(each.record))
-        self._tell(Noted(text, before=next(shown, None)))
+    async def _follow(
+        self, answers: Iterable[AnswerSoFar], request: Request, resumed: bool = False
+    ) -> None:
+        """Have the engine answer, and keep and show what it says."""
+        answers, event, self.calls.live = tuple(answers), None, False
+        self._stream = self._do(request)
+        self.answers.begin(answers, resumed)
+        async for event in self._stream:
+            self._tell(event)
+            if isinstance(event, Failed):
+                self.take_back()  # it would hang on an answer that may fail
+            self.answers.hear(event)
+            await asyncio.sleep(0)  # keys come first, however many events there are
+        self._stream = None
+        ended = isinstance(event, Finished) and event.stop is not Stop.CANCELLED
+        self.calls.live = ended and self.path.end == answers[0].record.id

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from assistant.request import Tool, ToolCall
-from assistant.talk.calls import unknown
+from assistant.talk.messages import unknown
+from models.errors import UsageError
 
 if TYPE_CHECKING:  # no server is started before a question needs it
-    from assistant.tools.approvals import Approval
+    from assistant.tools.approvals import Approval, Approvals
     from assistant.tools.servers import ServerSettings
     from assistant.tools.values import OfferedTool, ServerReport, Toolbox, ToolResult
 
@@ -25,33 +26,22 @@ class ToolSettings:
         return bool(self.folders or self.servers)
 
 
-class Approving(Protocol):
-    """Which tools may run without being asked about again; see `assistant.tools.approvals`."""
-
-    def approved(self, tool: "OfferedTool", conversation: int) -> "Approval | None":
-        """Return how a tool was approved; None: it has to be asked about."""
-        ...
-
-    def allow(self, tool: "OfferedTool", how: "Approval", conversation: int) -> None:
-        """Let a tool run unasked from now on."""
-        ...
-
-    def revoke(self, tool: "OfferedTool") -> None:
-        """Ask again before a tool runs."""
-        ...
-
-
 class ToolSet:
-    """Know the tools, which of them a conversation has switched off, and what is approved."""
+    """Know the tools, which of them a conversation has switched off, and what is approved.
+
+    Args:
+        names: of servers and tools: only these are offered, and each call is asked about.
+    """
 
     def __init__(
         self,
         settings: ToolSettings,
         offline: bool = False,
+        names: tuple[str, ...] = (),
         box: "Toolbox | None" = None,
-        approvals: Approving | None = None,
+        approvals: "Approvals | None" = None,
     ) -> None:
-        self.settings, self._offline = settings, offline
+        self.settings, self._offline, self._names = settings, offline, names
         self._box, self._approvals = box, approvals
         self._offered: dict[str, OfferedTool] = {}
         self.known = False
@@ -74,7 +64,7 @@ class ToolSet:
         return self._box
 
     @property
-    def approvals(self) -> Approving:
+    def approvals(self) -> "Approvals":
         """What may run without being asked about again."""
         if self._approvals is None:
             from assistant.tools.approvals import Approvals
@@ -84,8 +74,20 @@ class ToolSet:
         return self._approvals
 
     async def learn(self) -> None:
-        """Learn which tools there are now; servers are started for that."""
-        self._offered = {each.tool.name: each for each in await self.box.offered()}
+        """Learn which tools there are now; servers are started for that.
+
+        Raises:
+            UsageError: one that was named is not there; the message says why.
+        """
+        found = await self.box.offered()
+        there = {name for each in found for name in _names(each)}
+        for name in self._names:
+            if name not in there:
+                server = name.split("__")[0]
+                why = [f" {e.problem}" for e in self.box.reports() if e.name == server]
+                raise UsageError(f"There is no tool {name!r}.{''.join(why)}")
+        wanted = [each for each in found if not self._names or {*self._names} & {*_names(each)}]
+        self._offered = {each.tool.name: each for each in wanted}
         self.known = True
 
     async def call(
@@ -117,6 +119,8 @@ class ToolSet:
 
     def approved(self, tool: "OfferedTool", conversation: int | None) -> "Approval | None":
         """Return how a tool was approved; a conversation without a number has approved nothing."""
+        if self._names:
+            return None
         return self.approvals.approved(tool, -1 if conversation is None else conversation)
 
     def tools(self, conversation: int | None) -> tuple[Tool, ...]:
@@ -132,9 +136,9 @@ class ToolSet:
         off = self._off.setdefault(conversation, set())
         off ^= {_names(what)[-1]}
 
-    def adopt(self, conversation: int) -> None:
+    def adopt(self, conversation: int | None) -> None:
         """Give a conversation that was just made what was switched off before it had a number."""
-        if None in self._off:
+        if conversation is not None and None in self._off:
             self._off[conversation] = self._off.pop(None)
 
 

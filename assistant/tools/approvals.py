@@ -27,16 +27,11 @@ class Approvals:
         self._path = path
         self._here: set[tuple[int, _Key]] = set()
 
-    @property
-    def problem(self) -> str:
-        """Why the file of approvals cannot be used; usually empty."""
-        return self._read()[1]
-
     def approved(self, tool: OfferedTool, conversation: int) -> Approval | None:
         """Return how a tool was approved; None if the user has to be asked."""
         if (conversation, _key(tool)) in self._here:
             return "conversation"
-        return "always" if _key(tool) in self._read()[0] else None
+        return "always" if _key(tool) in (self._read() or ()) else None
 
     def allow(self, tool: OfferedTool, how: Approval, conversation: int) -> None:
         """Approve a tool.
@@ -47,7 +42,7 @@ class Approvals:
         if how == "conversation":
             self._here.add((conversation, _key(tool)))
         else:
-            others = {key for key in self._read()[0] if key[:2] != _key(tool)[:2]}
+            others = {key for key in self._read() or () if key[:2] != _key(tool)[:2]}
             self._write(others | {_key(tool)})
 
     def revoke(self, tool: OfferedTool) -> None:
@@ -58,26 +53,25 @@ class Approvals:
         """
         named = _key(tool)[:2]
         self._here = {(where, key) for where, key in self._here if key[:2] != named}
-        kept = {key for key in self._read()[0] if key[:2] != named}
-        if kept != self._read()[0]:
+        approved = self._read() or set()
+        kept = {key for key in approved if key[:2] != named}
+        if kept != approved:
             self._write(kept)
 
-    def _read(self) -> tuple[set[_Key], str]:
+    def _read(self) -> set[_Key] | None:
+        """Return what is always approved; None: the file is damaged, and approves nothing."""
         try:
             entries = _FILE.decode(self._path.read_bytes())["always"]
-            return {(each["server"], each["tool"], each["fingerprint"]) for each in entries}, ""
+            return {(each["server"], each["tool"], each["fingerprint"]) for each in entries}
         except FileNotFoundError:
-            return set(), ""
-        except OSError as error:
-            return set(), f"{self._path} cannot be read ({error.strerror}): no tool is approved."
-        except (ValueError, LookupError, RecursionError):
-            why = "is damaged: no tool is approved. Approve again, or delete it."
-            return set(), f"{self._path} {why}"
+            return set()
+        except (OSError, ValueError, LookupError, RecursionError):
+            return None
 
     def _write(self, keys: set[_Key]) -> None:
         entries = [{"server": s, "tool": t, "fingerprint": f} for s, t, f in sorted(keys)]
         try:
-            if self._read()[1]:
+            if self._read() is None:
                 self._path.replace(self._path.with_suffix(".damaged"))
             write_private(self._path, json.dumps({"always": entries}, indent=1))
         except OSError as error:

@@ -22,6 +22,7 @@ from models.errors import ModelError, StorageError, UsageError
 from models.rollback import rollback_slots
 from tests.assistant.store.talks import talk
 from tests.hostile_gguf import mutants
+from tests.stored import ask
 from tui.settings import config_file as config
 from tui.settings.editor import template
 from tui.settings.layers import Layers
@@ -71,7 +72,7 @@ def _imported(data: bytes) -> object:
 def _exports() -> Iterator[bytes]:
     with closing(Store(None)) as store:
         number, records = talk(store, "Why is the sky blue?", "é\x1b[2J")
-        store.ask(number, records[0].id, "another branch")
+        ask(store, number, records[0].id, "another branch")
         yield "\n".join(lines(store.whole(number))).encode()
     yield b'{"specchat":1}\n{"id":1,"role":"user","content":"a","created":1,"state":"complete"}'
 

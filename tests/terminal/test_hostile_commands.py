@@ -11,6 +11,7 @@ import pytest
 from assistant.store import Store
 from tests import tiny
 from tests.hostile_texts import ALL, leaks, quoted, share, valid
+from tests.stored import ask, begin, end
 from tests.terminal.recording import run, run_each
 from tests.terminal.terminal import TINY
 
@@ -56,8 +57,8 @@ def test_chats(tmp_path: Path, texts: list[str]) -> None:
     store = Store(tmp_path / "home" / "chats.db")
     for text in texts:
         number = store.begin(title=text, system=text)
-        answer = store.answers.begin(number, store.ask(number, None, f"needle {text}").id, text)
-        store.answers.end(answer.id, text, (), (), None, None, "complete")
+        answer = begin(store, number, ask(store, number, None, f"needle {text}").id, text)
+        end(store, answer.id, text, (), (), None, None, "complete")
         store.rename(number, text)
     store.close()
     found = [["list"], ["search", "needle"]]

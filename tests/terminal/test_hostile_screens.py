@@ -17,6 +17,7 @@ from assistant.store.values import Attachment
 from assistant.tokens import Step, Trace
 from tests import tiny
 from tests.hostile_texts import ALL, MARK, batches, leaks, quoted, share, valid
+from tests.stored import ask, begin, end
 from tests.terminal.recording import (
     CONTROL_HOME,
     CONTROL_UP,
@@ -56,10 +57,10 @@ def conversation(store: Store, texts: Sequence[str]) -> int:
     for batch in batches([valid(text) for text in texts], 15):
         text = "\n".join(batch)
         files = [Attachment(text[:60], text)]
-        parent = store.ask(number, parent, text[:2900], files).id
-        answer = store.answers.begin(number, parent, batch[0])
+        parent = ask(store, number, parent, text[:2900], files).id
+        answer = begin(store, number, parent, batch[0])
         trace = told(text, dice)
-        parent = store.answers.end(answer.id, text, (), trace, None, "stop-token", "complete").id
+        parent = end(store, answer.id, text, (), trace, None, "stop-token", "complete").id
     store.remember(OPEN, str(number))
     return number
 
@@ -152,7 +153,7 @@ def test_chats_and_what_is_found_in_them(home: Path, store: Store, models: list[
     for text in texts:
         number = store.begin(title=text)
         store.rename(number, text)
-        store.ask(number, None, f"needle {text}")
+        ask(store, number, None, f"needle {text}")
     store.close()
     with recorded(home, *models) as terminal:
         terminal.shows("ready")
@@ -272,7 +273,7 @@ def test_presets_and_titles_to_be_changed(home: Path, store: Store, models: list
 def test_what_is_recalled_and_pasted(home: Path, store: Store, models: list[str]) -> None:
     texts = few(300)
     for text in texts:
-        store.ask(store.begin(), None, valid(text))
+        ask(store, store.begin(), None, valid(text))
     store.close()
     with recorded(home, *models, site="") as terminal:
         terminal.shows("ready")

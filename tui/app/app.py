@@ -18,8 +18,8 @@ from assistant.request import Setup
 from models.errors import ModelMissing, SpecchatError, StorageError
 from tui.app.program import Program
 from tui.app.signals import hangs_up
-from tui.chat.chat_controller import ModelWanted
 from tui.chat.screen import ChatScreen, RaceWanted
+from tui.chat.talk_view import ModelWanted
 from tui.safe import safe
 from tui.settings.layers import Layers, with_models, write_choices
 from tui.settings.settings import DEFAULT, THEMES, Settings, SettingSource
@@ -50,7 +50,7 @@ class SpecchatApp(Program):
         """Begin with `settings`, which come from `layers`."""
         super().__init__(engine)
         self.settings, self.layers = settings, layers or Layers()
-        self.chat = ChatScreen(settings, self.submit)
+        self.chat = ChatScreen(settings, self)
         self._setup: Setup | None = None
 
     def get_default_screen(self) -> Screen[None]:
@@ -82,7 +82,7 @@ class SpecchatApp(Program):
         await asyncio.gather(
             asyncio.to_thread(self.chat.autosave.close),
             self.close_engine(),
-            self.chat.talk.rounds.tools.close(),
+            self.chat.talk.calls.tools.close(),
         )
 
     def _thread_died(self, what: threading.ExceptHookArgs) -> None:

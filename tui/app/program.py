@@ -3,7 +3,7 @@
 import asyncio
 import os
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack
 from time import monotonic
 from typing import Any
@@ -82,17 +82,25 @@ class Program(App[None]):
         starts_over(driver_of(self))
         self.call_after_refresh(self._take_early)
 
-    def submit(self, job: AnyJob, take: Hear) -> EventStream:
-        """Have the engine do a job; its events go to `take`, and None after the last one."""
+    def do(self, job: AnyJob) -> EventStream:
+        """Have the engine do a job; it is made when there is the first one."""
         if self._engine is None:
             if self._new_engine is None:
                 from assistant.process.engine_process import EngineProcess
 
                 self._new_engine = EngineProcess
             self._engine = self._new_engine()
-        stream = self._engine.do(job)
-        self.run_worker(self._follow(stream, take), group=ENGINE)
+        return self._engine.do(job)
+
+    def submit(self, job: AnyJob, take: Hear) -> EventStream:
+        """Have the engine do a job; its events go to `take`, and None after the last one."""
+        stream = self.do(job)
+        self.begin(self._follow(stream, take))
         return stream
+
+    def begin(self, follow: Coroutine[Any, Any, None]) -> None:
+        """Follow what the engine does until its end, or that of the program."""
+        self.run_worker(follow, group=ENGINE)
 
     async def _follow(self, stream: EventStream, take: Hear) -> None:
         async for event in stream:

@@ -59,7 +59,7 @@ class Autosave:
         if not self.begun:
             return
         try:
-            self._talk.keep()
+            self._talk.answers.keep()
             self._note()
         except StorageError as error:
             with suppress(RuntimeError):  # the program has ended meanwhile
@@ -81,7 +81,7 @@ class Autosave:
             EDITED: question.id if question else None,
             EXPLAINED: 1 if self._parts.conversation.explained else None,
         }
-        store = self._talk.path.keeping.store
+        store = self._talk.path.store
         for key, number in numbers.items():
             text = "" if number is None else str(number)
             if store is not None and text != self._told.get(key):
@@ -96,7 +96,7 @@ class Autosave:
         """
         from assistant.engine.sources import ngram_store
 
-        store, learns = self._talk.path.keeping.store, self._controller.settings.learn
+        store, learns = self._talk.path.store, self._controller.settings.learn
         try:
             if store is not None and learns and store.saves:
                 ngram_store.refresh(model, store.answer_tokens(model))
@@ -108,5 +108,5 @@ class Autosave:
 
     def close(self) -> None:
         """Close the store, which may take a while."""
-        if (store := self._talk.path.keeping.store) is not None:
+        if (store := self._talk.path.store) is not None:
             store.close()

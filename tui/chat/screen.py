@@ -12,14 +12,12 @@ from textual.reactive import reactive
 from textual.screen import Screen
 
 from assistant.request import Count, Mode, Request
-from assistant.service import Submit
 from models.errors import StorageError
 from tui.app.clipboard import copy_and_say
 from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController, ModelsLoaded
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation.welcome import SuggestionLine
-from tui.chat.form_choice import FormChoice
 from tui.chat.layout import ChatLayout
 from tui.chat.list.chat_actions import Deleted, Restored
 from tui.chat.list.chat_list import ChatList
@@ -33,6 +31,7 @@ from tui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
     from assistant.store import Store
+    from tui.app.program import Program
 
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")
 LOOKS = ("view", "ghosts", "show_thinking")
@@ -107,17 +106,16 @@ class ChatScreen(Screen[None]):
     mode: reactive[Mode] = reactive[Mode]("auto", init=False)
     """How answers are decoded; a change reaches the answer under way at its next round."""
 
-    def __init__(self, settings: Settings, submit: Submit) -> None:
+    def __init__(self, settings: Settings, program: Program) -> None:
         super().__init__()
         self.set_reactive(ChatScreen.mode, settings.mode)
         self.parts = parts = ChatLayout(settings.mode)
         self.prompt, self.conversation = parts.prompt, parts.conversation
         self.conversation.servers = bool(settings.tools.servers)
-        self.controller = ChatController(parts, settings, submit)
+        self.controller = ChatController(parts, settings, program)
         self.talk = self.controller.talk
         self.turns = TurnActions(self.conversation, self.controller)
         self._deleted: int | None = None  # the conversation that was open when it was deleted
-        self.form = FormChoice(parts, self.controller)
         self.several = SeveralAnswers(parts, self.controller)
         self.autosave = Autosave(self.controller)
 
@@ -206,7 +204,7 @@ class ChatScreen(Screen[None]):
     @on(ApprovalTurn.Decided)
     def decide(self, message: ApprovalTurn.Decided) -> None:
         """Run a call, or refuse it."""
-        self.controller.calls.decide(message.turn, message.decision)
+        self.controller.view.calls.decide(message.turn, message.decision)
 
     @on(Deleted)
     def leave_deleted(self, message: Deleted) -> None:
@@ -311,11 +309,11 @@ class ChatScreen(Screen[None]):
 
     def action_form(self) -> None:
         """Have answers in the form of a file, or as they come again."""
-        self.form.toggle()
+        self.controller.toggle_form()
 
     def action_tools(self) -> None:
         """List the tools and their servers."""
-        self.controller.calls.show_list()
+        self.controller.view.calls.show_list()
 
     def action_copy(self) -> None:
         """Copy the last answer."""

@@ -8,8 +8,8 @@ from textual.widgets import Static
 
 from assistant.events import Decoded
 from assistant.request import Mode
-from tui.chat.panel.outlook import outlook
 from tui.chat.panel.panel_text import HUES, MUTED, NEARLY_FULL
+from tui.outlook import outlook
 from tui.safe import safe
 from tui.widgets.text_figures import gauge
 

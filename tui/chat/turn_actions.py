@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from assistant.talk.calls import open_calls
+from assistant.talk.messages import open_calls
 from models.errors import StorageError, UsageError
 from tui.app.clipboard import code_blocks, copy_and_say
 from tui.chat.conversation.answer import Answer
@@ -62,9 +62,9 @@ class TurnActions:
             self._talk.answer()
 
     def _again(self, record: Record) -> None:
-        self._talk.answer_again(record)
         if record.role == "tool":
-            self._controller.calls.look()
+            self._controller.view.calls.look()
+        self._talk.answer_again(record)
 
     def toggle_ghosts(self) -> None:
         """Show rejected drafts in every answer, or hide them."""
@@ -107,8 +107,8 @@ class TurnActions:
         """Open the inspector on an answer, or on what there is of it so far."""
         from tui.chat.inspector.screen import Inspector
 
-        so_far = self._talk.so_far(record)
-        trace = so_far.trace if so_far else self._path.keeping.trace(record.id)
+        so_far = self._talk.answers.so_far(record)
+        trace = so_far.trace if so_far else self._path.trace(record.id)
         title = " ".join((turn.text or record.thought).split())[:LONGEST_TITLE]
         self._view.app.push_screen(Inspector(trace, title, more=so_far is not None))
 

@@ -64,7 +64,7 @@ class UnsentText:
         """
         from assistant.store import unsent
 
-        store = self._talk.path.keeping.store
+        store = self._talk.path.store
         states = self._states | {self._place: self._prompt.state()}
         for place, state in states.items():
             if store is not None and state != self._kept.get(place, ""):
@@ -75,7 +75,7 @@ class UnsentText:
         """Return what was left in a place; what cannot be read stays where it is."""
         from assistant.store import unsent
 
-        store = self._talk.path.keeping.store
+        store = self._talk.path.store
         if self._store is not store:  # its conversations have other numbers
             self._store = store
             self._states.clear()

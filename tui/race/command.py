@@ -18,7 +18,6 @@ from tui.race.verdict import table, verdict
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole, looking
 from tui.shell.options import formed, settings, shared
-from tui.shell.question import form_of
 
 FAILED = 3
 INTERRUPTED = 130
@@ -55,6 +54,9 @@ def race(
     if prompt is None or not prompt.strip():
         raise UsageError("There is no prompt. Try: specchat race 'Write a haiku about rivers'")
     chosen = settings(options)
+
+    from tui.shell.asked import form_of
+
     entries, form = parse(spec), form_of(schema, regex, grammar)
     with looking() as report:
         asked = line_up(entries, chosen, prompt, report)

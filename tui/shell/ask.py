@@ -1,12 +1,15 @@
 """Ask the engine one question, and stream the answer to the terminal."""
 
-from collections import deque
-from collections.abc import Callable, Sequence
+import asyncio
+import sys
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import click
 from rich.text import Text
 
 from assistant.events import (
@@ -15,6 +18,7 @@ from assistant.events import (
     Event,
     Failed,
     Finished,
+    Loading,
     Noticed,
     OneOf,
     Prefilled,
@@ -23,33 +27,33 @@ from assistant.events import (
     Token,
 )
 from assistant.request import AnswerForm
-from assistant.talk.effects import (
-    AnswerBegun,
-    AskEngine,
-    CallEnded,
+from assistant.talk.events import (
+    Added,
     CallWaits,
-    Effect,
-    LearnTools,
+    Changed,
     Noted,
     NotSaved,
-    RunCall,
+    TalkEvent,
+    ToolsStart,
 )
 from assistant.talk.talk import Talk
+from assistant.talk.tool_set import ToolSet
 from assistant.tokens import said
+from assistant.tools.values import OfferedTool
 from models.errors import StorageError, UsageError
-from tui.chat import draft_use
-from tui.chat.panel.outlook import outlook
+from tui import draft_use
+from tui.call_text import access, arguments
 from tui.figures import figures, of_form, of_several
 from tui.models.locate_pair import NO_DRAFT, find_models
+from tui.outlook import outlook
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole
 from tui.shell.printing import Printing
 
-if TYPE_CHECKING:  # few ask for tools, or continue a conversation
+if TYPE_CHECKING:  # few continue a conversation
     from assistant.store.values import Record
-    from tui.shell.ask_tools import AskTools
-    from tui.shell.continued_chat import ContinuedChat
+    from tui.shell.asked import ContinuedChat
 
 SAVED_EVERY_S = 1.0
 CURES = {
@@ -100,6 +104,7 @@ class AskSession:
 
     Answers go to standard output unless `quiet`, progress and a summary to standard error.
     Both question and answer become part of the conversation that is `continued`, if one is.
+    Each call of `tools` is printed, and asked about on a terminal, unless `yes`.
     """
 
     def __init__(
@@ -112,28 +117,32 @@ class AskSession:
         continued: "ContinuedChat | None" = None,
         answers: int = 1,
         form: AnswerForm | None = None,
-        tools: "AskTools | None" = None,
+        tools: ToolSet | None = None,
+        yes: bool = False,
     ) -> None:
         self._console, self._settings, self._question = console, settings, question
-        self._asked = replace(settings.request(), messages=(), stop_strings=tuple(stop_strings))
-        self._asked = replace(self._asked, form=form)
-        self._quiet, self._count, self._tools = quiet, answers, tools
+        self._form, self._quiet, self._count, self._yes = form, quiet, answers, yes
         self._continued = continued
         self._printing = Printing(quiet, answers, settings.show_thinking)
         self._draft_failed = False  # in the answer, which the engine has said
+        self._failed: Failed | None = None
         self._outcome = AskOutcome([ReceivedAnswer() for _ in range(answers)])
-        self._to_do: deque[Effect] = deque()
+        self._to_do: list[Coroutine[Any, Any, None]] = []
         self._saved = monotonic()
+        request = replace(settings.request(), stop_strings=tuple(stop_strings), form=form)
         self.talk = Talk(
-            self._perform,
+            self._take,
+            console.do,
+            self._to_do.append,
             continued.store if continued else None,
-            tools.set if tools else None,
-            lambda: self._asked,
+            tools,
+            lambda: request,
             lambda: settings.system or "",
             goes_on=True,
             writes=continued is not None and continued.keeps,
         )
         """The conversation, which is of this question alone unless one is continued."""
+        console.closing.append(self.talk.calls.tools.close)
 
     def run(self) -> AskOutcome:
         """Ask, and wait for the answer. Ctrl-C ends it early and keeps the text so far.
@@ -144,11 +153,12 @@ class AskSession:
         """
         try:
             self._load()
-            self._begin()
-            while self._to_do and not self._console.interrupted:
-                self._do(self._to_do.popleft())
+            with suppress(asyncio.CancelledError):
+                self._console.wait(self._have_answered())
         finally:
             self.talk.leave()
+        if self._failed is not None:
+            raise self._console.error(self._failed)
         self._outcome.interrupted = self._console.interrupted
         self._summarise()
         return self._outcome
@@ -158,61 +168,24 @@ class AskSession:
         setup, no_draft = find_models(settings, console.checking)
         chooses_by_time = settings.mode != "ars" and settings.lookahead is None
         setup = replace(setup, measure=chooses_by_time)
-        self._outcome.ready = ready = console.run(setup, self._show, keeps=False)
+        self._outcome.ready = ready = console.run(setup, self._hear_loading, keeps=False)
         self._check_thinking(ready)
         self._warn(no_draft)
         self.talk.ready(ready.target)
 
-    def _begin(self) -> None:
+    async def _have_answered(self) -> None:
+        self._console.stop_with(self.talk.stop)
         if self._continued is not None:
             self._say(self._continued.store.notice)
             if self._continued.number is not None:
                 self.talk.path.open(self._continued.number)
-        self._to_do.clear()  # a call at the end of that conversation is refused now
         if self._count == 1:
             self.talk.say(self._question)
         else:
             self.talk.add_question(self._question)
             self.talk.several(self._count)
-
-    # What the talk says
-
-    def _perform(self, effect: Effect) -> None:
-        match effect:
-            case AskEngine() | LearnTools() | CallWaits() | RunCall():
-                self._to_do.append(effect)
-            case CallEnded(record):
-                self._outcome.answers[0].results.append(record)
-            case AnswerBegun(number=0) if self._outcome.answers[0].finished:
-                self._outcome.before.append(self._outcome.answers[0])
-                self._outcome.answers = [ReceivedAnswer()]
-                self._printing = Printing(self._quiet, 1, self._settings.show_thinking)
-            case Noted(text, severity) if severity != "error":
-                self._say(text)
-            case NotSaved(reason):
-                raise StorageError(reason)
-
-    def _do(self, effect: Effect) -> None:
-        """Do what somebody else has to do for the talk."""
-        talk, tools, console = self.talk, self._tools, self._console
-        match effect:
-            case AskEngine(request):
-                end = console.run(request, self._show)
-                self._outcome.answered = end if isinstance(end, Answered) else None
-                talk.job_over()
-            case LearnTools() if tools is not None:
-                tools.learn()
-                talk.tools_learned()
-            case CallWaits() if tools is not None:
-                console.hush()
-                console.keeps = False  # while nothing runs: Ctrl-C is no answer
-                talk.decide("once" if tools.is_allowed(effect) else "refuse")
-            case RunCall() if tools is not None:
-
-                def hear(cancel: Callable[[], None]) -> None:
-                    console.cancel, console.keeps = cancel, True
-
-                talk.returned(*tools.run(effect, talk.path.conversation, hear))
+        for doing in self._to_do:
+            await doing
 
     def _check_thinking(self, ready: Ready) -> None:
         """Refuse what was asked for here and now, and this model cannot do."""
@@ -223,25 +196,76 @@ class AskSession:
         if "effort" in asked and settings.effort and not ready.takes_effort:
             raise UsageError(f"The chat template of {name} takes no effort; leave --effort out.")
 
-    # What the engine says
+    # What the engine and the talk say
 
-    def _show(self, event: Event) -> None:
+    def _hear_loading(self, event: Event) -> None:
+        if isinstance(event, Noticed):
+            self._note_draft(event.text)
+            self._say(event.text)
+
+    def _note_draft(self, text: str) -> None:
+        draft = self._outcome.ready and self._outcome.ready.draft
+        self._draft_failed |= bool(draft and Path(draft.path).name in text)
+
+    def _take(self, event: TalkEvent) -> None:
+        console, outcome = self._console, self._outcome
         match event:
+            case Loading():
+                console.loading(event)
             case Noticed(text):
-                draft = self._outcome.ready and self._outcome.ready.draft
-                self._draft_failed |= bool(draft and Path(draft.path).name in text)
+                self._note_draft(text)
             case Prefilled(role, done, total):
-                self._console.say(f"the {role} reads the question: {done} of {total} tokens")
+                console.say(f"the {role} reads the question: {done} of {total} tokens")
             case Decoded() | Finished():
                 self._hear(0, event)
             case OneOf(number, told):
                 self._hear(number, told)
+            case Answered():
+                outcome.answered = event
             case Failed():
+                self._failed = event
                 self._printing.end_all()  # what was said so far stands on lines of its own
-        self.talk.hear(event)
+            case ToolsStart(over=False):
+                console.keeps = False
+            case CallWaits():
+                console.keeps = False  # while nothing runs: Ctrl-C is no answer
+                self._decide(event)
+            case Added(record, number) if record.role != "user":
+                console.keeps = True
+                if record.role == "assistant" and outcome.answers[number].finished:
+                    outcome.before.append(outcome.answers[0])
+                    outcome.answers = [ReceivedAnswer()]
+                    self._printing = Printing(self._quiet, 1, self._settings.show_thinking)
+            case Changed(record) if record.role == "tool":
+                outcome.answers[0].results.append(record)
+                if record.seconds:
+                    size = f"{len(record.content):,} characters · {record.seconds:.1f} s"
+                    click.echo(f"{record.state}: {size}", err=True)
+            case Noted(text, severity) if severity != "error":
+                self._say(text)
+            case NotSaved(reason):
+                raise StorageError(reason)
         if monotonic() - self._saved > SAVED_EVERY_S:
             self._saved = monotonic()
-            self.talk.keep()
+            self.talk.answers.keep()
+
+    def _decide(self, waits: CallWaits) -> None:
+        """Show a call and its arguments, and say whether it may run."""
+        if self._console.interrupted:  # it stays undecided
+            self._console.give_up()
+            return
+        self._console.hush()
+        given = [f"  {name}: {value}" for name, value in arguments(waits.call)]
+        click.echo(safe("\n".join([f"Call of {waits.call.name}", *given])), err=True)
+        allowed = self._may_run(waits.tool)
+        self.talk.decide("once" if allowed else "refuse")
+
+    def _may_run(self, tool: OfferedTool) -> bool:
+        asks = not self._yes and _is_terminal()
+        if not asks and tool.read_only:
+            return True
+        click.echo(safe(access(tool)) if asks else f"Refused. {safe(access(tool))}", err=True)
+        return asks and click.confirm("Run it?", default=False, err=True)
 
     def _hear(self, number: int, event: Decoded | Finished) -> None:
         """Show what an answer says."""
@@ -296,7 +320,7 @@ class AskSession:
         if self._continued is not None:
             line.append(f"conversation {self.talk.path.conversation}")
         self._say(" · ".join(line), "dim")
-        if len(ends) == 1 and ends[0].stats.masked_rows and self._asked.form is not None:
+        if len(ends) == 1 and ends[0].stats.masked_rows and self._form is not None:
             self._say(of_form(ends[0].stats), "dim")
         last = self._outcome.answers[0].last if self._outcome.answered is None else None
         if last is not None and (found := outlook(last)).is_measured:
@@ -306,3 +330,7 @@ class AskSession:
         """Return the mode, and whether it was in effect only ArS."""
         mode, proposed = self._settings.mode, any(end.stats.drafted for end in ends)
         return mode if mode == "ars" or proposed else f"{mode}, nothing guessed"
+
+
+def _is_terminal() -> bool:
+    return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())

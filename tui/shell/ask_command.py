@@ -4,19 +4,15 @@ import json
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from assistant.request import MOST_ANSWERS
 from models.errors import ModelError, UsageError
-from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import NumberParameter, formed, settings, shared
-
-if TYPE_CHECKING:
-    from tui.shell.ask_tools import AskTools
 
 CHATS = ("last", "new")
 
@@ -127,16 +123,14 @@ def ask(
     with console.shown(starts=True), ExitStack() as opened:
         from tui.shell.ask import AskSession
         from tui.shell.ask_report import report
-        from tui.shell.continued_chat import continued_chat
-        from tui.shell.question import form_of, question_of
+        from tui.shell.asked import continued_chat, form_of, question_of, tools_of
 
         form = form_of(schema, regex, grammar)
         question = question_of(prompt, files, schema, grammar)
         continued = opened.enter_context(continued_chat(chat, chosen)) if chat else None
-        named = _offered(tools, folders, yes, chosen) if tools is not None else None
-        offered = opened.enter_context(named) if named else None
+        offered = tools_of(tools, folders, chosen) if tools is not None else None
         session = AskSession(
-            console, chosen, question, stop_strings, as_json, continued, answers, form, offered
+            console, chosen, question, stop_strings, as_json, continued, answers, form, offered, yes
         )
         outcome = session.run()
     if as_json:
@@ -146,12 +140,3 @@ def ask(
         sys.exit(130)
     if cut := outcome.cut:
         raise ModelError(cut)
-
-
-def _offered(names: str, folders: tuple[Path, ...], yes: bool, settings: Settings) -> "AskTools":
-    from tui.shell.ask_tools import AskTools  # few ask for tools
-
-    found = tuple(name.strip() for name in names.split(",") if name.strip())
-    if not found:
-        raise UsageError("--tools needs a name: of a server, of a tool, or files.")
-    return AskTools(found, folders, yes, settings)

@@ -2,11 +2,11 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +14,7 @@ from assistant.events import Failed, Loading
 from assistant.process.engine_process import EngineProcess
 from assistant.process.wire import CHAT, Protocol
 from assistant.request import AnyJob, Setup
+from assistant.service import EventStream
 from models import errors
 from models.files.progress import Progress, Report
 from tui.safe import safe
@@ -23,6 +24,9 @@ from tui.widgets.text_figures import left
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
+
+
+T = TypeVar("T")
 
 
 class Stopped(KeyboardInterrupt):
@@ -41,12 +45,13 @@ class EngineConsole:
         """Whether Ctrl-C was pressed while the answer was saved."""
         self.keeps = False
         """Whether Ctrl-C only has the engine stop, to keep what there is; a second one raises."""
+        self.closing: list[Callable[[], Awaitable[None]]] = []
+        """What is to be closed with the engine."""
         self._what = ""
         self._loop = asyncio.Runner()
         self._engine = EngineProcess(protocol=protocol)
         self._following: asyncio.Task[Any] | None = None
-        self.cancel: Callable[[], object] | None = None
-        """Ends what was begun last: Ctrl-C calls it."""
+        self._cancel: Callable[[], object] | None = None  # ends what was begun last
 
     @cached_property
     def console(self) -> "Console":
@@ -74,7 +79,7 @@ class EngineConsole:
                     yield
         finally:
             self.console.show_cursor()  # an interrupt may come while the spinner begins
-            self.cancel = None
+            self._cancel = None
             with self._loop:
                 self._loop.run(self._close())
 
@@ -91,31 +96,63 @@ class EngineConsole:
             Stopped: Ctrl-C was pressed, and nothing more comes.
         """
         self.keeps = keeps
-        end = self._loop.run(self._followed(job, hear))
+        end = self.wait(self._followed(job, hear))
         if isinstance(end, Failed):
-            raise Stopped if self.interrupted else getattr(errors, end.kind)(end.message)
+            raise self.error(end)
         return end
 
     async def _followed(self, job: AnyJob, hear: Callable[[Any], None] | None) -> Any:
         """Return the last event of a job."""
-        self._following = asyncio.current_task()
-        stream, end = self._engine.do(job), None
-        self.cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, stream.cancel)
-        if self.interrupted:
-            stream.cancel()
+        stream, end = self.do(job), None
+        self.stop_with(stream.cancel)
         async for event in stream:
             end = event
             if hear is not None:
                 hear(event)
             if isinstance(event, Loading):
-                self.say(f"loading {event.role} {event.name}: {event.fraction:.0%}")
+                self.loading(event)
         return end
+
+    def wait(self, doing: Coroutine[Any, Any, T]) -> T:
+        """Return what comes of a coroutine, which may have jobs done."""
+
+        async def follow() -> T:
+            self._following = asyncio.current_task()
+            return await doing
+
+        return self._loop.run(follow())
+
+    def do(self, job: AnyJob) -> EventStream:
+        """Have a job done; after Ctrl-C, have it stop at once. Called while `wait` waits."""
+        stream = self._engine.do(job)
+        if self.interrupted:
+            stream.cancel()
+        return stream
+
+    def stop_with(self, stop: Callable[[], None]) -> None:
+        """Call this at Ctrl-C from now on, in the loop of `wait`."""
+        self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
+
+    def error(self, end: Failed) -> BaseException:
+        """Return what is raised of a job that failed."""
+        return Stopped() if self.interrupted else getattr(errors, end.kind)(end.message)
+
+    def loading(self, event: Loading) -> None:
+        """Say how much of a model is loaded."""
+        self.say(f"loading {event.role} {event.name}: {event.fraction:.0%}")
+
+    def give_up(self) -> None:
+        """End what `wait` waits for, which raises CancelledError."""
+        if self._following is not None:
+            self._following.cancel()
 
     async def _close(self) -> None:
         """Free the models; what an interrupt has left is heard by nobody."""
         if self._following is not None:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
+        for close in self.closing:
+            await close()
         await self._engine.close()
 
     def pair(self, settings: Settings) -> Setup:
@@ -164,8 +201,8 @@ class EngineConsole:
         if self.interrupted or not self.keeps:
             raise KeyboardInterrupt
         self.interrupted = True
-        if self.cancel is not None:
-            self.cancel()
+        if self._cancel is not None:
+            self._cancel()
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from pathlib import Path
 from assistant.store import Store, connection
 from tests.assistant.store.talks import trace
 from tests.patience import WAIT_S
+from tests.stored import ask, begin, end
 
 
 def say(*words: object) -> None:
@@ -14,16 +15,16 @@ def say(*words: object) -> None:
 
 def chat(store: Store, conversation: int, parent: int | None, number: int) -> int:
     prompt = f"question {number} " + "p" * (number * 37 % 900)
-    asked = store.ask(conversation, parent, prompt)
+    asked = ask(store, conversation, parent, prompt)
     say("asked", asked.id, len(prompt))
-    answer = store.answers.begin(conversation, asked.id, "tiny")
+    answer = begin(store, conversation, asked.id, "tiny")
     say("begun", answer.id, 0)
     rounds = trace(number % 40 + 4)
     for done in range(1, 5):
         text = "word " * done * (number * 53 % 400)
         store.answers.stream(answer.id, text, rounds[: done * len(rounds) // 4])
         say("streamed", answer.id, len(text))
-    store.answers.end(answer.id, text + "end", (1, 2, 3), rounds, None, "length", "complete")
+    end(store, answer.id, text + "end", (1, 2, 3), rounds, None, "length", "complete")
     say("ended", answer.id, len(text) + 3)
     return answer.id
 

@@ -7,6 +7,7 @@ from assistant.events import Alternative, Ghost, Origin, Stats, Tally, Token
 from assistant.store import Record, Store
 from assistant.store.connection import transaction
 from assistant.tokens import Step, Trace
+from tests.stored import ask, begin, end
 
 TOP = (Alternative(7, " the", 0.5), Alternative(8, "é", 0.25))
 STATS = Stats(
@@ -49,12 +50,10 @@ def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, l
     """A conversation of prompts and their answers."""
     conversation, records = store.begin(system="Be brief."), []
     for prompt in prompts:
-        asked = store.ask(conversation, parent, prompt)
-        answer = store.answers.begin(conversation, asked.id, "tiny")
+        asked = ask(store, conversation, parent, prompt)
+        answer = begin(store, conversation, asked.id, "tiny")
         text = f"Answer to {prompt}"
-        ended = store.answers.end(
-            answer.id, text, (1, 2), trace(2), STATS, "stop-token", "complete"
-        )
+        ended = end(store, answer.id, text, (1, 2), trace(2), STATS, "stop-token", "complete")
         records += [asked, ended]
         parent = ended.id
     return conversation, records
@@ -79,13 +78,7 @@ def fill(store: Store, count: int, text: str) -> int:
 def answering(store: Store) -> tuple[int, Record]:
     """A conversation and an answer in it that has not begun to stream."""
     conversation = store.begin()
-    return conversation, store.answers.begin(
-        conversation, store.ask(conversation, None, "Hi").id, "tiny"
-    )
-
-
-def end(store: Store, answer: int, text: str, steps: Trace = ()) -> Record:
-    return store.answers.end(answer, text, (), steps, None, None, "complete")
+    return conversation, begin(store, conversation, ask(store, conversation, None, "Hi").id, "tiny")
 
 
 def contents(store: Store, conversation: int) -> list[str]:

@@ -3,15 +3,16 @@ import pytest
 from assistant.store import Store
 from assistant.store.purging import purge
 from models.errors import StorageError
-from tests.assistant.store.talks import contents, end, fill, talk, trace
+from tests.assistant.store.talks import contents, fill, talk, trace
+from tests.stored import ask, begin, end
 
 
 @pytest.fixture
 def tree(store: Store):
     """a -> A, then b -> B or c -> C, where it stands."""
     conversation, first = talk(store, "a", "b")
-    asked = store.ask(conversation, first[1].id, "c")
-    answer = store.answers.begin(conversation, asked.id, "tiny")
+    asked = ask(store, conversation, first[1].id, "c")
+    answer = begin(store, conversation, asked.id, "tiny")
     ended = end(store, answer.id, "Answer to c")
     return conversation, [*first, asked, ended]
 
@@ -71,7 +72,7 @@ def test_dropping_elsewhere_leaves_one_where_one_is(store, tree):
 def test_what_is_sent_below_a_hidden_message_brings_it_back(store, tree):
     conversation, records = tree
     store.drop(records[1].id)
-    store.ask(conversation, records[1].id, "d")
+    ask(store, conversation, records[1].id, "d")
     assert contents(store, conversation) == ["a", "Answer to a", "d"]
     purge(store._database)
     assert contents(store, conversation) == ["a", "Answer to a", "d"]
@@ -83,7 +84,7 @@ def test_a_fork_is_a_conversation_of_its_own(store, tree):
     assert contents(store, other) == B
     assert store.system(other) == "Be brief."
     assert store.answers.trace(store.path(other)[1].id) == trace(2)
-    store.ask(other, store.path(other)[-1].id, "more")
+    ask(store, other, store.path(other)[-1].id, "more")
     assert contents(store, conversation) == C
     store.delete(conversation)
     purge(store._database)

@@ -5,6 +5,7 @@ from assistant.request import ToolCall
 from assistant.store import INTERRUPTED, Store, jsonl
 from assistant.store.markdown import markdown
 from tests.assistant.store.talks import opened
+from tests.stored import ask, begin, call, end
 
 READ = ToolCall("files__read", '{"path": "sky.txt"}', "call_1")
 LIST = ToolCall("files__list", "{}", "call_2")
@@ -13,14 +14,22 @@ LIST = ToolCall("files__list", "{}", "call_2")
 def calling(store: Store) -> int:
     """Keep an answer that asked for two calls, one result and the answer after it."""
     chat = store.begin()
-    asked = store.ask(chat, None, "Why is the sky blue?")
-    answer = store.answers.begin(chat, asked.id, "m")
-    store.answers.end(
-        answer.id, "Let me see.", (1,), (), Stats("ars"), None, "complete", calls=(READ, LIST)
+    asked = ask(store, chat, None, "Why is the sky blue?")
+    answer = begin(store, chat, asked.id, "m")
+    end(
+        store,
+        answer.id,
+        "Let me see.",
+        (1,),
+        (),
+        Stats("ars"),
+        None,
+        "complete",
+        calls=(READ, LIST),
     )
-    result = store.answers.call(chat, answer.id, READ)
+    result = call(store, chat, answer.id, READ)
     assert store.path(chat)[-1].state == "streaming"
-    store.answers.returned(result.id, "zeppelin\ud800", "complete", None, 1.5)
+    end(store, result.id, "zeppelin\ud800", calls=(READ,), seconds=1.5)
     return chat
 
 
@@ -56,7 +65,7 @@ def test_results_are_found_and_are_neither_titles_nor_prompts() -> None:
 def test_a_call_under_way_when_the_program_ends_is_kept_as_interrupted(path) -> None:
     store = opened(path)
     chat = calling(store)
-    store.answers.call(chat, store.path(chat)[-1].id, LIST)
+    call(store, chat, store.path(chat)[-1].id, LIST)
     store.close()
     result = opened(path).path(chat)[-1]
     assert (result.state, result.stop, result.calls) == ("failed", INTERRUPTED, (LIST,))
@@ -65,7 +74,7 @@ def test_a_call_under_way_when_the_program_ends_is_kept_as_interrupted(path) -> 
 def test_a_call_that_returned_nothing_is_exported_without_an_empty_block(path) -> None:
     store = opened(path)
     chat = calling(store)
-    store.answers.call(chat, store.path(chat)[-1].id, LIST)
+    call(store, chat, store.path(chat)[-1].id, LIST)
     store.close()
     text = markdown(opened(path).whole(chat))
     assert "```\n\n```" not in text
@@ -75,7 +84,7 @@ def test_a_call_that_returned_nothing_is_exported_without_an_empty_block(path) -
 def test_an_export_without_calls_can_be_read_by_earlier_programs() -> None:
     store = Store(None)
     chat = store.begin()
-    store.ask(chat, None, "Hello")
+    ask(store, chat, None, "Hello")
     plain, called = (next(jsonl.lines(store.whole(n))) for n in (chat, calling(store)))
     assert plain.startswith('{"specchat":1,')
     assert called.startswith('{"specchat":2,')

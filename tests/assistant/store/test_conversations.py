@@ -3,6 +3,7 @@ import threading
 from assistant.store import Store
 from assistant.store.purging import purge
 from tests.assistant.store.talks import opened, talk
+from tests.stored import ask, begin, end
 
 
 def listed(store: Store) -> list[int]:
@@ -12,7 +13,7 @@ def listed(store: Store) -> list[int]:
 def test_pinned_conversations_come_first_then_the_newest(store):
     one, two, three = (talk(store, text)[0] for text in ("one", "two", "three"))
     assert listed(store) == [three, two, one]
-    store.ask(one, store.path(one)[-1].id, "again")
+    ask(store, one, store.path(one)[-1].id, "again")
     assert listed(store) == [one, three, two]
     store.pin(two)
     assert listed(store) == [two, one, three]
@@ -36,7 +37,7 @@ def test_a_deleted_conversation_is_not_listed_until_it_is_undeleted(store):
 def test_what_is_sent_to_a_deleted_conversation_brings_it_back(store):
     one, records = talk(store, "one")
     store.delete(one)
-    store.ask(one, records[-1].id, "still here")
+    ask(store, one, records[-1].id, "still here")
     assert listed(store) == [one]
 
 
@@ -75,10 +76,11 @@ def test_threads_take_turns(store):
     def write(name: int) -> None:
         try:
             for number in range(40):
-                asked = store.ask(conversation, None, f"{name} {number}")
+                asked = ask(store, conversation, None, f"{name} {number}")
                 store.path(conversation)
-                store.answers.end(
-                    store.answers.begin(conversation, asked.id, "").id,
+                end(
+                    store,
+                    begin(store, conversation, asked.id, "").id,
                     "x",
                     (),
                     (),

@@ -13,6 +13,7 @@ from assistant.store import INTERRUPTED, Store, unsent
 from assistant.store.jsonl import lines, read
 from assistant.store.purging import purge
 from tests.assistant.store.talks import contents, integrity, opened, trace
+from tests.stored import ask, begin, end
 
 HERE = Path(__file__).parent
 
@@ -48,10 +49,10 @@ def test_it_is_searched_and_what_was_unsent_and_dropped_is_there(earlier):
 
 def test_it_is_written_to_and_purged_as_a_new_one(earlier, path):
     leaf = earlier.path(2)[-1]
-    asked = earlier.ask(2, leaf.id, "And what else?")
-    answer = earlier.answers.begin(2, asked.id, "tiny")
+    asked = ask(earlier, 2, leaf.id, "And what else?")
+    answer = begin(earlier, 2, asked.id, "tiny")
     earlier.answers.stream(answer.id, "Air", trace(1))
-    earlier.answers.end(answer.id, "Airship", (), trace(2), None, None, "complete")
+    end(earlier, answer.id, "Airship", (), trace(2), None, None, "complete")
     assert [each.id for each in earlier.summaries("airship")] == [2]
     purge(earlier._database)
     earlier.close()

@@ -11,6 +11,7 @@ from assistant.store.jsonl import lines, read
 from assistant.store.markdown import markdown
 from models.errors import StorageError
 from tests.assistant.store.talks import STATS, answering, contents, opened, talk, trace
+from tests.stored import ask, begin, end
 from tui.safe import safe
 
 HOSTILE = "\x1b]52;c;AAAA\x07\x9b31m\u202eevil\u2066\x7f\x00\u2028end 𝒳 é"
@@ -20,11 +21,15 @@ HOSTILE = "\x1b]52;c;AAAA\x07\x9b31m\u202eevil\u2066\x7f\x00\u2028end 𝒳 é"
 def rich(store):
     """A conversation with branches, attachments, a failure and hostile text."""
     conversation, records = talk(store, "First", HOSTILE)
-    asked = store.ask(
-        conversation, records[1].id, "Other", [Attachment("a`\x1b.txt", f"```\n{HOSTILE}\n````")]
+    asked = ask(
+        store,
+        conversation,
+        records[1].id,
+        "Other",
+        [Attachment("a`\x1b.txt", f"```\n{HOSTILE}\n````")],
     )
-    answer = store.answers.begin(conversation, asked.id, "tiny-2")
-    store.answers.end(answer.id, "Half an", (3,), trace(1), STATS, "cancelled", "stopped")
+    answer = begin(store, conversation, asked.id, "tiny-2")
+    end(store, answer.id, "Half an", (3,), trace(1), STATS, "cancelled", "stopped")
     store.pin(conversation)
     return conversation
 
@@ -81,7 +86,7 @@ def test_an_export_tells_thresholds_and_one_without_them_is_read_too(store):
     conversation, answer = answering(store)
     (plain,) = trace(1)
     block = replace(plain, ghosts=tuple(replace(each, threshold=0.125) for each in plain.ghosts))
-    store.answers.end(answer.id, "word", (), (block,), STATS, None, "complete")
+    end(store, answer.id, "word", (), (block,), STATS, None, "complete")
     exported = list(lines(store.whole(conversation)))
     (whole,) = read(exported)
     assert whole.traces[answer.id] == (block,)
@@ -182,7 +187,7 @@ def test_what_is_there_already_is_not_added_again(store):
     first, second = other.take_in(kept)
     assert (first.is_new, second.is_new) == (True, True)
     assert [each.is_new for each in other.take_in([kept[1], kept[0], kept[1]])] == [False] * 3
-    other.ask(first.number, other.path(first.number)[-1].id, "And cake?")  # it went on here
+    ask(other, first.number, other.path(first.number)[-1].id, "And cake?")  # it went on here
     assert other.take_in(kept)[0] == replace(first, is_new=False)
     other.delete(first.number)
     assert other.take_in(kept)[0].is_new
@@ -192,7 +197,7 @@ def test_one_that_went_on_elsewhere_is_another(store):
     conversation, records = talk(store, "How is bread baked?")
     other = opened()
     first = added(other, store.whole(conversation))
-    store.ask(conversation, records[-1].id, "How hot?")
+    ask(store, conversation, records[-1].id, "How hot?")
     assert added(other, store.whole(conversation)) != first
 
 

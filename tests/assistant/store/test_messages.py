@@ -15,6 +15,7 @@ from assistant.store.values import title_from
 from assistant.tokens import Step
 from models.errors import StorageError
 from tests.assistant.store.talks import STATS, answering, contents, opened, step, talk, trace
+from tests.stored import ask, end
 
 words = st.text(max_size=5)
 prob = st.floats(0, 1)
@@ -79,7 +80,7 @@ def test_an_answer_has_what_was_streamed_until_it_ends(store):
         assert store.path(conversation)[-1].content == "word" * size
         assert store.path(conversation)[-1].state == "streaming"
         assert store.answers.trace(answer.id) == rounds[:size]
-    ended = store.answers.end(answer.id, "all", (), rounds, STATS, "cancelled", "stopped")
+    ended = end(store, answer.id, "all", (), rounds, STATS, "cancelled", "stopped")
     assert (ended.state, ended.stop, ended.content) == ("stopped", "cancelled", "all")
     assert store.answers.trace(answer.id) == rounds
 
@@ -99,9 +100,7 @@ def test_a_stopped_answer_can_go_on(path):
     store = opened(path)
     store.answers.stream(ended.id, "Answer to Hi and", trace(3))
     assert store.path(conversation)[-1].state == "streaming"
-    store.answers.end(
-        ended.id, "Answer to Hi and bye", (1, 2, 3), trace(4), STATS, None, "complete"
-    )
+    end(store, ended.id, "Answer to Hi and bye", (1, 2, 3), trace(4), STATS, None, "complete")
     assert store.answers.trace(ended.id) == trace(4)
     assert [each.id for each in store.summaries("bye")] == [conversation]
 
@@ -109,7 +108,7 @@ def test_a_stopped_answer_can_go_on(path):
 def test_attachments_come_back_with_the_message(store):
     attachments = (Attachment("a.txt", "one\0\x1b[31m"), Attachment("b.py", "x" * 100_000))
     conversation = store.begin()
-    asked = store.ask(conversation, None, "Look", attachments)
+    asked = ask(store, conversation, None, "Look", attachments)
     assert asked.attachments == attachments
     assert store.path(conversation)[0].attachments == attachments
 
@@ -129,25 +128,25 @@ def test_a_message_follows_only_one_of_its_own_conversation(store):
     one, records = talk(store, "one")
     other = store.begin()
     with pytest.raises(StorageError, match="another conversation"):
-        store.ask(other, records[0].id, "stray")
+        ask(store, other, records[0].id, "stray")
     with pytest.raises(StorageError, match="no message 99"):
-        store.ask(one, 99, "stray")
+        ask(store, one, 99, "stray")
     with pytest.raises(StorageError, match="no conversation 99"):
-        store.ask(99, None, "stray")
+        ask(store, 99, None, "stray")
     assert contents(store, other) == []
 
 
 def test_what_is_not_there_is_said_to_be_not_there(store):
-    for ask in (store.path, store.system, store.whole, lambda id_: store.rename(id_, "x")):
+    for look in (store.path, store.system, store.whole, lambda id_: store.rename(id_, "x")):
         with pytest.raises(StorageError, match="no conversation 5"):
-            ask(5)
-    for ask in (store.choose, store.drop, store.restore, store.fork):
+            look(5)
+    for look in (store.choose, store.drop, store.restore, store.fork):
         with pytest.raises(StorageError, match="no message 5"):
-            ask(5)
+            look(5)
     with pytest.raises(StorageError, match="no message 5"):
         store.answers.stream(5, "", ())
     with pytest.raises(StorageError, match="no message 5"):
-        store.answers.end(5, "", (), (), None, None, "complete")
+        end(store, 5, "", (), (), None, None, "complete")
 
 
 def test_a_damaged_trace_leaves_its_answer_readable(store):
@@ -183,15 +182,15 @@ def test_the_first_message_names_a_conversation_until_somebody_does(store):
     store.rename(conversation, "")
     assert store.summaries()[0].title == "First question"
     named = store.begin("Named")
-    store.ask(named, None, "Hello")
+    ask(store, named, None, "Hello")
     assert store.summaries()[0].title == "Named"
 
 
 def test_the_record_that_is_returned_is_the_record_that_is_read(store):
     conversation = store.begin()
-    asked = store.ask(conversation, None, "Hi")
+    asked = ask(store, conversation, None, "Hi")
     assert store.path(conversation) == (asked,)
-    again = store.ask(conversation, None, "Hi, better")
+    again = ask(store, conversation, None, "Hi, better")
     assert again.siblings == (asked.id, again.id)
     assert store.path(conversation) == (again,)
     store.choose(asked.id)
@@ -233,7 +232,7 @@ def test_a_damaged_value_hides_nothing_but_itself(path, damage):
 
 def test_a_damaged_attachment_says_so(store, path):
     conversation = store.begin()
-    store.ask(conversation, None, "See", (Attachment("notes", "text"),))
+    ask(store, conversation, None, "See", (Attachment("notes", "text"),))
     with closing(sqlite3.connect(path, isolation_level=None)) as sql:
         sql.execute("UPDATE message SET attachments = x'00'")
     (attachment,) = store.path(conversation)[0].attachments

@@ -12,6 +12,7 @@ from models.errors import StorageError
 from tests.assistant.store import talks
 from tests.assistant.store.talks import contents, integrity, opened, talk
 from tests.assistant.store.test_backups import smash
+from tests.stored import ask, begin
 
 CORRUPTIONS = {
     "empty": lambda path: path.write_bytes(b""),
@@ -191,7 +192,7 @@ def test_instances_that_use_different_names_of_one_file_see_each_other(filled, t
     link.symlink_to(filled)
     one = opened(filled)
     conversation = one.begin()
-    one.answers.begin(conversation, one.ask(conversation, None, "Hi").id, "tiny")
+    begin(one, conversation, ask(one, conversation, None, "Hi").id, "tiny")
     other = opened(link)
     assert other.path(conversation)[-1].state == "streaming"
 
@@ -269,7 +270,7 @@ def test_a_full_disk_loses_nothing_that_was_kept(store, path, full):
         with pytest.raises(StorageError, match="kept before is safe"):
             talk(store, "x" * 1_000_000)
         assert store.path(conversation)
-    store.ask(conversation, records[-1].id, "room again")
+    ask(store, conversation, records[-1].id, "room again")
     assert contents(store, conversation) == ["kept", "Answer to kept", "room again"]
     assert integrity(path) == "ok"
 
@@ -278,7 +279,7 @@ def test_on_a_full_disk_conversations_are_read_and_removed_which_makes_room(stor
     """A journal of the whole file is larger than the file, so that it has no room."""
     gone, _ = talk(store, *(f"{number} " * 500 for number in range(40)))
     conversation, records = talk(store, "kept")
-    store.answers.begin(conversation, records[-1].id, "tiny")  # and the program dies
+    begin(store, conversation, records[-1].id, "tiny")  # and the program dies
     store.close()
     before = path.stat().st_size
     with full():
@@ -287,11 +288,11 @@ def test_on_a_full_disk_conversations_are_read_and_removed_which_makes_room(stor
         assert store.summaries("kept")[0].id == conversation
         assert len(store.whole(gone).messages) == 80
         with pytest.raises(connection.DiskFull):
-            store.ask(conversation, None, "x" * 1_000_000)
+            ask(store, conversation, None, "x" * 1_000_000)
         store.remove(gone)
         assert [each.id for each in store.summaries()] == [conversation]
         assert path.stat().st_size < before / 2
-        store.ask(conversation, None, "there is room again")
+        ask(store, conversation, None, "there is room again")
     store.close()
     assert integrity(path) == "ok"
 

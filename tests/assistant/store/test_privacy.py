@@ -4,6 +4,7 @@ import stat
 from assistant.store import Store, backups, unsent
 from assistant.store.purging import purge
 from tests.assistant.store.talks import opened, talk, trace
+from tests.stored import end
 
 SECRET = "xylophone-canary"
 
@@ -49,7 +50,7 @@ def test_what_is_deleted_for_good_is_in_no_file(path):
     conversation, records = talk(store, f"Look: {SECRET}", "more")
     for size in range(1, 6):
         store.answers.stream(records[1].id, f"{SECRET} " * size * 300, trace(size))
-    store.answers.end(records[1].id, f"{SECRET} " * 10, (), trace(3), None, None, "complete")
+    end(store, records[1].id, f"{SECRET} " * 10, (), trace(3), None, None, "complete")
     store.rename(conversation, SECRET)
     store.back_up()
     assert holding(path.parent)

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.store import Store
-from tests.assistant.store.talks import end, opened, talk
+from tests.assistant.store.talks import opened, talk
+from tests.stored import begin, end
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def test_a_message_is_found_as_long_as_it_is_to_be_seen(store):
     assert store.summaries("beta") == ()
     store.restore(records[2].id)
     assert len(store.summaries("beta")) == 1
-    answer = store.answers.begin(conversation, records[0].id, "")
+    answer = begin(store, conversation, records[0].id, "")
     store.answers.stream(answer.id, "gamma", ())
     end(store, answer.id, "delta")
     assert store.summaries("gamma") == ()

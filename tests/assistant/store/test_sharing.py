@@ -5,6 +5,7 @@ import pytest
 from assistant.store import Store
 from models.errors import StorageError
 from tests.assistant.store.talks import answering, contents, opened, talk
+from tests.stored import ask
 
 
 @pytest.fixture
@@ -20,8 +21,8 @@ def texts(store: Store, conversation: int) -> set[str]:
 def test_what_both_say_at_the_same_place_is_kept_as_branches(store, neighbour):
     conversation, records = talk(store, "Hi")
     for number in range(20):
-        neighbour.ask(conversation, records[-1].id, f"theirs {number}")
-        store.ask(conversation, records[-1].id, f"ours {number}")
+        ask(neighbour, conversation, records[-1].id, f"theirs {number}")
+        ask(store, conversation, records[-1].id, f"ours {number}")
     expected = {f"{whose} {number}" for whose in ("ours", "theirs") for number in range(20)}
     assert texts(store, conversation) >= expected
     assert len(store.path(conversation)[-1].siblings) == 40
@@ -33,7 +34,7 @@ def test_what_is_deleted_here_can_be_continued_there_until_the_last_program_ends
     conversation, _ = talk(store, "Hi")
     store.delete(conversation)
     store.close()
-    neighbour.ask(conversation, neighbour.path(conversation)[-1].id, "and I am not done")
+    ask(neighbour, conversation, neighbour.path(conversation)[-1].id, "and I am not done")
     assert [each.id for each in neighbour.summaries()] == [conversation]
     neighbour.delete(conversation)
     assert contents(neighbour, conversation)[-1] == "and I am not done"
@@ -47,7 +48,7 @@ def test_what_is_dropped_here_can_still_be_answered_there(store, neighbour):
     conversation, records = talk(store, "Hi", "More")
     store.drop(records[2].id)
     store.close()
-    neighbour.ask(conversation, records[3].id, "wait")
+    ask(neighbour, conversation, records[3].id, "wait")
     said = ["Hi", "Answer to Hi", "More", "Answer to More", "wait"]
     assert contents(neighbour, conversation) == said
 
@@ -56,6 +57,6 @@ def test_what_is_removed_for_good_is_said_to_be_gone_where_it_is_open(store, nei
     conversation, answer = answering(neighbour)
     store.remove(conversation)
     with pytest.raises(StorageError, match="deleted for good"):
-        neighbour.ask(conversation, answer.id, "Still there?")
+        ask(neighbour, conversation, answer.id, "Still there?")
     with pytest.raises(StorageError, match="deleted for good"):
         neighbour.answers.stream(answer.id, "so far", ())

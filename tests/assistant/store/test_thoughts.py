@@ -3,19 +3,18 @@
 from assistant.events import Stats
 from assistant.store import Store, jsonl
 from assistant.store.markdown import markdown
+from tests.stored import ask, begin, end
 
 
 def thinking(store: Store) -> int:
     """Keep a question and an answer that was thought about, and return the conversation."""
     chat = store.begin()
-    asked = store.ask(chat, None, "Why is the sky blue?")
-    answer = store.answers.begin(chat, asked.id, "m")
+    asked = ask(store, chat, None, "Why is the sky blue?")
+    answer = begin(store, chat, asked.id, "m")
     store.answers.stream(answer.id, "", (), "Rayl")
     assert store.path(chat)[-1].thought == "Rayl"
     thought = "Rayleigh?\nYes."
-    store.answers.end(
-        answer.id, "It scatters.", (1,), (), Stats("ars"), "stop-token", "complete", thought
-    )
+    end(store, answer.id, "It scatters.", (1,), (), Stats("ars"), "stop-token", "complete", thought)
     return chat
 
 

@@ -1,5 +1,6 @@
 """A conversation with a scripted engine and scripted tools, and no screen."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,18 +8,11 @@ from typing import Any
 
 from assistant.events import Decoded, Failed, Finished, ModelInfo, Origin, Stop, Token
 from assistant.request import Request, Tool, ToolCall
+from assistant.service import EventStream
 from assistant.stats import Stats
 from assistant.store import Store
-from assistant.talk.effects import (
-    AskEngine,
-    CallWaits,
-    Effect,
-    GivenBack,
-    LearnTools,
-    Noted,
-    NotSaved,
-    RunCall,
-)
+from assistant.talk.calling import Decision
+from assistant.talk.events import CallWaits, GivenBack, Noted, NotSaved, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet, ToolSettings
 from assistant.tools.approvals import Approval
@@ -29,24 +23,40 @@ READ = ToolCall("disk__read", '{"path": "sky.txt"}', "call_1")
 LIST = ToolCall("disk__list", "{}", "call_2")
 
 
-def offered(name: str) -> OfferedTool:
-    return OfferedTool(Tool(name, f"It is {name}.", "{}"), "disk", True, f"of {name}")
+def offered(name: str, read_only: bool = True) -> OfferedTool:
+    return OfferedTool(Tool(name, f"It is {name}.", "{}"), "disk", read_only, f"of {name}")
 
 
 class Box:
-    """Two tools in memory."""
+    """Two tools in memory; calls last until they are cancelled while it `holds`."""
 
     def __init__(self) -> None:
-        self.tools = [offered("disk__read"), offered("disk__list")]
+        self.tools = [offered("disk__read"), offered("disk__list", read_only=False)]
+        self.called: list[str] = []
+        self.cancelled: list[str] = []
+        self.result: ToolResult | None = None
+        self.holds = False
+        self.problem = ""
 
     async def offered(self) -> tuple[OfferedTool, ...]:
         return tuple(self.tools)
 
     async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
-        return ToolResult(f"{call.name} returned") if allowed in self.tools else None
+        if allowed not in self.tools:
+            return None
+        self.called.append(call.name)
+        try:
+            while self.holds:
+                await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(call.name)
+            raise
+        return self.result or ToolResult(f"{call.name} returned")
 
     def reports(self) -> tuple[ServerReport, ...]:
-        return (ServerReport("disk", "ready", "", tuple(self.tools), ""),)
+        failed = ServerReport("net", "failed", self.problem, (), "its last words")
+        disk = ServerReport("disk", "ready", "", tuple(self.tools), "")
+        return (disk, failed) if self.problem else (disk,)
 
     async def close(self) -> None: ...
 
@@ -63,39 +73,60 @@ class Approved:
     def allow(self, tool: OfferedTool, how: Approval, conversation: int) -> None:
         self.allowed[tool.fingerprint] = how
 
-    def revoke(self, tool: OfferedTool) -> None:
-        del self.allowed[tool.fingerprint]
-
 
 @dataclass
 class Stage:
-    """Has a talk, and does what it says only when a test wants it done."""
+    """Has a talk, with an engine that says what a test has it say."""
 
     store: Store | None = field(default_factory=lambda: Store(None))
     rounds: int = 8
     goes_on: bool = False
     with_tools: bool = False
+    names: tuple[str, ...] = ()
     asks: Callable[[], Request] = lambda: Request(())
-    effects: list[Effect] = field(default_factory=list)
+    events: list[Any] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    stopped: int = 0  # how often the engine was told to stop
 
     def __post_init__(self) -> None:
-        box = Box() if self.with_tools else None
-        self.tools = ToolSet(ToolSettings(rounds=self.rounds), box=box, approvals=Approved())
+        self.box = Box()
+        box: Any = self.box if self.with_tools else None
+        approved: Any = Approved()
+        settings = ToolSettings(rounds=self.rounds)
+        self.tools = ToolSet(settings, False, self.names, box, approved)
         self.talk = Talk(
-            self.effects.append, self.store, self.tools, self.asks, goes_on=self.goes_on
+            self.events.append,
+            self.do,
+            self.start,
+            self.store,
+            self.tools,
+            self.asks,
+            goes_on=self.goes_on,
         )
         self.talk.ready(MODEL)
 
-    def told(self, kind: type[Effect]) -> list[Any]:
-        return [effect for effect in self.effects if isinstance(effect, kind)]
+    def do(self, request: Request) -> EventStream:
+        assert not self.talk._stream, "one answer at a time"
+        self.requests.append(request)
+        self.stream = EventStream(request, self.obey)
+        return self.stream
 
-    @property
-    def requests(self) -> list[Request]:
-        return [effect.request for effect in self.told(AskEngine)]
+    def obey(self, stream: EventStream, order: object) -> None:
+        self.stopped += 1
+
+    def start(self, coroutine: Any) -> None:
+        self.running = asyncio.ensure_future(coroutine)
+
+    def told(self, kind: type[TalkEvent]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
 
     @property
     def roles(self) -> str:
         return "".join(record.role[0] for record in self.talk.path.records)
+
+    @property
+    def said(self) -> list[str]:
+        return [record.content for record in self.talk.path.records]
 
     @property
     def notes(self) -> list[str]:
@@ -113,55 +144,54 @@ class Stage:
         path = self.store.path(number) if number is not None else ()
         return [(record.role, record.state, record.content) for record in path]
 
-    async def learn(self) -> None:
-        """Learn the tools, if that is wanted."""
-        if self.told(LearnTools):
-            await self.tools.learn()
-            self.talk.tools_learned()
+    async def rest(self) -> None:
+        """Let everything happen that can happen without somebody's doing."""
+        for _ in range(50):
+            await asyncio.sleep(0)
+        if self.running.done():
+            self.running.result()
+
+    async def rest_of_cancelled(self) -> None:
+        """Let what was cancelled end."""
+        await asyncio.gather(self.running, return_exceptions=True)
 
     async def ask(self, text: str = "Why?", *answers: "Iterable[ToolCall] | str") -> None:
         """Ask, and give answers: a text, or calls; each answer must be wanted."""
         self.talk.say(text)
+        await self.rest()
         for answer in answers:
             await self.answer(answer)
 
     async def answer(self, answer: "Iterable[ToolCall] | str") -> None:
-        await self.learn()
+        await self.rest()
         if isinstance(answer, str):
-            self.decode(answer)
-            self.finish(answer)
+            await self.decode(answer)
+            await self.finish(answer)
         else:
-            self.finish("", calls=tuple(answer))
+            await self.finish("", calls=tuple(answer))
 
-    def decode(self, text: str, number: int = 0) -> None:
+    async def decode(self, text: str) -> None:
         token = Token(65, text, Origin.TARGET, None, 1.0, None)
-        event = Decoded((token,), (), 0, 1, Stats("ars"))
-        self.talk.hear(event)
+        await self.hear(Decoded((token,), (), 0, 1, Stats("ars")))
 
-    def finish(self, text: str, stop: Stop = Stop.STOP_TOKEN, calls=(), complete=True) -> None:
+    async def finish(self, text: str, stop: Stop = Stop.STOP_TOKEN, calls=(), complete=True):
         ids = (65,) if text else ()
-        self.talk.hear(Finished(text, ids, stop, Stats("ars"), complete, "", calls))
-        self.talk.job_over()
+        await self.hear(Finished(text, ids, stop, Stats("ars"), complete, "", calls), last=True)
 
-    def fail(self, message: str = "The engine's process ended.") -> None:
-        self.talk.hear(Failed(message, "ModelError"))
-        self.talk.job_over()
+    async def fail(self, message: str = "The engine's process ended.") -> None:
+        await self.hear(Failed(message, "ModelError"), last=True)
+
+    async def hear(self, event: object, last: bool = False) -> None:
+        """Have the engine say something."""
+        self.stream.put(event, last)
+        await self.rest()
+
+    async def decide(self, decision: Decision) -> None:
+        """Decide the call that is asked about."""
+        self.talk.decide(decision)
+        await self.rest()
 
     @property
     def asked(self) -> list[str]:
         """The names of the calls that were asked about."""
         return [each.call.name for each in self.told(CallWaits)]
-
-    @property
-    def ran(self) -> list[str]:
-        """The names of the calls that were to run."""
-        return [each.call.name for each in self.told(RunCall)]
-
-    async def run(self) -> None:
-        """Run the call that is to run."""
-        effect = self.told(RunCall)[-1]
-        end = await self.tools.call(effect.call, effect.tool, self.talk.path.conversation)
-        self.talk.returned(end, 0.5)
-
-
-__all__ = ["LIST", "READ", "Stage"]

@@ -6,75 +6,107 @@ from assistant.events import Answered, Finished, OneOf, Prepared, Stop
 from assistant.request import Request
 from assistant.stats import Stats
 from assistant.store import Store
-from assistant.talk.effects import AnswerEnded, AskEngine, FindModel, QuestionAdded, StopEngine
+from assistant.talk.events import Added, AnswersEnded, Changed, Grew, NeedsModel
 from models.errors import StorageError, UsageError
 from tests.assistant.talk.stage import MODEL, Stage
+from tests.stored import ask
 
 
-async def test_a_question_is_stored_before_the_engine_hears_of_it():
-    stage = Stage()
+@pytest.fixture
+def chats(tmp_path):
+    """A file of conversations, and another program that has it open."""
+    ours, theirs = Store(tmp_path / "chats.db"), Store(tmp_path / "chats.db")
+    yield ours, theirs
+    ours.close()
+    theirs.close()
+
+
+async def test_a_question_is_on_disk_before_the_engine_hears_of_it(chats):
+    stage = Stage(store=chats[0])
     stage.talk.say("Why?")
-    kinds = [type(effect) for effect in stage.effects]
-    assert kinds.index(QuestionAdded) < kinds.index(AskEngine)
-    assert stage.stored == [("user", "complete", "Why?"), ("assistant", "streaming", "")]
+    assert [each.content for each in chats[1].path(1)] == ["Why?"]
+    assert stage.requests == []
+    await stage.rest()
+    assert [[each.content for each in r.messages] for r in stage.requests] == [["Why?"]]
+    assert [each.record.content for each in stage.told(Added)] == ["Why?", ""]
 
 
-async def test_an_answer_is_kept_with_how_it_was_decoded():
-    stage = Stage()
-    await stage.ask("Why?", "Because.")
+async def test_an_answer_is_kept_while_it_comes_and_with_how_it_was_decoded(chats):
+    stage = Stage(store=chats[0])
+    await stage.ask("Why?")
+    await stage.decode("Bec")
+    stage.talk.answers.keep()
+    assert (chats[1].path(1)[-1].content, chats[1].path(1)[-1].state) == ("Bec", "streaming")
+    await stage.decode("ause.")
+    await stage.finish("Because.")
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
     answer = stage.talk.path.records[-1]
-    assert [step.text for step in stage.store.answers.trace(answer.id)] == ["Because."]
-    assert stage.told(AnswerEnded)[-1].record == answer
+    steps = [step.text for step in stage.store.answers.trace(answer.id)]
+    assert steps == [each.step.text for each in stage.told(Grew)] == ["Bec", "ause."]
+    assert stage.told(Changed)[-1].record == answer
     assert stage.talk.idle
+    await stage.ask("And?")
+    assert stage.requests[-1].messages[1].token_ids == (65,)  # as it was decoded
 
 
 async def test_what_is_asked_without_a_model_waits_for_one_and_can_be_taken_back():
     stage = Stage()
     stage.talk.no_model("There is none.")
-    stage.talk.say("Why?")
-    assert stage.told(FindModel)
+    await stage.ask("Why?")
+    assert stage.told(NeedsModel)
     with pytest.raises(UsageError, match="waiting already"):
         stage.talk.say("And?")
     stage.talk.stop()
     assert (stage.given_back, stage.stored) == (["Why?"], [])
     stage.talk.expect_model()
-    stage.talk.say("How?")
+    await stage.ask("How?")
     stage.talk.ready(MODEL)
+    await stage.rest()
     assert [each.content for each in stage.requests[0].messages] == ["How?"]
 
 
-async def test_a_stop_before_the_first_word_gives_the_question_back():
+async def test_what_is_said_during_an_answer_is_answered_after_it():
     stage = Stage()
-    stage.talk.say("Why?")
+    await stage.ask("Why?")
+    await stage.ask("And?")
+    assert (len(stage.requests), stage.talk.waits) == (1, True)
+    await stage.answer("Because.")
+    assert [each.content for each in stage.requests[1].messages] == ["Why?", "Because.", "And?"]
+    await stage.answer("So.")
+    assert stage.said == ["Why?", "Because.", "And?", "So."]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_what_ends_before_the_first_word_gives_the_question_back(fails):
+    stage = Stage()
+    await stage.ask("Why?")
     stage.talk.stop()
-    assert stage.told(StopEngine)
-    stage.finish("", Stop.CANCELLED)
+    assert stage.stopped == 1
+    if fails:
+        await stage.fail("The engine is gone.")
+    else:
+        await stage.finish("", Stop.CANCELLED)
     assert (stage.given_back, stage.roles, stage.stored) == (["Why?"], "", [])
+    assert stage.notes == ["The engine is gone."] * fails
 
 
 async def test_a_stopped_answer_and_one_that_failed_keep_their_text():
     stage = Stage()
-    stage.talk.say("Why?")
-    stage.decode("Bec")
-    stage.talk.keep()
-    assert stage.stored[-1] == ("assistant", "streaming", "Bec")
-    stage.fail()
+    await stage.ask("Why?")
+    await stage.decode("Bec")
+    await stage.fail()
     assert stage.stored[-1] == ("assistant", "failed", "Bec")
-    stage.talk.say("How?")
-    stage.decode("So")
-    stage.finish("So", Stop.CANCELLED)
+    await stage.ask("How?")
+    await stage.decode("So")
+    await stage.finish("So", Stop.CANCELLED)
     assert stage.stored[-1] == ("assistant", "stopped", "So")
+    await stage.ask("Who?")
+    await stage.decode("M")
+    stage.talk.leave()  # the program ends
+    assert stage.stored[-1] == ("assistant", "stopped", "M")
 
 
-async def test_a_failure_before_the_first_word_gives_the_question_back():
-    stage = Stage()
-    stage.talk.say("Why?")
-    stage.fail("The engine is gone.")
-    assert (stage.given_back, stage.notes, stage.roles) == (["Why?"], ["The engine is gone."], "")
-
-
-async def test_another_answer_is_a_sibling_with_another_seed():
+async def test_another_answer_is_a_sibling_with_another_seed_and_both_can_be_chosen():
     stage = Stage(asks=lambda: Request((), seed=7))
     await stage.ask("Why?", "Because.")
     first = stage.talk.path.leaf
@@ -84,79 +116,161 @@ async def test_another_answer_is_a_sibling_with_another_seed():
     assert leaf.siblings == (first.id, leaf.id)
     assert [request.seed for request in stage.requests] == [7, 8]
     stage.talk.path.choose(first.id)
-    assert stage.talk.path.leaf.content == "Because."
+    assert stage.said == ["Why?", "Because."]
+    await stage.ask("And?")
+    assert [m.content for m in stage.requests[-1].messages] == ["Why?", "Because.", "And?"]
 
 
 async def test_another_answer_that_never_began_shows_the_first_again():
     stage = Stage()
     await stage.ask("Why?", "Because.")
     stage.talk.answer_again(stage.talk.path.leaf)
+    await stage.rest()
     stage.talk.stop()
-    stage.finish("", Stop.CANCELLED)
-    assert [record.content for record in stage.talk.path.records] == ["Why?", "Because."]
+    await stage.finish("", Stop.CANCELLED)
+    assert stage.said == ["Why?", "Because."]
     assert stage.given_back == []
 
 
-async def test_an_edited_question_is_a_branch():
+async def test_an_edited_question_is_a_branch_and_one_that_is_gone_is_asked_at_the_end():
     stage = Stage()
     await stage.ask("Why?", "Because.")
-    stage.talk.say("Who?", instead_of=stage.talk.path.records[0])
+    first = stage.talk.path.records[0]
+    stage.talk.say("Who?", instead_of=first)
     await stage.answer("Me.")
-    assert [record.content for record in stage.talk.path.records] == ["Who?", "Me."]
+    assert stage.said == ["Who?", "Me."]
     assert len(stage.store.tree(stage.talk.path.conversation)) == 4
+    stage.talk.say("How?", instead_of=first)  # which is not shown any more
+    await stage.answer("So.")
+    assert stage.said == ["Who?", "Me.", "How?", "So."]
 
 
-async def test_an_answer_that_was_cut_goes_on_where_it_ended():
+async def test_what_is_deleted_comes_back_and_a_copy_goes_its_own_way():
     stage = Stage()
+    await stage.ask("Why?", "Because.")
+    await stage.ask("And?", "So.")
+    before, number, path = stage.said, stage.talk.path.conversation, stage.talk.path
+    third = path.records[2]
+    path.delete(third)
+    assert stage.said == before[:2]
+    path.restore(number, third.id)
+    assert stage.said == before
+    path.fork(path.records[1])
+    assert (stage.said, path.conversation != number) == (before[:2], True)
+    await stage.ask("Else?", "No.")
+    assert [each.content for each in stage.store.path(number)] == before
+
+
+async def test_an_answer_that_was_cut_goes_on_where_it_ended(chats):
+    stage = Stage(store=chats[0])
     await stage.ask("Why?")
-    stage.decode("Be")
-    stage.finish("Be", Stop.LENGTH)
-    stage.talk.go_on(stage.talk.path.leaf)
+    await stage.decode("Be")
+    await stage.finish("Be", Stop.LENGTH)
+    cut = stage.talk.path.leaf
+    stage.talk.go_on(cut)
+    await stage.rest()
     assert stage.requests[-1].messages[-1].content == "Be"
-    assert stage.stored[-1] == ("assistant", "streaming", "Be")  # no other program continues it
-    stage.decode("cause.")
-    stage.finish("cause.")
+    assert chats[1].path(1)[-1].state == "streaming"  # no other program continues it
+    await stage.decode("cause.")
+    await stage.finish("cause.")
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
+    trace = stage.store.answers.trace(cut.id)
+    assert "".join(step.text for step in trace) == "Because."
     with pytest.raises(UsageError, match="Only the last answer"):
         stage.talk.go_on(stage.talk.path.records[0])
+    chats[1].answers.stream(cut.id, "Because. And", ())
+    with pytest.raises(UsageError, match="Another specchat has continued it"):
+        stage.talk.go_on(stage.talk.path.leaf)
+
+
+async def test_on_a_full_disk_an_answer_goes_on_and_several_are_had_anyway():
+    stage = Stage()
+    await stage.ask("Why?")
+    await stage.decode("Be")
+    await stage.finish("Be", Stop.LENGTH)
+    fill_up(stage)
+    stage.talk.go_on(stage.talk.path.leaf)
+    await stage.rest()
+    await stage.finish("cause.")
+    assert (stage.said, len(stage.notes)) == (["Why?", "Because."], 1)
+    await several(stage, "A", "B", "C")
+    await stage.hear(Answered(3, 3, 1.0), last=True)
+    stage.talk.path.choose_answer(stage.told(Changed)[-1].record)
+    assert stage.said == ["Why?", "Because.", "C"]
+
+
+async def test_what_two_programs_say_in_one_conversation_is_kept(chats):
+    stage = Stage(store=chats[0])
+    await stage.ask("Why?", "Because.")
+    ask(chats[1], 1, stage.talk.path.records[-1].id, "theirs")
+    await stage.ask("ours", "Yes.")
+    assert {each.content for each in chats[1].tree(1)} >= {"theirs", "ours", "Yes."}
 
 
 async def test_an_answer_to_a_conversation_that_was_left_is_kept_there():
     stage = Stage()
     await stage.ask("Why?")
-    stage.decode("Bec")
+    await stage.decode("Bec")
     left = stage.talk.path.conversation
     stage.talk.open(None)
-    stage.finish("Bec", Stop.CANCELLED)
+    await stage.finish("Bec", Stop.CANCELLED)
     assert stage.roles == ""
     assert stage.store.path(left)[-1].content == "Bec"
     assert stage.store.path(left)[-1].state == "stopped"
 
 
-async def test_the_end_of_the_program_keeps_what_there_is():
-    stage = Stage()
-    await stage.ask("Why?")
-    stage.decode("Bec")
-    stage.talk.leave()
-    assert stage.stored[-1] == ("assistant", "stopped", "Bec")
+def fill_up(stage: Stage) -> None:
+    """Let every write to the store fail."""
+    assert stage.store
+    stage.store._database._sql.execute("PRAGMA query_only = 1")
 
 
-async def test_what_a_full_disk_does_not_take_goes_on_as_values(monkeypatch):
+async def test_what_a_full_disk_does_not_take_goes_on_as_values():
     stage = Stage()
     await stage.ask("Why?", "Because.")
-
-    def full(*arguments: object, **named: object):
-        raise StorageError("The disk is full.")
-
-    monkeypatch.setattr(stage.store, "ask", full)
-    monkeypatch.setattr(stage.store.answers, "begin", full)
+    fill_up(stage)
     await stage.ask("And?", "So.")
     await stage.ask("Really?", "Yes.")
-    assert stage.notes == ["The disk is full."]
-    told = [record.content for record in stage.talk.path.records]
-    assert told == ["Why?", "Because.", "And?", "So.", "Really?", "Yes."]
-    assert [m.content for m in stage.requests[-1].messages] == told[:-1]
+    assert len(stage.notes) == 1
+    assert stage.said == ["Why?", "Because.", "And?", "So.", "Really?", "Yes."]
+    assert [m.content for m in stage.requests[-1].messages] == stage.said[:-1]
     assert not stage.requests[-1].stored
+
+
+async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said():
+    stage = Stage()
+    await stage.ask("Long story")
+    await stage.decode("Once")
+    stage.talk.open(None)
+    fill_up(stage)
+    stage.talk.say("Meanwhile")  # continues as values, where the long story has no place
+    await stage.finish("Once", Stop.CANCELLED)
+    await stage.answer("Yes.")
+    assert (stage.said, len(stage.notes)) == (["Meanwhile", "Yes."], 1)
+
+
+async def test_a_conversation_that_another_program_deleted_goes_on_and_is_said_not_to_be_saved(
+    chats,
+):
+    stage = Stage(store=chats[0])
+    await stage.ask("Why?", "Because.")
+    chats[1].remove(1)
+    await stage.ask("And?", "So.")
+    assert stage.said == ["Why?", "Because.", "And?", "So."]
+    assert len(stage.notes) == 1
+
+
+async def test_what_was_said_before_there_was_a_store_moves_there_in_mid_answer(chats):
+    stage = Stage(store=None)
+    await stage.ask("Why?", "Because.")
+    await stage.ask("And?")
+    await stage.decode("S")
+    stage.talk.keep_in(chats[0])
+    await stage.decode("o.")
+    await stage.finish("So.")
+    assert [each.content for each in chats[1].path(1)] == ["Why?", "Because.", "And?", "So."]
+    assert all(chats[1].answers.trace(chats[1].path(1)[place].id) for place in (1, 3))
+    assert stage.requests[-1].stored is False
 
 
 async def test_without_a_store_a_conversation_is_had_anyway():
@@ -168,41 +282,74 @@ async def test_without_a_store_a_conversation_is_had_anyway():
         stage.talk.path.fork(stage.talk.path.leaf)
 
 
+@pytest.mark.parametrize("on_disk", [True, False])
+async def test_the_engine_is_told_whether_a_conversation_is_on_disk(chats, on_disk):
+    stage = Stage(store=chats[0] if on_disk else Store(None))
+    await stage.ask("Why?")
+    assert stage.requests[0].stored is on_disk
+    assert stage.talk.race_request("Who?").stored is False
+
+
+async def several(stage: Stage, *ends: str) -> None:
+    """Have three answers, of which some end, before all do."""
+    stage.talk.several(3)
+    await stage.rest()
+    for number, text in enumerate(ends):
+        end = Finished(text, (65,), Stop.STOP_TOKEN, Stats("ars"))
+        await stage.hear(OneOf(number, end))
+
+
 async def test_several_answers_are_siblings_from_the_start_and_one_is_chosen():
     stage = Stage()
     stage.talk.add_question("Why?")
-    stage.talk.several(3)
+    await several(stage, "A", "B")
     assert (stage.requests[0].answers, stage.requests[0].tools) == (3, ())
-    ends = [Finished(text, (65,), Stop.STOP_TOKEN, Stats("ars")) for text in ("A", "B")]
-    for number, end in enumerate(ends):
-        stage.talk.hear(OneOf(number, end))
-    stage.talk.hear(Answered(3, 3, 1.0))
-    stage.talk.job_over()
-    stage.talk.path.choose(stage.told(AnswerEnded)[1].record.id)
+    await stage.hear(Answered(3, 3, 1.0), last=True)
+    assert len(stage.told(AnswersEnded)) == 1
+    stage.talk.path.choose_answer(stage.told(Changed)[1].record)
     assert stage.talk.path.leaf.content == "B"
     assert len(stage.talk.path.leaf.siblings) == 2  # the third never began
+    await stage.ask("And?")
+    assert [m.content for m in stage.requests[-1].messages] == ["Why?", "B", "And?"]
+
+
+async def test_several_answers_that_all_fail_leave_their_question():
+    stage = Stage()
+    stage.talk.add_question("Why?")
+    await several(stage)
+    await stage.fail()
+    stage.talk.path.reopen()
+    assert (stage.said, stage.given_back, stage.talk.idle) == (["Why?"], [], True)
+
+
+async def test_what_there_is_of_several_answers_is_kept_when_the_program_ends(chats):
+    stage = Stage(store=chats[0])
+    stage.talk.add_question("Why?")
+    await several(stage, "A")
+    stage.talk.leave()
+    kept = {record.content: record.state for record in chats[1].tree(1)}
+    assert kept == {"Why?": "complete", "A": "complete"}  # the others never began
 
 
 async def test_what_the_engine_leaves_out_is_said():
     stage = Stage()
-    stage.talk.say("Why?")
-    stage.talk.hear(Prepared(10, 0, 2))
+    await stage.ask("Why?")
+    await stage.hear(Prepared(10, 0, 2))
     assert stage.notes == ["Left out, to fit the context: the oldest turns (2)."]
 
 
 async def test_a_form_that_was_not_complete_is_said_and_a_stop_is_not():
     stage = Stage()
-    stage.talk.say("Why?")
-    stage.finish("{", Stop.LENGTH, complete=False)
-    stage.talk.say("Why?")
-    stage.finish("{", Stop.CANCELLED, complete=False)
+    await stage.ask("Why?")
+    await stage.finish("{", Stop.LENGTH, complete=False)
+    await stage.ask("Why?")
+    await stage.finish("{", Stop.CANCELLED, complete=False)
     assert stage.notes == ["The answer ended before it had its form."]
 
 
-def test_a_conversation_that_cannot_be_read_leaves_the_one_on_the_screen(tmp_path):
-    stage = Stage(store=Store(tmp_path / "chats.db"))
-    stage.talk.say("Why?")
-    stage.finish("Because.")
+async def test_a_conversation_that_cannot_be_read_leaves_the_one_on_the_screen(chats):
+    stage = Stage(store=chats[0])
+    await stage.ask("Why?", "Because.")
     before = stage.talk.path.records
     with pytest.raises(StorageError):
         stage.talk.open(999)

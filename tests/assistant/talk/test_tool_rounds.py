@@ -1,154 +1,227 @@
 """Rounds of tools: calls are asked about, run or refused, kept, and answered."""
 
+from dataclasses import replace
+
 import pytest
 
 from assistant.events import Stop
 from assistant.request import ToolCall
-from assistant.talk.calls import NO_MORE, NOT_RUN, WAS_STOPPED
-from assistant.talk.effects import CallSettled, StopCall
+from assistant.talk.events import CallSettled, CallWaits
+from assistant.talk.messages import NO_MORE, NOT_RUN
+from models.errors import UsageError
 from tests.assistant.talk.stage import LIST, READ, Stage
 
 STRANGE = ToolCall("disk__format", "{}", "call_9")
 
 
-async def test_a_call_is_asked_about_runs_when_it_is_allowed_and_its_result_is_answered():
-    stage = Stage(with_tools=True)
+@pytest.fixture
+def stage() -> Stage:
+    return Stage(with_tools=True)
+
+
+def change(stage: Stage) -> None:
+    """Let every tool say something else of itself."""
+    tools = stage.box.tools
+    tools[:] = [replace(tool, fingerprint=f"{tool.fingerprint}!") for tool in tools]
+
+
+async def test_a_call_is_asked_about_runs_when_it_is_allowed_and_its_result_is_answered(stage):
     await stage.ask("Why?", [READ])
-    assert (stage.asked, stage.ran) == (["disk__read"], [])
-    stage.talk.decide("once")
-    await stage.run()
+    assert (stage.asked, stage.box.called) == (["disk__read"], [])
+    assert stage.told(CallWaits)[-1].urgent
+    await stage.decide("once")
     await stage.answer("It is blue.")
     assert stage.roles == "uata"
     *_, asked, result = stage.requests[-1].messages
-    assert (asked.calls, result.call_id, result.content) == (
-        (READ,),
-        "call_1",
-        "disk__read returned",
-    )
+    told = "disk__read returned"
+    assert (asked.calls, result.call_id, result.content) == ((READ,), "call_1", told)
     assert [tool.name for tool in stage.requests[0].tools] == ["disk__read", "disk__list"]
 
 
 @pytest.mark.parametrize("decision", ["conversation", "always"])
-async def test_what_is_allowed_for_longer_runs_unasked(decision):
-    stage = Stage(with_tools=True)
+async def test_what_is_allowed_for_longer_runs_unasked_until_it_changes(stage, decision):
     await stage.ask("Why?", [READ])
-    stage.talk.decide(decision)
-    await stage.run()
+    await stage.decide(decision)
     await stage.answer([READ, LIST])
-    await stage.run()
+    assert stage.box.called == ["disk__read"] * 2
     assert stage.asked == ["disk__read", "disk__list"]
-    assert stage.ran == ["disk__read", "disk__read"]
+    await stage.decide("refuse")
+    change(stage)
+    await stage.answer([READ])
+    assert stage.asked[-1] == "disk__read"
 
 
-async def test_a_refused_call_and_an_unknown_one_are_told_to_the_model():
-    stage = Stage(with_tools=True)
+async def test_a_refused_call_and_an_unknown_one_are_told_to_the_model(stage):
     await stage.ask("Why?", [READ, STRANGE])
-    stage.talk.decide("refuse")
-    await stage.learn()
+    await stage.decide("refuse")
     texts = [message.content for message in stage.requests[-1].messages[-2:]]
     assert texts == ["The user did not allow this call.", "There is no tool disk__format."]
-    assert stage.ran == []
+    assert stage.box.called == []
 
 
-async def test_a_tool_that_changed_after_it_was_allowed_is_asked_about_once_more():
-    stage = Stage(with_tools=True)
+async def test_a_tool_that_changed_after_it_was_allowed_is_asked_about_once_more(stage):
     await stage.ask("Why?", [READ])
-    stage.talk.decide("once")
-    changed = stage.tools.box.tools[0]
-    stage.tools.box.tools[0] = type(changed)(changed.tool, "disk", True, "of another")
-    await stage.run()
+    change(stage)
+    await stage.decide("once")
     assert stage.asked == ["disk__read", "disk__read"]
-    assert stage.roles == "ua"
+    assert (stage.roles, stage.box.called) == ("ua", [])
     assert "disk__read has changed. Look at the call once more." in stage.notes
+    await stage.decide("once")
+    assert (stage.roles, stage.box.called) == ("uata", ["disk__read"])
 
 
-async def test_a_call_that_was_stopped_is_kept_and_nothing_follows_unasked():
-    stage = Stage(with_tools=True)
+async def test_what_one_conversation_has_switched_off_it_is_not_offered(stage):
     await stage.ask("Why?", [READ])
-    stage.talk.decide("once")
+    await stage.decide("refuse")
+    await stage.answer("Well.")
+    stage.tools.switch(stage.box.tools[1], stage.talk.path.conversation)
+    await stage.ask("And?", [LIST])
+    assert [tool.name for tool in stage.requests[-1].tools] == ["disk__read"]
+    assert "There is no tool disk__list." in stage.said
+
+
+async def running(stage: Stage, *calls: ToolCall) -> None:
+    """Have the first of some calls run until it is stopped."""
+    stage.box.holds = True
+    await stage.ask("Why?", calls)
+    await stage.decide("always")
+    assert stage.stored[-1] == ("tool", "streaming", "")
+
+
+async def test_a_call_that_was_stopped_is_kept_and_nothing_follows_unasked(stage):
+    await running(stage, READ)
     stage.talk.stop()
-    assert stage.told(StopCall)
-    stage.talk.returned(WAS_STOPPED, 0.1)
+    await stage.rest()
     assert stage.stored[-1] == ("tool", "stopped", "")
-    count = len(stage.requests)
+    assert len(stage.requests) == 1
     stage.talk.go_on(stage.talk.path.leaf)
-    await stage.learn()
-    assert len(stage.requests) == count + 1
+    await stage.rest()
+    assert "stopped this call" in stage.requests[1].messages[-1].content
+
+
+async def test_after_a_stopped_call_the_next_is_asked_about_however_it_was_allowed(stage):
+    await running(stage, READ, replace(READ, id="call_3"))
+    stage.talk.stop()
+    await stage.rest()
+    assert stage.box.called == ["disk__read"]
+    assert stage.asked == ["disk__read"] * 2
+    stage.box.holds = False
+    await stage.decide("once")
+    assert [m.role[0] for m in stage.requests[-1].messages] == [*"uatt"]
+
+
+async def test_a_call_that_runs_while_the_program_ends_is_kept_as_stopped(stage):
+    await running(stage, READ)
+    stage.talk.leave()
+    stage.running.cancel()
+    await stage.rest_of_cancelled()
+    assert stage.stored[-1] == ("tool", "stopped", "")
+
+
+async def test_what_is_said_while_a_call_runs_is_answered_after_it(stage):
+    await running(stage, READ)
+    await stage.ask("And?")
+    assert len(stage.requests) == 1
+    stage.talk.calls.stop()
+    await stage.rest()
+    assert [m.role[0] for m in stage.requests[-1].messages] == [*"uatu"]
 
 
 async def test_rounds_are_bounded_and_the_user_lets_them_go_on():
-    stage = Stage(with_tools=True, rounds=1)
+    stage = Stage(with_tools=True, rounds=2)
     await stage.ask("Why?", [READ])
-    stage.talk.decide("always")
-    await stage.run()
-    assert len(stage.requests) == 1
-    assert "The model has asked for tools once. n on the last result goes on." in stage.notes
+    await stage.decide("always")
+    await stage.answer([LIST])
+    await stage.decide("always")
+    assert len(stage.requests) == 2
+    assert "The model has asked for tools 2 times. n on the last result goes on." in stage.notes
     stage.talk.go_on(stage.talk.path.leaf)
+    await stage.answer([replace(READ, arguments="{}")])
     await stage.answer("Blue.")
-    assert stage.roles == "uata"
+    assert stage.roles == "uatatata"
 
 
 async def test_a_client_that_asks_nobody_has_the_last_round_answered_in_words():
     stage = Stage(with_tools=True, rounds=1, goes_on=True)
     await stage.ask("Why?", [READ])
-    stage.talk.decide("once")
-    await stage.run()
-    await stage.learn()
+    await stage.decide("once")
     assert stage.requests[-1].tool_choice == "none"
     assert NO_MORE in stage.requests[-1].messages[-1].content
 
 
-async def test_a_model_that_asks_for_the_same_again_has_to_answer_in_words():
-    stage = Stage(with_tools=True)
+async def test_a_model_that_asks_for_the_same_again_has_to_answer_in_words(stage):
     await stage.ask("Why?", [READ])
-    stage.talk.decide("always")
-    await stage.run()
+    await stage.decide("always")
     await stage.answer([READ])
-    await stage.run()
-    await stage.learn()
+    await stage.rest()
     assert [request.tool_choice for request in stage.requests] == ["auto", "auto", "none"]
+    assert not any(NO_MORE in text for text in stage.said)
 
 
-async def test_an_open_call_is_asked_about_when_its_conversation_is_opened_and_never_runs_unasked():
-    stage = Stage(with_tools=True)
+async def test_an_open_call_is_asked_about_when_its_conversation_is_opened_and_never_runs_unasked(
+    stage,
+):
     await stage.ask("Why?", [READ])
-    stage.talk.decide("always")
-    stage.talk.stop()
-    stage.talk.returned(WAS_STOPPED, 0.1)
-    stage.talk.answer_again(stage.talk.path.leaf)  # asks about the call once more
-    assert stage.asked == ["disk__read", "disk__read"]
+    stage.tools.approvals.allow(stage.box.tools[0], "always", 1)
     number = stage.talk.path.conversation
     stage.talk.open(None)
     assert stage.told(CallSettled)
     stage.talk.open(number)
-    assert stage.asked[-1] == "disk__read"
-    assert len(stage.ran) == 1
+    await stage.rest()
+    assert (stage.asked, stage.box.called) == (["disk__read"] * 2, [])
+    assert not stage.told(CallWaits)[-1].urgent
+    await stage.decide("once")
+    assert stage.roles == "uata"
 
 
-async def test_a_question_instead_of_a_decision_refuses_the_call():
-    stage = Stage(with_tools=True)
+async def test_a_call_is_asked_about_once_more_as_a_branch(stage):
     await stage.ask("Why?", [READ])
-    stage.talk.say("Never mind.")
-    await stage.learn()
-    assert [record.stop for record in stage.talk.path.records if record.role == "tool"] == [
-        "refused"
-    ]
+    await stage.decide("always")
+    await stage.answer("Blue.")
+    stage.talk.answer_again(stage.talk.path.records[2])
+    await stage.rest()
+    assert (stage.asked, stage.box.called) == (["disk__read"] * 2, ["disk__read"])
+    await stage.decide("once")
+    assert len(stage.talk.path.records[2].siblings) == 2
+
+
+async def test_a_question_instead_of_a_decision_refuses_the_call(stage):
+    await stage.ask("Why?", [READ])
+    await stage.ask("Never mind.")
+    results = [record.stop for record in stage.talk.path.records if record.role == "tool"]
+    assert results == ["refused"]
     assert [m.role for m in stage.requests[-1].messages] == ["user", "assistant", "tool", "user"]
 
 
-async def test_calls_without_a_result_are_told_to_be_missing():
-    stage = Stage()
-    await stage.ask("Why?", [READ])  # of another program's tools: here are none
-    stage.talk.say("And?")
-    assert [m.content for m in stage.requests[-1].messages] == ["Why?", "", NOT_RUN, "And?"]
+async def test_calls_without_a_result_are_told_to_be_missing(stage):
+    await stage.ask("Why?", [READ, LIST])
+    await stage.decide("once")
+    stage.talk.answer()
+    await stage.rest()
+    assert [m.content for m in stage.requests[-1].messages[-2:]] == ["disk__read returned", NOT_RUN]
+    without = Stage()
+    await without.ask("Why?", [READ])  # of another program's tools: here are none
+    await without.ask("And?")
+    assert [m.content for m in without.requests[-1].messages] == ["Why?", "", NOT_RUN, "And?"]
 
 
-async def test_after_a_stop_nothing_runs_unasked_however_it_was_allowed():
-    stage = Stage(with_tools=True)
+async def test_after_a_stop_nothing_runs_unasked_however_it_was_allowed(stage):
     await stage.ask("Why?", [READ])
-    stage.talk.decide("always")
-    await stage.run()
-    await stage.learn()
-    stage.decode("Let me")
-    stage.finish("Let me", Stop.CANCELLED, calls=(LIST, READ))
-    assert stage.ran == ["disk__read"]
+    await stage.decide("always")
+    await stage.decode("Let me")
+    await stage.finish("Let me", Stop.CANCELLED, calls=(LIST, READ))
+    assert stage.box.called == ["disk__read"]
+    assert stage.asked[-1] == "disk__list"
+
+
+async def test_only_tools_that_were_named_are_offered_and_each_call_is_asked_about():
+    stage = Stage(with_tools=True, names=("disk__read",))
+    await stage.ask("Why?", [READ, LIST])
+    assert [tool.name for tool in stage.requests[0].tools] == ["disk__read"]
+    await stage.decide("always")
+    assert "There is no tool disk__list." in stage.said
+    await stage.answer([READ])
+    assert stage.asked == ["disk__read"] * 2
+    lacking = Stage(with_tools=True, names=("disk__fly",))
+    with pytest.raises(UsageError, match="There is no tool 'disk__fly'"):
+        await lacking.ask("Why?")

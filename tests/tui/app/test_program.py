@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 from textual.color import Color
 from textual.widgets import Input, Static
 
-from assistant.service import Hear
+from assistant.events import Decoded, Noticed
 from tests.hostile_texts import COMMANDS, texts, valid
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.app.program import Harmless, Program, crash_report
@@ -77,13 +77,9 @@ async def test_keys_that_quit_free_the_models(target: Path, keys: list[str]) -> 
 
 
 async def test_what_the_engine_says_after_the_end_is_nobodys(target: Path) -> None:
-    async with open_chat(target) as chat:
-        await chat.ready()
+    async with open_chat(target, hold=(Decoded, 2), asking="?") as chat:
         controller = chat.screen.controller
-        heard: list[Hear] = []
-        controller._submit = lambda job, hear: heard.append(hear)  # type: ignore[assignment,return-value]
-        controller.say("?")
-    heard[0](None)
+    controller._take(Noticed("Too late."))
 
 
 async def test_ctrl_d_with_text_deletes_and_ctrl_c_with_a_selection_copies(target: Path) -> None:

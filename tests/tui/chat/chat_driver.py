@@ -135,8 +135,8 @@ class Chat(Driver):
     @property
     def store(self) -> Store:
         """Where conversations are kept."""
-        assert self.screen.talk.path.keeping.store is not None
-        return self.screen.talk.path.keeping.store
+        assert self.screen.talk.path.store is not None
+        return self.screen.talk.path.store
 
     @property
     def path(self) -> ShownPath:

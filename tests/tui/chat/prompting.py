@@ -9,8 +9,8 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from tests.tui.driver import Driver
-from tui.chat.prompt.chips import Chip
 from tui.chat.prompt.prompt import Prompt
+from tui.chat.prompt.prompt_attachments import Chip
 
 
 class Alone(App[None]):

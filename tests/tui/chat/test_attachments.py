@@ -1,8 +1,5 @@
 """Attachments: picked by key presses, read from real files."""
 
-import os
-import re
-import socket
 import subprocess
 from pathlib import Path
 
@@ -12,11 +9,11 @@ from hypothesis import strategies as st
 from textual import events
 
 from assistant.store.values import Attachment
-from models.errors import UsageError
 from tests.tui.chat.prompting import Typist, at_the_prompt
-from tui.chat.prompt.attachments import EDITABLE, LIMIT, joined, read, weight
 from tui.chat.prompt.attachments_screen import PREVIEW, AttachmentsScreen
 from tui.chat.prompt.file_search import files_below, ranked
+from tui.chat.prompt.prompt_attachments import EDITABLE
+from tui.figures import weight
 
 
 @pytest.fixture
@@ -269,55 +266,7 @@ async def test_file_that_cannot_be_attached_is_explained(folder: Path) -> None:
         assert typist.chips == ()
 
 
-def test_unreadable_files_are_explained(folder: Path) -> None:
-    os.mkfifo(folder / "pipe")
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind("socket")
-        for name in ("pipe", "socket", "docs", "/dev/zero"):
-            with pytest.raises(UsageError, match="is not a file"):
-                read(Path(name))
-    with pytest.raises(UsageError, match="not the name of a file"):
-        read(Path("a\0b"))
-    (folder / "loop").symlink_to("loop")
-    with pytest.raises(UsageError, match="cannot be read"):
-        read(Path("loop"))
-
-
-def test_file_that_is_too_big_is_explained(folder: Path) -> None:
-    with (folder / "big.txt").open("wb") as file:
-        file.truncate(LIMIT + 1)
-    with pytest.raises(UsageError, match=r"^big.txt has more than 10 MB; attach a part of it.$"):
-        read(Path("big.txt"))
-
-
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        (b"\xef\xbb\xbfwith a mark\n\n", "with a mark"),
-        (b"caf\xe9", "caf\ufffd"),
-        (b"a\r\nb", "a\r\nb"),
-        (b"", ""),
-    ],
-)
-def test_files_are_read_as_text(folder: Path, data: bytes, text: str) -> None:
-    (folder / "x").write_bytes(data)
-    assert read(Path("x")) == Attachment("x", text)
-
-
 # The message that the model sees
-
-
-@given(st.lists(st.text("`a\n", max_size=12)))
-def test_no_text_ends_its_own_fence(texts: list[str]) -> None:
-    message = joined("Why?", [Attachment("x", text) for text in texts])
-    found = re.findall(r"(?:^|\n\n)x:\n(`{3,})\n(.*?)\n\1(?=\n\nx:\n`|\Z)", message, re.DOTALL)
-    assert [text for _, text in found] == texts
-    assert all(fence not in text for fence, text in found)
-
-
-def test_attachments_alone_make_a_message() -> None:
-    assert joined("", [Attachment("a.txt", "text")]) == "a.txt:\n```\ntext\n```"
-    assert joined(" ", []) == ""
 
 
 @pytest.mark.parametrize(

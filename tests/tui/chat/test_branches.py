@@ -4,6 +4,7 @@ import pytest
 
 from assistant.events import Decoded, Finished, Prepared, Stop, Token
 from assistant.store import Record
+from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.conversation.turn import Verb
 from tui.chat.inspector.screen import Inspector
@@ -45,18 +46,6 @@ async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: P
             assert focused.record == chat.path.leaf
             await chat.pilot.pause(0.1)
             assert chat.screen.focused is focused
-
-
-async def test_an_edited_question_begins_a_branch_and_the_old_one_stays(pair: Pair) -> None:
-    async with open_chat(*pair, asked=("One", "Tow")) as chat:
-        old = chat.said
-        await chat.act("up", "e")
-        assert chat.prompt.text == "Tow"
-        await chat.ask("Two")
-        assert chat.said[:3] == [*old[:2], "Two"]
-        assert [m.content for m in chat.engine.requests[-1].messages] == [*old[:2], "Two"]
-        await chat.act("up", "left")
-        assert chat.said == old
 
 
 async def test_escape_leaves_the_question_that_is_edited_as_it_was(pair: Pair) -> None:
@@ -141,10 +130,10 @@ def kept(chat: Chat, *texts: str) -> int:
     conversation, parent = store.begin(), None
     for place, text in enumerate(texts):
         if place % 2:
-            parent = store.answers.begin(conversation, parent or 0, "tiny").id
-            store.answers.end(parent, text, (), (), None, "stop-token", "complete")
+            parent = begin(store, conversation, parent or 0, "tiny").id
+            end(store, parent, text, (), (), None, "stop-token", "complete")
         else:
-            parent = store.ask(conversation, parent, text).id
+            parent = ask(store, conversation, parent, text).id
     return conversation
 
 
@@ -190,8 +179,8 @@ async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pa
         texts = ["One", "a zebra", *["More", "of it"] * 20]
         long = kept(chat, *texts)
         first, second = store.path(long)[:2]
-        other = store.answers.begin(long, first.id, "tiny")
-        store.answers.end(other.id, "an okapi", (), (), None, "stop-token", "complete")
+        other = begin(store, long, first.id, "tiny")
+        end(store, other.id, "an okapi", (), (), None, "stop-token", "complete")
         store.choose(second.id)
         for word, text, record in (("zebra", "a zebra", second), ("okapi", "an okapi", other)):
             await chat.pilot.press("ctrl+n", "f2", "slash", *word, "enter")
@@ -208,18 +197,6 @@ async def test_keys_wait_while_an_answer_is_under_way(pair: Pair) -> None:
         assert len(chat.said) == 2
 
 
-async def test_a_question_that_was_deleted_while_it_was_edited_is_asked_at_the_end(
-    pair: Pair,
-) -> None:
-    async with open_chat(*pair, asked=("One", "Tow")) as chat:
-        first = chat.said[:2]
-        await chat.act("up", "e")
-        await chat.act("up", "d")
-        assert chat.said == first
-        await chat.ask("Two")
-        assert chat.said[:3] == [*first, "Two"]
-
-
 async def test_a_change_that_cannot_be_kept_is_said_and_the_chat_goes_on(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         before = chat.said
@@ -227,17 +204,6 @@ async def test_a_change_that_cannot_be_kept_is_said_and_the_chat_goes_on(pair: P
         await chat.act("d")
         assert chat.said == before
         assert any("cannot be written" in text for text in chat.told)
-
-
-async def test_a_conversation_that_is_gone_is_said_and_the_one_on_the_screen_stays(
-    pair: Pair,
-) -> None:
-    async with open_chat(*pair, asked=("One",)) as chat:
-        before, here = chat.said, chat.path.conversation
-        chat.screen.controller.open(4711)  # another instance has deleted it
-        await chat.pilot.pause()
-        assert (chat.said, chat.path.conversation) == (before, here)
-        assert len(chat.app._notifications) == 1
 
 
 async def test_keys_that_come_too_late_for_a_message_do_nothing(pair: Pair) -> None:

@@ -17,6 +17,7 @@ from textual.widgets import Static
 from assistant.store import ChatSummary, Store
 from models.errors import StorageError
 from tests.patience import WAIT_S
+from tests.stored import ask, begin, end
 from tests.tui.driver import Driver
 from tui.chat.list import chat_list
 from tui.chat.list.chat_actions import Deleted
@@ -93,10 +94,10 @@ def store() -> Store:
     store = Store(None)
     for title in TITLES:
         conversation = store.begin(title)
-        question = store.ask(conversation, None, f"Tell me about {title}.")
-        answer = store.answers.begin(conversation, question.id, "tiny")
+        question = ask(store, conversation, None, f"Tell me about {title}.")
+        answer = begin(store, conversation, question.id, "tiny")
         text = f"All about {title}, with a word that is rare in {title}: zebra{title[0]}"
-        store.answers.end(answer.id, text, (), (), None, "stop-token", "complete")
+        end(store, answer.id, text, (), (), None, "stop-token", "complete")
     return store
 
 

@@ -10,7 +10,7 @@ from models.native.model import NativeModel
 from tests import tiny
 from tests.tui.chat.chat_driver import Pair, open_chat
 from tests.tui.shell.program import HOT, run
-from tui.chat import draft_use
+from tui import draft_use
 from tui.settings.settings import Settings, SettingSource
 
 DRAFT = ModelInfo("draft", "Draft", Path("/models/draft.gguf"), 10**8, 512, 260, 0.1)

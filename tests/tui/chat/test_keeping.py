@@ -1,15 +1,12 @@
 """What is on disk, and what the next start finds."""
 
 import sqlite3
-import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from assistant.events import Decoded, Finished
 from assistant.store import Store, place
-from tests.patience import WAIT_S
 from tests.tui.chat.chat_driver import Pair, open_chat
 
 
@@ -51,18 +48,6 @@ async def test_quitting_in_the_middle_of_an_answer_keeps_it(pair: Pair) -> None:
         await chat.ready()
         question, answer = chat.path.records
         assert (question.content, answer.content, answer.state) == ("Tell me", seen, "stopped")
-
-
-async def test_a_question_is_on_disk_before_the_engine_hears_of_it(pair: Pair) -> None:
-    async with open_chat(*pair, hold=(Decoded, 1)) as chat:
-        await chat.ready()
-        await chat.send("Sent")
-        await chat.until(lambda: chat.engine.requests)
-        other = Store(place())
-        (summary,) = other.summaries()
-        assert other.path(summary.id)[0].content == "Sent"
-        other.close()
-        await chat.end()
 
 
 async def test_an_answer_is_kept_while_it_streams(pair: Pair) -> None:
@@ -107,23 +92,6 @@ async def test_a_disk_that_fills_up_costs_no_word(pair: Pair) -> None:
         assert len(chat.said) == 6
 
 
-@pytest.mark.parametrize("meanwhile", ["", "Meanwhile"])
-async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said(
-    pair: Pair, meanwhile: str
-) -> None:
-    async with open_chat(*pair, hold=(Decoded, 4), asking="Long story") as chat:
-        await chat.pilot.press("ctrl+n")
-        chat.store._database._sql.execute("PRAGMA query_only = 1")
-        if meanwhile:
-            await chat.send(meanwhile)  # continues in memory, where the long story has no place
-        assert chat.said == [meanwhile] * bool(meanwhile)
-        await chat.end()
-        await chat.until(
-            lambda: len(chat.said) == 2 * bool(meanwhile) and not chat.screen.talk.answers
-        )
-        assert "not saved" in "".join(chat.shown("#name"))
-
-
 async def test_the_first_conversation_is_listed_while_it_is_answered(pair: Pair) -> None:
     async with open_chat(*pair, size=(120, 40), hold=(Decoded, 2)) as chat:
         await chat.ready()
@@ -158,40 +126,3 @@ async def test_an_answer_continues_in_its_place_when_its_conversation_is_opened_
         whole = chat.engine.heard(Finished)[0].text
         assert whole.startswith(chat.screen.conversation.turns[-1].text)
         assert len(whole) - len(chat.screen.conversation.turns[-1].text) <= 1  # cut in a character
-
-
-async def test_conversations_are_kept_when_the_models_are_there_before_them(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found, make = threading.Event(), Store.__init__
-
-    def slowly(self: Store, path: Path | None) -> None:
-        if path is None:
-            time.sleep(0.5)  # so that whoever makes one of its own would come last
-        else:
-            found.wait(WAIT_S)
-        make(self, path)
-
-    monkeypatch.setattr(Store, "__init__", slowly)
-    async with open_chat(*pair) as chat:
-        await chat.until(lambda: chat.screen.controller.ready)
-        await chat.pilot.pause(0.1)
-        found.set()
-        await chat.ready()
-        await chat.pilot.pause(0.6)
-        await chat.ask("Keep this")
-    store = Store(place())
-    (summary,) = store.summaries()
-    assert store.path(summary.id)[0].content == "Keep this"
-    store.close()
-
-
-@pytest.mark.parametrize("save", [True, False])
-async def test_the_engine_is_told_whether_a_conversation_is_on_disk(
-    target: Path, save: bool
-) -> None:
-    async with open_chat(target, save=save, asked=("Hello",)) as chat:
-        assert [request.stored for request in chat.engine.requests] == [save]
-        raced = chat.screen.talk.race_request("Hello again")
-        assert raced is not None
-        assert not raced.stored

@@ -8,7 +8,8 @@ import pytest
 
 from assistant.events import Decoded, Forecast, Reason, Stats
 from tests.hostile_texts import ALL
-from tui.chat.panel.outlook import (
+from tui.chat.panel.panel import WIDTH
+from tui.outlook import (
     CLEAR,
     DOING,
     NO_GUESSES,
@@ -16,7 +17,6 @@ from tui.chat.panel.outlook import (
     Outlook,
     outlook,
 )
-from tui.chat.panel.panel import WIDTH
 
 TOKEN_S = 0.05
 FAST = Stats(

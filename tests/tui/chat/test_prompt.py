@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 
+from assistant.talk.attachments import LIMIT
 from tests.tui.chat.prompting import at_the_prompt
-from tui.chat.prompt.attachments import LIMIT, from_json, to_json
 from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES
 from tui.chat.prompt.input_history import InputHistory
+from tui.chat.prompt.prompt_attachments import from_json, to_json
 
 
 @pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])

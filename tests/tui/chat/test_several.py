@@ -2,14 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.app import App
 
 from assistant.events import Answered, Event, Finished, OneOf, Prepared, Ready, Stats, Stop
-from assistant.store import Store
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.screen import ChatScreen
 from tui.chat.several.screen import SeveralScreen
@@ -116,20 +114,6 @@ async def test_a_stop_before_the_first_word_leaves_the_question(pair: Pair) -> N
         await chat.until(lambda: chat.engine.heard(Finished))
 
 
-async def test_what_there_is_of_all_answers_is_kept_when_the_app_is_closed(
-    pair: Pair, home: Path
-) -> None:
-    async with held(pair, OneOf, 20) as chat:
-        await chat.pilot.pause(0.1)
-    store = Store(home / "chats.db")
-    question, first = store.path(1)
-    kept = {record.id: record for record in store.tree(1)}
-    assert [kept[each].state for each in first.siblings] == ["stopped"] * COUNT
-    assert all(kept[each].content for each in first.siblings)
-    assert question.content == "Which way?"
-    store.close()
-
-
 async def test_without_a_question_the_key_says_why_nothing_happens(pair: Pair) -> None:
     async with open_chat(*pair, answers=3) as chat:
         await begin(chat, "")
@@ -147,20 +131,6 @@ async def test_without_a_model_the_key_says_why_nothing_happens(pair: Pair) -> N
         assert isinstance(chat.app.screen, ChatScreen)
         assert chat.prompt.text == "Which way?"
         assert "No models are loaded yet." in chat.told
-
-
-async def test_there_are_as_many_answers_as_the_settings_say(pair: Pair) -> None:
-    async with open_chat(*pair, answers=3) as chat:
-        screen = await several(chat, "Which way?")
-        assert chat.engine.requests[-1].answers == 3
-        assert [str(column.border_title) for column in screen.columns] == [
-            " 1 of 3 ",
-            " 2 of 3 ",
-            " 3 of 3 ",
-        ]
-        await chat.pilot.press("enter")
-        await chosen(chat)
-        assert len(siblings(chat)) == 3
 
 
 SIZES = [

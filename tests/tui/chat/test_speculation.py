@@ -17,9 +17,9 @@ from textual.widgets import Static
 from assistant.events import Decoded, Event, Forecast, Ready, Reason, Stats, Tally
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
-from tui.chat.panel.outlook import DOING
 from tui.chat.panel.panel import Speculation
 from tui.chat.panel.panel_text import PanelFigures, lines
+from tui.outlook import DOING
 from tui.widgets.text_figures import bar, shares, sparkline
 
 MEASURED = Forecast(Reason.LIKELY, 1.31, 0.05)

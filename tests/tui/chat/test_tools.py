@@ -1,25 +1,73 @@
-"""Calls of tools in the chat: shown, allowed or refused, run, kept, and answered."""
+"""Calls of tools on the screen: asked about, decided by keys, shown with what they returned."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from assistant.talk.calls import NO_MORE, NOT_RUN
+from assistant.request import ToolCall
+from assistant.talk.tool_set import ToolSet, ToolSettings
+from assistant.tools.approvals import Approvals
 from assistant.tools.values import ToolResult
-from tests.tui.chat.calling import LIST, READ, WIPE, open_calling
-from tests.tui.chat.chat_driver import open_chat
+from tests.assistant.talk.stage import LIST, READ, Box
+from tests.tui.chat.chat_driver import Chat, open_chat
+from tui.chat.tools.approval_turn import ApprovalTurn
+from tui.chat.tools.result_turn import ResultTurn
 from tui.chat.tools.screen import ToolsScreen
 
-OTHER = type(READ)("disk__format", "{}", "call_9")
+
+class Calling(Chat):
+    """A chat with tools."""
+
+    box: Box
+
+    async def call(self, *calls: tuple[ToolCall, ...]) -> ApprovalTurn:
+        """Ask for answers that ask for these, and wait until the first is asked about."""
+        self.engine.calls = list(calls)
+        await self.send("Why?")
+        return await self.asked()
+
+    async def asked(self) -> ApprovalTurn:
+        """Wait until the user is asked about a call."""
+        await self.until(lambda: self.asking)
+        return self.asking[-1]
+
+    async def over(self, records: int) -> None:
+        """Wait until the path has so many messages, and nothing is under way."""
+        await self.until(
+            lambda: len(self.path.records) == records and not self.screen.controller.busy
+        )
+
+    @property
+    def asking(self) -> list[ApprovalTurn]:
+        return [turn for turn in self.screen.query(ApprovalTurn) if turn.is_attached]
+
+    @property
+    def results(self) -> list[str]:
+        """The results on the screen, each in its line."""
+        return [turn.line for turn in self.screen.query(ResultTurn)]
+
+
+@asynccontextmanager
+async def open_calling(endless: Path, home: Path) -> AsyncIterator[Calling]:
+    """Open a chat whose tools are in memory."""
+    async with open_chat(endless, max_tokens=6, n_ctx=4096) as chat:
+        await chat.ready()
+        chat.__class__ = Calling
+        assert isinstance(chat, Calling)
+        chat.box = Box()
+        approvals = Approvals(home / "approvals.json")
+        chat.screen.talk.calls.tools = ToolSet(ToolSettings(), False, (), chat.box, approvals)
+        yield chat
 
 
 async def test_a_call_is_shown_runs_when_it_is_allowed_and_its_result_is_answered(
     endless: Path, home: Path
 ) -> None:
     async with open_calling(endless, home) as chat:
-        chat.script((READ,))
-        await chat.send("Why?")
-        turn = await chat.asked()
+        chat.box.result = ToolResult("blue \x1b[31m zeppelin")
+        turn = await chat.call((READ,))
         shown = "\n".join(chat.shown("ApprovalTurn Head, ApprovalTurn Static"))
         assert "May disk__read be called?" in shown
         assert "path: sky.txt" in shown
@@ -27,16 +75,7 @@ async def test_a_call_is_shown_runs_when_it_is_allowed_and_its_result_is_answere
         assert (chat.box.called, chat.focused) == ([], turn)
         await chat.press("enter")
         await chat.over(4)
-        assert chat.box.called == [READ]
-        assert chat.roles == "uata"
-        assert [tool.name for tool in chat.engine.requests[0].tools] == [
-            "disk__read", "disk__list", "disk__wipe",
-        ]  # fmt: skip
-        *_, asked, result = chat.engine.requests[1].messages
-        assert (asked.calls, asked.role) == ((READ,), "assistant")
-        assert (result.role, result.call_id, result.content) == (
-            "tool", "call_1", "blue \x1b[31m zeppelin",
-        )  # fmt: skip
+        assert chat.engine.requests[1].messages[-1].content == "blue \x1b[31m zeppelin"
         (line,) = chat.results
         assert line.startswith("▸ disk__read · 19 characters · ")
         assert "zeppelin" not in "".join(chat.shown("ResultTurn Static"))
@@ -50,14 +89,12 @@ async def test_keys_that_were_meant_for_something_else_allow_nothing(
 ) -> None:
     async with open_calling(endless, home) as chat:
         monkeypatch.setattr("tui.chat.tools.approval_turn.DEAF_S", 3600.0)
-        chat.script((READ,), (READ,))
-        await chat.send("Why?")
-        turn = await chat.asked()
+        turn = await chat.call((READ,))
         await chat.press("enter", "y", "a", "escape")
         assert (chat.box.called, chat.asking) == ([], [turn])
     async with open_calling(endless, home) as chat:  # the user is writing when it comes up
         await chat.press("ctrl+n")
-        chat.script((READ,))
+        chat.engine.calls = [(READ,)]
         chat.screen.controller.say("Why?", ())
         chat.prompt.text = "And"
         turn = await chat.asked()
@@ -65,155 +102,42 @@ async def test_keys_that_were_meant_for_something_else_allow_nothing(
         assert any("waits to be allowed" in told for told in chat.told)
 
 
-async def test_what_is_allowed_for_longer_runs_unasked_until_it_changes(
-    endless: Path, home: Path
-) -> None:
-    async with open_calling(endless, home) as chat:
-        chat.script((READ,), (READ, LIST), (READ,))
-        await chat.send("Why?")
-        await chat.asked()
-        await chat.press("c")
-        await chat.asked("list")  # the second `read` ran
-        await chat.press("a")
-        await chat.over(9)
-        assert chat.roles == "uatattata"
-    async with open_calling(endless, home) as chat:
-        await chat.press("ctrl+n")
-        chat.script((LIST,), (READ,))
-        await chat.send("And?")
-        await chat.asked("read")  # in this conversation, it is asked about
-        assert chat.box.called == [LIST]
-        await chat.press("escape")
-        await chat.until(lambda: not chat.screen.controller.busy)
-        chat.box.change()
-        chat.script((LIST,))
-        await chat.send("Again?")
-        await chat.asked("list")
-        assert chat.box.called == [LIST]
-
-
-async def test_what_changes_while_it_is_decided_is_asked_about_once_more(
-    endless: Path, home: Path
-) -> None:
-    async with open_calling(endless, home) as chat:
-        chat.script((READ,))
-        await chat.send("Why?")
-        first = await chat.asked()
-        chat.box.change()
-        await chat.press("enter")
-        await chat.until(lambda: chat.asking and chat.asking[-1] is not first)
-        assert chat.box.called == []
-        assert any("has changed" in note for note in chat.shown("Note"))
-        await chat.press("enter")
-        await chat.over(4)
-        assert chat.box.called == [READ]
-
-
-async def test_a_refused_call_and_an_unknown_one_are_told_to_the_model(
-    endless: Path, home: Path
-) -> None:
-    async with open_calling(endless, home) as chat:
-        chat.script((READ, OTHER))
-        await chat.send("Why?")
-        await chat.asked()
-        await chat.press("escape")
-        await chat.over(5)
-        refused, unknown = chat.engine.requests[1].messages[-2:]
-        assert refused.content == "The user did not allow this call."
-        assert unknown.content == "There is no tool disk__format."
-        assert chat.results[0].startswith("▸ disk__read · refused · path")
-        assert chat.box.called == []
-
-
 async def test_esc_ends_a_running_call_which_is_kept_and_n_goes_on(
     endless: Path, home: Path
 ) -> None:
     async with open_calling(endless, home) as chat:
-        chat.script((WIPE,))
-        await chat.send("Why?")
-        await chat.asked()
+        chat.box.holds = True
+        await chat.call((LIST,))
         assert "may change or send something" in "".join(chat.shown("ApprovalTurn .access"))
         await chat.press("y")
         await chat.until(lambda: chat.box.called)
-        kept = chat.store.path(chat.path.conversation or 0)
-        assert (kept[-1].role, kept[-1].state) == ("tool", "streaming")
         await chat.press("escape")
         await chat.over(3)
-        assert chat.box.cancelled == [WIPE]
+        assert chat.box.cancelled == ["disk__list"]
         assert "stopped" in chat.results[0]
         await chat.press("ctrl+up", "n")
         await chat.over(4)
         assert "stopped this call" in chat.engine.requests[-1].messages[-1].content
 
 
-async def test_rounds_are_bounded_and_n_goes_on(endless: Path, home: Path) -> None:
-    async with open_calling(endless, home, rounds=2) as chat:
-        chat.script((READ,), (READ,), (READ,))
-        await chat.send("Why?")
-        await chat.asked()
-        await chat.press("c")
-        await chat.until(lambda: any("asked for tools 2 times" in n for n in chat.shown("Note")))
-        assert chat.roles == "uatat"
-        await chat.press("ctrl+up", "n")
-        await chat.over(8)
-        assert chat.roles == "uatatata"
-
-
-async def test_an_open_call_is_asked_about_again_and_typing_goes_on_without_it(
+async def test_an_open_call_is_asked_about_again_and_the_keys_stay_where_they_are(
     endless: Path, home: Path
 ) -> None:
     async with open_calling(endless, home) as chat:
-        chat.script((READ,))
-        await chat.send("Why?")
-        await chat.asked()
-        choice, number = chat.screen.talk.rounds.tools, chat.path.conversation
-        choice.approvals.allow(chat.asking[0].tool, "always", number or 0)
+        await chat.call((READ,))
+        number = chat.path.conversation
     async with open_calling(endless, home) as chat:
-        chat.path.open(number)  # the tools are there by now
-        turn = await chat.asked()
-        assert (turn.call, chat.box.called) == (READ, [])
-        await chat.send("Never mind.")
-        await chat.over(5)
-        assert chat.roles == "uatua"
-        assert not chat.asking
-        store = chat.store
-        store.drop(chat.path.records[2].id)
         chat.path.open(number)
         assert not (await chat.asked()).has_focus  # who opens it may be about to type
-        await chat.press("ctrl+up", "y")
+        await chat.press("ctrl+up", "escape")
         await chat.over(4)
-        assert chat.roles == "uata"
-
-
-async def test_a_call_runs_again_as_a_branch(endless: Path, home: Path) -> None:
-    async with open_calling(endless, home) as chat:
-        chat.script((READ,))
-        await chat.send("Why?")
-        await chat.asked()
-        await chat.press("c")
-        await chat.over(4)
-        chat.box.result = ToolResult("green")
-        await chat.press("ctrl+up", "up", "r")
-        await chat.asked()
+        assert chat.results[0].startswith("▸ disk__read · refused · path")
+        await chat.press("ctrl+up", "up", "r")  # it is asked about once more, beside the refusal
+        assert (await chat.asked()).has_focus
         await chat.press("y")
         await chat.over(4)
-        assert chat.path.records[2].content == "green"
         assert len(chat.path.records[2].siblings) == 2
-
-
-async def test_results_that_are_missing_are_told_to_be(endless: Path, home: Path) -> None:
-    async with open_calling(endless, home) as chat:
-        chat.box.problem = "net cannot be started."
-        chat.script((READ, LIST))
-        await chat.send("Why?")
-        await chat.asked()
-        await chat.press("y")
-        await chat.asked("list")
-        assert any("net cannot be started." in note for note in chat.shown("Note"))
-        await chat.press("ctrl+up", "up")
-        chat.screen.talk.answer()
-        await chat.until(lambda: len(chat.engine.requests) == 2)
-        assert chat.engine.requests[1].messages[-1].content == NOT_RUN
+        assert chat.box.called == ["disk__read"]
 
 
 async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(
@@ -221,11 +145,10 @@ async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(
 ) -> None:
     async with open_calling(endless, home) as chat:
         chat.box.problem = "It cannot be started: \x1b[31m."
-        chat.script((READ,), (READ,))
-        await chat.send("Why?")
-        await chat.asked()
+        await chat.call((READ,))
+        assert any("cannot be started" in note for note in chat.shown("Note"))
         await chat.press("a")
-        await chat.over(6)
+        await chat.over(4)
         await chat.press("f9")
         screen = chat.app.screen
         assert isinstance(screen, ToolsScreen)
@@ -234,27 +157,24 @@ async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(
             options = (screen.list.get_option_at_index(i) for i in range(screen.list.option_count))
             return [str(option.prompt) for option in options]
 
-        await chat.until(lambda: len(lines()) == 5)
-        assert lines()[0] == "● disk · 3 tools"
-        assert lines()[1] == "  disk__read · only reads · always allowed"
-        assert lines()[3] == "  disk__wipe · may change something · asks"
-        assert lines()[4] == "✗ net · failed"
+        await chat.until(lambda: len(lines()) == 4)
+        assert lines() == [
+            "● disk · 2 tools",
+            "  disk__read · only reads · always allowed",
+            "  disk__list · may change something · asks",
+            "✗ net · failed",
+        ]
         await chat.press("down", "x", "down", "space", "end")
-        assert lines()[1] == "  disk__read · only reads · asks"
-        assert lines()[2] == "  disk__list · only reads · asks · off here"
+        assert lines()[1:3] == [
+            "  disk__read · only reads · asks",
+            "  disk__list · may change something · asks · off here",
+        ]
         assert str(screen.detail.render()) == (
             "It cannot be started: ␛[31m.\n\nIt wrote:\nits last words"
         )
         await chat.press("escape")
-        chat.script((READ,), (LIST,))
-        await chat.send("And?")
-        await chat.asked("read")
-        assert [tool.name for tool in chat.engine.requests[-1].tools] == [
-            "disk__read",
-            "disk__wipe",
-        ]
-        await chat.press("y")
-        await chat.until(lambda: "There is no tool disk__list" in " ".join(chat.said))
+        await chat.call((READ,))
+        assert [tool.name for tool in chat.engine.requests[-1].tools] == ["disk__read"]
 
 
 async def test_without_tools_the_key_says_how_to_get_some(endless: Path) -> None:
@@ -262,43 +182,3 @@ async def test_without_tools_the_key_says_how_to_get_some(endless: Path) -> None
         await chat.ready()
         await chat.press("f9")
         assert any("[tools]" in told for told in chat.told)
-
-
-async def test_a_model_that_asks_for_the_same_again_has_to_answer(
-    endless: Path, home: Path
-) -> None:
-    async with open_calling(endless, home) as chat:
-        chat.script((READ,), (LIST,), (READ,))
-        await chat.send("Why?")
-        await chat.asked()
-        await chat.press("c")
-        await chat.asked("list")
-        await chat.press("y")
-        await chat.over(8)
-        choices = [request.tool_choice for request in chat.engine.requests]
-        assert choices == ["auto", "auto", "auto", "none"]
-        told = [request.messages[-1].content for request in chat.engine.requests]
-        assert [NO_MORE in text for text in told] == [False, False, False, True]
-        assert not any(NO_MORE in record.content for record in chat.path.records)
-
-
-async def test_after_esc_nothing_runs_unasked_however_it_was_allowed(
-    endless: Path, home: Path
-) -> None:
-    async with open_calling(endless, home) as chat:
-        chat.script((WIPE, READ))
-        await chat.send("Why?")
-        turn = await chat.asked("wipe")
-        read = chat.box.tools[0]
-        chat.screen.talk.rounds.tools.approvals.allow(read, "always", 1)
-        await chat.press("y")
-        await chat.until(lambda: chat.box.called)
-        assert chat.asking == [] != [turn]
-        await chat.press("escape")
-        await chat.asked("read")
-        assert chat.box.called == [WIPE]
-        await chat.press("ctrl+up", "y")
-        await chat.over(5)
-        stopped, result = chat.engine.requests[-1].messages[-2:]
-        assert "stopped this call" in stopped.content
-        assert "zeppelin" in result.content

@@ -73,7 +73,7 @@ async def test_a_change_of_a_question_that_is_left_is_there_when_one_comes_back(
         await chat.pilot.press("enter")
         await chat.until(lambda: chat.said[0] == "One and a half")
         assert chat.prompt.text == "meanwhile"
-        await chat.until(lambda: not chat.screen.talk.answers)
+        await chat.until(lambda: not chat.screen.talk.answers.under_way)
 
 
 async def test_a_question_that_was_left_unchanged_is_as_it_was(pair: Pair) -> None:
@@ -100,7 +100,7 @@ async def test_a_change_of_a_question_goes_on_after_a_restart(pair: Pair) -> Non
         await edit_the_question(chat)
         await chat.pilot.press("enter")
         await chat.until(lambda: chat.said[0] == "One and a half")
-        await chat.until(lambda: not chat.screen.talk.answers)
+        await chat.until(lambda: not chat.screen.talk.answers.under_way)
 
 
 async def test_it_is_on_disk_before_the_app_ends(pair: Pair) -> None:

@@ -11,7 +11,7 @@ from msgspec import structs
 from assistant.events import Finished
 from assistant.request import Request, ToolCall
 from assistant.store import Store
-from assistant.talk.calls import NO_MORE
+from assistant.talk.messages import NO_MORE
 from tests import tiny
 from tests.asking import NearEngine
 from tests.assistant.tools.boxes import HERE
@@ -115,7 +115,7 @@ def test_the_last_round_must_not_call_is_told_so_and_has_the_tools_of_then(
     server = NOTE.format(sys.executable, str(HERE / "good_server.py"))
     (home / "config.toml").write_text(f"[tools]\nrounds = 2\n{server}")
     monkeypatch.setattr(Scripted, "answers", 2)
-    monkeypatch.setattr("tui.shell.ask_tools.AskTools.is_allowed", lambda *_: True)
+    monkeypatch.setattr("tui.shell.ask.AskSession._may_run", lambda *_: True)
     done = asked(replace(READ, name="note__grow", arguments="{}"), options=("--tools", "note"))
     assert done.exit_code == 0, done.output
     offered = [[tool.name for tool in request.tools] for request in Scripted.requests]

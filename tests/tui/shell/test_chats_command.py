@@ -6,6 +6,7 @@ from click.testing import CliRunner
 from assistant.store import Store
 from models.errors import StorageError, UsageError
 from tests.assistant.store.talks import talk
+from tests.stored import ask, begin, end
 from tests.test_layers import light
 from tests.tui.shell.program import run as run_program
 from tui.safe import safe
@@ -179,9 +180,10 @@ WRITTEN = "  391.\n\n\t2*3*4 &amp; \\(x\\) __init__  \n```\n\n- \n***\n<b>\u00a0
 def test_an_answer_is_shown_and_exported_to_the_byte(home, tmp_path):
     store = Store(home / "chats.db")
     number, records = talk(store, "How much?")
-    asked = store.ask(number, records[-1].id, "Once more", ())
-    store.answers.end(
-        store.answers.begin(number, asked.id, "tiny").id,
+    asked = ask(store, number, records[-1].id, "Once more", ())
+    end(
+        store,
+        begin(store, number, asked.id, "tiny").id,
         WRITTEN,
         (),
         (),

@@ -9,8 +9,8 @@ from textual.widgets import Static
 
 from assistant.store.values import Attachment
 from tui.chat.conversation.turn import Turn, Verb
-from tui.chat.prompt.attachments import one_line, weight
-from tui.safe import safe
+from tui.figures import weight
+from tui.safe import one_line, safe
 
 if TYPE_CHECKING:
     from assistant.store.values import Record

@@ -7,8 +7,8 @@ from textwrap import wrap
 from textual.content import Content
 
 from assistant.events import Decoded, Tally
-from tui.chat.panel.outlook import Outlook, outlook
 from tui.figures import of_form
+from tui.outlook import Outlook, outlook
 from tui.safe import safe
 from tui.widgets.text_figures import MISSING, bar, gauge, level, shares, sparkline
 

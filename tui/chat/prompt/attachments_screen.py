@@ -11,8 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tui.chat.prompt.attachments import EDITABLE
-from tui.chat.prompt.chips import Chip
+from tui.chat.prompt.prompt_attachments import EDITABLE, Chip
 from tui.safe import safe
 
 PREVIEW = 20_000

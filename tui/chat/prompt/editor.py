@@ -11,9 +11,8 @@ from textual.widgets import TextArea
 
 from tui.app.clipboard import copy_and_say
 from tui.app.textual_private import read_alt_enter
-from tui.chat.prompt.file_picker import Picker
+from tui.chat.prompt.file_picker import Mention, Picker
 from tui.chat.prompt.input_history import InputHistory
-from tui.chat.prompt.mention import Mention
 from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.safe import safe
 
@@ -158,5 +157,18 @@ class Editor(TextArea, inherit_bindings=False):
         self.post_message(events.Paste(self.app.clipboard))
 
     def action_attachments(self) -> None:
-        """Show what is attached."""
-        self._attached.show(self.type_in)
+        """Let the user read and drop what is attached, or insert it into the text."""
+        attached = self._attached
+        if not attached.chips:
+            self.notify("Nothing is attached. Type @ to add a file.", timeout=4)
+            return
+        from tui.chat.prompt.attachments_screen import AttachmentsScreen, Outcome
+
+        def use(outcome: Outcome | None) -> None:
+            if outcome is not None:
+                kept, inserted = outcome
+                attached.chips = tuple(chip for chip in kept if chip is not inserted)
+                if inserted is not None:
+                    self.type_in(inserted.attachment.text)
+
+        self.app.push_screen(AttachmentsScreen(attached.chips), use)

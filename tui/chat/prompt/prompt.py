@@ -15,15 +15,13 @@ from textual.reactive import reactive
 from textual.widgets import Static, TextArea
 
 from assistant.store.values import Attachment
+from assistant.talk.attachments import estimated_tokens, read
 from models.errors import UsageError
-from tui.chat.prompt.attachments import EDITABLE, estimated_tokens, from_json, read, to_json
-from tui.chat.prompt.chips import said
 from tui.chat.prompt.editor import Editor
-from tui.chat.prompt.file_picker import Picker
+from tui.chat.prompt.file_picker import FileMentioned, Picker
 from tui.chat.prompt.file_search import located
 from tui.chat.prompt.input_history import InputHistory
-from tui.chat.prompt.mention import FileMentioned
-from tui.chat.prompt.prompt_attachments import PromptAttachments
+from tui.chat.prompt.prompt_attachments import EDITABLE, PromptAttachments, from_json, said, to_json
 from tui.safe import safe
 
 PICKING = "Enter attaches · Esc keeps the @"

@@ -1,8 +1,11 @@
 """The attachments of the prompt, in a row above it: adding and removing them."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -10,12 +13,39 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from assistant.store.values import Attachment
-from tui.chat.prompt.attachments import LIMIT
-from tui.chat.prompt.chips import GAP, Chip, drawn, packed
+from assistant.talk.attachments import LIMIT, estimated_tokens
+from tui.figures import weight
+from tui.safe import safe
+
+GAP = "  "
+EDITABLE = 20_000
+"""Characters above which a text is slow to edit; as an attachment it is not."""
 
 COUNTED = 400_000
 """Characters above which tokens are only estimated: counting them would hold up answers."""
 PASTED = "pasted text"
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """An attachment and what is known of it."""
+
+    label: str  # its own, also among attachments of one name
+    attachment: Attachment
+    size: str
+    tokens: int
+    counted: bool = False  # by the model that will read it; otherwise `tokens` is a guess
+
+    @classmethod
+    def of(cls, label: str, attachment: Attachment) -> "Chip":
+        """Return the chip of an attachment whose tokens are not counted yet."""
+        text = attachment.text
+        return cls(label, attachment, weight(text), estimated_tokens(text))
+
+    @property
+    def about(self) -> str:
+        """How much it is."""
+        return f"{self.size} · {said(self.tokens, self.counted)}"
 
 
 class PromptAttachments(Widget):
@@ -93,22 +123,6 @@ class PromptAttachments(Widget):
             for chip in self.chips
         )
 
-    def show(self, insert: Callable[[str], None]) -> None:
-        """Let the user read and drop what is attached, or `insert` it into the text."""
-        if not self.chips:
-            self.notify("Nothing is attached. Type @ to add a file.", timeout=4)
-            return
-        from tui.chat.prompt.attachments_screen import AttachmentsScreen, Outcome
-
-        def use(outcome: Outcome | None) -> None:
-            if outcome is not None:
-                kept, inserted = outcome
-                self.chips = tuple(chip for chip in kept if chip is not inserted)
-                if inserted is not None:
-                    insert(inserted.attachment.text)
-
-        self.app.push_screen(AttachmentsScreen(self.chips), use)
-
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return how many lines the chips need."""
         return len(self._lines(width))
@@ -124,3 +138,57 @@ class PromptAttachments(Widget):
     def _want_count(self, chip: Chip) -> None:
         if len(chip.attachment.text) <= COUNTED:
             self.post_message(self.CountWanted(chip.label, chip.attachment.text))
+
+
+def said(tokens: int, counted: bool) -> str:
+    """Return a number of tokens, and whether it is an estimate."""
+    return f"{'' if counted else '≈ '}{tokens:,} token{'s' * (tokens != 1)}"
+
+
+def packed(cells: Sequence[Content], width: int) -> list[list[Content]]:
+    """Fill one line after another."""
+    lines: list[list[Content]] = []
+    room = 0
+    for cell in cells:
+        needed = len(GAP) + cell.cell_length
+        if not lines or needed > room:
+            lines.append([])
+            room = width + len(GAP)
+        lines[-1].append(cell)
+        room -= needed
+    return lines
+
+
+def drawn(chip: Chip, width: int) -> Content:
+    """Return a chip that is no wider than `width`; the start of a long name gives way."""
+    about = f" {chip.about} "
+    name = " ".join(safe(chip.attachment.name).split())
+    room = max(8, width - cell_len(about) - 2)
+    if cell_len(name) > room:
+        while cell_len(name) >= room:
+            name = name[1:]
+        name = f"…{name}"
+    whole = Content.assemble(
+        (f" {name} ", "bold $text on $panel"), (about, "$text-muted on $panel")
+    )
+    return whole.truncate(max(1, width), ellipsis=True)
+
+
+def to_json(text: str, attachments: Iterable[Attachment]) -> str:
+    """Return a text and its attachments as JSON."""
+    return f'{{"text": {json.dumps(text)}, "attachments": {_attachments_json(tuple(attachments))}}}'
+
+
+def from_json(state: str) -> tuple[str, tuple[Attachment, ...]]:
+    """Return what `to_json` wrote; empty if it is invalid."""
+    try:
+        unsent = json.loads(state)
+        attached = tuple(Attachment(str(name), str(text)) for name, text in unsent["attachments"])
+        return str(unsent["text"]), attached
+    except (ValueError, TypeError, KeyError):
+        return "", ()
+
+
+@lru_cache(maxsize=1)  # megabytes that stay the same while the text changes
+def _attachments_json(attachments: tuple[Attachment, ...]) -> str:
+    return json.dumps([[attachment.name, attachment.text] for attachment in attachments])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assistant.talk.effects import AnswerBegun, AnswerEnded, AnswerGrew, AnswersEnded, Effect
+from assistant.talk.events import Added, AnswersEnded, Changed, Grew, TalkEvent
 from models.errors import StorageError
 from tui.chat.chat_controller import ChatController
 from tui.chat.layout import ChatLayout
@@ -23,11 +23,9 @@ class SeveralAnswers:
 
     def __init__(self, parts: ChatLayout, controller: ChatController) -> None:
         self._parts, self._controller = parts, controller
-        controller.show_beside = self.perform
         self._shown: SeveralScreen | None = None
         self._records: dict[int, Record] = {}
         self._chosen = 0
-        self._shows = False  # whether several answers are under way, or one is to be chosen
 
     def begin(self) -> None:
         """Ask; or say why that cannot be."""
@@ -45,46 +43,47 @@ class SeveralAnswers:
             return
         elif leaf.role == "assistant":
             talk.path.cut_before(leaf)
-        self._records, self._chosen, self._shows = {}, 0, True
+        self._records, self._chosen = {}, 0
+        self._controller.view.show_beside = self._take  # until one is chosen
         self._shown = SeveralScreen(talk.path.records[-1].content, count)
         self._parts.app.push_screen(self._shown, self._choose)
         talk.several(count)
 
-    def perform(self, effect: Effect) -> None:
+    def _take(self, event: TalkEvent) -> None:
         """Show what the talk says about an answer that is not in the conversation yet."""
         shown = self._shown
-        match effect:
-            case _ if not self._shows:  # it is about an answer to another conversation
-                pass
-            case AnswerBegun(record, number):
+        match event:
+            case Added(record, number):
                 self._records[number] = record
-            case AnswerGrew(_, _, event, number) if shown is not None:
-                shown.columns[number].take(event)
-            case AnswerEnded(record, event, number):
+            case Grew(_, _, decoded, number) if shown is not None:
+                shown.columns[number].take(decoded)
+            case Changed(record, finished, number):
                 self._records[number] = record
-                if shown is not None and event is not None:
-                    shown.columns[number].take(event)
-            case AnswersEnded(event):
+                if shown is not None and finished is not None:
+                    shown.columns[number].take(finished)
+            case AnswersEnded(figures):
                 if shown is None:
                     self._show()
-                elif event is None:  # they failed
+                elif figures is None:  # they failed
                     shown.dismiss(0)
                 else:
-                    shown.end(event)
+                    shown.end(figures)
 
     def _choose(self, number: int | None) -> None:
         """Continue with an answer, once all have ended."""
         self._shown, self._chosen = None, number or 0
-        if self._controller.talk.answers:
-            self._controller.stop()
-        else:
+        if self._records and not self._controller.talk.answers.under_way:
             self._show()
+            return
+        if not self._records:  # nor will there be any
+            self._controller.view.show_beside = None
+        self._controller.stop()
 
     def _show(self) -> None:
         """Show the conversation with the answer that was chosen; if that is empty, as it is."""
-        chosen, self._shows = self._records[self._chosen], False
+        self._controller.view.show_beside = None
         try:
-            self._controller.talk.path.choose_answer(chosen)
+            self._controller.talk.path.choose_answer(self._records[self._chosen])
         except StorageError as error:
             self._parts.notify(safe(str(error)), severity="error", timeout=10, markup=False)
         self._controller.follow()

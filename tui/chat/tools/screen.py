@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 from assistant.talk.tool_set import ToolSet
 from assistant.tools.values import OfferedTool, ServerReport
 from models.errors import StorageError
-from tui.chat.tools.call_text import access
+from tui.call_text import access
 from tui.safe import safe
 
 _MARKS = {"ready": "●", "starting": "◌", "failed": "✗", "off": "○"}

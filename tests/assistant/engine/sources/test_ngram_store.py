@@ -8,6 +8,7 @@ from assistant.engine.sources import ngram_store
 from assistant.store import Store
 from assistant.store.files import place
 from models import catalog
+from tests.stored import ask, begin, end
 
 ANSWER = (1, 2, 3, 4)
 
@@ -28,9 +29,9 @@ def store(home):
 def said(store, token_ids=ANSWER, model="target"):
     """Keep a question and its answer, and return their conversation and the answer."""
     conversation = store.begin()
-    question = store.ask(conversation, None, "?")
-    answer = store.answers.begin(conversation, question.id, model)
-    store.answers.end(answer.id, "!", token_ids, (), None, "stop-token", "complete")
+    question = ask(store, conversation, None, "?")
+    answer = begin(store, conversation, question.id, model)
+    end(store, answer.id, "!", token_ids, (), None, "stop-token", "complete")
     return conversation, answer.id
 
 

@@ -1,0 +1,218 @@
+"""Answers under way: what there is of them, kept and shown as it comes, and their ends."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from threading import Lock
+
+from assistant.events import (
+    Answered,
+    CallDelta,
+    Decoded,
+    Event,
+    Failed,
+    Finished,
+    Noticed,
+    OneOf,
+    Prepared,
+    Stop,
+)
+from assistant.store.values import Record, State
+from assistant.talk.events import (
+    Added,
+    AnswersEnded,
+    Changed,
+    GivenBack,
+    Grew,
+    Noted,
+    TalkEvent,
+)
+from assistant.talk.shown_path import ShownPath
+from assistant.tokens import Step, Trace
+
+WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
+"""Ends that leave nothing unsaid."""
+
+
+class AnswerSoFar:
+    """Collect the rounds of an answer.
+
+    Args:
+        record: the answer as it is kept.
+        before: how it was decoded until it was cut, when it is continued.
+    """
+
+    def __init__(self, record: Record, before: Trace = ()) -> None:
+        self.record = record
+        # An answer cut within a character continues with that character.
+        self._begun = "".join(step.text for step in before) or record.content
+        self._thought = "".join(step.thought for step in before) or record.thought
+        self._before, self._steps = before, list[Step]()
+        self.calls: list[CallDelta] = []
+        """What was added to calls of tools since it began or was continued."""
+        self.is_over = False
+        """Whether its end is kept, or it was dropped."""
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return self._begun + "".join(step.text for step in self._steps)
+
+    @property
+    def thought(self) -> str:
+        """The thought before it, so far."""
+        return self._thought + "".join(step.thought for step in self._steps)
+
+    @property
+    def trace(self) -> Trace:
+        """How it was decoded so far."""
+        return (*self._before, *self._steps)
+
+    def add(self, event: Decoded) -> Step:
+        """Take a round; return it as it is shown and kept."""
+        step = Step(event.tokens, event.ghosts)
+        self._steps.append(step)
+        self.calls += event.calls
+        return step
+
+    def is_nothing(self, event: Finished) -> bool:
+        """Say whether it was stopped before its first word."""
+        said = self.text or event.text or self.thought or event.thought or event.calls
+        return event.stop is Stop.CANCELLED and not said
+
+    def finished(self, event: Finished) -> Record:
+        """Return the whole of it, with the figures of what was there before as well."""
+        record = self.record
+        # Ids that do not cover all of the text would make the next prompt lack a part of it.
+        covered = bool(record.token_ids) or not self._begun + self._thought
+        stats = record.stats.plus(event.stats) if record.stats else event.stats
+        return replace(
+            record,
+            content=self._begun + event.text,
+            thought=self._thought + event.thought,
+            token_ids=(*record.token_ids, *event.token_ids) if event.token_ids and covered else (),
+            stats=stats,
+            stop=str(event.stop),
+            state="complete" if event.stop in WHOLE else "stopped",
+            calls=event.calls,
+        )
+
+    def abandoned(self, state: State) -> Record:
+        """Return what there is of an answer that did not finish."""
+        return replace(
+            self.record, content=self.text, thought=self.thought,
+            token_ids=(), stats=None, stop=None, state=state, calls=(),
+        )  # fmt: skip
+
+
+class Answering:
+    """Keep and show what the engine says of one answer, or of several to one question.
+
+    They may be of another conversation than that on the screen.
+    """
+
+    def __init__(self, tell: Callable[[TalkEvent], None], path: ShownPath) -> None:
+        self._tell, self._path = tell, path
+        self.under_way: tuple[AnswerSoFar, ...] = ()
+        """The answers, until all of them have ended."""
+        self._streaming = Lock()  # an older state must not be written after the end
+
+    def so_far(self, record: Record) -> AnswerSoFar | None:
+        """Return an answer that is under way; None for any other."""
+        return next((each for each in self.under_way if each.record.id == record.id), None)
+
+    def begin(self, answers: Iterable[AnswerSoFar], resumed: bool = False) -> None:
+        """Show answers that begin, or one that goes on."""
+        self.under_way = tuple(answers)
+        for number, answer in enumerate(self.under_way):
+            begun = replace(answer.record, state="streaming")
+            self._tell(Changed(begun) if resumed else Added(begun, number))
+
+    def keep(self) -> None:
+        """Save what there is of them; may be called on any thread.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        with self._streaming:
+            for answer in self.under_way:
+                if not answer.is_over:
+                    self._path.stream(answer.abandoned("streaming"), answer.trace)
+
+    def moved(self, records: Mapping[int, Record]) -> None:
+        """Note that messages have other numbers now."""
+        for answer in self.under_way:
+            answer.record = records.get(answer.record.id, answer.record)
+
+    def note(self, text: str) -> None:
+        """Have something said about the answer under way, before it."""
+        shown = (each.record for each in self.under_way if self._path.shows(each.record))
+        self._tell(Noted(text, before=next(shown, None)))
+
+    def hear(self, event: Event) -> None:
+        """Take what the engine says."""
+        match event:
+            case Prepared(dropped_turns=dropped) if dropped:
+                self.note(f"Left out, to fit the context: the oldest turns ({dropped}).")
+            case Noticed(text):
+                self.note(text)
+            case Decoded():
+                self._grow(0, event)
+            case Finished():
+                self._finish(0, event)
+                self.end("stopped")
+            case OneOf(number, Decoded() as round_):
+                self._grow(number, round_)
+            case OneOf(number, Finished() as end):
+                self._finish(number, end)
+            case Answered():
+                self.end("stopped", event)
+            case Failed(message):
+                self.end("failed")
+                self._tell(Noted(message, "error"))
+
+    def end(self, state: State, event: Answered | None = None) -> None:
+        """Keep what there is of answers that did not finish; nothing of one that never began."""
+        answers, self.under_way = self.under_way, ()
+        for number, answer in enumerate(answers):
+            if answer.is_over:
+                continue
+            if answer.text or answer.thought:
+                self._end(answer, answer.abandoned(state), None, number)
+            else:
+                self._forget(answer)
+        if answers:
+            self._tell(AnswersEnded(event))
+
+    def _grow(self, number: int, event: Decoded) -> None:
+        if number < len(self.under_way):
+            answer = self.under_way[number]
+            self._tell(Grew(answer.record, answer.add(event), event, number))
+
+    def _finish(self, number: int, event: Finished) -> None:
+        if number >= len(self.under_way):
+            return
+        answer = self.under_way[number]
+        if event.stop is not Stop.CANCELLED and not event.complete:
+            self.note("The answer ended before it had its form.")
+        if not answer.is_nothing(event):
+            self._end(answer, answer.finished(event), event, number)
+
+    def _end(self, answer: AnswerSoFar, ended: Record, event: Finished | None, number: int) -> None:
+        with self._streaming:
+            answer.is_over = True
+            record = self._path.end_message(ended, answer.trace)
+        self._tell(Changed(record, event, number))
+
+    def _forget(self, answer: AnswerSoFar) -> None:
+        """Drop an empty answer, and give back its question if that has no other one."""
+        answer.is_over, path = True, self._path
+        if not path.shows(answer.record):  # one of several, or of another conversation
+            path.remove(answer.record)
+            return
+        question = path.records[-2]
+        path.remove(answer.record)
+        if len(answer.record.siblings) > 1 and path.writes:
+            path.reopen()  # at another answer
+        elif question.role == "user":
+            path.remove(question)
+            self._tell(GivenBack(question.content, question.attachments))

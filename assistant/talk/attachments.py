@@ -1,0 +1,51 @@
+"""Files and long pasted texts that are sent with a question."""
+
+import stat
+from pathlib import Path
+
+from assistant.store.values import Attachment
+from models.errors import UsageError
+from models.well_formed import well_formed
+
+LIMIT = 10_000_000
+"""Bytes of the largest file, and characters of the largest paste, that can be attached."""
+CHARACTERS_PER_TOKEN = 4
+"""Characters per token, on average, in English text and in code."""
+_PEEK = 8192
+
+
+def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachment:
+    """Return the text of a file; `pipes` lets it be one that may have to be waited for.
+
+    Raises:
+        UsageError: the file is not a text, too big, or cannot be read.
+    """
+    name = well_formed(str(path) if name is None else name)
+    try:
+        if not pipes and not stat.S_ISREG(path.stat().st_mode):
+            raise UsageError(f"{name} is not a file; only files with text can be attached.")
+        with path.open("rb") as file:
+            data = file.read(LIMIT + 1)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}.") from error
+    except ValueError as error:  # a zero byte in the path
+        raise UsageError(f"{name} is not the name of a file.") from error
+    if len(data) > LIMIT:
+        raise UsageError(f"{name} has more than {LIMIT // 1_000_000} MB; attach a part of it.")
+    return Attachment(name, decoded(data, name))
+
+
+def decoded(data: bytes, name: str) -> str:
+    """Return bytes as text, without a byte order mark and newlines at the end.
+
+    Raises:
+        UsageError: the bytes are not a text.
+    """
+    if b"\0" in data[:_PEEK]:
+        raise UsageError(f"{name} is not text; only text can be part of a question.")
+    return data.decode("utf-8-sig", "replace").rstrip("\n")
+
+
+def estimated_tokens(text: str) -> int:
+    """Return about how many tokens a text has, at once and without a model."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)

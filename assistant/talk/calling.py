@@ -1,0 +1,205 @@
+"""Calls that answers ask for: asked about, run or refused, and kept with what they returned."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from time import monotonic
+from typing import Literal
+
+from assistant.request import ToolCall
+from assistant.store.values import Record
+from assistant.talk.events import (
+    Added,
+    CallSettled,
+    CallWaits,
+    Changed,
+    Noted,
+    TalkEvent,
+    ToolsStart,
+)
+from assistant.talk.messages import (
+    WAS_REFUSED,
+    WAS_STOPPED,
+    calls_since_question,
+    open_calls,
+    unknown,
+    unoffered,
+)
+from assistant.talk.shown_path import ShownPath
+from assistant.talk.tool_set import ToolSet
+from assistant.tools.values import OfferedTool, ToolResult
+
+Decision = Literal["once", "conversation", "always", "refuse"]
+
+
+class Calling:
+    """Have the calls at the end of the path decided and run, one after another.
+
+    Args:
+        tell: is given what to show.
+        goes_on: whether a model that has asked for tools often enough answers in words, rather
+            than the user being asked.
+    """
+
+    def __init__(
+        self, tell: Callable[[TalkEvent], None], path: ShownPath, tools: ToolSet, goes_on: bool
+    ) -> None:
+        self._tell, self._path, self.tools, self._goes_on = tell, path, tools, goes_on
+        self.asked: CallWaits | None = None
+        """The call that the user is asked about."""
+        self.running: Record | None = None
+        """The message that the result of the call under way will be."""
+        self.live = False
+        """Whether the path ends with something that has just ended by itself. Nothing runs unasked
+        at the end of a path that was only opened, or after something was stopped.
+        """
+        self._decided: asyncio.Future[Decision | None] | None = None
+        self._work: asyncio.Future[ToolResult | None] | None = None
+        self._is_stopped = False  # whether the user has ended the call under way
+        self._granted = 0  # answers with calls that the user has agreed to
+
+    @property
+    def next(self) -> ToolCall | None:
+        """The first call at the end of the path that has no result yet."""
+        calls = open_calls(self._path.records) if self.tools.any and not self.running else ()
+        return calls[0] if calls else None
+
+    @property
+    def in_words(self) -> bool:
+        """Whether the model has asked for tools so often that it must not any more."""
+        count = len(calls_since_question(self._path.records))
+        return self._goes_on and self.tools.any and count >= self.tools.settings.rounds
+
+    def want_answer(self) -> bool:
+        """Say whether results are to be answered now; if there were too many, tell the user."""
+        leaf, limit = self._path.leaf, self.tools.settings.rounds
+        if not (self.live and self.tools.any and leaf and leaf.role == "tool"):
+            return False
+        count = len(calls_since_question(self._path.records))
+        if self._goes_on or count - (self._granted if count >= self._granted else 0) < limit:
+            return True
+        self.live = False
+        times = "once" if limit == 1 else f"{limit} times"
+        text = f"The model has asked for tools {times}. n on the last result goes on."
+        self._tell(Noted(text))
+        return False
+
+    def grant(self) -> None:
+        """Let the model ask for tools as often again as at first."""
+        self._granted = len(calls_since_question(self._path.records))
+
+    async def learn(self) -> None:
+        """Learn which tools there are now, and say which servers fail."""
+        if not self.tools.any:
+            return
+        self._tell(ToolsStart(over=False))
+        try:
+            await self.tools.learn()
+        finally:
+            self._tell(ToolsStart(over=True))
+        for problem in self.tools.new_problems():
+            self._tell(Noted(problem))
+
+    # What the user decides
+
+    async def settle(self, call: ToolCall) -> None:
+        """Run a call that may run, or ask about it, and run or refuse it; keep how it ended."""
+        if not self.tools.known:
+            await self.learn()
+            return  # meanwhile something else may be on the screen
+        conversation = self._path.conversation
+        tool = self.tools.find(call.name, conversation)
+        if tool is None and self.live:
+            self._end_unrun(call, unknown(call.name))
+            return
+        tool = tool or unoffered(call)
+        if not (self.live and self.tools.approved(tool, conversation)):
+            decision = await self._decision(CallWaits(call, tool, urgent=self.live))
+            if decision is None or self.next != call:  # something else is on the screen
+                return
+            if decision == "refuse":
+                self._end_unrun(call, WAS_REFUSED)
+                self.live = True
+                return
+        await self._run(call, tool)
+
+    async def _decision(self, asked: CallWaits) -> Decision | None:
+        self.asked, self._decided = asked, asyncio.get_running_loop().create_future()
+        self._tell(asked)
+        return await self._decided
+
+    def decide(self, decision: Decision) -> None:
+        """Run the call that is asked about, or refuse it; it may then run unasked later.
+
+        Raises:
+            StorageError: that it may run unasked cannot be kept; the call runs anyway.
+        """
+        asked, conversation = self.asked, self._path.conversation
+        self.ask_no_more(decision)
+        if asked and conversation is not None and decision in ("conversation", "always"):
+            self.tools.approvals.allow(asked.tool, decision, conversation)
+
+    def ask_no_more(self, decision: Decision | None = None) -> None:
+        """Ask about no call any more."""
+        if self.asked is not None and self._decided is not None:
+            self.asked = None
+            self._tell(CallSettled())
+            self._decided.set_result(decision)
+
+    def refuse(self) -> None:
+        """Refuse what is not decided: the user goes on without it."""
+        self.ask_no_more()
+        for call in open_calls(self._path.records) if self.tools.any else ():
+            self._end_unrun(call, WAS_REFUSED)
+
+    # A call under way
+
+    async def _run(self, call: ToolCall, tool: OfferedTool) -> None:
+        path, began, self._is_stopped = self._path, monotonic(), False
+        self.running = self._begin(call)
+        self._work = asyncio.ensure_future(self.tools.call(call, tool, path.conversation))
+        self._tell(Added(self.running))
+        try:
+            end = await self._work
+        except asyncio.CancelledError:
+            if not self._is_stopped:  # the program ends
+                raise
+            end = WAS_STOPPED
+        record, self.running = self.running, None
+        if end is None:
+            path.remove(record)
+            self._tell(Noted(f"{call.name} has changed. Look at the call once more."))
+            return
+        self._end(record, end, monotonic() - began)
+        self.live = end is not WAS_STOPPED and path.leaf is not None and path.leaf.id == record.id
+
+    def moved(self, records: Mapping[int, Record]) -> None:
+        """Note that messages have other numbers now."""
+        if self.running is not None:
+            self.running = records.get(self.running.id, self.running)
+
+    def stop(self) -> None:
+        """End the call under way."""
+        if self.running is not None and self._work is not None:
+            self._is_stopped = True
+            self._work.cancel()
+
+    def leave(self) -> None:
+        """Keep the call under way as stopped: the program ends."""
+        if self.running is not None:
+            self._end(self.running, WAS_STOPPED, 0.0)
+
+    def _begin(self, call: ToolCall) -> Record:
+        path = self._path
+        record = Record(0, path.end, "tool", "", time.time(), "streaming", calls=(call,))
+        return path.append(record)
+
+    def _end_unrun(self, call: ToolCall, end: ToolResult) -> None:
+        record = self._begin(call)
+        self._tell(Added(record))
+        self._end(record, end, 0.0)
+
+    def _end(self, record: Record, end: ToolResult, seconds: float) -> None:
+        ended = replace(record, content=end.text, state=end.state, stop=end.stop, seconds=seconds)
+        self._tell(Changed(self._path.end_message(ended)))

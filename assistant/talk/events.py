@@ -1,0 +1,126 @@
+"""What a conversation tells its client, besides the events of the engine: what is to be shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assistant.events import Answered, Decoded, Event, Finished
+from assistant.request import ToolCall
+from assistant.store.values import Attachment, Record
+from assistant.tokens import Step
+from assistant.tools.values import OfferedTool
+
+Severity = Literal["info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class PathShown:
+    """Show these messages instead of those on the screen."""
+
+    path: Sequence[Record]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """Show a message at the end: a question, an answer that begins, or a call that runs.
+
+    `number` counts several answers to one question.
+    """
+
+    record: Record
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Grew:
+    """Show what one round adds to an answer."""
+
+    record: Record
+    step: Step
+    event: Decoded
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Show a message as it is now: it has ended, or it is an answer that goes on.
+
+    `event` is the end of an answer; one without an event failed or was abandoned.
+    """
+
+    record: Record
+    event: Finished | None = None
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Take a message off the screen: it was never answered, or has nothing in it."""
+
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersEnded:
+    """Stop showing that the engine works: every answer has ended; several, with their figures."""
+
+    event: Answered | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallWaits:
+    """Ask the user whether a call may run; `Talk.decide` takes what the user says.
+
+    `urgent`: it follows from what has just ended.
+    """
+
+    call: ToolCall
+    tool: OfferedTool
+    urgent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CallSettled:
+    """Ask about no call any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsStart:
+    """Show that tools are being started, or that they have been."""
+
+    over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBack:
+    """Put a text that was not answered back where the user types."""
+
+    text: str
+    attachments: tuple[Attachment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Say something in the conversation; `before` is the answer that it is about."""
+
+    text: str
+    severity: Severity = "warning"
+    before: Record | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotSaved:
+    """Say that the conversation is not saved from now on, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsModel:
+    """Find a model: a question waits that nothing can answer."""
+
+
+TalkEvent = (
+    PathShown | Added | Grew | Changed | Removed | AnswersEnded | CallWaits | CallSettled
+    | ToolsStart | GivenBack | Noted | NotSaved | NeedsModel | Event
+)  # fmt: skip

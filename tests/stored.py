@@ -1,0 +1,53 @@
+"""Messages put into a store, as a conversation puts them there."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from assistant.request import ToolCall
+from assistant.store import Attachment, Record, Store
+from assistant.tokens import Trace
+
+
+def ask(
+    store: Store,
+    conversation: int,
+    parent: int | None,
+    text: str,
+    attachments: Sequence[Attachment] = (),
+) -> Record:
+    """Add a question."""
+    asked = Record(0, parent, "user", text, time.time(), "complete", (), tuple(attachments))
+    return store.append(conversation, asked)
+
+
+def begin(store: Store, conversation: int, parent: int, model: str) -> Record:
+    """Add an answer that is about to stream."""
+    empty = Record(0, parent, "assistant", "", time.time(), "streaming", model=model)
+    return store.append(conversation, empty)
+
+
+def call(store: Store, conversation: int, parent: int, called: ToolCall) -> Record:
+    """Add a call that is about to run."""
+    empty = Record(0, parent, "tool", "", time.time(), "streaming", calls=(called,))
+    return store.append(conversation, empty)
+
+
+def end(
+    store: Store,
+    answer: int,
+    text: str,
+    token_ids: Sequence[int] = (),
+    trace: Trace = (),
+    stats: Any = None,
+    stop: str | None = None,
+    state: Any = "complete",
+    thought: str = "",
+    calls: Sequence[ToolCall] = (),
+    seconds: float = 0.0,
+) -> Record:
+    """End an answer or a call."""
+    empty = Record(answer, None, "assistant", text, 0.0, state, tuple(token_ids), stop=stop)
+    rest = {"stats": stats, "thought": thought, "calls": tuple(calls), "seconds": seconds}
+    return store.answers.end(replace(empty, **rest), trace)

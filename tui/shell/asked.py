@@ -1,0 +1,132 @@
+"""What `specchat ask` is asked: the question, its conversation, the form of the answer, tools."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assistant.request import AnswerForm, FormKind
+from assistant.talk.attachments import decoded, read
+from assistant.talk.messages import joined
+from assistant.talk.tool_set import ToolSet
+from models.errors import UsageError
+from tui.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from assistant.store import Store
+
+STDIN = Path("-")
+LAST, NEW = "last", "new"
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuedChat:
+    """A stored conversation that a question continues."""
+
+    store: "Store"
+    number: int | None  # None: a new one
+    keeps: bool  # whether the question and its answer become part of it
+
+
+@contextmanager
+def continued_chat(chat: str, settings: Settings) -> Iterator[ContinuedChat]:
+    """Open the conversation that `chat` names: a number, the last one, or a new one.
+
+    Raises:
+        UsageError: there is no such conversation.
+        StorageError: the conversations cannot be read, or what is said cannot be kept.
+    """
+    from assistant.store import Store, place, present
+
+    path, keeps = place(), settings.save
+    store = Store(path if present(path) or (keeps and chat == NEW) else None)
+    try:
+        number = None
+        if chat != NEW:
+            number = store.newest() if chat == LAST else int(chat)
+            if number is None or not store.is_there(number):
+                which = "no conversation yet" if chat == LAST else f"no conversation {chat}"
+                begins = f"specchat chats lists them; --chat {NEW} begins one."
+                raise UsageError(f"There is {which}. {begins}")
+        yield ContinuedChat(store, number, keeps)
+    finally:
+        store.close()
+
+
+def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolSet:
+    """Return the tools that are named, of servers or single ones, separated by commas.
+
+    Built-in tools read `folders`, or else those of `config.toml`.
+
+    Raises:
+        UsageError: a name means nothing.
+    """
+    from assistant.tools.servers import BUILT_IN
+
+    named = tuple(name.strip() for name in names.split(",") if name.strip())
+    if not named:
+        raise UsageError("--tools needs a name: of a server, of a tool, or files.")
+    known, wanted = settings.tools, {name.split("__")[0] for name in named}
+    folders = (folders or known.folders) if BUILT_IN in wanted else ()
+    if BUILT_IN in wanted and not folders:
+        raise UsageError("There is no folder that may be read; name one with --folder.")
+    there = [BUILT_IN, *(each.name for each in known.servers)]
+    if lacking := sorted(wanted.difference(there)):
+        raise UsageError(f"There are no tools {lacking[0]!r}. There are: {', '.join(there)}.")
+    servers = tuple(each for each in known.servers if each.name in wanted)
+    offered = replace(known, folders=folders, servers=servers)
+    return ToolSet(offered, settings.offline, named)
+
+
+def form_of(schema: Path | None, regex: str | None, grammar: Path | None) -> AnswerForm | None:
+    """Return the form that is asked for, if any is.
+
+    Raises:
+        UsageError: several are, or its file is no text.
+    """
+    kinds: tuple[tuple[FormKind, Path | str | None], ...] = (
+        ("schema", schema),
+        ("regex", regex),
+        ("grammar", grammar),
+    )
+    asked = [(kind, given) for kind, given in kinds if given is not None]
+    if len(asked) > 1:
+        raise UsageError(f"An answer has one form: --{asked[0][0]} or --{asked[1][0]}, not both.")
+    for kind, given in asked:
+        if isinstance(given, str):
+            return AnswerForm(kind, given)
+        if given == STDIN:
+            return AnswerForm(kind, decoded(_piped() or b"", "Standard input"))
+        return AnswerForm(kind, read(given, pipes=True).text)
+    return None
+
+
+def _piped() -> bytes | None:
+    """Return piped input; a closed standard input counts as empty."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return None
+    return sys.stdin.buffer.read()
+
+
+def question_of(
+    prompt: str | None, files: tuple[Path, ...], schema: Path | None, grammar: Path | None
+) -> str:
+    """Return the question that the prompt, standard input and files make together.
+
+    Standard input is no part of it where the schema or the grammar is read from there.
+
+    Raises:
+        UsageError: there is no question, or a part of it is not a text.
+    """
+    piped = None if STDIN in (schema, grammar) else _piped()
+    words = [prompt or "", decoded(piped, "Standard input") if piped else ""]
+    text = "\n\n".join(part for part in words if part.strip())
+    question = joined(text, [read(path, pipes=True) for path in files])
+    if not question:
+        raise UsageError(
+            'There is no question. Give one as PROMPT: specchat ask "Why is the sky blue?", or '
+            'pipe one in: echo "Why is the sky blue?" | specchat ask'
+        )
+    return question
