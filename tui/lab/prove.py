@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -117,8 +118,9 @@ def verdict(
         return "The rules hold. This target cannot roll back tokens, so it never speculates."
     without = "" if len(proved.paths) > 1 else f"{proved.no_draft} Only copies were proposed. "
     noise = max(each.figures.get("largest difference", 0.0) for each in checks)
+    pair = " and ".join(Path(path).stem for path in proved.paths)
     return (
-        "All checks pass: with this pair, speculation changes nothing but the speed. "
+        f"All checks pass: with {pair}, speculation changes nothing but the speed. "
         f"{without}A correct pair fails in at most one of a million runs. It took "
         f"{duration(proved.seconds)}; seed {proved.seed}. The promise: {PROMISE} Measured here: a "
         f"batch moves a logit by {noise:.3g} at most."

@@ -10,6 +10,7 @@ WIDEST = 32
 """The widest batch that is thought of."""
 TABLE_S = 0.0015  # a row of a table over 150,000 tokens, warped; until one was seen
 DRAFT_DOUBT, BATCH_DOUBT = 9.0, 2.0  # so that the promise holds where they were measured wrongly
+QUARTER_DOUBT = 4.5  # of the draft's reading, where it was seen to read a quarter as many
 TRUST = 0.38  # the exponent of a doubt, each time that it was not confirmed: 9, 2.3, 1.4, 1.1
 
 
@@ -18,17 +19,24 @@ class Doubt:
 
     What is measured is never believed before it was seen: the first time little is staked on it.
     Evaluations of at least as many tokens settle doubts about fewer.
+
+    Args:
+        first: the doubt where nothing like it was seen.
+        quarter: the doubt, at least, where only a quarter as many tokens were seen.
     """
 
-    def __init__(self, first: float) -> None:
-        self._first = first
+    def __init__(self, first: float, quarter: float) -> None:
+        self._first, self._quarter = first, quarter
         self._known: dict[int, float] = {}  # by the bits of the number of tokens
 
-    def __call__(self, tokens: int, times: int = 1) -> float:
-        """Return the doubt of so many tokens, where 1/`times` as many settle it; at least 1."""
-        least = tokens.bit_length() - times.bit_length() + 1
-        known = (doubt for bits, doubt in self._known.items() if bits >= least)
-        return min(known, default=self._first)
+    def __call__(self, tokens: int) -> float:
+        """Return the doubt of so many tokens; at least 1."""
+        bits = tokens.bit_length()
+        if seen := [doubt for each, doubt in self._known.items() if each >= bits]:
+            return min(seen)
+        if near := [doubt for each, doubt in self._known.items() if each >= bits - 2]:
+            return max(self._quarter, *near)
+        return self._first
 
     def saw(self, tokens: int, slower: float) -> None:
         """Take an evaluation that took `slower` times as long as believed."""
@@ -59,7 +67,8 @@ class Costs:
         self._verify = Curve(verify, attention)
         self._draft = Curve(draft, target=self._verify) if draft else None
         self._table = Curve({1: TABLE_S})
-        self._draft_doubt, self.batch_doubt = Doubt(DRAFT_DOUBT), Doubt(BATCH_DOUBT)
+        self._draft_doubt = Doubt(DRAFT_DOUBT, QUARTER_DOUBT)
+        self.batch_doubt = Doubt(BATCH_DOUBT, BATCH_DOUBT)
         self.slowness = 1.0
         """How many times as long as believed the draft took last, at least 1."""
         self._verify_s: list[float] = []  # by width, until more is learnt
@@ -95,11 +104,11 @@ class Costs:
     def doubt(self, tokens: int) -> float:
         """Return how many times as long as believed the draft may well take to read `tokens` next.
 
-        That is 1 at least, and little where it was seen to read a quarter as many.
+        That is 1 at least, and less where it was seen to read about as many.
         """
         if not tokens:
             return 1.0  # a table's row
-        return max(self.slowness, self._draft_doubt(tokens, times=4))
+        return max(self.slowness, self._draft_doubt(tokens))
 
     def row(self, source: str, unread: int = 1) -> float:
         """Return the seconds in which a source makes a row, with `unread` tokens to read for it.
