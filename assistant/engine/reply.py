@@ -58,7 +58,15 @@ class PreparedPrompt(NamedTuple):
 class Assistant:
     """Answer requests with a target and its draft sources.
 
-    Without sources every answer is autoregressive; without a controller, so is mode auto.
+    Args:
+        target: evaluates the answers.
+        vocab: of the target.
+        sources: propose; without any, every answer is autoregressive.
+        controller: weighs proposals; without it, mode auto is autoregressive.
+        several: the target, if it can hold several sequences in one batch.
+        resuming: restores saved caches of conversations that the target has read before.
+        draft_name: of the draft model, for the stats of answers.
+        engine: the name of the inference library, for the stats of answers.
     """
 
     def __init__(
@@ -67,19 +75,16 @@ class Assistant:
         vocab: Vocab,
         sources: Sequence[Source] = (),
         controller: Controller | None = None,
+        *,
+        several: MultiSequenceModel | None = None,
+        resuming: Resuming | None = None,
+        draft_name: str | None = None,
+        engine: str | None = None,
     ) -> None:
-        self.target = target
-        self.vocab = vocab
+        self.target, self.vocab, self.controller = target, vocab, controller
         self.sources = {source.name: source for source in sources}
-        self.controller = controller
-        self.resuming: Resuming | None = None
-        """Restores saved caches of conversations that the target has read before."""
-        self.several: MultiSequenceModel | None = None
-        """The target, if it can hold several sequences in one batch."""
-        self.draft_name: str | None = None
-        """The draft model's name, for the stats of answers."""
-        self.engine: str | None = None
-        """The name of the inference library, for the stats of answers."""
+        self.several, self.resuming = several, resuming
+        self._draft_name, self._engine = draft_name, engine
         self.chat = ChatTokens(vocab)
         """Tokenises conversations as the target's chat template writes them."""
 
@@ -202,9 +207,9 @@ class Assistant:
             request.mode,
             prompt_tokens=len(tokens),
             cached_tokens=min(self.target.cached(tokens), len(tokens) - 1),
-            draft=self.draft_name if request.answers == 1 else None,
+            draft=self._draft_name if request.answers == 1 else None,
             beside=request.answers - 1,
-            engine=self.engine,
+            engine=self._engine,
         )
         return PreparedPrompt(prompt, form, stats)
 
