@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from assistant.chat.answer_text import AnswerText
 from assistant.chat.prompt_tokens import ChatPrompt, ChatTokens
@@ -39,20 +39,11 @@ from models.errors import Cancelled
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:  # few answers need the libraries of these
-    from assistant.calling.reader import CallReader
     from assistant.forms.forms import Forms, MakeMask
     from assistant.forms.mask import FormMask
 
 
 IN_TURN = "This model holds one text at a time, so the answers come one after another."
-
-
-class PreparedPrompt(NamedTuple):
-    """A prompt for which the target's cache is ready."""
-
-    prompt: ChatPrompt
-    form: MakeMask | None  # of the answers, if they have a form or may call tools
-    stats: Stats  # what is known of the answers before they are decoded
 
 
 class Assistant:
@@ -184,8 +175,13 @@ class Assistant:
                 sequence.answer.stop = sequence.answer.stop or Stop.CANCELLED
         yield from _endings(open_)
 
-    def _prepared(self, request: Request, control: Control) -> PreparedPrompt:
+    def _prepared(
+        self, request: Request, control: Control
+    ) -> tuple[ChatPrompt, MakeMask | None, Stats]:
         """Tokenise as many turns as fit, and prepare the target's cache for them.
+
+        Return the prompt, what makes the masks of its answers if they have a form or may call
+        tools, and what is known of these answers before they are decoded.
 
         Raises:
             Cancelled: the user stopped it before it began.
@@ -211,7 +207,7 @@ class Assistant:
             beside=request.answers - 1,
             engine=self._engine,
         )
-        return PreparedPrompt(prompt, form, stats)
+        return prompt, form, stats
 
     def _sequence(
         self,
@@ -228,7 +224,12 @@ class Assistant:
         thoughts = prompt.thoughts()
         forced = None if thoughts.budget is None else thoughts.forced
         mask = form(tokens, thoughts.answer_start) if form else None
-        begun, calls = tokens[prompt.beginning.start :], _calls(prompt, request)
+        calls = None
+        if request.tools:
+            from assistant.calling.reader import calls_of
+
+            calls = calls_of(prompt.calls, request)
+        begun = tokens[prompt.beginning.start :]
         text = AnswerText(prompt.beginning, begun, request.stop_strings, calls)
         answer = AnswerBuilder(request, self.vocab, figures, text, mask)
         drafter = self._drafter(sources, mask, forced)
@@ -259,15 +260,6 @@ class Assistant:
         n_ctx = self.target.n_ctx
         answers = request.answers * (request.max_tokens or TYPICAL_ANSWER)
         return n_ctx - min(answers, n_ctx // 4)
-
-
-def _calls(prompt: ChatPrompt, request: Request) -> CallReader | None:
-    """Return what reads the calls of an answer; None where it must not have any."""
-    if not request.tools:
-        return None
-    from assistant.calling.reader import calls_of
-
-    return calls_of(prompt.calls, request)
 
 
 def _endings(open_: list[DecodingSequence]) -> Iterator[tuple[int, Decoded | Finished]]:
