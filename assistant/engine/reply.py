@@ -131,10 +131,7 @@ class Assistant:
     def _in_turn(
         self, request: Request, control: Control, clock: Clock
     ) -> Iterator[tuple[int, AnswerEvent]]:
-        yield (
-            0,
-            Noticed(IN_TURN),
-        )
+        yield 0, Noticed(IN_TURN)
         for i in range(request.answers):
             seed = None if request.seed is None else request.seed + i
             for event in self.reply(replace(request, answers=1, seed=seed), control, clock):
@@ -157,13 +154,14 @@ class Assistant:
             self._sequence(i, own, prompt, form, request, Figures(stats, stopwatch))
             for i, own in enumerate(sources)
         ]
-        policy, open_ = Policy(control, self.controller), [*sequences]
+        policy, warp = Policy(control, self.controller), warp_of(request, control)
+        rounds, open_ = Rounds(target, sequences, policy, warp, clock), [*sequences]
         try:
             for progress in prefill(self.target, "target", prompt.tokens[:-1]):
                 yield 0, progress  # a round reads the last one
             for sequence in sequences:
                 sequence.answer.begin()
-            for step in Rounds(target, sequences, policy, warp_of(request, control), clock):
+            for step in rounds:
                 if isinstance(step, SequenceRound):
                     sequence, round_, forecast = step
                     yield sequence.number, sequence.answer.add(round_, forecast)

@@ -15,7 +15,7 @@ LINES = {
     "assistant/store": 1_900,
     "assistant/talk": 1_610,  # wanted: 1,100
     "assistant/serve": 1_250,
-    "assistant/lab tui/lab": 3_190,  # with the trial of engines and the papers' sources; wanted, with models/slim: 3,200
+    "assistant/lab tui/lab": 3_190,  # wanted, with models/slim: 3,200
     "tui": 17_240,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
