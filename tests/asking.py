@@ -6,8 +6,7 @@ from functools import partial
 from threading import Thread, current_thread
 from typing import Any, TypeVar
 
-from assistant.engine.engine import Engine
-from assistant.engine.handlers import HANDLERS, Handler
+from assistant.engine.engine import HANDLERS, Engine, Handler
 from assistant.process.engine_process import EngineProcess
 from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import WorkerProcess

@@ -1,7 +1,6 @@
 """The arguments of a call as they stream, and questions about their JSON Schema."""
 
 from collections.abc import Collection
-from typing import Protocol
 
 Schema = dict[str, object]
 ANY_OBJECT: Schema = {"type": "object"}
@@ -20,17 +19,6 @@ _OPEN = {"anyOf", "oneOf", "allOf", "$ref", "patternProperties"}
 """The keywords that may allow properties beyond those listed under `properties`."""
 
 
-class Arguments(Protocol):
-    """A streaming parser of one call's arguments, whatever their syntax."""
-
-    def read(self, text: str) -> tuple[str, str | None]:
-        """Take more text; return the JSON that it adds, and the text after the end of the object.
-
-        The latter is None until the object has ended.
-        """
-        ...
-
-
 class JsonArguments:
     """Arguments that are a JSON object."""
 
@@ -39,7 +27,10 @@ class JsonArguments:
         self._quoted = self._escaped = False
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Take more text; see `Arguments`."""
+        """Take more text; return the JSON that it adds, and the text after the end of the object.
+
+        The latter is None until the object has ended.
+        """
         for place, character in enumerate(text):
             if self._escaped:
                 self._escaped = False

@@ -3,6 +3,8 @@
 import json
 import re
 
+import msgspec
+
 from assistant.calling.arguments import (
     OBJECT,
     Schema,
@@ -27,7 +29,7 @@ class XmlArguments:
         self._rest, self._any = "", False
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Take more text; see `Arguments`."""
+        """Take more text; see `JsonArguments`."""
         self._rest += text
         added = ""
         while element := self._ELEMENT.match(self._rest):
@@ -86,12 +88,7 @@ def _is_text(schema: Schema) -> bool:
 
 def _is_json(value: str) -> bool:
     try:
-        # Numbers are not converted: Python refuses those of more than 4,300 digits.
-        json.loads(value, parse_int=str, parse_float=str, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        msgspec.json.decode(value, type=msgspec.Raw)  # with numbers of any length
+    except (msgspec.DecodeError, RecursionError):
         return False
     return True
-
-
-def _refuse(constant: str) -> str:
-    raise ValueError(f"{constant} is no JSON")

@@ -31,7 +31,7 @@ class GemmaArguments:
         self._depth, self._quoted = 1, False
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Take more text; see `Arguments`."""
+        """Take more text; see `JsonArguments`."""
         self._rest += text
         added, self._begins = self._begins, ""
         while self._depth:

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from assistant.calling.arguments import Arguments, JsonArguments, Schema, closed
+from assistant.calling.arguments import JsonArguments, Schema, closed
 from assistant.calling.elements import XmlArguments
 from assistant.calling.formats import BARE, BARE_BETWEEN, BARE_STARTS, CallFormat
 from assistant.calling.gemma import GemmaArguments
@@ -14,6 +14,8 @@ from assistant.events import CallDelta
 from assistant.request import Request, ToolCall
 from assistant.streamed_text import split
 
+Arguments = JsonArguments | XmlArguments | GemmaArguments
+"""Streaming parsers of the arguments of one call."""
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 

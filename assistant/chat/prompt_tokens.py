@@ -81,6 +81,7 @@ class ChatTokens:
                 ) from None
             raise
         beginning = self.beginning(request, tokens)
+        may_think = self.thinks and request.thinking != "off" and beginning.at.place != "thought"
         return ChatPrompt(
             tokens,
             oversized + dropped,
@@ -88,7 +89,7 @@ class ChatTokens:
             beginning,
             partial(self.thoughts, request, beginning),
             self.calls,
-            self._thought_first(request, beginning),
+            (self.markers.opens, self.markers.closes) if may_think else None,
         )
 
     def encode(
@@ -225,14 +226,6 @@ class ChatTokens:
             budget = None if self.template.variables & {*SWITCHES, BUDGET} else 0
         closing = [] if budget is None else self._plain(self.markers.closes)
         return ThoughtReader(beginning, closing, budget)
-
-    def _thought_first(
-        self, request: Request, beginning: AnswerBeginning
-    ) -> tuple[str, str] | None:
-        """Return the markers of a thought that the model may begin by itself; None for none."""
-        if not self.thinks or request.thinking == "off" or beginning.at.place == "thought":
-            return None
-        return self.markers.opens, self.markers.closes
 
     @cached_property
     def _thought_names(self) -> dict[int, str]:

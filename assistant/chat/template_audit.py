@@ -5,7 +5,6 @@ and put words in; both change what the model is asked, and neither is visible in
 """
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 
 from assistant.chat.template import PLAIN, ChatTemplate
 from assistant.request import Message
-from models import catalog, gguf
+from models import catalog, child_process, gguf
 
 _TURNS = (
     Message("system", "Zeroth xylophone."),
@@ -57,13 +56,12 @@ def examine(header: gguf.Header) -> tuple[Remark, ...]:
 
 def _probed(source: str) -> Iterator[Remark]:
     """Probe a template in a separate process, which can be ended if it computes without end."""
-    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-m", __name__],
+            child_process.command(__name__),
             input=source.encode(errors="replace"),
             capture_output=True,
-            env={**os.environ, "PYTHONPATH": path},
+            env=child_process.environment(),
             timeout=PATIENCE_S,
             check=True,
         )

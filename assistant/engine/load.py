@@ -69,13 +69,18 @@ class Loader:
             model = source_of(draft, mapping, failures=failures) if draft and mapping else None
             sources = self._sources(target, model)
             controller = self._controller(target, draft, source_of.name)
-            assistant = Assistant(target, target.weights.vocab, sources, controller)
-            assistant.resuming = self._resuming(target, opened)
-            assistant.several = target if target.most_texts > 1 else None
+            about_draft = self._about("draft", draft) if draft else None
+            assistant = Assistant(
+                target,
+                target.weights.vocab,
+                sources,
+                controller,
+                several=target if target.most_texts > 1 else None,
+                resuming=self._resuming(target, opened),
+                draft_name=about_draft.name if about_draft else None,
+                engine=choice.engine,
+            )
             self._resources = opened.pop_all()
-        about_draft = self._about("draft", draft) if draft else None
-        assistant.engine = choice.engine
-        assistant.draft_name = about_draft.name if about_draft else None
         return assistant, Ready(
             self._about("target", target),
             about_draft,

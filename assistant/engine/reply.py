@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from assistant.chat.answer_text import AnswerText
 from assistant.chat.prompt_tokens import ChatPrompt, ChatTokens
@@ -39,7 +39,6 @@ from models.errors import Cancelled
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:  # few answers need the libraries of these
-    from assistant.calling.reader import CallReader
     from assistant.forms.forms import Forms, MakeMask
     from assistant.forms.mask import FormMask
 
@@ -47,18 +46,18 @@ if TYPE_CHECKING:  # few answers need the libraries of these
 IN_TURN = "This model holds one text at a time, so the answers come one after another."
 
 
-class PreparedPrompt(NamedTuple):
-    """A prompt for which the target's cache is ready."""
-
-    prompt: ChatPrompt
-    form: MakeMask | None  # of the answers, if they have a form or may call tools
-    stats: Stats  # what is known of the answers before they are decoded
-
-
 class Assistant:
     """Answer requests with a target and its draft sources.
 
-    Without sources every answer is autoregressive; without a controller, so is mode auto.
+    Args:
+        target: evaluates the answers.
+        vocab: of the target.
+        sources: propose; without any, every answer is autoregressive.
+        controller: weighs proposals; without it, mode auto is autoregressive.
+        several: the target, if it can hold several sequences in one batch.
+        resuming: restores saved caches of conversations that the target has read before.
+        draft_name: of the draft model, for the stats of answers.
+        engine: the name of the inference library, for the stats of answers.
     """
 
     def __init__(
@@ -67,19 +66,16 @@ class Assistant:
         vocab: Vocab,
         sources: Sequence[Source] = (),
         controller: Controller | None = None,
+        *,
+        several: MultiSequenceModel | None = None,
+        resuming: Resuming | None = None,
+        draft_name: str | None = None,
+        engine: str | None = None,
     ) -> None:
-        self.target = target
-        self.vocab = vocab
+        self.target, self.vocab, self.controller = target, vocab, controller
         self.sources = {source.name: source for source in sources}
-        self.controller = controller
-        self.resuming: Resuming | None = None
-        """Restores saved caches of conversations that the target has read before."""
-        self.several: MultiSequenceModel | None = None
-        """The target, if it can hold several sequences in one batch."""
-        self.draft_name: str | None = None
-        """The draft model's name, for the stats of answers."""
-        self.engine: str | None = None
-        """The name of the inference library, for the stats of answers."""
+        self.several, self.resuming = several, resuming
+        self._draft_name, self._engine = draft_name, engine
         self.chat = ChatTokens(vocab)
         """Tokenises conversations as the target's chat template writes them."""
 
@@ -135,10 +131,7 @@ class Assistant:
     def _in_turn(
         self, request: Request, control: Control, clock: Clock
     ) -> Iterator[tuple[int, AnswerEvent]]:
-        yield (
-            0,
-            Noticed(IN_TURN),
-        )
+        yield 0, Noticed(IN_TURN)
         for i in range(request.answers):
             seed = None if request.seed is None else request.seed + i
             for event in self.reply(replace(request, answers=1, seed=seed), control, clock):
@@ -161,13 +154,14 @@ class Assistant:
             self._sequence(i, own, prompt, form, request, Figures(stats, stopwatch))
             for i, own in enumerate(sources)
         ]
-        policy, open_ = Policy(control, self.controller), [*sequences]
+        policy, warp = Policy(control, self.controller), warp_of(request, control)
+        rounds, open_ = Rounds(target, sequences, policy, warp, clock), [*sequences]
         try:
             for progress in prefill(self.target, "target", prompt.tokens[:-1]):
                 yield 0, progress  # a round reads the last one
             for sequence in sequences:
                 sequence.answer.begin()
-            for step in Rounds(target, sequences, policy, warp_of(request, control), clock):
+            for step in rounds:
                 if isinstance(step, SequenceRound):
                     sequence, round_, forecast = step
                     yield sequence.number, sequence.answer.add(round_, forecast)
@@ -179,8 +173,13 @@ class Assistant:
                 sequence.answer.stop = sequence.answer.stop or Stop.CANCELLED
         yield from _endings(open_)
 
-    def _prepared(self, request: Request, control: Control) -> PreparedPrompt:
+    def _prepared(
+        self, request: Request, control: Control
+    ) -> tuple[ChatPrompt, MakeMask | None, Stats]:
         """Tokenise as many turns as fit, and prepare the target's cache for them.
+
+        Return the prompt, what makes the masks of its answers if they have a form or may call
+        tools, and what is known of these answers before they are decoded.
 
         Raises:
             Cancelled: the user stopped it before it began.
@@ -202,11 +201,11 @@ class Assistant:
             request.mode,
             prompt_tokens=len(tokens),
             cached_tokens=min(self.target.cached(tokens), len(tokens) - 1),
-            draft=self.draft_name if request.answers == 1 else None,
+            draft=self._draft_name if request.answers == 1 else None,
             beside=request.answers - 1,
-            engine=self.engine,
+            engine=self._engine,
         )
-        return PreparedPrompt(prompt, form, stats)
+        return prompt, form, stats
 
     def _sequence(
         self,
@@ -223,7 +222,12 @@ class Assistant:
         thoughts = prompt.thoughts()
         forced = None if thoughts.budget is None else thoughts.forced
         mask = form(tokens, thoughts.answer_start) if form else None
-        begun, calls = tokens[prompt.beginning.start :], _calls(prompt, request)
+        calls = None
+        if request.tools:
+            from assistant.calling.reader import calls_of
+
+            calls = calls_of(prompt.calls, request)
+        begun = tokens[prompt.beginning.start :]
         text = AnswerText(prompt.beginning, begun, request.stop_strings, calls)
         answer = AnswerBuilder(request, self.vocab, figures, text, mask)
         drafter = self._drafter(sources, mask, forced)
@@ -254,15 +258,6 @@ class Assistant:
         n_ctx = self.target.n_ctx
         answers = request.answers * (request.max_tokens or TYPICAL_ANSWER)
         return n_ctx - min(answers, n_ctx // 4)
-
-
-def _calls(prompt: ChatPrompt, request: Request) -> CallReader | None:
-    """Return what reads the calls of an answer; None where it must not have any."""
-    if not request.tools:
-        return None
-    from assistant.calling.reader import calls_of
-
-    return calls_of(prompt.calls, request)
 
 
 def _endings(open_: list[DecodingSequence]) -> Iterator[tuple[int, Decoded | Finished]]:

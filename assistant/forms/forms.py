@@ -76,7 +76,7 @@ class Forms:
         checked = {tool.name: self._schema(tool, form) for tool in request.tools}
         schemas = {name: schema for name, (schema, _) in checked.items()}
         parts = [named(request.form, _FORM)] if request.form else []
-        grammar = CallGrammar(form, self._rules()).answer(
+        grammar = CallGrammar(form, LarkRules(self._controls, _STYLE)).answer(
             schemas,
             request.tool_choice,
             request.parallel_calls,
@@ -112,7 +112,7 @@ class Forms:
         if (tool, form) not in self._schemas:
             if len(self._schemas) >= _MOST_KNOWN:
                 self._schemas.clear()
-            schema, rules = closed(read_json(tool.parameters)), self._rules()
+            schema, rules = closed(read_json(tool.parameters)), LarkRules(self._controls, _STYLE)
             wrong, why = True, "it is not the schema of an object"
             if schema is not ANY_OBJECT:
                 wrong, why = self._doubts(schema, form, rules)
@@ -136,9 +136,6 @@ class Forms:
             return wrong, reason(said[0]) if said else ""
         _, why = compiled(alone, self._tokenizer)
         return bool(why), reason(why) if why else ""
-
-    def _rules(self) -> LarkRules:
-        return LarkRules(self._controls, _STYLE)
 
 
 def _refused(tools: Sequence[Tool], why: str) -> UsageError:

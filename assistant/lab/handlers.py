@@ -1,7 +1,7 @@
 """How the laboratories do their jobs."""
 
-from assistant.engine.handlers import HANDLERS as CORE
-from assistant.engine.handlers import Handler
+from assistant.engine.engine import HANDLERS as CORE
+from assistant.engine.engine import Handler
 from assistant.lab.bench.trial_runner import TrialRunner
 from assistant.lab.protocol import Lockstep, Prove, Tune
 from assistant.lab.prove.proof import prove

@@ -41,7 +41,7 @@ class EngineProcess:
         self._engine: str | None = None  # that the worker has loaded, as far as that is known
         self._others: dict[str, EngineProcess] = {}  # by the engine that they have loaded
         self._merging: set[asyncio.Task[None]] = set()
-        self._backoff = Backoff()
+        self._deaths, self._not_before = 0, 0.0  # in a row, while loading; and the next attempt
         self._is_closed = False
 
     @property
@@ -155,9 +155,15 @@ class EngineProcess:
             return None
         if isinstance(job, Count):
             return NO_MODEL
-        if isinstance(job, Request) and self._setup and (why := self._backoff.refusal(self._setup)):
-            return Failed(why, EngineDied.__name__)
-        return None
+        pause = self._not_before - monotonic()
+        if not isinstance(job, Request) or self._setup is None or pause <= 0:
+            return None
+        return Failed(
+            f"The engine's process ended {self._deaths} times in a row while it loaded "
+            f"{self._setup.target.name}; the next attempt is possible in {pause:.0f} seconds. "
+            "Choose another model, or check this one with `specchat models check`.",
+            EngineDied.__name__,
+        )
 
     async def _start(self) -> WorkerProcess:
         return await WorkerProcess.start(self._protocol, self._patience_s)
@@ -192,7 +198,8 @@ class EngineProcess:
         except WorkerDied as death:
             self._worker = self._engine = None
             if isinstance(job, Setup):
-                self._backoff.note_death()
+                self._deaths += 1  # the next attempt may come at once, and others ever later
+                self._not_before = monotonic() + min(BACKOFF_CAP_S, 2 ** (self._deaths - 1) - 1)
             if worker.is_proven and not worker.has_begun:  # it died while nothing was asked
                 raise _NextWorker from None
             return self._died(crash_message(job, death.status, death.output_tail, death.reason))
@@ -203,7 +210,7 @@ class EngineProcess:
             raise _NextWorker
         if isinstance(end, Ready):
             self._engine = end.engine
-            self._backoff.forget()
+            self._deaths, self._not_before = 0, 0.0
         return end
 
     def _died(self, sentence: str) -> Failed:
@@ -221,31 +228,3 @@ class _NextWorker(Exception):
 def _steered(request: Request, how: Steer) -> Request:
     sampling = how.sampling or request.sampling
     return replace(request, mode=how.mode, lookahead=how.lookahead, sampling=sampling)
-
-
-class Backoff:
-    """Refuse to reload a setup that ends every worker too soon: first at once, then ever later."""
-
-    def __init__(self) -> None:
-        self._deaths = 0  # in a row, while loading
-        self._not_before = 0.0
-
-    def note_death(self) -> None:
-        """Note that a worker has died while it loaded."""
-        self._deaths += 1
-        self._not_before = monotonic() + min(BACKOFF_CAP_S, 2 ** (self._deaths - 1) - 1)
-
-    def forget(self) -> None:
-        """Note that models have been loaded."""
-        self._deaths, self._not_before = 0, 0.0
-
-    def refusal(self, setup: Setup) -> str | None:
-        """Return why a setup is not tried again yet, or None if it is."""
-        pause = self._not_before - monotonic()
-        if pause <= 0:
-            return None
-        return (
-            f"The engine's process ended {self._deaths} times in a row while it loaded "
-            f"{setup.target.name}; the next attempt is possible in {pause:.0f} seconds. "
-            "Choose another model, or check this one with `specchat models check`."
-        )

@@ -23,8 +23,7 @@ from models import child_process, rpc_servers
 from models.errors import UsageError
 
 if TYPE_CHECKING:
-    from assistant.engine.engine import Engine
-    from assistant.engine.handlers import Handler
+    from assistant.engine.engine import Engine, Handler
 
 Jobs = tuple[Protocol, "Mapping[type, Handler]"]
 """A protocol, and handlers for its jobs."""
@@ -110,7 +109,7 @@ def _confine(parent: int) -> None:
 
 def chat() -> Jobs:
     """Return what a chat's worker can do."""
-    from assistant.engine.handlers import HANDLERS
+    from assistant.engine.engine import HANDLERS
 
     return CHAT, HANDLERS
 

@@ -9,17 +9,17 @@ from tests.test_layers import MODULES, ROOT
 LINES = {
     "models": 6_240,  # wanted: 6,000
     "assistant/decoding": 2_900,
-    "assistant/engine assistant/process": 3_950,  # wanted: 2,600
+    "assistant/engine assistant/process": 3_615,  # wanted: 2,600
     "assistant/chat assistant/forms assistant/calling": 2_730,  # wanted: 2,500
     "assistant/tools": 900,
     "assistant/store": 1_900,
     "assistant/talk": 1_610,  # wanted: 1,100
     "assistant/serve": 1_250,
-    "assistant/lab tui/lab": 2_990,  # wanted, with models/slim: 3,200
+    "assistant/lab tui/lab": 3_190,  # wanted, with models/slim: 3,200
     "tui": 17_240,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 42_340, 417, 43_650
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 42_200, 404, 43_290
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
-from assistant.engine.handlers import EngineState
+from assistant.engine.engine import EngineState
 from assistant.engine.load import Loader
 from assistant.engine.machine_cache import cached_or_measured
 from assistant.engine.policy import Control

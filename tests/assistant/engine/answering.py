@@ -19,8 +19,8 @@ def assistant_of(open_model, target, draft=None, *sources) -> Any:
     if draft:
         small = open_model(draft)
         known.append(ModelSource(small, Mapping.by_number(model.n_vocab, small.n_vocab)))
-    made: Any = Assistant(model, model.weights.vocab, known)
-    made.several, made.control = model, control
+    made: Any = Assistant(model, model.weights.vocab, known, several=model)
+    made.control = control
     return made
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
-from assistant.engine.handlers import HANDLERS
+from assistant.engine.engine import HANDLERS
 from assistant.events import Ready
 from assistant.request import Setup
 from tests.asking import Asking, NearEngine

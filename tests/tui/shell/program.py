@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assistant.engine.handlers import HANDLERS
+from assistant.engine.engine import HANDLERS
 from assistant.lab.handlers import HANDLERS as LAB_HANDLERS
 from assistant.lab.protocol import LAB
 from assistant.process.wire import Envelope, Protocol

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.engine.handlers import EngineState
+from assistant.engine.engine import EngineState
 from assistant.engine.policy import Control
 from assistant.engine.race import in_turns
 from assistant.events import Decoded, Failed, Finished, LaneEvent, Stats

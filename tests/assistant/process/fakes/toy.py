@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from assistant.engine.handlers import HANDLERS, EngineState
+from assistant.engine.engine import HANDLERS, EngineState
 from assistant.events import Event
 from assistant.process.wire import Protocol
 from assistant.process.worker import main
