@@ -64,14 +64,15 @@ class EntryScreen(ModalScreen[str | None]):
         self.input.cursor_blink = False
         self.message = Static(safe(hint), markup=False)
         self._title, self._hint, self._refusal = title, hint, refusal
-        self._many_lines = many_lines
+        self._many_lines, self._before = many_lines, self.input.text
 
     def compose(self) -> ComposeResult:
         """Lay out the text above what is to be known of it."""
         with Vertical() as box:
             box.border_title = Content(safe(self._title))
-            lines = "Ctrl+J starts a line · " if self._many_lines else ""
-            box.border_subtitle = f"{lines}Enter takes it · Esc goes back"
+            box.border_subtitle = "Enter takes it · Esc goes back"
+            if self._many_lines:
+                box.border_subtitle = "Ctrl+J starts a line · Enter takes it · Esc goes back"
             yield self.input
             yield self.message
 
@@ -88,9 +89,9 @@ class EntryScreen(ModalScreen[str | None]):
         return not refusal
 
     def action_take(self) -> None:
-        """Return the text."""
+        """Return the text; one that was not changed may not be shown as it is."""
         if self.check():
-            self.dismiss(self.input.text)
+            self.dismiss(self.input.text if self.input.text != self._before else None)
 
     def action_new_line(self) -> None:
         """Begin a new line, where there may be several."""

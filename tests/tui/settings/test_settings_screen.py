@@ -1,6 +1,7 @@
 """The settings screen, by its keys, on a real config.toml."""
 
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -172,8 +173,10 @@ async def test_a_key_that_was_chosen_elsewhere_is_listed_and_can_be_reset(path):
     (path.parent / "state.json").write_text('{"target": {"value": "\\u001b[31mred"}}')
     async with opened() as page:
         assert [option.id for option in page.screen.list.options] == ["target", *DAILY]
+        await page.type("target", "")
         assert "\x1b[31mred" not in page.app.export_screenshot()
-        await page.go("target")
+        await page.press("enter")
+        assert page.used == []
         await page.press("delete")
         assert page.value("target") == "auto"
 
@@ -181,8 +184,7 @@ async def test_a_key_that_was_chosen_elsewhere_is_listed_and_can_be_reset(path):
 async def test_the_sampling_that_the_models_file_recommends_is_one_key_away(path, monkeypatch):
     monkeypatch.setattr(screen, "recommended", lambda target: {"temperature": 0.6, "top_k": 20})
     async with opened() as page:
-        await page.press("m")
-        assert page.used == []
+        assert "m" not in page.screen.active_bindings
         page.screen._ask_the_model(Path("wise.gguf"))
         await page.app.workers.wait_for_complete()
         await page.press("m")
@@ -209,6 +211,9 @@ async def test_what_is_wrong_in_the_edited_file_is_said_until_it_is_right(
         await page.press("e")
         assert f"{path}:1: temperature must be a number from 0 to 100: 300" in page.told[0]
         assert "stay as they were" in page.told[0]
+        with_editor(monkeypatch, tmp_path, 'echo "preset = \\"gone\\"" > "$2"')
+        await page.press("e")
+        assert "There is no preset 'gone'" in page.told[0]
         assert page.used == []
         with_editor(monkeypatch, tmp_path, 'echo "temprature = 1" > "$2"')
         await page.press("e")
@@ -279,7 +284,9 @@ def test_an_editor_that_is_not_there_is_said(path, monkeypatch, visual, plain, c
 
 def test_an_interrupt_is_the_editors_alone(path, tmp_path, monkeypatch):
     with_editor(monkeypatch, tmp_path, 'kill -INT $PPID; trap "exit 0" INT; kill -INT $$; exit 9')
+    before = signal.getsignal(signal.SIGINT)
     assert edit(path) == ""
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 # In the chat
@@ -288,8 +295,11 @@ def test_an_interrupt_is_the_editors_alone(path, tmp_path, monkeypatch):
 async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ready()
+        await chat.press("ctrl+t", "ctrl+g")
+        mode, ghosts = chat.screen.mode, chat.screen.conversation.ghosts
         chat.app.theme = "nord"  # as the palette does
-        await chat.press("ctrl+t", "f6")
+        await chat.press("f6")
+        assert (chat.screen.mode, chat.screen.conversation.ghosts) == (mode, ghosts)
         page = chat.app.screen
         assert isinstance(page, SettingsScreen)
         assert page.now.given["mode"][0] == chat.screen.mode
