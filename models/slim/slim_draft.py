@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import mkdtemp
+from uuid import uuid4
 
 import numpy as np
 
@@ -79,8 +79,11 @@ def _scratch(needed: int) -> Iterator[Path]:
                 if time.time() - left.stat().st_mtime > STALE_S:
                     shutil.rmtree(left, ignore_errors=True)
         require_room(place, needed)
-        folder = Path(mkdtemp(prefix=SCRATCH, dir=place))
+    # Named before it is made: an interrupt that comes as it appears still finds it.
+    folder = place / f"{SCRATCH}{uuid4().hex}"
     try:
+        with disk_errors(place):
+            folder.mkdir(0o700)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
