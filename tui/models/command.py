@@ -35,7 +35,7 @@ def models(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(as_json: bool) -> None:
     """List the models on this machine, and those that can be fetched by name."""
-    mine = [*map(found, ModelInventory(settings({}, say_notices=False)).look())]
+    mine = [*map(found, ModelInventory(settings({})).look())]
     known = [*map(listed, catalog.FILES.values())]
     if as_json:
         click.echo(json.dumps({"installed": mine, "catalogue": known, "pairs": pairs()}))
@@ -161,10 +161,11 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
     Without TARGET, the one from the settings is used, or the default. The verdict comes from the
     files' headers, and the gain from earlier measurements; nothing is loaded.
     """
-    target = target or settings(context.find_root().params).target or catalog.DEFAULT.name
+    chosen = settings(context.find_root().params)
+    target = target or chosen.target or catalog.DEFAULT.name
     if draft is None and len(both := catalog.expand(target)) > 1:
         target = both[0].name
-    stock = ModelInventory(settings({}, say_notices=False))
+    stock = ModelInventory(chosen)
     large = identify(target, [*stock.look()])
     if draft:
         stock.models = [identify(draft, stock.models)]

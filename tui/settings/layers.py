@@ -187,19 +187,18 @@ def read_choices() -> tuple[dict[str, Choice], str]:
     return found, ""
 
 
-def write_choices(changes: Mapping[str, Choice | None]) -> None:
-    """Keep choices, and forget those that are None; what another window chose stays.
+def write_choices(after: Mapping[str, Choice], before: Mapping[str, Choice]) -> None:
+    """Keep what has changed among the choices; what another window chose stays.
 
     Raises:
         StorageError: the file cannot be written.
     """
     path = state_path()
-    entries = read_json(path, dict[str, Any]) or {}
-    for name, choice in changes.items():
-        entries.pop(name, None)
-        if choice is not None:
-            entries[name] = asdict(choice)
+    changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    kept = read_json(path, dict[str, Any]) or {}
+    others = {name: entry for name, entry in kept.items() if name not in changed}
     try:
-        write_json(path, entries)
+        if changed:
+            write_json(path, others | {n: asdict(after[n]) for n in changed if n in after})
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror}.") from error

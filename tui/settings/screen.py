@@ -16,6 +16,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from assistant.request import Sampling
 from models import gguf
 from models.errors import SpecchatError, UsageError
 from tui.safe import safe
@@ -29,15 +30,8 @@ from tui.widgets.keyline import KeyLine
 
 _NAME, _VALUE = 15, 24
 """Cells of the first two columns."""
-RECOMMENDED = {
-    "temperature": "temp",
-    "top_k": "top_k",
-    "top_p": "top_p",
-    "min_p": "min_p",
-    "repeat_penalty": "penalty_repeat",
-    "repeat_window": "penalty_last_n",
-}
-"""What GGUF calls each key."""
+_GGUF = ("temp", "top_k", "top_p", "min_p", "penalty_repeat", "penalty_last_n")
+"""What GGUF calls the sampling, in the order of `Sampling`."""
 
 
 class SettingsScreen(ModalScreen[None]):
@@ -267,6 +261,6 @@ def recommended(target: Path) -> dict[str, Value]:
         return {}
     checked = {
         name: KEYS[name].check(metadata.get(f"general.sampling.{theirs}"))
-        for name, theirs in RECOMMENDED.items()
+        for name, theirs in zip(Sampling.RANGES, _GGUF, strict=True)
     }
     return {name: value for name, value in checked.items() if value is not None}
