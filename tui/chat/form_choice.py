@@ -1,12 +1,16 @@
 """The form that answers in the chat are to have: JSON by a schema, from a file."""
 
+from typing import cast
+
 from assistant.request import AnswerForm
 from models.errors import UsageError
+from tui.app.program import Program
 from tui.chat.chat_controller import ChatController
 from tui.chat.layout import ChatLayout
 from tui.chat.prompt.attachments import one_line, read
 from tui.chat.prompt.file_search import located
 from tui.safe import safe
+from tui.widgets.entry_screen import EntryScreen
 
 
 class FormChoice:
@@ -18,10 +22,8 @@ class FormChoice:
     def toggle(self) -> None:
         """Ask for the file; or let answers be as they come again."""
         if self._controller.form is None:
-            from tui.widgets.entry_screen import EntryScreen
-
             screen = EntryScreen("Answer with JSON", hint="The file with a JSON Schema.")
-            self._parts.app.push_screen(screen, self._use)
+            cast(Program, self._parts.app).open_entry(screen, self._use)
         else:
             self._controller.form = None
             self._parts.prompt.show_form("")

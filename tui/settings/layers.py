@@ -57,9 +57,11 @@ class Layers:
     @cached_property
     def below(self) -> Given:
         """What would count if nothing had been chosen but a preset, and nothing were passing."""
-        file = SettingSource("file", self.config.path.name)
-        said = {name: (value, file) for name, value in self.config.values.items()}
-        plain = {name: said.get(name, (key.default, DEFAULT)) for name, key in KEYS.items()}
+        config, name = self.config, self.config.path.name
+        plain = {key.name: (key.default, DEFAULT) for key in KEYS.values()} | {
+            key: (value, SettingSource("file", f"{name}:{config.lines.get(key, '?')}"))
+            for key, value in config.values.items()
+        }
         if "preset" in self.passing:
             return plain
         chosen = self._counts("preset", plain)
@@ -119,13 +121,6 @@ class Layers:
     def for_this_run(self, **given: tuple[Value, SettingSource]) -> "Layers":
         """Return the layers with values that beat all others and are not kept."""
         return replace(self, passing={**self.passing, **given})
-
-
-def place(layers: Layers, name: str, given: Given | None = None) -> str:
-    """Return where a key's value came from, with the line of `config.toml`."""
-    source = (given or layers.given)[name][1]
-    line = layers.config.lines.get(name) if source.kind == "file" else None
-    return f"{source}:{line}" if line else str(source)
 
 
 def with_models(layers: Layers, before: str | None, target: str, draft: str | None) -> Layers:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from rich.cells import cell_len, set_cell_size
 from textual import on, work
@@ -19,11 +19,12 @@ from textual.widgets.option_list import Option
 from assistant.request import Sampling
 from models import gguf
 from models.errors import SpecchatError, UsageError
+from tui.app.program import Program
 from tui.safe import safe
 from tui.settings.config_file import read
 from tui.settings.editor import edit
 from tui.settings.keys import Key, Value, shown
-from tui.settings.layers import NO_PRESET, STATE, Layers, place
+from tui.settings.layers import NO_PRESET, STATE, Layers
 from tui.settings.settings import DEFAULT, KEYS
 from tui.widgets.entry_screen import EntryScreen
 from tui.widgets.keyline import KeyLine
@@ -77,13 +78,16 @@ class SettingsScreen(ModalScreen[None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "Back", id="settings.cancel"),
+        # All have priority: keys that are typed fast do not overtake each other.
+        Binding("escape", "dismiss", "Back", id="settings.cancel", priority=True),
         Binding("enter", "change", "Change", id="settings.change", priority=True),
-        Binding("left", "turn(-1)", "Previous choice", show=False, id="choice.previous"),
-        Binding("right,space", "turn(1)", "Next choice", show=False, id="choice.next"),
-        Binding("delete,backspace", "reset", "Reset", id="settings.reset"),
-        Binding("m", "recommended", "As the model's file says", id="settings.recommended"),
-        Binding("e", "edit", "Edit config.toml", id="settings.edit"),
+        Binding("up", "move(-1)", "Up", show=False, id="settings.up", priority=True),
+        Binding("down", "move(1)", "Down", show=False, id="settings.down", priority=True),
+        Binding("left", "turn(-1)", "Previous", show=False, id="choice.previous", priority=True),
+        Binding("right,space", "turn(1)", "Next", show=False, id="choice.next", priority=True),
+        Binding("delete,backspace", "reset", "Reset", id="settings.reset", priority=True),
+        Binding("m", "recommended", "As the model", id="settings.recommended", priority=True),
+        Binding("e", "edit", "Edit config.toml", id="settings.edit", priority=True),
         Binding("f1", "app.help", "Help", id="settings.help"),
         Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]
@@ -134,7 +138,7 @@ class SettingsScreen(ModalScreen[None]):
             f"{name:<{_NAME}} ",
             (set_cell_size(text, _VALUE), style),
             "  ",
-            ("" if source == DEFAULT else safe(place(self.now, name)), "$text-muted"),
+            ("" if source == DEFAULT else safe(str(source)), "$text-muted"),
         )
 
     @property
@@ -150,6 +154,10 @@ class SettingsScreen(ModalScreen[None]):
     def explain(self) -> None:
         """Say what is to be known of the key under the cursor."""
         self.detail.update(safe("\n".join(explained(self.now, self.key.name))))
+
+    def action_move(self, direction: int) -> None:
+        """Go to another key."""
+        self.list.action_cursor_up() if direction < 0 else self.list.action_cursor_down()
 
     def action_turn(self, direction: int) -> None:
         """Choose the next value, where there are only a few."""
@@ -173,7 +181,7 @@ class SettingsScreen(ModalScreen[None]):
         entry = EntryScreen(
             key.name, value, f"{key.help} Allowed: {key.allowed}.", refusal, key.many_lines
         )
-        self.app.push_screen(entry, self._type)
+        cast(Program, self.app).open_entry(entry, self._type)
 
     def _type(self, text: str | None) -> None:
         """Take a value; an empty one goes back to what counts without it."""
@@ -238,19 +246,19 @@ class SettingsScreen(ModalScreen[None]):
 def explained(layers: Layers, name: str) -> tuple[str, str]:
     """Return why a key has its value, and what it is and may be."""
     key, source, chosen = KEYS[name], layers.given[name][1], layers.choices.get(name)
-    default, where = shown(key.default) or "empty", place(layers, name)
+    default = shown(key.default) or "empty"
     about = f"{key.help} Allowed: {key.allowed}. Default: {default}. Counts {key.when}."
     if source.is_passing:
         return f"Given by {source} for this run; a choice here counts instead, and is kept.", about
     if source == STATE:
-        instead = shown(layers.below[name][0]) or "empty"
-        where = place(layers, name, layers.below)
-        return f"Chosen in specchat. Delete goes back to {instead} ({where}).", about
+        below, other = layers.below[name]
+        instead = f"{shown(below) or 'empty'} ({other})"
+        return f"Chosen in specchat. Delete goes back to {instead}.", about
     if chosen is not None:
-        return f"From {where}, which was set after you chose {shown(chosen.value)} here.", about
+        return f"From {source}, which was set after you chose {shown(chosen.value)} here.", about
     if source == DEFAULT:
         return "The default.", about
-    return f"From {where}; a choice here counts instead.", about
+    return f"From {source}; a choice here counts instead.", about
 
 
 def recommended(target: Path) -> dict[str, Value]:

@@ -9,8 +9,7 @@ from gguf import GGUFWriter
 from models import catalog
 from models.errors import StorageError, UsageError
 from tests import tiny
-from tests.tui.settings.test_config import HERE, said
-from tui.settings.config_file import Config
+from tests.tui.settings.test_config import said
 from tui.settings.layers import (
     STATE,
     Choice,
@@ -21,7 +20,7 @@ from tui.settings.layers import (
     write_choices,
 )
 from tui.settings.screen import recommended
-from tui.settings.settings import DEFAULT, KEYS
+from tui.settings.settings import KEYS
 
 USUAL = catalog.DEFAULT.target.name
 CODE = 'temperature = 1\ntop_k = 7\n[presets.code]\ntemperature = 0.2\nsystem = "terse"\n'
@@ -233,9 +232,3 @@ def test_sampling_that_the_models_file_recommends_is_found(tmp_path):
     assert recommended(model) == {"temperature": 0.5, "top_k": 20}
     assert recommended(tiny.write(tmp_path / "tiny.gguf")) == {}
     assert recommended(tmp_path / "nowhere.gguf") == {}
-
-
-def test_defaults_of_layers_are_those_of_the_table():
-    assert Layers(Config(HERE)).below == {
-        name: (key.default, DEFAULT) for name, key in KEYS.items()
-    }

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.app import App
+from textual import events
 from textual.pilot import Pilot
 
 from tests.tui.chat.chat_driver import Pair, open_chat
 from tests.tui.driver import Driver
+from tui.app.program import Program
 from tui.settings import editor, screen
 from tui.settings.config_file import read, understand
 from tui.settings.editor import edit, template
@@ -33,7 +34,7 @@ system = "terse"
 DAILY = [key.name for key in KEYS.values() if key.daily]
 
 
-class Lent(App[None]):
+class Lent(Program):
     """An app whose terminal an editor can have."""
 
     @contextmanager
@@ -44,9 +45,16 @@ class Lent(App[None]):
 class Open(Driver):
     """The settings screen under test."""
 
-    def __init__(self, pilot: Pilot[None], screen: SettingsScreen, used: list[Layers]) -> None:
+    def __init__(
+        self, app: Lent, pilot: Pilot[None], screen: SettingsScreen, used: list[Layers]
+    ) -> None:
         super().__init__(pilot)
-        self.app, self.screen, self.used = pilot.app, screen, used
+        self.app, self.screen, self.used = app, screen, used
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:  # none is kept for what opens
+            await self.until(lambda: self.app._early is None)
+            await super().press(key)
 
     async def go(self, name: str) -> None:
         self.screen.list.highlighted = self.screen.list.get_option_index(name)
@@ -60,6 +68,11 @@ class Open(Driver):
         assert isinstance(entry, EntryScreen)
         await self.press(*text)
         return entry
+
+    def at_once(self, *keys: str) -> None:
+        """Press keys faster than anything is done about them."""
+        for key in keys:
+            self.app.post_message(events.Key(key, key if len(key) == 1 else None))
 
     def row(self, name: str) -> str:
         return str(self.screen.list.get_option(name).prompt)
@@ -85,7 +98,8 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def opened(size: tuple[int, int] = (100, 30), **options: object) -> AsyncIterator[Open]:
     app, used = Lent(), list[Layers]()
     async with app.run_test(size=size) as pilot:
-        page = Open(pilot, SettingsScreen(load(options), used.append), used)
+        page = Open(app, pilot, SettingsScreen(load(options), used.append), used)
+        await page.until(lambda: app._early is None)  # keys before that are kept for the prompt
         app.push_screen(page.screen)
         await pilot.pause()
         yield page
@@ -141,6 +155,17 @@ async def test_an_emptied_value_goes_back_to_what_the_file_says(path):
         await page.type("temperature", "")
         await page.press("delete", "enter")
         assert page.value("temperature") == 1.5
+
+
+async def test_keys_that_are_typed_fast_all_arrive_in_their_order(path):
+    async with opened() as page:
+        page.at_once("down", "down", "enter", *"tame", "enter")
+        await page.until(lambda: page.used)
+        assert page.value("system") == "tame"
+        await page.until(lambda: page.app.screen is page.screen)
+        page.at_once("down", "enter", *"0.33", "enter")
+        await page.until(lambda: len(page.used) == 2)
+        assert page.value("temperature") == 0.33
 
 
 async def test_a_text_of_several_lines_is_typed(path):
