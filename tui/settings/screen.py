@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -164,7 +165,7 @@ class SettingsScreen(ModalScreen[None]):
         if choices := self._choices(self.key.name):
             now = shown(self.now.given[self.key.name][0])
             here = choices.index(now) if now in choices else -direction
-            self._type(choices[(here + direction) % len(choices)])
+            self._take(self.key, choices[(here + direction) % len(choices)])
 
     @on(OptionList.OptionSelected)
     def action_change(self) -> None:
@@ -181,20 +182,19 @@ class SettingsScreen(ModalScreen[None]):
         entry = EntryScreen(
             key.name, value, f"{key.help} Allowed: {key.allowed}.", refusal, key.many_lines
         )
-        cast(Program, self.app).open_entry(entry, self._type)
+        cast(Program, self.app).open_entry(entry, partial(self._take, key))
 
-    def _type(self, text: str | None) -> None:
+    def _take(self, key: Key, text: str | None) -> None:
         """Take a value; an empty one goes back to what counts without it."""
         if text is None:
             return
-        if not text.strip():
-            self.action_reset()
-        elif (value := self.key.parse(text)) is not None:
-            self._change(self.now.choose(**{self.key.name: value}))
+        value = key.parse(text) if text.strip() else self.now.below[key.name][0]
+        if value is not None:
+            self._change(self.now.choose(**{key.name: value}))
 
     def action_reset(self) -> None:
         """Go back to what `config.toml` says, or to the default."""
-        self._change(self.now.choose(**{self.key.name: self.now.below[self.key.name][0]}))
+        self._take(self.key, "")
 
     # What the model's file recommends
 

@@ -1,6 +1,7 @@
 """Asking for a text."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events, on
@@ -22,8 +23,11 @@ def _anything(text: str) -> str:
 class EntryText(TextArea):
     """A text that Enter completes."""
 
+    @dataclass
     class Completed(Message):
         """Enter was pressed."""
+
+        text: str
 
     def __init__(self, text: str, many_lines: bool) -> None:
         super().__init__(text, compact=True, highlight_cursor_line=False, tab_behavior="focus")
@@ -38,7 +42,7 @@ class EntryText(TextArea):
         event.stop()
         event.prevent_default()
         if event.key == "enter":
-            self.post_message(self.Completed())
+            self.post_message(self.Completed(self.text))
         elif self._many_lines:
             self.replace("\n", *self.selection, maintain_selection_offset=False)
 
@@ -104,15 +108,14 @@ class EntryScreen(ModalScreen[str | None]):
         self.begun()
 
     @on(TextArea.Changed)
-    def check(self) -> bool:
+    def check(self) -> None:
         """Say why the text would not be taken."""
         refusal = self._refusal(self.input.text)
         self.message.set_class(bool(refusal), "wrong")
         self.message.update(safe(f"✗ {refusal}" if refusal else self._hint))
-        return not refusal
 
     @on(EntryText.Completed)
-    def take(self) -> None:
+    def take(self, message: EntryText.Completed) -> None:
         """Return the text; one that was not changed may not be shown as it is."""
-        if self.check():
-            self.dismiss(self.input.text if self.input.text != self._before else None)
+        if self.is_current and not self._refusal(message.text):
+            self.dismiss(message.text if message.text != self._before else None)

@@ -163,9 +163,10 @@ async def test_keys_that_are_typed_fast_all_arrive_in_their_order(path):
         await page.until(lambda: page.used)
         assert page.value("system") == "tame"
         await page.until(lambda: page.app.screen is page.screen)
-        page.at_once("down", "enter", *"0.33", "enter")
+        page.at_once("down", "enter", *"0.33", "enter", "up", "up", *"44", "enter")
         await page.until(lambda: len(page.used) == 2)
         assert page.value("temperature") == 0.33
+        assert page.value("system") == "tame"
 
 
 async def test_a_text_of_several_lines_is_typed(path):
