@@ -185,16 +185,17 @@ class SettingsScreen(ModalScreen[None]):
         cast(Program, self.app).open_entry(entry, partial(self._take, key))
 
     def _take(self, key: Key, text: str | None) -> None:
-        """Take a value; an empty one goes back to what counts without it."""
+        """Take a value; an empty one means what counts without it, if it is none itself."""
         if text is None:
             return
-        value = key.parse(text) if text.strip() else self.now.below[key.name][0]
+        is_value = text.strip() or key.many_lines
+        value = key.parse(text) if is_value else self.now.below[key.name][0]
         if value is not None:
             self._change(self.now.choose(**{key.name: value}))
 
     def action_reset(self) -> None:
         """Go back to what `config.toml` says, or to the default."""
-        self._take(self.key, "")
+        self._change(self.now.choose(**{self.key.name: self.now.below[self.key.name][0]}))
 
     # What the model's file recommends
 

@@ -180,6 +180,16 @@ async def test_a_text_of_several_lines_is_typed(path):
         assert page.value("temperature") == 1
 
 
+async def test_the_system_prompt_of_the_file_can_be_emptied_and_brought_back(path):
+    path.write_text('system = "mine"\n')
+    async with opened() as page:
+        await page.type("system", "")
+        await page.press("backspace", "enter")
+        assert page.value("system") == ""
+        await page.press("backspace")
+        assert page.value("system") == "mine"
+
+
 async def test_arrows_choose_among_a_few_values_and_presets(path):
     async with opened() as page:
         await page.go("mode")
