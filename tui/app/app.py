@@ -170,22 +170,17 @@ class SpecchatApp(Program):
 
     def _keep(self, layers: Layers) -> None:
         """Have the next start begin with what was chosen."""
-        before, self.layers = self.layers.choices, layers
-        changed = {
-            name: layers.choices.get(name)
-            for name in {*before, *layers.choices}
-            if before.get(name) != layers.choices.get(name)
-        }
+        before, self.layers = self.layers, layers
         try:
-            write_choices(changed)
+            write_choices(layers.choices, before.choices)
         except StorageError as error:
             text = f"{error} What you choose applies until you quit."
             self.notify(safe(text), title="Not kept", severity="warning", markup=False)
 
-    def _keep_theme(self, theme: Theme) -> None:
+    def _keep_theme(self, _: Theme) -> None:
         """Keep a theme that was chosen in the palette."""
-        if theme.name != self.settings.theme and theme.name in THEMES:
-            self._use_layers(self.layers.choose(theme=theme.name))
+        if self.theme != self.settings.theme and self.theme in THEMES:
+            self._use_layers(self.layers.choose(theme=self.theme))
 
     def action_settings(self) -> None:
         """Open the settings."""

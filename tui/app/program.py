@@ -5,6 +5,7 @@ import os
 import traceback
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -22,6 +23,7 @@ from tui.app.signals import signals_leave, starts_over
 from tui.app.textual_private import driver_of, uncaught
 from tui.safe import safe
 from tui.settings.settings import Settings
+from tui.widgets.entry_screen import EntryScreen
 
 DEBUG = "SPECCHAT_DEBUG"
 QUIT_AGAIN_S = 3.0
@@ -149,10 +151,20 @@ class Program(App[None]):
             await super().on_event(event)
 
     async def _take_early(self) -> None:
-        early, self._early = self._early or [], None
+        early = self._early or []
         if early and isinstance(last := early[-1], events.Key) and last.key == "ctrl+j":
             early[-1] = events.Key("enter", "\r")  # so it was, before the terminal was ours
-        for event in early:
+        await self._release_keys()
+
+    def open_entry(self, screen: EntryScreen, take: Callable[[str | None], None]) -> None:
+        """Have a text typed; what is typed before its line is there is kept for it."""
+        self._early = []
+        screen.begun = partial(self.call_later, self._release_keys)
+        self.push_screen(screen, take)
+
+    async def _release_keys(self) -> None:
+        held, self._early = self._early or [], None
+        for event in held:
             await self.on_event(event)
 
     def on_resize(self) -> None:

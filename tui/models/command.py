@@ -35,7 +35,7 @@ def models(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(as_json: bool) -> None:
     """List the models on this machine, and those that can be fetched by name."""
-    mine = [*ModelInventory(settings({}, say_notices=False)).look()]
+    mine = [*ModelInventory(settings({})).look()]
     if as_json:
         known = [*map(listed, catalog.FILES.values())]
         told = {"installed": [*map(found, mine)], "catalogue": known, "pairs": pairs()}
@@ -162,10 +162,11 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
     Without TARGET, the one from the settings is used, or the default. The verdict comes from the
     files' headers, and the gain from earlier measurements; nothing is loaded.
     """
-    target = target or settings(context.find_root().params).target or catalog.DEFAULT.name
+    chosen = settings(context.find_root().params)
+    target = target or chosen.target or catalog.DEFAULT.name
     if draft is None and len(both := catalog.expand(target)) > 1:
         target = both[0].name
-    inventory = ModelInventory(settings({}, say_notices=False))
+    inventory = ModelInventory(chosen)
     large = identify(target, [*inventory.look()])
     if draft:
         inventory.models = [identify(draft, inventory.models)]

@@ -1,6 +1,5 @@
 """What is checked of the text of `config.toml`, and on which line something is wrong."""
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -71,6 +70,8 @@ def lines_of(text: str) -> dict[TablePath, int]:
 
     Lines are gathered until they are valid by themselves, which is where a statement ends.
     """
+    import tomllib
+
     found: dict[TablePath, int] = {}
     table: TablePath = ()
     pending: list[str] = []

@@ -7,7 +7,7 @@ import click
 from tui.safe import safe
 from tui.settings.config_file import config_path
 from tui.settings.keys import Value, shown
-from tui.settings.layers import STATE, Layers, load, place
+from tui.settings.layers import STATE, Layers, load
 from tui.settings.settings import DEFAULT, KEYS
 
 
@@ -62,9 +62,10 @@ def keys() -> None:
 def _print(layers: Layers) -> None:
     found = layers.config
     for name, (value, source) in layers.given.items():
-        over = _overridden(layers, name)
-        line = f"{name:<15} {_short(value):<30} {place(layers, name)}"
-        line += f" (instead of {over})" if over else ""
+        line = f"{name:<15} {_short(value):<30} {source}"
+        below, other = layers.below[name]
+        if source == STATE and other != DEFAULT:
+            line += f" (instead of {_short(below)} from {other})"
         click.echo(click.style(safe(line), dim=True) if source == DEFAULT else safe(line))
     for name, preset in found.presets.items():
         click.echo(safe(f"preset {name}: {', '.join(preset)}"))
@@ -83,14 +84,6 @@ def _short(value: Value) -> str:
     return text if len(text) <= 30 else f"{text[:29]}…"
 
 
-def _overridden(layers: Layers, name: str) -> str:
-    """Return what `config.toml` or a preset says where a choice of the program counts instead."""
-    (_, source), (below, other) = layers.given[name], layers.below[name]
-    if source != STATE or other == DEFAULT:
-        return ""
-    return f"{_short(below)} from {place(layers, name, layers.below)}"
-
-
 def _report(layers: Layers) -> dict[str, object]:
     found = layers.config
     return {
@@ -99,7 +92,7 @@ def _report(layers: Layers) -> dict[str, object]:
             name: {
                 "value": value,
                 "source": source.kind,
-                "from": place(layers, name),
+                "from": str(source),
                 "default": KEYS[name].default,
             }
             for name, (value, source) in layers.given.items()

@@ -57,9 +57,11 @@ class Layers:
     @cached_property
     def below(self) -> Given:
         """What would count if nothing had been chosen but a preset, and nothing were passing."""
-        file = SettingSource("file", self.config.path.name)
-        said = {name: (value, file) for name, value in self.config.values.items()}
-        plain = {name: said.get(name, (key.default, DEFAULT)) for name, key in KEYS.items()}
+        config, name = self.config, self.config.path.name
+        plain = {key.name: (key.default, DEFAULT) for key in KEYS.values()} | {
+            key: (value, SettingSource("file", f"{name}:{config.lines.get(key, '?')}"))
+            for key, value in config.values.items()
+        }
         if "preset" in self.passing:
             return plain
         chosen = self._counts("preset", plain)
@@ -121,13 +123,6 @@ class Layers:
         return replace(self, passing={**self.passing, **given})
 
 
-def place(layers: Layers, name: str, given: Given | None = None) -> str:
-    """Return where a key's value came from, with the line of `config.toml`."""
-    source = (given or layers.given)[name][1]
-    line = layers.config.lines.get(name) if source.kind == "file" else None
-    return f"{source}:{line}" if line else str(source)
-
-
 def with_models(layers: Layers, before: str | None, target: str, draft: str | None) -> Layers:
     """Return the layers after models were chosen; another target goes with whatever draft suits."""
     usual = catalog.DEFAULT.target.name
@@ -187,19 +182,18 @@ def read_choices() -> tuple[dict[str, Choice], str]:
     return found, ""
 
 
-def write_choices(changes: Mapping[str, Choice | None]) -> None:
-    """Keep choices, and forget those that are None; what another window chose stays.
+def write_choices(after: Mapping[str, Choice], before: Mapping[str, Choice]) -> None:
+    """Keep what has changed among the choices; what another window chose stays.
 
     Raises:
         StorageError: the file cannot be written.
     """
     path = state_path()
-    entries = read_json(path, dict[str, Any]) or {}
-    for name, choice in changes.items():
-        entries.pop(name, None)
-        if choice is not None:
-            entries[name] = asdict(choice)
+    changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    kept = read_json(path, dict[str, Any]) or {}
+    others = {name: entry for name, entry in kept.items() if name not in changed}
     try:
-        write_json(path, entries)
+        if changed:
+            write_json(path, others | {n: asdict(after[n]) for n in changed if n in after})
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror}.") from error

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from rich.cells import cell_len, set_cell_size
 from textual import on, work
@@ -16,28 +17,23 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from assistant.request import Sampling
 from models import gguf
 from models.errors import SpecchatError, UsageError
+from tui.app.program import Program
 from tui.safe import safe
 from tui.settings.config_file import read
 from tui.settings.editor import edit
 from tui.settings.keys import Key, Value, shown
-from tui.settings.layers import NO_PRESET, STATE, Layers, place
+from tui.settings.layers import NO_PRESET, STATE, Layers
 from tui.settings.settings import DEFAULT, KEYS
 from tui.widgets.entry_screen import EntryScreen
 from tui.widgets.keyline import KeyLine
 
 _NAME, _VALUE = 15, 24
 """Cells of the first two columns."""
-RECOMMENDED = {
-    "temperature": "temp",
-    "top_k": "top_k",
-    "top_p": "top_p",
-    "min_p": "min_p",
-    "repeat_penalty": "penalty_repeat",
-    "repeat_window": "penalty_last_n",
-}
-"""What GGUF calls each key."""
+_GGUF = ("temp", "top_k", "top_p", "min_p", "penalty_repeat", "penalty_last_n")
+"""What GGUF calls the sampling, in the order of `Sampling`."""
 
 
 class SettingsScreen(ModalScreen[None]):
@@ -83,13 +79,16 @@ class SettingsScreen(ModalScreen[None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "Back", id="settings.cancel"),
+        # All have priority: keys that are typed fast do not overtake each other.
+        Binding("escape", "dismiss", "Back", id="settings.cancel", priority=True),
         Binding("enter", "change", "Change", id="settings.change", priority=True),
-        Binding("left", "turn(-1)", "Previous choice", show=False, id="choice.previous"),
-        Binding("right,space", "turn(1)", "Next choice", show=False, id="choice.next"),
-        Binding("delete,backspace", "reset", "Reset", id="settings.reset"),
-        Binding("m", "recommended", "As the model's file says", id="settings.recommended"),
-        Binding("e", "edit", "Edit config.toml", id="settings.edit"),
+        Binding("up", "move(-1)", "Up", show=False, id="settings.up", priority=True),
+        Binding("down", "move(1)", "Down", show=False, id="settings.down", priority=True),
+        Binding("left", "turn(-1)", "Previous", show=False, id="choice.previous", priority=True),
+        Binding("right,space", "turn(1)", "Next", show=False, id="choice.next", priority=True),
+        Binding("delete,backspace", "reset", "Reset", id="settings.reset", priority=True),
+        Binding("m", "recommended", "As the model", id="settings.recommended", priority=True),
+        Binding("e", "edit", "Edit config.toml", id="settings.edit", priority=True),
         Binding("f1", "app.help", "Help", id="settings.help"),
         Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]
@@ -140,7 +139,7 @@ class SettingsScreen(ModalScreen[None]):
             f"{name:<{_NAME}} ",
             (set_cell_size(text, _VALUE), style),
             "  ",
-            ("" if source == DEFAULT else safe(place(self.now, name)), "$text-muted"),
+            ("" if source == DEFAULT else safe(str(source)), "$text-muted"),
         )
 
     @property
@@ -157,12 +156,16 @@ class SettingsScreen(ModalScreen[None]):
         """Say what is to be known of the key under the cursor."""
         self.detail.update(safe("\n".join(explained(self.now, self.key.name))))
 
+    def action_move(self, direction: int) -> None:
+        """Go to another key."""
+        self.list.action_cursor_up() if direction < 0 else self.list.action_cursor_down()
+
     def action_turn(self, direction: int) -> None:
         """Choose the next value, where there are only a few."""
         if choices := self._choices(self.key.name):
             now = shown(self.now.given[self.key.name][0])
             here = choices.index(now) if now in choices else -direction
-            self._type(choices[(here + direction) % len(choices)])
+            self._take(self.key, choices[(here + direction) % len(choices)])
 
     @on(OptionList.OptionSelected)
     def action_change(self) -> None:
@@ -179,16 +182,16 @@ class SettingsScreen(ModalScreen[None]):
         entry = EntryScreen(
             key.name, value, f"{key.help} Allowed: {key.allowed}.", refusal, key.many_lines
         )
-        self.app.push_screen(entry, self._type)
+        cast(Program, self.app).open_entry(entry, partial(self._take, key))
 
-    def _type(self, text: str | None) -> None:
-        """Take a value; an empty one goes back to what counts without it."""
+    def _take(self, key: Key, text: str | None) -> None:
+        """Take a value; an empty one means what counts without it, if it is none itself."""
         if text is None:
             return
-        if not text.strip():
-            self.action_reset()
-        elif (value := self.key.parse(text)) is not None:
-            self._change(self.now.choose(**{self.key.name: value}))
+        is_value = text.strip() or key.many_lines
+        value = key.parse(text) if is_value else self.now.below[key.name][0]
+        if value is not None:
+            self._change(self.now.choose(**{key.name: value}))
 
     def action_reset(self) -> None:
         """Go back to what `config.toml` says, or to the default."""
@@ -244,19 +247,19 @@ class SettingsScreen(ModalScreen[None]):
 def explained(layers: Layers, name: str) -> tuple[str, str]:
     """Return why a key has its value, and what it is and may be."""
     key, source, chosen = KEYS[name], layers.given[name][1], layers.choices.get(name)
-    default, where = shown(key.default) or "empty", place(layers, name)
+    default = shown(key.default) or "empty"
     about = f"{key.help} Allowed: {key.allowed}. Default: {default}. Counts {key.when}."
     if source.is_passing:
         return f"Given by {source} for this run; a choice here counts instead, and is kept.", about
     if source == STATE:
-        instead = shown(layers.below[name][0]) or "empty"
-        where = place(layers, name, layers.below)
-        return f"Chosen in specchat. Delete goes back to {instead} ({where}).", about
+        below, other = layers.below[name]
+        instead = f"{shown(below) or 'empty'} ({other})"
+        return f"Chosen in specchat. Delete goes back to {instead}.", about
     if chosen is not None:
-        return f"From {where}, which was set after you chose {shown(chosen.value)} here.", about
+        return f"From {source}, which was set after you chose {shown(chosen.value)} here.", about
     if source == DEFAULT:
         return "The default.", about
-    return f"From {where}; a choice here counts instead.", about
+    return f"From {source}; a choice here counts instead.", about
 
 
 def recommended(target: Path) -> dict[str, Value]:
@@ -267,6 +270,6 @@ def recommended(target: Path) -> dict[str, Value]:
         return {}
     checked = {
         name: KEYS[name].check(metadata.get(f"general.sampling.{theirs}"))
-        for name, theirs in RECOMMENDED.items()
+        for name, theirs in zip(Sampling.RANGES, _GGUF, strict=True)
     }
     return {name: value for name, value in checked.items() if value is not None}

@@ -84,14 +84,14 @@ def formed(command: Command) -> Command:
     return command
 
 
-def settings(options: dict[str, Any], say_notices: bool = True) -> Settings:
+def settings(options: dict[str, Any]) -> Settings:
     """Return the settings in force; what is odd in `config.toml` goes to standard error.
 
     Raises:
         UsageError: a value is invalid, or `config.toml` cannot be understood.
     """
     chosen = load(options).settings()
-    for notice in chosen.notices if say_notices else ():
+    for notice in chosen.notices:
         click.echo(f"specchat: {safe(notice)}", err=True)
     return chosen
 

@@ -1,13 +1,15 @@
 """Asking for a text."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
@@ -16,6 +18,33 @@ from tui.safe import safe
 
 def _anything(text: str) -> str:
     return ""
+
+
+class EntryText(TextArea):
+    """A text that Enter completes."""
+
+    @dataclass
+    class Completed(Message):
+        """Enter was pressed."""
+
+        text: str
+
+    def __init__(self, text: str, many_lines: bool) -> None:
+        super().__init__(text, compact=True, highlight_cursor_line=False, tab_behavior="focus")
+        self.cursor_blink = False
+        self._many_lines = many_lines
+
+    async def _on_key(self, event: events.Key) -> None:
+        # Not bindings: text that is typed fast would be overtaken by them.
+        if event.key not in ("enter", "ctrl+j"):
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        if event.key == "enter":
+            self.post_message(self.Completed(self.text))
+        elif self._many_lines:
+            self.replace("\n", *self.selection, maintain_selection_offset=False)
 
 
 class EntryScreen(ModalScreen[str | None]):
@@ -44,8 +73,6 @@ class EntryScreen(ModalScreen[str | None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "Cancel", id="entry.cancel", priority=True),
-        Binding("enter", "take", "Take it", id="entry.take", priority=True),
-        Binding("ctrl+j", "new_line", "New line", id="entry.new_line", priority=True),
         Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]
 
@@ -58,41 +85,37 @@ class EntryScreen(ModalScreen[str | None]):
         many_lines: bool = False,
     ) -> None:
         super().__init__()
-        self.input = TextArea(
-            safe(text), compact=True, highlight_cursor_line=False, tab_behavior="focus"
-        )
-        self.input.cursor_blink = False
+        self.begun: Callable[[], object] = lambda: None  # is called once the text has the focus
+        self.input = EntryText(safe(text), many_lines)
         self.message = Static(safe(hint), markup=False)
         self._title, self._hint, self._refusal = title, hint, refusal
-        self._many_lines = many_lines
+        self._many_lines, self._before = many_lines, self.input.text
 
     def compose(self) -> ComposeResult:
         """Lay out the text above what is to be known of it."""
         with Vertical() as box:
             box.border_title = Content(safe(self._title))
-            lines = "Ctrl+J starts a line · " if self._many_lines else ""
-            box.border_subtitle = f"{lines}Enter takes it · Esc goes back"
+            box.border_subtitle = "Enter takes it · Esc goes back"
+            if self._many_lines:
+                box.border_subtitle = "Ctrl+J starts a line · Enter takes it · Esc goes back"
             yield self.input
             yield self.message
 
     def on_mount(self) -> None:
         """Select the text, so that typing replaces it."""
+        self.set_focus(self.input)
         self.input.select_all()
+        self.begun()
 
     @on(TextArea.Changed)
-    def check(self) -> bool:
+    def check(self) -> None:
         """Say why the text would not be taken."""
         refusal = self._refusal(self.input.text)
         self.message.set_class(bool(refusal), "wrong")
         self.message.update(safe(f"✗ {refusal}" if refusal else self._hint))
-        return not refusal
 
-    def action_take(self) -> None:
-        """Return the text."""
-        if self.check():
-            self.dismiss(self.input.text)
-
-    def action_new_line(self) -> None:
-        """Begin a new line, where there may be several."""
-        if self._many_lines:
-            self.input.insert("\n")
+    @on(EntryText.Completed)
+    def take(self, message: EntryText.Completed) -> None:
+        """Return the text; one that was not changed may not be shown as it is."""
+        if self.is_current and not self._refusal(message.text):
+            self.dismiss(message.text if message.text != self._before else None)

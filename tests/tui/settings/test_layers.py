@@ -9,8 +9,7 @@ from gguf import GGUFWriter
 from models import catalog
 from models.errors import StorageError, UsageError
 from tests import tiny
-from tests.tui.settings.test_config import HERE, said
-from tui.settings.config_file import Config
+from tests.tui.settings.test_config import said
 from tui.settings.layers import (
     STATE,
     Choice,
@@ -21,7 +20,7 @@ from tui.settings.layers import (
     write_choices,
 )
 from tui.settings.screen import recommended
-from tui.settings.settings import DEFAULT, KEYS
+from tui.settings.settings import KEYS
 
 USUAL = catalog.DEFAULT.target.name
 CODE = 'temperature = 1\ntop_k = 7\n[presets.code]\ntemperature = 0.2\nsystem = "terse"\n'
@@ -63,7 +62,7 @@ def test_precedence(monkeypatch, file, chosen, variable, option, value):
     if variable is not None:
         monkeypatch.setenv("SPECCHAT_THREADS", variable)
     if chosen is not None:
-        write_choices({"threads": Choice(chosen, file)})
+        write_choices({"threads": Choice(chosen, file)}, {})
     config = said("" if file is None else f"threads = {file}")
     assert given(load({"threads": option, "other": 1}, config), "threads") == [value]
 
@@ -99,14 +98,14 @@ def test_folders_mean_the_persons_home():
 def test_a_choice_beats_the_file_until_the_file_says_something_else():
     chosen = load({}, said("temperature = 1")).choose(temperature=0.4)
     assert (given(chosen, "temperature"), source(chosen, "temperature")) == ([0.4], "state.json")
-    write_choices(chosen.choices)
+    write_choices(chosen.choices, {})
     assert given(load({}, said("temperature = 1")), "temperature") == [0.4]
     assert given(load({}, said("temperature = 1.5")), "temperature") == [1.5]
     assert given(load({}, said("")), "temperature") == [0.4]  # deleted there: it says nothing
 
 
 def test_a_value_that_the_file_begins_to_set_is_the_last_word():
-    write_choices(load({}, said("")).choose(mode="ars").choices)
+    write_choices(load({}, said("")).choose(mode="ars").choices, {})
     assert given(load({}, said('mode = "sps"')), "mode") == ["sps"]
 
 
@@ -146,7 +145,7 @@ def test_a_choice_under_a_preset_of_this_run_counts():
 
 
 def test_a_preset_that_was_chosen_and_is_gone_from_the_file_does_not_count():
-    write_choices(load({}, said(CODE)).choose(preset="code").choices)
+    write_choices(load({}, said(CODE)).choose(preset="code").choices, {})
     assert given(load({}, said("")), "preset", "temperature") == ["none", 0.7]
     assert given(load({}, said(CODE)), "preset", "temperature") == ["code", 0.2]
 
@@ -173,16 +172,21 @@ def test_a_draft_is_kept_for_the_target_it_was_chosen_for(before, target, draft,
 
 
 def test_what_another_window_or_version_keeps_stays(state):
-    write_choices({"theme": Choice("nord", None)})
+    write_choices({"theme": Choice("nord", None)}, {})
     state.write_text(state.read_text()[:-1] + ', "new_key": {"value": 1}, "mode": {"value": 7}}')
-    write_choices({"ctx": Choice(1024, 512), "theme": None})
+    write_choices({"ctx": Choice(1024, 512)}, {"theme": Choice("nord", None)})
     assert read_choices() == ({"ctx": Choice(1024, 512)}, "")
     assert '"new_key": {"value": 1}' in state.read_text()
 
 
+def test_where_nothing_has_changed_nothing_is_written(state):
+    write_choices({"mode": Choice("ars", None)}, {"mode": Choice("ars", None)})
+    assert not state.exists()
+
+
 def test_a_name_that_is_not_utf8_is_kept():
     name = os.fsdecode(b"\xff.gguf")
-    write_choices(load({}, said("")).choose(target=name).choices)
+    write_choices(load({}, said("")).choose(target=name).choices, {})
     assert given(load({}, said("")), "target") == [name]
 
 
@@ -201,13 +205,13 @@ def test_a_file_that_cannot_be_written_is_said(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "file"))
     with pytest.raises(StorageError, match=r"state.json cannot be written: File exists\."):
-        write_choices({"mode": Choice("ars", None)})
+        write_choices({"mode": Choice("ars", None)}, {})
 
 
 def test_the_config_file_is_never_written(tmp_path):
     (tmp_path / "config.toml").write_text(CODE)
     layers = load({}).choose(temperature=0.3, system="a\nb", preset="code")
-    write_choices(layers.choices)
+    write_choices(layers.choices, {})
     assert given(load({}), "temperature", "system", "preset") == [0.2, "terse", "code"]
     assert (tmp_path / "config.toml").read_text() == CODE
 
@@ -228,9 +232,3 @@ def test_sampling_that_the_models_file_recommends_is_found(tmp_path):
     assert recommended(model) == {"temperature": 0.5, "top_k": 20}
     assert recommended(tiny.write(tmp_path / "tiny.gguf")) == {}
     assert recommended(tmp_path / "nowhere.gguf") == {}
-
-
-def test_defaults_of_layers_are_those_of_the_table():
-    assert Layers(Config(HERE)).below == {
-        name: (key.default, DEFAULT) for name, key in KEYS.items()
-    }

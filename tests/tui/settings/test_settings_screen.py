@@ -1,17 +1,19 @@
 """The settings screen, by its keys, on a real config.toml."""
 
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.app import App
+from textual import events
 from textual.pilot import Pilot
 
 from tests.tui.chat.chat_driver import Pair, open_chat
 from tests.tui.driver import Driver
+from tui.app.program import Program
 from tui.settings import editor, screen
 from tui.settings.config_file import read, understand
 from tui.settings.editor import edit, template
@@ -32,7 +34,7 @@ system = "terse"
 DAILY = [key.name for key in KEYS.values() if key.daily]
 
 
-class Lent(App[None]):
+class Lent(Program):
     """An app whose terminal an editor can have."""
 
     @contextmanager
@@ -43,9 +45,16 @@ class Lent(App[None]):
 class Open(Driver):
     """The settings screen under test."""
 
-    def __init__(self, pilot: Pilot[None], screen: SettingsScreen, used: list[Layers]) -> None:
+    def __init__(
+        self, app: Lent, pilot: Pilot[None], screen: SettingsScreen, used: list[Layers]
+    ) -> None:
         super().__init__(pilot)
-        self.app, self.screen, self.used = pilot.app, screen, used
+        self.app, self.screen, self.used = app, screen, used
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:  # none is kept for what opens
+            await self.until(lambda: self.app._early is None)
+            await super().press(key)
 
     async def go(self, name: str) -> None:
         self.screen.list.highlighted = self.screen.list.get_option_index(name)
@@ -59,6 +68,11 @@ class Open(Driver):
         assert isinstance(entry, EntryScreen)
         await self.press(*text)
         return entry
+
+    def at_once(self, *keys: str) -> None:
+        """Press keys faster than anything is done about them."""
+        for key in keys:
+            self.app.post_message(events.Key(key, key if len(key) == 1 else None))
 
     def row(self, name: str) -> str:
         return str(self.screen.list.get_option(name).prompt)
@@ -84,7 +98,8 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def opened(size: tuple[int, int] = (100, 30), **options: object) -> AsyncIterator[Open]:
     app, used = Lent(), list[Layers]()
     async with app.run_test(size=size) as pilot:
-        page = Open(pilot, SettingsScreen(load(options), used.append), used)
+        page = Open(app, pilot, SettingsScreen(load(options), used.append), used)
+        await page.until(lambda: app._early is None)  # keys before that are kept for the prompt
         app.push_screen(page.screen)
         await pilot.pause()
         yield page
@@ -142,6 +157,18 @@ async def test_an_emptied_value_goes_back_to_what_the_file_says(path):
         assert page.value("temperature") == 1.5
 
 
+async def test_keys_that_are_typed_fast_all_arrive_in_their_order(path):
+    async with opened() as page:
+        page.at_once("down", "down", "enter", *"tame", "enter")
+        await page.until(lambda: page.used)
+        assert page.value("system") == "tame"
+        await page.until(lambda: page.app.screen is page.screen)
+        page.at_once("down", "enter", *"0.33", "enter", "up", "up", *"44", "enter")
+        await page.until(lambda: len(page.used) == 2)
+        assert page.value("temperature") == 0.33
+        assert page.value("system") == "tame"
+
+
 async def test_a_text_of_several_lines_is_typed(path):
     async with opened() as page:
         await page.type("system", "Hi")
@@ -151,6 +178,16 @@ async def test_a_text_of_several_lines_is_typed(path):
         await page.type("temperature", "1")
         await page.press("ctrl+j", "enter")
         assert page.value("temperature") == 1
+
+
+async def test_the_system_prompt_of_the_file_can_be_emptied_and_brought_back(path):
+    path.write_text('system = "mine"\n')
+    async with opened() as page:
+        await page.type("system", "")
+        await page.press("backspace", "enter")
+        assert page.value("system") == ""
+        await page.press("backspace")
+        assert page.value("system") == "mine"
 
 
 async def test_arrows_choose_among_a_few_values_and_presets(path):
@@ -172,8 +209,10 @@ async def test_a_key_that_was_chosen_elsewhere_is_listed_and_can_be_reset(path):
     (path.parent / "state.json").write_text('{"target": {"value": "\\u001b[31mred"}}')
     async with opened() as page:
         assert [option.id for option in page.screen.list.options] == ["target", *DAILY]
+        await page.type("target", "")
         assert "\x1b[31mred" not in page.app.export_screenshot()
-        await page.go("target")
+        await page.press("enter")
+        assert page.used == []
         await page.press("delete")
         assert page.value("target") == "auto"
 
@@ -181,8 +220,7 @@ async def test_a_key_that_was_chosen_elsewhere_is_listed_and_can_be_reset(path):
 async def test_the_sampling_that_the_models_file_recommends_is_one_key_away(path, monkeypatch):
     monkeypatch.setattr(screen, "recommended", lambda target: {"temperature": 0.6, "top_k": 20})
     async with opened() as page:
-        await page.press("m")
-        assert page.used == []
+        assert "m" not in page.screen.active_bindings
         page.screen._ask_the_model(Path("wise.gguf"))
         await page.app.workers.wait_for_complete()
         await page.press("m")
@@ -209,6 +247,9 @@ async def test_what_is_wrong_in_the_edited_file_is_said_until_it_is_right(
         await page.press("e")
         assert f"{path}:1: temperature must be a number from 0 to 100: 300" in page.told[0]
         assert "stay as they were" in page.told[0]
+        with_editor(monkeypatch, tmp_path, 'echo "preset = \\"gone\\"" > "$2"')
+        await page.press("e")
+        assert "There is no preset 'gone'" in page.told[0]
         assert page.used == []
         with_editor(monkeypatch, tmp_path, 'echo "temprature = 1" > "$2"')
         await page.press("e")
@@ -279,7 +320,9 @@ def test_an_editor_that_is_not_there_is_said(path, monkeypatch, visual, plain, c
 
 def test_an_interrupt_is_the_editors_alone(path, tmp_path, monkeypatch):
     with_editor(monkeypatch, tmp_path, 'kill -INT $PPID; trap "exit 0" INT; kill -INT $$; exit 9')
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     assert edit(path) == ""
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 # In the chat
@@ -288,8 +331,11 @@ def test_an_interrupt_is_the_editors_alone(path, tmp_path, monkeypatch):
 async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ready()
+        await chat.press("ctrl+t", "ctrl+g")
+        mode, ghosts = chat.screen.mode, chat.screen.conversation.ghosts
         chat.app.theme = "nord"  # as the palette does
-        await chat.press("ctrl+t", "f6")
+        await chat.press("f6")
+        assert (chat.screen.mode, chat.screen.conversation.ghosts) == (mode, ghosts)
         page = chat.app.screen
         assert isinstance(page, SettingsScreen)
         assert page.now.given["mode"][0] == chat.screen.mode
