@@ -110,7 +110,7 @@ class ModelsScreen(Screen[Choice | None]):
     def tell(self, message: ModelList.Seen) -> None:
         """Say what is loaded and how much room there is; without any model, offer the first."""
         self.describe()
-        if not message.all:
+        if not message.complete:
             return
         target, free = self.inventory.target(), size(self.inventory.available)
         loaded = f"target {target.name}" if target else "no target is loaded"
