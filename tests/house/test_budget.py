@@ -7,7 +7,7 @@ import pytest
 from tests.test_layers import MODULES, ROOT
 
 LINES = {
-    "models": 6_240,  # wanted: 6,000
+    "models": 6_110,  # wanted: 6,000
     "assistant/decoding": 2_900,
     "assistant/engine assistant/process": 3_615,  # wanted: 2,600
     "assistant/chat assistant/forms assistant/calling": 2_730,  # wanted: 2,500
@@ -16,10 +16,10 @@ LINES = {
     "assistant/talk": 1_610,  # wanted: 1,100
     "assistant/serve": 1_250,
     "assistant/lab tui/lab": 2_990,  # wanted, with models/slim: 3,200
-    "tui": 16_712,  # wanted: 13,000
+    "tui": 16_790,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 41_819, 411, 43_492
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 41_810, 406, 43_360
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 

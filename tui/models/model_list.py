@@ -66,7 +66,7 @@ class ModelList(OptionList):
         """Some files were looked at, or all."""
 
         entries: list[ModelEntry]
-        all: bool = False
+        complete: bool = False
 
     def __init__(self, inventory: ModelInventory) -> None:
         super().__init__(markup=False)
@@ -117,11 +117,11 @@ class ModelList(OptionList):
         target = inventory.target()
         verdicts = inventory.verdicts(target) if target else {}
         here = [inventory.entry(model, verdicts.get(model.path)) for model in inventory.models]
-        self.post_message(self.Seen([*here, *listed], all=True))
+        self.post_message(self.Seen([*here, *listed], complete=True))
 
     @on(Seen)
     def _show(self, message: Seen) -> None:
-        self._looking = not message.all
+        self._looking = not message.complete
         self._entries = {entry.key: entry for entry in message.entries}
         target = next((entry.key for entry in message.entries if entry.now == "target"), None)
         if target and not self._begun:

@@ -110,14 +110,12 @@ class ModelsScreen(Screen[Choice | None]):
     def tell(self, message: ModelList.Seen) -> None:
         """Say what is loaded and how much room there is; without any model, offer the first."""
         self.describe()
-        if not message.all:
+        if not message.complete:
             return
-        target, free = (
-            self.inventory.target(),
-            f"{size(self.inventory.available)} of memory available",
-        )
-        parts = [f"target {target.name}" if target else "no target is loaded", free]
-        self.query_one("#title", Static).update(safe(" · ".join(["Models", *parts])))
+        target, free = self.inventory.target(), size(self.inventory.available)
+        loaded = f"target {target.name}" if target else "no target is loaded"
+        title = f"Models · {loaded} · {free} of memory available"
+        self.query_one("#title", Static).update(safe(title))
         if not self.list.usable:
             self.list.go_to(offered(self.settings).name)
 

@@ -80,7 +80,8 @@ class LaneView(Pane):
         self._said.display = bool(notices)
         hue = "primary" if lane.lane.mode == "ars" else "success"
         chip = Content.styled(f" {safe(lane.lane.name)} ", f"bold $text-{hue} on ${hue}-muted")
-        self.border_title = chip + Content.styled(_models(lane.ready), "$foreground 60%")
+        models = Content.styled(_models(lane.ready), "$foreground 60%")
+        self.border_title = Content.assemble(chip, models)
         parts = [lane.doing, f"{lane.clock:.1f} s"]
         self.border_subtitle = Content(f" {' · '.join(filter(None, parts))} ")
 

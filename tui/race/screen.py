@@ -214,7 +214,7 @@ class RaceScreen(Screen[None]):
             case "pause" | "skip":
                 return self.phase == "replay"
             case "replay":
-                return self.phase == "over" and self._failed is None
+                return self.phase == "over" and not self._failed and self.recorded.length > 0
         return True
 
     def action_stop(self) -> None:

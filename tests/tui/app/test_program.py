@@ -5,6 +5,7 @@ Every way out frees the models; the real terminal is covered by the tests with a
 
 import random
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from rich.cells import cell_len
@@ -60,6 +61,17 @@ async def test_a_widget_that_forgets_is_harmless() -> None:
 def test_what_is_said_of_a_bug_has_no_word_of_the_conversation() -> None:
     assert "secret" not in crash_report(KeyError("secret"))
     assert "KeyError" in crash_report(KeyError("secret"))
+
+
+async def test_a_thread_that_dies_ends_the_program_as_any_bug_does(target: Path) -> None:
+    async def dies() -> None:
+        async with open_chat(target) as chat:
+            await chat.ready()
+            Thread(target=lambda: 1 / 0).start()
+            await chat.until(lambda: chat.app._exception is not None)
+
+    with pytest.raises(ZeroDivisionError):
+        await dies()
 
 
 def engine_is_gone(chat: Chat) -> bool:

@@ -1,13 +1,16 @@
-"""How the outcome of a race looks, at two sizes."""
+"""How the outcome of a race looks, at two sizes, and that of one in which nothing was said."""
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 from textual.pilot import Pilot
 
+from assistant.events import Event, RaceOver, RaceReady
+from assistant.request import AnyJob
 from tests.patience import WAIT_S
-from tests.tui.race.race_recorded import RACE, WORDS, Recorded
-from tests.tui.rest import calm
+from tests.tui.race.race_recorded import RACE, WORDS, Recorded, ready
+from tests.tui.rest import calm, until
 from tui.chat.conversation.token_view import TokenView
 from tui.race.screen import RaceApp
 from tui.settings.settings import Settings
@@ -35,3 +38,19 @@ def painted(app: RaceApp) -> bool:
 def test_race_looks_as_it_did(snap_compare, size: tuple[int, int]) -> None:
     app = RaceApp(RACE, Settings(), engine=Recorded)
     assert snap_compare(app, terminal_size=size, run_before=outcome)
+
+
+class Wordless(Recorded):
+    """An engine whose race was stopped before it began."""
+
+    def said(self, job: AnyJob) -> Iterator[Event]:
+        yield RaceReady((ready(False), ready(True)))
+        yield RaceOver()
+
+
+async def test_a_race_without_a_word_is_not_replayed() -> None:
+    app = RaceApp(RACE, Settings(), engine=Wordless)
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.race.phase == "over")
+        await pilot.press("r")
+        assert app.race.phase == "over"
