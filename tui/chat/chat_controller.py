@@ -44,7 +44,7 @@ from assistant.talk.tool_set import ToolSet
 from models.errors import StorageError
 from tui.chat.conversation.answer import Answer, below
 from tui.chat.conversation.turn import Turn
-from tui.chat.draft_use import DraftNotes
+from tui.chat.draft_notes import DraftNotes
 from tui.chat.engine_display import EngineDisplay
 from tui.chat.layout import ChatLayout
 from tui.chat.tools.call_display import CallDisplay
