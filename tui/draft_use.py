@@ -1,4 +1,4 @@
-"""A sentence about the draft model, where a user would expect something else of it."""
+"""A sentence about the draft model, if a user would expect something else of it."""
 
 import shlex
 from pathlib import Path

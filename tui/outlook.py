@@ -46,11 +46,6 @@ class Outlook:
         """Whether the answer was compared with ArS."""
         return self.plain_tokens_per_s is not None
 
-    @property
-    def text(self) -> str:
-        """All of it."""
-        return ". ".join(filter(None, (self.worth, self.why, self.doing)))
-
 
 def outlook(last: Decoded, no_draft: str | None = None) -> Outlook:
     """Return what is to be said after a round; `no_draft` is why there is no draft model."""

@@ -35,6 +35,7 @@ from tui.chat.unsent_text import QuestionEditing, UnsentText
 from tui.draft_use import DraftNotes
 from tui.safe import one_line, safe
 from tui.settings.settings import Settings
+from tui.widgets.entry_screen import EntryScreen
 
 if TYPE_CHECKING:
     from tui.app.program import Program
@@ -185,10 +186,8 @@ class ChatController:
     def toggle_form(self) -> None:
         """Ask for a file whose schema all answers follow; or let them be as they come again."""
         if self.form is None:
-            from tui.widgets.entry_screen import EntryScreen
-
             screen = EntryScreen("Answer with JSON", hint="The file with a JSON Schema.")
-            self.parts.app.push_screen(screen, self._use_form)
+            self._program.open_entry(screen, self._use_form)
         else:
             self.form = None
             self.parts.prompt.show_form("")

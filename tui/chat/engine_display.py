@@ -63,7 +63,7 @@ class EngineDisplay:
     def over(self) -> None:
         """Show the figures of an answer that has ended."""
         self._show_figures()
-        self._parts.status.show(activity=None, last=self._parts.panel.over())
+        self._parts.status.show(activity=None, last=self._parts.panel.last)
 
     def clear(self) -> None:
         """Show no figures: another conversation is on the screen."""

@@ -22,7 +22,7 @@ from tests.tui.driver import Driver
 from tui.chat.list import chat_list
 from tui.chat.list.chat_actions import Deleted
 from tui.chat.list.chat_list import ChatList
-from tui.chat.list.row_text import group, when
+from tui.chat.list.row_text import Listing, group, when
 
 TITLES = ("Lighthouse", "Lentil soup", "Sorted lists", "Lisbon")
 
@@ -205,11 +205,18 @@ async def test_thousands_are_listed() -> None:
         assert page.rows.chosen == store.summaries(limit=2000)[-1]
 
 
-async def test_current_conversation_is_marked_without_colour(store: Store) -> None:
+async def test_current_conversation_is_marked_without_colour_and_found_by_the_cursor(
+    store: Store,
+) -> None:
     async with listed(store) as page:
         page.chats.current = store.summaries()[1].id
         await page.pilot.pause()
         assert [line.startswith("▌") for line in page.shown] == [False, False, True, False, False]
+        page.chats.close()
+        page.rows.fill(Listing())  # as before it was opened for the first time
+        page.chats.toggle()
+        await page.press()
+        assert page.rows.cursor == 1
 
 
 @pytest.mark.parametrize(

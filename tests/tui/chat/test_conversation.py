@@ -54,15 +54,6 @@ async def test_focus_is_seen_without_colour() -> None:
         assert page.screen().count("█") > before.count("█")
 
 
-async def test_keys_of_a_user_turn_ask_for_what_they_say() -> None:
-    async with open_page(question(1, "Why?", (1, 3)), answer(2)) as page:
-        page.view.turns[0].focus()
-        await page.pilot.press(*"cefdrniyvg", "left", "right")
-        assert page.wanted == [
-            (verb, "Why?") for verb in ("copy", "edit", "fork", "delete", "newer")
-        ]
-
-
 async def test_keys_of_an_answer_ask_for_what_they_say() -> None:
     async with open_page() as page:
         text = "```\nx\n```"

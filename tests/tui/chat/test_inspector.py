@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App
 from textual.geometry import Size
@@ -254,17 +256,21 @@ def test_no_fact_is_wider_than_its_place(width: int) -> None:
     assert max(len(line) for n in range(7) for line in said(n, width).split("\n")) <= width
 
 
-def test_lines_break_between_tokens_and_lose_nothing() -> None:
-    texts = ["Hel", "lo", " world", " and", " 漢字漢字", "↵\n", "x" * 25, "↵\n", "end"]
-    layout = TokenLayout(texts, 10)
+WORD = st.text("ab 漢\u0301\u200b\u200d👩", min_size=1, max_size=30)
+
+
+@given(st.lists(st.one_of(WORD, st.just("↵\n"))), st.integers(1, 12))
+@example(["Hel", "lo", " world", " and", " 漢字漢字", "↵\n", "x" * 25, "\u200b", "end"], 10)
+def test_lines_break_between_tokens_and_lose_nothing(texts: list[str], width: int) -> None:
+    layout = TokenLayout(texts, width)
     lines = ["".join(piece.text for piece in line) for line in layout.lines]
-    assert lines[:3] == ["Hello", " world and", " 漢字漢字↵"]
     assert "".join(lines) == "".join(texts).replace("\n", "")
     for line in layout.lines:
         assert all(a.start + cell_len(a.text) == b.start for a, b in pairwise(line))
-        assert sum(cell_len(piece.text) for piece in line) <= 10
+        assert sum(cell_len(piece.text) for piece in line) <= max(width, 2)
     for entry, place in enumerate(layout.places):
-        assert layout.at(place, layout.column(entry)) == entry
+        assert layout.at(place, layout.column(entry)) is not None
+    assert len(layout.places) == len(texts)
 
 
 def test_tiny_probabilities_do_not_become_nothing() -> None:

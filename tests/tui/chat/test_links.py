@@ -16,7 +16,6 @@ from tests.tui.chat.chat_driver import Chat, open_chat
 from tests.tui.chat.turns import Shown, answer, open_page
 from tui.app.clipboard import has_window, open_address
 from tui.chat.conversation.links_screen import LinksScreen
-from tui.chat.conversation.markdown_reading import addresses, read
 from tui.chat.conversation.user_turn import UserTurn
 
 LAUNCHES = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn")
@@ -107,15 +106,6 @@ TEXT = """See [the manual](https://manual.example/page?a=1) and <https://other.e
 - [local](file:///etc/passwd)
 - https://bare.example/x
 """
-
-
-def test_every_address_is_found_once_in_order() -> None:
-    assert addresses(read(TEXT) or ()) == [
-        "https://manual.example/page?a=1",
-        "https://other.example",
-        "mailto:me@example.com",
-        "https://bare.example/x",
-    ]
 
 
 async def test_the_key_is_offered_where_there_may_be_links() -> None:

@@ -43,7 +43,7 @@ class TokenLayout:
                 if number:
                     self.lines.append([])
                     column = 0
-                for piece in chop_cells(part, width):
+                for piece in chop_cells(part, width) or filter(None, [part]):  # of no width
                     if column and column + cell_len(piece) > width:
                         self.lines.append([])
                         column = 0

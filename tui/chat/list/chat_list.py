@@ -112,9 +112,8 @@ class ChatList(Vertical):
             self.close()
         else:
             self.display = True
-            self.rows.go_to(self.current)
             self.rows.focus()
-            self.refresh_list()
+            self.refresh_list(to=self.current)
 
     def close(self) -> None:
         """Close the list; what has the focus in it loses it."""

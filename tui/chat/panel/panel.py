@@ -45,8 +45,8 @@ class Speculation(Lines):
         super().__init__(id="speculation")
         self.can_focus = False
         self._ready: Ready | None = None
-        self._last: Decoded | None = None
-        self._before: Decoded | None = None  # the round before it, of the same answer
+        self.last: Decoded | None = None
+        """The last round of the answer, with what it was planned by."""
         self._rates: deque[float] = deque(maxlen=WIDTH)  # tokens a second, until now
         self._since = (0.0, 0)  # seconds and tokens when the last of them was taken
 
@@ -62,30 +62,18 @@ class Speculation(Lines):
 
     def take(self, decoded: Decoded) -> None:
         """Take one round, to be shown by `paint`."""
-        last = self._last
-        rounds = decoded.stats.rounds
-        if last is not None and rounds == last.stats.rounds:  # text that was held back
-            self._last = _planned_as(last, decoded)
-            return
-        if last is not None and rounds < last.stats.rounds:  # another answer
+        last = self.last
+        if last is not None and decoded.stats.rounds == last.stats.rounds:  # text held back
+            plan = last.lookahead, decoded.context_used, decoded.stats, last.forecast
+            decoded = Decoded(decoded.tokens, decoded.ghosts, *plan)
+        elif last is not None and decoded.stats.rounds < last.stats.rounds:  # another answer
             self._forget()
-        self._before, self._last = self._last, decoded
+        self.last = decoded
         seconds, tokens = decoded.stats.decode_s, decoded.stats.generated_tokens
         began, counted = self._since
         if seconds - began >= PERIOD_S:
             self._rates.append((tokens - counted) / (seconds - began))
             self._since = seconds, tokens
-
-    def over(self) -> Decoded | None:
-        """Show what was in force until the last round, for which there may have been no room.
-
-        Return the last round of the answer as it is shown.
-        """
-        last, before = self._last, self._before
-        if last is not None and before is not None and last.lookahead < before.lookahead:
-            self._last = _planned_as(before, last)
-        self.paint()
-        return self._last
 
     def clear(self) -> None:
         """Forget the last answer and explain what will be seen."""
@@ -93,7 +81,7 @@ class Speculation(Lines):
         self.paint()
 
     def _forget(self) -> None:
-        self._before = self._last = None
+        self.last = None
         self._rates.clear()
         self._since = (0.0, 0)
 
@@ -127,10 +115,10 @@ class Speculation(Lines):
 
     def _lines(self) -> list[Content]:
         width, height = self.room, self.size.height
-        if self._last is None:
+        if self.last is None:
             return self._explained(width)
         n_ctx = self._ready.target.n_ctx if self._ready else 0
-        return lines(PanelFigures(self._last, [*self._rates], n_ctx, self._no_draft), width, height)
+        return lines(PanelFigures(self.last, [*self._rates], n_ctx, self._no_draft), width, height)
 
     @property
     def _no_draft(self) -> str | None:
@@ -143,10 +131,3 @@ class Speculation(Lines):
             text = f"No model guesses: {self._no_draft}"
             body = [*paragraph(text, width, "$text-warning"), Content(""), *body]
         return [*head, *body]
-
-
-def _planned_as(plan: Decoded, said: Decoded) -> Decoded:
-    """Return a round with the lookahead of another, and the forecast that led to it."""
-    return Decoded(
-        said.tokens, said.ghosts, plan.lookahead, said.context_used, said.stats, plan.forecast
-    )
