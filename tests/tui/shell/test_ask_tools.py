@@ -1,6 +1,9 @@
 """`specchat ask --tools`: calls are shown first, only what reads runs unasked, all is told."""
 
+import asyncio
 import json
+import os
+import signal
 import sys
 from dataclasses import replace
 
@@ -85,6 +88,21 @@ def test_what_is_returned_is_told_reported_and_kept(asked, tmp_path):
     assert (read["state"], odd["state"]) == ("complete", "failed")
     store = Store(tmp_path / "home" / "chats.db")
     assert [record.role[0] for record in store.path(1)] == [*"uatta"]
+    store.close()
+
+
+def test_ctrl_c_ends_a_call_which_is_kept_and_asks_about_no_other(asked, tmp_path, monkeypatch):
+    async def called(*_):
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("assistant.tools.files.Files.call", called)
+    options = ("--tools", "files", "--folder", str(tmp_path / "notes"), "--chat", "new")
+    done = asked(READ, replace(READ, id="call_2"), options=options)
+    assert done.exit_code == 130, done.output
+    assert done.stderr.count("Call of") == len(Scripted.requests) == 1
+    store = Store(tmp_path / "home" / "chats.db")
+    assert [(each.role, each.stop) for each in store.path(1)][2:] == [("tool", "cancelled")]
     store.close()
 
 
