@@ -227,3 +227,21 @@ async def test_only_tools_that_were_named_are_offered_and_each_call_is_asked_abo
     lacking = Stage(with_tools=True, names=("disk__fly",))
     with pytest.raises(UsageError, match="There is no tool 'disk__fly'"):
         await lacking.ask("Why?")
+
+
+async def test_a_decision_that_the_user_left_at_once_runs_nothing_elsewhere(stage):
+    await stage.ask("Why?", [READ])
+    stage.talk.decide("once")
+    stage.talk.open(None)
+    await stage.rest()
+    assert (stage.box.called, stage.roles) == ([], "")
+
+
+async def test_an_answer_that_ends_elsewhere_has_nothing_run_here(stage):
+    await stage.ask("Why?", [READ])
+    stage.tools.approvals.allow(stage.box.tools[0], "always", 1)
+    stage.talk.open(None)
+    await stage.ask("And?")
+    stage.talk.path.open(1)
+    await stage.answer("Yes.")
+    assert (stage.box.called, stage.asked) == ([], ["disk__read"] * 2)
