@@ -13,13 +13,13 @@ LINES = {
     "assistant/chat assistant/forms assistant/calling": 2_730,  # wanted: 2,500
     "assistant/tools": 900,
     "assistant/store": 1_900,
-    "assistant/talk": 1_610,  # wanted: 1,100
+    "assistant/talk": 1_550,  # wanted: 1,100
     "assistant/serve": 1_250,
     "assistant/lab tui/lab": 2_990,  # wanted, with models/slim: 3,200
-    "tui": 17_240,  # wanted: 13,000
+    "tui": 16_880,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 42_340, 417, 43_650
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 41_900, 410, 43_530
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 
