@@ -133,8 +133,8 @@ class Answering:
         Raises:
             StorageError: it cannot be written.
         """
-        with self._streaming:
-            for answer in self.under_way:
+        for answer in self.under_way:
+            with self._streaming:
                 if not answer.is_over:
                     self._path.stream(answer.abandoned("streaming"), answer.trace)
 

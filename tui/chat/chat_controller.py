@@ -26,12 +26,13 @@ from assistant.talk.attachments import read
 from assistant.talk.events import AnswersEnded, Grew, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
+from assistant.talk.unsent_text import UnsentText
 from models.errors import StorageError, UsageError
 from tui.chat.engine_display import EngineDisplay
 from tui.chat.layout import ChatLayout
 from tui.chat.prompt.file_search import located
+from tui.chat.question_editing import QuestionEditing
 from tui.chat.talk_view import TalkView
-from tui.chat.unsent_text import QuestionEditing, UnsentText
 from tui.draft_use import DraftNotes
 from tui.safe import one_line, safe
 from tui.settings.settings import Settings
@@ -70,7 +71,7 @@ class ChatController:
         )
         """The conversation."""
         self.view.use(self.talk)
-        self.unsent = UnsentText(parts.prompt, self.talk)
+        self.unsent = UnsentText(parts.prompt, self.talk.path)
         """What is in the prompt, here and elsewhere."""
         self.editing = QuestionEditing(parts.prompt, self.talk, self.unsent)
         """The earlier question that is being changed."""

@@ -9,7 +9,7 @@ from assistant.request import ToolCall
 from assistant.talk.events import CallSettled, CallWaits
 from assistant.talk.messages import NO_MORE, NOT_RUN
 from models.errors import UsageError
-from tests.assistant.talk.stage import LIST, READ, Stage
+from tests.assistant.talk.stage import LIST, READ, Stage, offered
 
 STRANGE = ToolCall("disk__format", "{}", "call_9")
 
@@ -141,11 +141,13 @@ async def test_rounds_are_bounded_and_the_user_lets_them_go_on():
     assert stage.roles == "uatatata"
 
 
-async def test_a_client_that_asks_nobody_has_the_last_round_answered_in_words():
+async def test_where_nobody_is_asked_the_last_round_is_in_words_and_has_the_tools_of_then():
     stage = Stage(with_tools=True, rounds=1, goes_on=True)
     await stage.ask("Why?", [READ])
+    stage.box.tools.append(offered("disk__grown"))
     await stage.decide("once")
     assert stage.requests[-1].tool_choice == "none"
+    assert stage.requests[-1].tools[-1].name == "disk__grown"
     assert NO_MORE in stage.requests[-1].messages[-1].content
 
 
@@ -225,3 +227,21 @@ async def test_only_tools_that_were_named_are_offered_and_each_call_is_asked_abo
     lacking = Stage(with_tools=True, names=("disk__fly",))
     with pytest.raises(UsageError, match="There is no tool 'disk__fly'"):
         await lacking.ask("Why?")
+
+
+async def test_a_decision_that_the_user_left_at_once_runs_nothing_elsewhere(stage):
+    await stage.ask("Why?", [READ])
+    stage.talk.decide("once")
+    stage.talk.open(None)
+    await stage.rest()
+    assert (stage.box.called, stage.roles) == ([], "")
+
+
+async def test_an_answer_that_ends_elsewhere_has_nothing_run_here(stage):
+    await stage.ask("Why?", [READ])
+    stage.tools.approvals.allow(stage.box.tools[0], "always", 1)
+    stage.talk.open(None)
+    await stage.ask("And?")
+    stage.talk.path.open(1)
+    await stage.answer("Yes.")
+    assert (stage.box.called, stage.asked) == ([], ["disk__read"] * 2)

@@ -72,21 +72,6 @@ class Server:
                 send({"id": identity, "result": result})
 
 
-class Megabytes(Server):
-    def call(self, identity):
-        return said("a" * 3_000_000)
-
-
-class NoResult(Server):
-    def call(self, identity):
-        return {"content": "hello"}
-
-
-class Controls(Server):
-    def call(self, identity):
-        return said("\x1b]0;owned\x07 \0 \U0001f600 <|im_end|>")
-
-
 class Failing(Server):
     def call(self, identity):
         return said("no such thing", isError=True)

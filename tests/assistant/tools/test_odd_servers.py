@@ -12,29 +12,17 @@ from assistant.request import ToolCall
 from assistant.tools import server
 from assistant.tools.server import ERROR_BYTES
 from assistant.tools.toolbox import Tools
-from assistant.tools.values import RESULT_CHARACTERS
+from assistant.tools.values import RESULT_CHARACTERS, tool_result
 from tests.assistant.tools.boxes import HERE, call, names, odd, opened, report
 from tests.patience import WAIT_S
 
 ROOT = HERE.parents[2]
 
 
-async def test_megabytes_of_a_result_are_cut_to_what_a_context_holds():
-    async with opened(odd("Megabytes")) as tools:
-        result = await call(tools)
+def test_a_result_is_cut_to_what_a_context_holds_and_stays_text_without_nulls():
     left_out = "\n[2,988,000 more characters were left out]"
-    assert result.text == "a" * RESULT_CHARACTERS + left_out
-
-
-async def test_controls_of_a_result_stay_text_without_nulls():
-    async with opened(odd("Controls")) as tools:
-        result = await call(tools)
-    assert result.text == "\x1b]0;owned\x07 \ufffd \U0001f600 <|im_end|>"
-
-
-async def test_what_is_no_result_is_a_failure():
-    async with opened(odd("NoResult")) as tools:
-        assert "It breaks the protocol (ValidationError)" in (await call(tools)).text
+    assert tool_result("a" * 3_000_000).text == "a" * RESULT_CHARACTERS + left_out
+    assert tool_result("\x1b]0;owned\x07 \0 \ud800").text == "\x1b]0;owned\x07 \ufffd \ufffd"
 
 
 async def test_a_failure_and_a_structured_result_are_told_as_such():
@@ -83,15 +71,6 @@ async def test_a_server_lists_its_tools_once_a_round_and_once_a_call(tmp_path):
         (after,) = await tools.offered()
         assert (await call(tools, allowed=after)).text == "done"
         assert file.read_text() == "6"
-
-
-async def test_a_call_of_a_server_that_cannot_be_started_again_is_a_failure(tmp_path, monkeypatch):
-    async with opened(odd("Changing", tmp_path / "times")) as tools:
-        before = report(tools).tools[0]
-        await call(tools, allowed=before)
-        monkeypatch.setattr(server, "START_S", 0.0)
-        told = await call(tools, allowed=before)
-    assert (told.failed, "odd does not run. It did not start" in told.text) == (True, True)
 
 
 @pytest.mark.parametrize("how", ["refuses", "ends"])

@@ -209,14 +209,6 @@ async def test_a_secret_that_a_server_repeats_is_not_shown():
             assert "sesame" not in f"{report(tools)}"
 
 
-async def test_a_server_that_has_moved_on_its_own_address_is_followed():
-    with web("/new") as (port, asked):
-        server = ServerSettings("web", url=f"http://127.0.0.1:{port}/old", headers=SECRET)
-        async with opened(server) as tools:
-            assert [each.tool.name for each in report(tools).tools] == ["web__go"]
-    assert {*asked} == {SECRET[0][1]}
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 async def test_a_redirect_elsewhere_is_not_followed(host):
     with web() as (other, asked), web(f"http://{host}:{other}/") as (port, first):

@@ -90,19 +90,6 @@ async def test_what_is_deleted_comes_back(pair: Pair) -> None:
         await chat.until(lambda: chat.focused.text == "Two")
 
 
-async def test_a_copy_of_the_conversation_goes_its_own_way(pair: Pair) -> None:
-    async with open_chat(*pair, asked=("One", "Two")) as chat:
-        before, old = chat.said, chat.path.conversation
-        await chat.act("up", "up", "f")
-        assert chat.said == before[:2]
-        assert chat.path.conversation != old
-        await chat.pilot.press("escape")
-        await chat.ask("Three")
-        store = chat.store
-        assert [r.content for r in store.path(old or 0)] == before
-        assert len(store.summaries()) == 2
-
-
 async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(pair: Pair) -> None:
     async with open_chat(*pair, asked=("First",)) as chat:
         first = chat.said[-1]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from textual.app import App
 
-from assistant.events import Answered, Event, Finished, OneOf, Prepared, Ready, Stats, Stop
+from assistant.events import Answered, Event, Finished, OneOf, Ready, Stats, Stop
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.screen import ChatScreen
 from tui.chat.several.screen import SeveralScreen
@@ -102,16 +102,6 @@ async def test_a_key_in_the_middle_stops_all_and_keeps_them(
         assert chat.said == ["Which way?", ends[seen].text]
         assert chat.screen.focused is chat.prompt.editor
         await chat.ask("Still there?")
-
-
-async def test_a_stop_before_the_first_word_leaves_the_question(pair: Pair) -> None:
-    async with held(pair, Prepared, 1) as chat:
-        await chat.pilot.press("escape")
-        chat.engine.go_on.set()
-        await chosen(chat)
-        assert chat.said == ["Which way?"]
-        await chat.pilot.press("ctrl+r")
-        await chat.until(lambda: chat.engine.heard(Finished))
 
 
 async def test_without_a_question_the_key_says_why_nothing_happens(pair: Pair) -> None:

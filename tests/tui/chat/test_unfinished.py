@@ -17,47 +17,6 @@ async def open_conversation(chat: Chat, number: int | None) -> None:
     await chat.pilot.pause()
 
 
-async def test_every_conversation_and_a_new_one_has_its_own_also_after_a_restart(
-    pair: Pair,
-) -> None:
-    async with open_chat(*pair, asked=("One",)) as chat:
-        one = chat.path.conversation
-        chat.prompt.text = "half of one"
-        chat.prompt.attached.add(PINNED)
-        await chat.pilot.press("ctrl+n")
-        assert (chat.prompt.text, chat.prompt.attachments) == ("", ())
-        await chat.ask("Two")
-        two = chat.path.conversation
-        chat.prompt.text = "half of two"
-        await open_conversation(chat, None)
-        chat.prompt.text = "half of something new"
-        await open_conversation(chat, one)
-        assert (chat.prompt.text, chat.prompt.attachments) == ("half of one", (PINNED,))
-        await chat.pilot.press("ctrl+q")
-    async with open_chat(*pair) as chat:
-        await chat.ready()
-        assert (chat.prompt.text, chat.prompt.attachments) == ("half of one", (PINNED,))
-        await open_conversation(chat, two)
-        assert (chat.prompt.text, chat.prompt.attachments) == ("half of two", ())
-        await open_conversation(chat, None)
-        assert chat.prompt.text == "half of something new"
-
-
-async def test_what_was_sent_is_not_unfinished_any_more(pair: Pair) -> None:
-    async with open_chat(*pair, asked=("One",)) as chat:
-        one = chat.path.conversation
-        await open_conversation(chat, None)
-        assert chat.prompt.text == ""
-        await open_conversation(chat, one)
-        chat.prompt.text = "More"
-        await open_conversation(chat, None)
-        await open_conversation(chat, one)
-        await chat.ask(chat.prompt.text)
-        await open_conversation(chat, None)
-        await open_conversation(chat, one)
-        assert (chat.said[2], chat.prompt.text) == ("More", "")
-
-
 async def test_a_change_of_a_question_that_is_left_is_there_when_one_comes_back(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         said = chat.said

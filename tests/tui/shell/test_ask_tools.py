@@ -1,6 +1,9 @@
 """`specchat ask --tools`: calls are shown first, only what reads runs unasked, all is told."""
 
+import asyncio
 import json
+import os
+import signal
 import sys
 from dataclasses import replace
 
@@ -11,10 +14,8 @@ from msgspec import structs
 from assistant.events import Finished
 from assistant.request import Request, ToolCall
 from assistant.store import Store
-from assistant.talk.messages import NO_MORE
 from tests import tiny
 from tests.asking import NearEngine
-from tests.assistant.tools.boxes import HERE
 from tui.shell import engine_console
 from tui.shell.ask_command import ask as command
 
@@ -36,7 +37,6 @@ class Scripted(NearEngine):
     """An engine whose first answers ask for calls."""
 
     calls: tuple[ToolCall, ...] = ()
-    answers = 1
     requests: list[Request] = []  # noqa: RUF012 - of one test
 
     def do(self, job):
@@ -45,7 +45,7 @@ class Scripted(NearEngine):
         return super().do(job)
 
     def said(self, event, last):
-        if isinstance(event, Finished) and len(self.requests) <= self.answers:
+        if isinstance(event, Finished) and len(self.requests) == 1:
             return structs.replace(event, text="", calls=self.calls)
         return event
 
@@ -91,6 +91,21 @@ def test_what_is_returned_is_told_reported_and_kept(asked, tmp_path):
     store.close()
 
 
+def test_ctrl_c_ends_a_call_which_is_kept_and_asks_about_no_other(asked, tmp_path, monkeypatch):
+    async def called(*_):
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("assistant.tools.files.Files.call", called)
+    options = ("--tools", "files", "--folder", str(tmp_path / "notes"), "--chat", "new")
+    done = asked(READ, replace(READ, id="call_2"), options=options)
+    assert done.exit_code == 130, done.output
+    assert done.stderr.count("Call of") == len(Scripted.requests) == 1
+    store = Store(tmp_path / "home" / "chats.db")
+    assert [(each.role, each.stop) for each in store.path(1)][2:] == [("tool", "cancelled")]
+    store.close()
+
+
 @pytest.mark.parametrize("options", [(), ("--yes",)])
 def test_what_may_change_something_is_refused_where_nobody_can_be_asked(asked, tmp_path, options):
     pytest.importorskip("mcp")
@@ -104,25 +119,6 @@ def test_what_may_change_something_is_refused_where_nobody_can_be_asked(asked, t
     assert done.exit_code == 0, done.output
     assert "Refused. It is of the server note, and may change or send something." in done.stderr
     assert Scripted.requests[1].messages[-1].content == "The user did not allow this call."
-
-
-def test_the_last_round_must_not_call_is_told_so_and_has_the_tools_of_then(
-    asked, tmp_path, monkeypatch
-):
-    pytest.importorskip("mcp")
-    home = tmp_path / "home"
-    home.mkdir()
-    server = NOTE.format(sys.executable, str(HERE / "good_server.py"))
-    (home / "config.toml").write_text(f"[tools]\nrounds = 2\n{server}")
-    monkeypatch.setattr(Scripted, "answers", 2)
-    monkeypatch.setattr("tui.shell.ask.AskSession._may_run", lambda *_: True)
-    done = asked(replace(READ, name="note__grow", arguments="{}"), options=("--tools", "note"))
-    assert done.exit_code == 0, done.output
-    offered = [[tool.name for tool in request.tools] for request in Scripted.requests]
-    assert ["note__grown" in names for names in offered] == [False, True, True]
-    assert [request.tool_choice for request in Scripted.requests] == ["auto", "auto", "none"]
-    told = [request.messages[-1].content for request in Scripted.requests]
-    assert [NO_MORE in text for text in told] == [False, False, True]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Choosing a file by an @ and a few letters of its name."""
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -10,7 +11,6 @@ from textual.message import Message
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 from textual.widgets.text_area import Location
-from textual.worker import get_current_worker
 
 from tui.chat.prompt.file_search import FuzzyMatch, entries, files_below, is_path, ranked
 from tui.safe import one_line, safe
@@ -40,17 +40,9 @@ class Picker(OptionList):
     class Clicked(Message):
         """The mouse chose what is under the cursor."""
 
-    @dataclass
-    class Found(Message):
-        """A search has ended."""
-
-        typed: str
-        matches: tuple[FuzzyMatch, ...]
-
     def __init__(self, root: Path) -> None:
         super().__init__(markup=False)
         self.root = root
-        self._typed = ""
         self.searched: str | None = None  # what is offered goes with this
         self._matches: tuple[FuzzyMatch, ...] = ()
         self._below: tuple[str, ...] | None = None  # looked for once each time it opens
@@ -72,11 +64,6 @@ class Picker(OptionList):
         self.post_message(self.Turned())
         self.look_for("")
 
-    def look_for(self, typed: str) -> None:
-        """Offer the files that go with what was typed."""
-        self._typed = typed
-        self._search(typed)
-
     def close(self) -> None:
         """Close the list."""
         self.display = False
@@ -90,14 +77,14 @@ class Picker(OptionList):
             return None
         return self._matches[self.highlighted].name
 
-    @work(thread=True, exclusive=True, group="files")
-    def _search(self, typed: str) -> None:
-        worker = get_current_worker()
-        with self._one_at_a_time:
-            if worker.is_cancelled:
-                return
-            matches = self._matching(typed)
-        self.post_message(self.Found(typed, matches))
+    @work(exclusive=True, group="files")
+    async def look_for(self, typed: str) -> None:
+        """Offer the files that go with what was typed, instead of those looked for before."""
+        self._matches = await asyncio.to_thread(self._matching, typed)
+        self.searched = typed
+        nothing = Option(Content(f"No file matches “{safe(typed)}”."), disabled=True)
+        self.set_options([Option(_row(match)) for match in self._matches] or [nothing])
+        self.highlighted = 0 if self._matches else None
 
     def _matching(self, typed: str) -> tuple[FuzzyMatch, ...]:
         if is_path(typed):
@@ -109,19 +96,10 @@ class Picker(OptionList):
                 FuzzyMatch(f"{folder}/{found.name}", tuple(mark + shift for mark in found.marked))
                 for found in ranked(entries(f"{folder}/", self.root), last, SHOWN)
             )
-        if self._below is None:
-            self._below = files_below(self.root)
+        with self._one_at_a_time:
+            if self._below is None:
+                self._below = files_below(self.root)
         return ranked(self._below, typed, SHOWN)
-
-    @on(Found)
-    def _offer(self, message: Found) -> None:
-        message.stop()
-        if message.typed != self._typed or not self.opened:
-            return
-        self._matches, self.searched = message.matches, message.typed
-        nothing = Option(Content(f"No file matches “{safe(message.typed)}”."), disabled=True)
-        self.set_options([Option(_row(match)) for match in message.matches] or [nothing])
-        self.highlighted = 0 if message.matches else None
 
     @on(OptionList.OptionSelected)
     def _click(self, message: OptionList.OptionSelected) -> None:
