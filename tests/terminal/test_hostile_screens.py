@@ -260,9 +260,7 @@ def test_presets_and_titles_to_be_changed(home: Path, store: Store, models: list
         assert painted_of(painted, texts) > 0.5
         terminal.go(F[2])
         terminal.go(F[6], "Settings")
-        terminal.go("\x06")
-        painted = terminal.go("preset")
-        terminal.go("\x1b[B")
+        painted = terminal.go("\x1b[B")  # to the preset
         for _ in texts:
             painted += terminal.go("\x1b[C", quiet=0.05)
         assert painted_of(painted, texts) > 0.5
@@ -280,7 +278,7 @@ def test_what_is_recalled_and_pasted(home: Path, store: Store, models: list[str]
         painted = "".join(terminal.go("\x1b[A", quiet=0.04) for _ in texts)
         assert painted_of(painted, texts) > 0.5
         terminal.go("\x15\x0b")
-        for opening in ("", F[2] + "/", F[5] + "/", F[6] + "\x06"):
+        for opening in ("", F[2] + "/", F[5] + "/", F[6] + "\x1b[B\x1b[B\r"):
             terminal.go(opening)
             for text in texts:
                 terminal.go(f"\x1b[200~{pasted(text)}\x1b[201~", quiet=0.03)
