@@ -11,19 +11,15 @@ from dataclasses import replace
 from datetime import datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.text import Text
 
 from assistant.events import Failed, Loading, Ready
-from assistant.process.engine_process import EngineProcess
 from assistant.process.landlock import forbid_connections
 from assistant.request import Setup
-from assistant.serve.connection import listen
-from assistant.serve.endpoint import Endpoint
-from assistant.serve.exchange import Exchange
 from assistant.serve.guard import Guard, is_local
 from models import errors
 from models.errors import StorageError, UsageError
@@ -34,6 +30,11 @@ from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.shell.engine_console import looking
 from tui.shell.options import NumberParameter, settings, shared
+
+if TYPE_CHECKING:  # they import the server's libraries, which --help does not wait for
+    from assistant.process.engine_process import EngineProcess
+    from assistant.serve.endpoint import Endpoint
+    from assistant.serve.exchange import Exchange
 
 INTERRUPTED = 130
 TOKEN = "SPECCHAT_TOKEN"
@@ -99,6 +100,9 @@ class Serving:
 
     async def run(self, listening: socket.socket) -> int:
         """Load the models, serve until a signal, and return the exit code."""
+        from assistant.process.engine_process import EngineProcess
+        from assistant.serve.connection import listen
+
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._stop, INTERRUPTED)
         loop.add_signal_handler(signal.SIGTERM, self._stop, 0)
@@ -118,7 +122,7 @@ class Serving:
         self._code = code
         self._end.set()
 
-    async def _load(self, engine: EngineProcess) -> Ready | None:
+    async def _load(self, engine: "EngineProcess") -> Ready | None:
         """Load the models; None if that was interrupted."""
         loading = asyncio.create_task(self._loaded(engine))
         ending = asyncio.create_task(self._end.wait())
@@ -129,7 +133,7 @@ class Serving:
         loading.cancel()
         return None
 
-    async def _loaded(self, engine: EngineProcess) -> Ready:
+    async def _loaded(self, engine: "EngineProcess") -> Ready:
         with Console(stderr=True).status("loading") as status:
             async for event in engine.do(self._setup):
                 match event:
@@ -141,7 +145,9 @@ class Serving:
                         return event
         raise AssertionError("loading ends in one or the other")
 
-    def _endpoint(self, engine: EngineProcess, ready: Ready) -> Endpoint:
+    def _endpoint(self, engine: "EngineProcess", ready: Ready) -> "Endpoint":
+        from assistant.serve.endpoint import Endpoint
+
         name, usual = name_of(self._settings, self._setup), self._settings.request()
         return Endpoint(engine, name, ready, usual, self._guard, _report, _say)
 
@@ -203,7 +209,7 @@ def _token(file: Path | None) -> str | None:
     return token or None
 
 
-def _report(exchange: Exchange) -> None:
+def _report(exchange: "Exchange") -> None:
     answers = exchange.ends
     parts = [f"{exchange.seconds:.1f} s"]
     if len(answers) > 1:
