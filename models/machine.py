@@ -1,14 +1,19 @@
-"""This machine: its cores, and how busy other programs keep them."""
+"""The machines that compute: this one, and others that llama.cpp's own variable names."""
 
 import os
 import platform
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
+from models.errors import UsageError
+
 BUSY = 0.2
 """The share of processor time above which other programs disturb."""
+RPC_VARIABLE = "LLAMA_ARG_RPC"
 
 
 def physical_cores() -> int:
@@ -64,3 +69,33 @@ class OtherLoad:
         guests = getattr(machine, "guest", 0.0) + getattr(machine, "guest_nice", 0.0)
         all_ = sum(machine) - guests
         return all_ - idle - own, all_
+
+
+@dataclass(frozen=True, slots=True)
+class RpcServer:
+    """Where llama.cpp's `rpc-server` listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """Return it in llama.cpp's format."""
+        return f"{self.host}:{self.port}"
+
+
+def rpc_servers(environment: Mapping[str, str] = os.environ) -> tuple[RpcServer, ...]:
+    """Return the named servers, as in HOST:PORT,HOST:PORT.
+
+    Raises:
+        UsageError: one lacks a host or a port.
+    """
+    return tuple(
+        _server(each.strip()) for each in environment.get(RPC_VARIABLE, "").split(",") if each
+    )
+
+
+def _server(text: str) -> RpcServer:
+    host, _, port = text.rpartition(":")
+    if not (host and port.isdecimal() and port.isascii() and 0 < int(port) < 1 << 16):
+        raise UsageError(f"{RPC_VARIABLE} must be HOST:PORT, or several with commas: {text!r}")
+    return RpcServer(host, int(port))

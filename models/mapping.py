@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from models.errors import ModelError
 from models.gguf import FileVocabulary
-from models.gguf.vocabulary import BYTE
-from models.pairing import mismatch
+from models.gguf.vocabulary import BYTE, mismatch
 
 Ids = npt.NDArray[np.intp]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from assistant.decoding.lookahead import theory
 from assistant.engine.machine_cache import Records
 from assistant.request import Setup
-from models import engines, rpc_servers
+from models import engines
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError, OtherEngine
 from models.files.model_file import read_header
 from models.ik import support
-from models.machine import processor
+from models.machine import processor, rpc_servers
 
 ANSWER = 128
 """Tokens of a typical answer, and of what is read for it."""
@@ -78,7 +78,7 @@ def needed(setup: Setup) -> EngineChoice | None:
         return EngineChoice(setup.engine, "You chose it.")
     if setup.heads:
         return EngineChoice("llama", "It alone runs prediction heads.")
-    if setup.gpu_layers or rpc_servers.servers():
+    if setup.gpu_layers or rpc_servers():
         return EngineChoice("llama", "Only it can use GPUs and other machines.")
     if len(engines.installed()) < 2:
         return EngineChoice(engines.first(), "No other engine is installed.")

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models import gguf as header
-from models.cancel import CancelFlag
 from models.catalog import GGUF, PUBLISHED
 from models.errors import ModelError, StorageError
 from models.files.disk import read_json, write_json
 from models.files.layout import named_sha256
 from models.files.locate import locate, resolve
 from models.files.places import cache_dir
-from models.files.progress import Progress, Report, silent, stop_if_asked
+from models.progress import CancelFlag, Progress, Report, silent, stop_if_asked
 
 _CHUNK = 1 << 20
 _Records = dict[str, tuple[int, int, int, str]]

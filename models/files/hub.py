@@ -14,10 +14,9 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 from huggingface_hub.file_download import http_get
 from huggingface_hub.utils import build_hf_headers, logging  # type: ignore[attr-defined]
 
-from models.cancel import CancelFlag
 from models.catalog import GGUF
 from models.errors import NetworkError, UsageError
-from models.files.progress import Progress, Report, stop_if_asked
+from models.progress import CancelFlag, Progress, Report, stop_if_asked
 
 CONNECT_S = 5.0  # short, so a missing network is noticed soon
 _MAX_LICENCE = 80

@@ -1,3 +1,3 @@
 """ik_llama.cpp, a fork with its own kernels: the only place that imports ik_llama_cpp."""
 
-from models.native import environment as environment
+from models import native as native

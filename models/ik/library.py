@@ -4,11 +4,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from models import rpc_servers
 from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
 from models.ik import bindings as c
 from models.ik import support
+from models.machine import rpc_servers
 from models.native import native_log
 from models.native.batch import BATCH
 from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary, WeightSettings
@@ -37,7 +37,7 @@ MODEL_DEFAULTS: dict[str, object] = {
 
 
 def _model_params(settings: WeightSettings) -> Any:
-    if rpc_servers.servers():
+    if rpc_servers():
         raise ModelError(f"{TITLE} computes only on this machine; use --engine llama.")
     params = c.llama_model_default_params()
     params.vocab_only = settings.vocab_only

@@ -33,7 +33,7 @@ class WeightSettings:
     repack: bool = True
     """Whether to rearrange weights for the processor's kernels, if it has any."""
     local_only: bool = False
-    """Whether to keep all layers on this machine; see `models.rpc_servers`."""
+    """Whether to keep all layers on this machine; see `models.machine`."""
     vocab_only: bool = False
     """Whether to read only the vocabulary and the metadata."""
     heads: bool = False

@@ -10,12 +10,12 @@ from time import perf_counter
 from typing import Any
 
 from models import engines
-from models.cancel import CancelFlag
 from models.errors import Cancelled, EngineRefused, ModelError
 from models.files.model_file import read_header
 from models.native import loaded, native_log
 from models.native.engine import USUAL, EngineLibrary, HeadFunctions, WeightSettings
 from models.native.vocab import Vocab, has_tokens
+from models.progress import CancelFlag
 
 _DONTNEED = 4  # MADV_DONTNEED
 _LARGE = 1 << 20

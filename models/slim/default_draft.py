@@ -15,7 +15,7 @@ from models import catalog
 from models.drafts import made_here, mark
 from models.errors import ModelError, SpecchatError
 from models.files.locate import identify
-from models.files.progress import Progress, Report
+from models.progress import Progress, Report
 from models.slim import slim_draft
 
 TOKENS = Path(__file__).with_name("default_tokens.zlib")

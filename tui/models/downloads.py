@@ -13,10 +13,9 @@ from textual.message import Message
 from textual.widgets import ProgressBar, Static
 
 from models import catalog
-from models.cancel import CancelFlag
 from models.catalog import GGUF
 from models.errors import Cancelled, SpecchatError
-from models.files.progress import Progress
+from models.progress import CancelFlag, Progress
 from tui.safe import safe
 from tui.widgets.text_figures import duration, size
 
