@@ -1,14 +1,17 @@
 """ik_llama.cpp as a `models.native.engine.EngineLibrary`."""
 
+import os
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+import ik_llama_cpp
 
 from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
 from models.ik import bindings as c
 from models.ik import support
-from models.machine import rpc_servers
+from models.machine import physical_cores, rpc_servers
 from models.native import native_log
 from models.native.batch import BATCH
 from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary, WeightSettings
@@ -57,6 +60,14 @@ def _context_params(settings: ContextSettings) -> Any:
     return params
 
 
+def _quantize(source: Path, place: Path, kind: str) -> NoReturn:
+    """Replace this process with the `llama-quantize` of the package, by exec."""
+    program = Path(ik_llama_cpp.__file__).parent / "bin" / "llama-quantize"
+    options = "--allow-requantize", "--pure"
+    files = str(source), str(place)
+    os.execv(program, [str(program), *options, *files, kind, str(physical_cores())])
+
+
 def engine() -> EngineLibrary:
     """Return the library.
 
@@ -79,6 +90,7 @@ def engine() -> EngineLibrary:
         model_params=_model_params,
         context_params=_context_params,
         devices=lambda: ["CPU"],  # the wheel supports no others
+        quantize=_quantize,
         refusal=support.refusal,
         widest_batch=support.widest_batch,
         # Its flash attention leaves out the blocks of cells at the end whose first cell the last
