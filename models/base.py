@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 Logits = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,11 @@ from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from models.base import Ids
 from models.errors import ModelError
 from models.gguf import FileVocabulary
 from models.gguf.vocabulary import BYTE, mismatch
-
-Ids = npt.NDArray[np.intp]
 
 MIN_COVERAGE = 0.7
 """The share of a text's tokens that a draft must have to be useful."""

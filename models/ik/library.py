@@ -10,7 +10,7 @@ import ik_llama_cpp
 from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
 from models.ik import bindings as c
-from models.ik import support
+from models.ik import refusal, widest_batch
 from models.machine import physical_cores, rpc_servers
 from models.native import native_log
 from models.native.batch import BATCH
@@ -91,8 +91,8 @@ def engine() -> EngineLibrary:
         context_params=_context_params,
         devices=lambda: ["CPU"],  # the wheel supports no others
         quantize=_quantize,
-        refusal=support.refusal,
-        widest_batch=support.widest_batch,
+        refusal=refusal,
+        widest_batch=widest_batch,
         # Its flash attention leaves out the blocks of cells at the end whose first cell the last
         # token of the batch does not see (`iqk_fa_templates.h`): correct if one text has all cells,
         # in order.

@@ -24,12 +24,16 @@ def _function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
+def _devices() -> list[int]:
+    """Return the devices that ggml sees."""
+    count = _function("ggml_backend_dev_count", ctypes.c_size_t)()
+    return [*map(_function("ggml_backend_dev_get", _pointer, ctypes.c_size_t), range(count))]
+
+
 def descriptions() -> list[str]:
     """Return a line for each device that ggml sees."""
-    count = _function("ggml_backend_dev_count", ctypes.c_size_t)()
-    get = _function("ggml_backend_dev_get", _pointer, ctypes.c_size_t)
     describe = _function("ggml_backend_dev_description", _text, _pointer)
-    return [describe(get(i)).decode() for i in range(count)]
+    return [describe(device).decode() for device in _devices()]
 
 
 def join_servers() -> None:
@@ -49,13 +53,11 @@ def devices_here() -> "ctypes.Array[ctypes.c_void_p] | None":
     """Return the GPUs of this machine for llama.cpp, or None if no other machine takes part."""
     if not _joined:
         return None
-    get = _function("ggml_backend_dev_get", _pointer, ctypes.c_size_t)
     kind = _function("ggml_backend_dev_type", ctypes.c_int, _pointer)
     name = _function("ggml_backend_dev_name", _text, _pointer)
-    count = _function("ggml_backend_dev_count", ctypes.c_size_t)()
     here = [
         device
-        for device in map(get, range(count))
+        for device in _devices()
         if kind(device) in GPUS and not name(device).startswith(b"RPC")
     ]
     return (_pointer * (len(here) + 1))(*here, None)

@@ -62,10 +62,6 @@ class Vocab:
         """Say whether a token is padding that no text produces."""
         return bool(self._attributes(token) & UNUSED)
 
-    def is_control(self, token: int) -> bool:
-        """Say whether a token is a control token."""
-        return bool(self._attributes(token) & CONTROL)
-
     def text(self, token: int) -> str:
         """Return the name of a token, also of a control token."""
         if not 0 <= token < self.size:  # a library would end the process

@@ -10,9 +10,9 @@ from time import monotonic
 from uuid import uuid4
 
 import numpy as np
-import numpy.typing as npt
 
 from models import catalog
+from models.base import Ids
 from models.drafts import made_here, mark
 from models.errors import ModelError, SpecchatError, StorageError
 from models.files import checksum
@@ -25,7 +25,6 @@ from models.gguf.header import RECIPE, SERVES, SOURCE, SOURCE_SHA256
 from models.native.quantize import quantize
 from models.progress import Progress, Report
 from models.slim import vocabulary, writing
-from models.slim.vocabulary import Ids
 from models.slim.writing import read_layout
 
 KIND = "Q4_0"
@@ -72,7 +71,7 @@ def make(source: Path, ids: Ids, serves: str) -> Path:
     return place
 
 
-def default_tokens() -> tuple[npt.NDArray[np.intp], int]:
+def default_tokens() -> tuple[Ids, int]:
     """Return the kept tokens, ascending, and the size of the whole vocabulary."""
     bits = np.unpackbits(np.frombuffer(zlib.decompress(DEFAULT_TOKENS.read_bytes()), np.uint8))
     return np.flatnonzero(bits), len(bits)

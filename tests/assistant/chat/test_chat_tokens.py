@@ -36,7 +36,7 @@ def typed(text: str) -> list[Message]:
 
 
 def control_count(vocab: Vocab, tokens: list[int]) -> int:
-    return sum(vocab.is_control(token) for token in tokens)
+    return sum(token in vocab.controls.values() for token in tokens)
 
 
 def bytes_of(vocab: Vocab, tokens: list[int]) -> bytes:

@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from models import catalog
+from models.base import Ids
 from models.files.locate import locate
 from models.gguf import FileVocabulary, read_vocabulary
 from models.native.engine import WeightSettings
 from models.native.weights import Weights
 from models.slim import slim_draft
-from models.slim.vocabulary import Ids, most_frequent
+from models.slim.vocabulary import most_frequent
 from tests.tools.public_text.answers import spoken
 
 SIZE = 64_000
