@@ -2,7 +2,6 @@
 
 import os
 import platform
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,15 +82,14 @@ class RpcServer:
         return f"{self.host}:{self.port}"
 
 
-def rpc_servers(environment: Mapping[str, str] = os.environ) -> tuple[RpcServer, ...]:
+def rpc_servers() -> tuple[RpcServer, ...]:
     """Return the named servers, as in HOST:PORT,HOST:PORT.
 
     Raises:
         UsageError: one lacks a host or a port.
     """
-    return tuple(
-        _server(each.strip()) for each in environment.get(RPC_VARIABLE, "").split(",") if each
-    )
+    named = os.environ.get(RPC_VARIABLE, "").split(",")
+    return tuple(_server(each.strip()) for each in named if each)
 
 
 def _server(text: str) -> RpcServer:

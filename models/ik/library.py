@@ -43,7 +43,6 @@ def _model_params(settings: WeightSettings) -> Any:
     if rpc_servers():
         raise ModelError(f"{TITLE} computes only on this machine; use --engine llama.")
     params = c.llama_model_default_params()
-    params.vocab_only = settings.vocab_only
     params.repack_tensors = settings.repack
     if settings.gpu_layers is not None:
         params.n_gpu_layers = settings.gpu_layers

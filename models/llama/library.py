@@ -36,7 +36,6 @@ MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are requantised at once
 def _model_params(settings: WeightSettings) -> Any:
     devices.join_servers()
     params = c.llama_model_default_params()
-    params.vocab_only = settings.vocab_only
     params.load_mtp = settings.heads
     params.use_extra_bufts = settings.repack and not has_amx()
     if settings.gpu_layers is not None:
@@ -57,7 +56,7 @@ def _context_params(settings: ContextSettings) -> Any:
     if settings.flash_attention is not None:
         params.flash_attn_type = int(settings.flash_attention)
     if settings.use == "heads":
-        heads.set_context_type(params)
+        params.ctx_type = c.LLAMA_CONTEXT_TYPE_MTP
     params.swa_full = True  # otherwise a rollback beyond the window silently corrupts the cache
     return params
 

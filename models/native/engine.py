@@ -34,8 +34,6 @@ class WeightSettings:
     """Whether to rearrange weights for the processor's kernels, if it has any."""
     local_only: bool = False
     """Whether to keep all layers on this machine; see `models.machine`."""
-    vocab_only: bool = False
-    """Whether to read only the vocabulary and the metadata."""
     heads: bool = False
     """Whether to load the prediction heads as well."""
 

@@ -4,7 +4,6 @@ import random
 
 import pytest
 
-from models.native.engine import WeightSettings
 from models.native.vocab import Vocab
 from models.native.weights import Weights
 from tests import tiny
@@ -72,6 +71,6 @@ def test_pieces_longer_than_any_buffer_are_whole(tmp_path, monkeypatch):
     long = "x" * 300
     names = tiny._byte_names()
     monkeypatch.setattr(tiny, "_byte_names", lambda: [*names[:255], long])
-    weights = Weights(tiny.write(tmp_path / "m.gguf"), WeightSettings(vocab_only=True))
+    weights = Weights(tiny.write(tmp_path / "m.gguf"))
     assert weights.vocab.piece(255) == long.encode()
     weights.close()

@@ -10,19 +10,21 @@ from models.machine import RPC_VARIABLE, RpcServer, rpc_servers
 from tests.assistant.process.driving import running
 
 
-def test_servers_are_named_with_ports_and_commas():
-    assert rpc_servers({}) == rpc_servers({RPC_VARIABLE: ""}) == ()
-    assert rpc_servers({RPC_VARIABLE: "10.0.0.2:50052, big.local:1"}) == (
-        RpcServer("10.0.0.2", 50052),
-        RpcServer("big.local", 1),
-    )
+def test_servers_are_named_with_ports_and_commas(monkeypatch):
+    monkeypatch.delenv(RPC_VARIABLE, raising=False)
+    assert rpc_servers() == ()
+    monkeypatch.setenv(RPC_VARIABLE, "")
+    assert rpc_servers() == ()
+    monkeypatch.setenv(RPC_VARIABLE, "10.0.0.2:50052, big.local:1")
+    assert rpc_servers() == (RpcServer("10.0.0.2", 50052), RpcServer("big.local", 1))
     assert str(RpcServer("big.local", 1)) == "big.local:1"
 
 
 @pytest.mark.parametrize("named", ["big", "big:", ":1", "big:0", "big:65536", "big:x", "a:1,b"])
-def test_what_names_no_port_of_a_machine_is_refused(named):
+def test_what_names_no_port_of_a_machine_is_refused(named, monkeypatch):
+    monkeypatch.setenv(RPC_VARIABLE, named)
     with pytest.raises(UsageError, match=f"{RPC_VARIABLE} must be HOST:PORT"):
-        rpc_servers({RPC_VARIABLE: named})
+        rpc_servers()
 
 
 def test_without_llama_cpps_backend_for_it_the_user_is_told_how_to_get_it(setup, monkeypatch):

@@ -16,7 +16,6 @@ from models import catalog
 from models.base import Ids
 from models.files.locate import locate
 from models.gguf import FileVocabulary, read_vocabulary
-from models.native.engine import WeightSettings
 from models.native.weights import Weights
 from models.slim import slim_draft
 from models.slim.vocabulary import most_frequent
@@ -51,7 +50,7 @@ def packed(bits: npt.NDArray[np.uint8]) -> bytes:
 def main() -> None:
     """Count, choose and write."""
     path = locate(catalog.DEFAULT.draft.name)
-    with closing(Weights(path, WeightSettings(vocab_only=True))) as weights:
+    with closing(Weights(path)) as weights:
         vocab = weights.vocab
         tokens = [token for pair in spoken() for text in pair for token in vocab.tokenize(text)]
     counts = np.bincount(tokens, minlength=vocab.size)
