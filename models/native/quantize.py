@@ -4,7 +4,6 @@ Engines cannot be stopped while they quantise, and end their process over some f
 is `python -m models.native.quantize ENGINE SOURCE PLACE KIND`, and the number of this one.
 """
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import cast
@@ -25,21 +24,10 @@ def quantize(source: Path, place: Path, kind: str) -> None:
     engine = engines.first()
     if engine not in engines.installed():
         raise ModelError(f"{source} cannot be requantised. {engines.missing('llama')}")
-    process = child_process.start(
-        __name__,
-        *(engine, source, place, kind),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        _, said = process.communicate()
-    finally:
-        process.kill()
-        process.wait()
-    if process.returncode:
+    complaint = child_process.complaint(__name__, engine, source, place, kind)
+    if complaint is not None:
         title = ENGINES[engine]
-        lines = said.decode("utf-8", "replace").strip().splitlines()
-        reason = lines[-1] if process.returncode == 1 and lines else f"{title} ended abruptly"
+        reason = complaint or f"{title} ended abruptly"
         raise ModelError(f"{title} cannot requantise {source}: {reason}.")
 
 
