@@ -68,8 +68,7 @@ def shared_tokens(target: FileVocabulary, draft: FileVocabulary) -> SharedTokens
     covered = coverage(ours, shared.keys())
     if covered < MIN_COVERAGE:
         raise ModelError(
-            f"a different vocabulary: {difference}, and it has only {covered:.0%} of the "
-            "tokens of "
+            f"a different vocabulary: {difference}, and it has only {covered:.0%} of the tokens of "
             f"ordinary text; {MIN_COVERAGE:.0%} is needed"
         )
     return SharedTokens(

@@ -113,12 +113,7 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
     with _errors(gguf.repo), part.open("ab") as file:
         done = file.tell()
         http_get(
-            url,
-            file,
-            resume_size=done,
-            headers=headers,
-            expected_size=gguf.size,
-            tqdm_class=Bar,
+            url, file, resume_size=done, headers=headers, expected_size=gguf.size, tqdm_class=Bar
         )
 
 

@@ -1,4 +1,4 @@
-"""The common beginning of two contexts."""
+"""The common beginning of two texts."""
 
 import random
 
