@@ -6,8 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from models.errors import UsageError
 
 BUSY = 0.2
@@ -17,6 +15,8 @@ RPC_VARIABLE = "LLAMA_ARG_RPC"
 
 def physical_cores() -> int:
     """Return the physical cores this process may use: a second thread on a core gains nothing."""
+    import psutil  # takes a while, and a program that only starts another one counts no cores
+
     return max(1, min(psutil.cpu_count(logical=False) or 1, _allowed()))
 
 
@@ -62,6 +62,8 @@ class OtherLoad:
 
     def _times(self) -> tuple[float, float]:
         """Return the seconds that others have used, and all seconds of all processors."""
+        import psutil
+
         machine, own = psutil.cpu_times(), sum(os.times()[:4])  # with children that have ended
         idle = machine.idle + getattr(machine, "iowait", 0.0)
         # Linux counts the time of guests twice.
