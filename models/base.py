@@ -1,4 +1,4 @@
-"""Values that a language model takes and gives."""
+"""Values that a language model takes and gives: tokens and logits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 Logits = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,3 +16,25 @@ class SequenceTokens:
 
     tokens: Sequence[int]
     rows: int = 1
+
+
+def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+    """Return how many leading tokens two sequences have in common.
+
+    Slices are compared, never tokens one by one: contexts are long, and this is asked every round.
+    """
+    a, b = _list(a), _list(b)
+    same, differ = 0, min(len(a), len(b))
+    if a[:differ] == b[:differ]:
+        return differ
+    while differ - same > 1:
+        middle = (same + differ) // 2
+        if a[same:middle] == b[same:middle]:
+            same = middle
+        else:
+            differ = middle
+    return same
+
+
+def _list(tokens: Sequence[int]) -> list[int]:
+    return tokens if isinstance(tokens, list) else list(tokens)

@@ -37,17 +37,12 @@ class GGUF:
     repo: str | None  # None: it belongs to no hub repository
     file: str
     revision: str | None  # a commit; None: whatever the repository's main branch holds
-    size: int  # bytes; approximate unless `size_exact`
+    size: int  # bytes; approximate unless it is `tested`
     sha256: str | None
     licence: str
     mirror: Mirror | None = None
     context: int | None = None  # tokens that it was made for
     heads: bool = False  # whether a prediction head within it drafts for it
-
-    @property
-    def size_exact(self) -> bool:
-        """Whether the size is exact, as it is for entries with a sha256."""
-        return self.sha256 is not None
 
     @property
     def tested(self) -> bool:

@@ -40,6 +40,22 @@ def start(module: str, *arguments: object, **options: Any) -> subprocess.Popen[b
     )
 
 
+def complaint(module: str, *arguments: object) -> str | None:
+    """Run a module to its end and return the last line of why it failed; empty if it ended without
+    a word, None if it did not fail.
+    """
+    process = start(module, *arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        _, said = process.communicate()
+    finally:
+        process.kill()
+        process.wait()
+    if not process.returncode:
+        return None
+    lines = said.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if process.returncode == 1 and lines else ""
+
+
 def end(process: subprocess.Popen[bytes], patience_s: float = 5.0) -> None:
     """Ask a process to end, and kill it if it does not."""
     process.terminate()

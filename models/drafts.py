@@ -12,7 +12,7 @@ from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import models_dir
 from models.gguf import FileVocabulary, Header, read_vocabulary
-from models.pairing import mismatch
+from models.gguf.vocabulary import mismatch
 
 MAX_SHARE_OF_TARGET = 0.5
 """How large a draft may be, relative to its target, to be chosen by default."""

@@ -16,7 +16,12 @@ The text of each is one or two sentences that say what happened, to which file o
 do about it; it is shown as it is.
 """
 
-from models.well_formed import well_formed
+
+def well_formed(text: str) -> str:
+    """Return a text with U+FFFD for each half of a surrogate pair: one for each byte of a file's
+    name that is no UTF-8, as Python spells it. A path that is opened stays as it is.
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 class SpecchatError(Exception):

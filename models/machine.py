@@ -1,18 +1,22 @@
-"""This machine: its cores, and how busy other programs keep them."""
+"""The machines that compute: this one, and others that llama.cpp's own variable names."""
 
 import os
 import platform
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
+from models.errors import UsageError
 
 BUSY = 0.2
 """The share of processor time above which other programs disturb."""
+RPC_VARIABLE = "LLAMA_ARG_RPC"
 
 
 def physical_cores() -> int:
     """Return the physical cores this process may use: a second thread on a core gains nothing."""
+    import psutil  # takes a while, and a program that only starts another one counts no cores
+
     return max(1, min(psutil.cpu_count(logical=False) or 1, _allowed()))
 
 
@@ -58,9 +62,40 @@ class OtherLoad:
 
     def _times(self) -> tuple[float, float]:
         """Return the seconds that others have used, and all seconds of all processors."""
+        import psutil
+
         machine, own = psutil.cpu_times(), sum(os.times()[:4])  # with children that have ended
         idle = machine.idle + getattr(machine, "iowait", 0.0)
         # Linux counts the time of guests twice.
         guests = getattr(machine, "guest", 0.0) + getattr(machine, "guest_nice", 0.0)
         all_ = sum(machine) - guests
         return all_ - idle - own, all_
+
+
+@dataclass(frozen=True, slots=True)
+class RpcServer:
+    """Where llama.cpp's `rpc-server` listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """Return it in llama.cpp's format."""
+        return f"{self.host}:{self.port}"
+
+
+def rpc_servers() -> tuple[RpcServer, ...]:
+    """Return the named servers, as in HOST:PORT,HOST:PORT.
+
+    Raises:
+        UsageError: one lacks a host or a port.
+    """
+    named = os.environ.get(RPC_VARIABLE, "").split(",")
+    return tuple(_server(each.strip()) for each in named if each)
+
+
+def _server(text: str) -> RpcServer:
+    host, _, port = text.rpartition(":")
+    if not (host and port.isdecimal() and port.isascii() and 0 < int(port) < 1 << 16):
+        raise UsageError(f"{RPC_VARIABLE} must be HOST:PORT, or several with commas: {text!r}")
+    return RpcServer(host, int(port))

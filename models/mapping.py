@@ -9,14 +9,11 @@ from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from models.base import Ids
 from models.errors import ModelError
 from models.gguf import FileVocabulary
-from models.gguf.vocabulary import BYTE
-from models.pairing import mismatch
-
-Ids = npt.NDArray[np.intp]
+from models.gguf.vocabulary import BYTE, mismatch
 
 MIN_COVERAGE = 0.7
 """The share of a text's tokens that a draft must have to be useful."""
@@ -71,8 +68,7 @@ def shared_tokens(target: FileVocabulary, draft: FileVocabulary) -> SharedTokens
     covered = coverage(ours, shared.keys())
     if covered < MIN_COVERAGE:
         raise ModelError(
-            f"a different vocabulary: {difference}, and it has only {covered:.0%} of the "
-            "tokens of "
+            f"a different vocabulary: {difference}, and it has only {covered:.0%} of the tokens of "
             f"ordinary text; {MIN_COVERAGE:.0%} is needed"
         )
     return SharedTokens(

@@ -165,7 +165,7 @@ def pulled(name: str) -> Path:
 
 @pytest.fixture
 def tiny_vocab(tiny_target: Path) -> Iterator[Vocab]:
-    with closing(Weights(tiny_target, WeightSettings(vocab_only=True))) as weights:
+    with closing(Weights(tiny_target)) as weights:
         yield weights.vocab
 
 
@@ -174,5 +174,5 @@ def real_vocab(request: pytest.FixtureRequest) -> Iterator[Vocab]:
     """The vocabulary of each real model, of the pair's target."""
     found = request.getfixturevalue(request.param)
     path = found if isinstance(found, Path) else found[0]
-    with closing(Weights(path, WeightSettings(vocab_only=True))) as weights:
+    with closing(Weights(path, WeightSettings(repack=False))) as weights:
         yield weights.vocab

@@ -14,9 +14,9 @@ from assistant.chat.thinking import NO_MARKERS, START, PartPosition, find_marker
 from assistant.chat.thought_reader import AnswerBeginning, ThoughtReader
 from assistant.request import Message, Request, Tool
 from assistant.streamed_text import TokenText
-from models.cancel import CancelFlag
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native.vocab import Vocab
+from models.progress import CancelFlag
 
 SWITCHES = ("enable_thinking", "thinking")
 """The variables by which templates switch thinking on or off."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from assistant.chat.thinking import NO_MARKERS, START, Markers, PartPosition
 from assistant.streamed_text import TokenText
-from models.prefix import shared
+from models.base import common_prefix
 
 
 class AnswerBeginning(NamedTuple):
@@ -55,7 +55,7 @@ class ThoughtReader:
     def state(self, context: Sequence[int]) -> ThoughtState:
         """Return the state of the answer at the end of a context."""
         answer = context[self._start :]
-        same = shared(self._read, answer)
+        same = common_prefix(self._read, answer)
         del self._read[same:], self._states[same + 1 :]
         for token in answer[same:]:
             self._read.append(token)

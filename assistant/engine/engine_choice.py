@@ -9,12 +9,11 @@ from pathlib import Path
 from assistant.decoding.lookahead import theory
 from assistant.engine.machine_cache import Records
 from assistant.request import Setup
-from models import engines, rpc_servers
+from models import engines, ik
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError, OtherEngine
 from models.files.model_file import read_header
-from models.ik import support
-from models.machine import processor
+from models.machine import processor, rpc_servers
 
 ANSWER = 128
 """Tokens of a typical answer, and of what is read for it."""
@@ -78,7 +77,7 @@ def needed(setup: Setup) -> EngineChoice | None:
         return EngineChoice(setup.engine, "You chose it.")
     if setup.heads:
         return EngineChoice("llama", "It alone runs prediction heads.")
-    if setup.gpu_layers or rpc_servers.servers():
+    if setup.gpu_layers or rpc_servers():
         return EngineChoice("llama", "Only it can use GPUs and other machines.")
     if len(engines.installed()) < 2:
         return EngineChoice(engines.first(), "No other engine is installed.")
@@ -92,9 +91,9 @@ def needed(setup: Setup) -> EngineChoice | None:
 def _by_header(target: Path) -> EngineChoice:
     """Return ik_llama.cpp, unless it cannot run a file, or reads it in small batches only."""
     header, title = read_header(target), ENGINES["ik"]
-    if reason := support.refusal(header):
+    if reason := ik.refusal(header):
         return EngineChoice("llama", f"{title} cannot run {target.name}: {reason}.")
-    if tokens := support.widest_batch(header):
+    if tokens := ik.widest_batch(header):
         return EngineChoice("llama", f"{title} reads at most {tokens} tokens of it at once.")
     return EngineChoice("ik", "It is faster on CPUs.")
 

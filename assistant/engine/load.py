@@ -27,18 +27,17 @@ from assistant.engine.sources.ngram import NgramSource, Tables
 from assistant.engine.sources.ngram_store import recalled, shipped
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.request import MOST_ANSWERS, Setup
-from models import pairing
-from models.errors import EngineRefused, ModelError
+from models.errors import EngineRefused, ModelError, well_formed
 from models.files import snapshots
 from models.files.checksum import known_sha256
 from models.gguf import read_vocabulary
+from models.gguf.vocabulary import mismatch
 from models.mapping import shared_tokens
 from models.native import loaded
 from models.native.engine import WeightSettings
 from models.native.heads import HeadModel
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import Weights, shared
-from models.well_formed import well_formed
 
 
 class Loader:
@@ -266,7 +265,7 @@ def _mapping(target: NativeModel, draft: NativeModel) -> Mapping:
         ModelError: they are too few of the target's.
     """
     ours, theirs = target.weights, draft.weights
-    if pairing.mismatch(ours.vocab, theirs.vocab) is None:
+    if mismatch(ours.vocab, theirs.vocab) is None:
         return Mapping.by_number(target.n_vocab, draft.n_vocab)
     try:
         return Mapping(*shared_tokens(read_vocabulary(ours.path), read_vocabulary(theirs.path)))

@@ -10,7 +10,7 @@ from assistant.decoding.sources.draft import Fixed, Plan
 from assistant.decoding.sources.model import PrefillOption
 from assistant.events import Reason
 from assistant.request import Mode, Sampling
-from models.cancel import CancelFlag
+from models.progress import CancelFlag
 
 
 class Control:

@@ -5,8 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from models.base import common_prefix
 from models.files.snapshots import FoundSnapshot, Snapshots
-from models.prefix import shared
 
 if TYPE_CHECKING:  # toys need no native library
     from models.native.model import NativeModel
@@ -52,7 +52,7 @@ class Resuming:
         """Write what the model has read, if reading what no snapshot has yet takes long."""
         self._model.truncate(self._model.cached(self._tokens))  # it may have read a draft further
         held, snapshots = self._model.held, self._snapshots
-        if snapshots is None or not self._is_long(len(held) - shared(self._kept, held)):
+        if snapshots is None or not self._is_long(len(held) - common_prefix(self._kept, held)):
             return
         with suppress(OSError, MemoryError):
             snapshots.write(held, self._model.state())
@@ -76,7 +76,7 @@ class Resuming:
         """Bring back the snapshot that has most in common with a prompt, if it has enough."""
 
         def spared(found: FoundSnapshot) -> int:
-            common = shared(found.tokens, tokens)
+            common = common_prefix(found.tokens, tokens)
             goes_on = common == len(found.tokens) < len(tokens)
             fits = len(found.tokens) <= self._model.n_ctx
             return common if fits and (goes_on or self._rolls_back) else 0

@@ -9,9 +9,8 @@ from llguidance import LLMatcher, LLTokenizer
 
 from assistant.decoding.mask import Placed
 from assistant.decoding.row import Ids
-from models.base import Logits
+from models.base import Logits, common_prefix
 from models.errors import UsageError
-from models.prefix import shared
 
 CONTROL = b"\xff"
 """The byte before the number of a control token in llguidance's texts; UTF-8 has no such byte."""
@@ -153,7 +152,7 @@ class FormMask:
         if begin is None:
             return False
         answer = list(tokens[begin:])
-        same = shared(self._read, answer)
+        same = common_prefix(self._read, answer)
         if same < len(self._read):
             self._matcher.rollback(len(self._read) - same)
             self._check()

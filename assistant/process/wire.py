@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, get_args
 
 import msgspec
 
-from models.errors import UsageError
-from models.well_formed import well_formed
+from models.errors import UsageError, well_formed
 
 if TYPE_CHECKING:  # the worker has no event loop
     from asyncio import StreamReader

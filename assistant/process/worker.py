@@ -19,8 +19,9 @@ from assistant.process import wire
 from assistant.process.landlock import forbid_connections
 from assistant.process.wire import CHAT, Codec, Envelope, Garbled, Protocol
 from assistant.request import Cancel, NextStep, Steer
-from models import child_process, rpc_servers
+from models import child_process
 from models.errors import UsageError
+from models.machine import rpc_servers
 
 if TYPE_CHECKING:
     from assistant.engine.engine import Engine, Handler
@@ -101,7 +102,7 @@ def _confine(parent: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
     child_process.die_with(parent)
     try:
-        ports = [server.port for server in rpc_servers.servers()]
+        ports = [server.port for server in rpc_servers()]
     except UsageError:  # it is said when a model is loaded
         ports = []
     forbid_connections(ports)  # before there is a second thread, which it would not bind

@@ -9,8 +9,7 @@ from typing import Any
 from assistant.store import packing
 from assistant.store.values import Record, title_from
 from assistant.tokens import Trace
-from models.errors import StorageError
-from models.well_formed import well_formed
+from models.errors import StorageError, well_formed
 
 _COLUMNS = [each.name for each in fields(Record) if each.name not in ("id", "siblings")]
 # Conversions to and from columns; values without one are stored as they are.

@@ -12,8 +12,7 @@ from assistant.request import ToolCall
 from assistant.store import earlier_traces
 from assistant.store.values import Attachment
 from assistant.tokens import Trace
-from models.errors import StorageError
-from models.well_formed import well_formed
+from models.errors import StorageError, well_formed
 
 _LEVEL = 3  # of zlib: 6 takes 3.6 times as long and saves 6 % (a synthetic trace of 400 tokens)
 

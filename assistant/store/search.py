@@ -5,7 +5,7 @@ import sqlite3
 from itertools import groupby, islice
 
 from assistant.store.values import ChatSummary
-from models.well_formed import well_formed
+from models.errors import well_formed
 
 _MAX_WORDS = 32  # each costs a look-up
 _MAX_WORD = 200

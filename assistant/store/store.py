@@ -19,8 +19,7 @@ from assistant.store.values import (
     Record,
     title_from,
 )
-from models.errors import StorageError
-from models.well_formed import well_formed
+from models.errors import StorageError, well_formed
 
 _MAX_LEARNED = 10_000  # conversations
 

@@ -13,8 +13,7 @@ from assistant.store.messages import insert, keep_trace, not_found, set_leaf, tr
 from assistant.store.packing import unpack_trace
 from assistant.store.values import FullConversation, Imported, Record
 from assistant.tokens import Trace
-from models.errors import StorageError
-from models.well_formed import well_formed
+from models.errors import StorageError, well_formed
 
 _ROW = "SELECT title, named, system, created, updated, pinned, leaf FROM conversation WHERE id = ?"
 _INSERT = """INSERT INTO conversation (title, named, system, created, updated, pinned)

@@ -4,8 +4,7 @@ import stat
 from pathlib import Path
 
 from assistant.store.values import Attachment
-from models.errors import UsageError
-from models.well_formed import well_formed
+from models.errors import UsageError, well_formed
 
 LIMIT = 10_000_000
 """Bytes of the largest file, and characters of the largest paste, that can be attached."""

@@ -14,7 +14,7 @@ from assistant.request import Tool
 from assistant.tools.folders import Folders, UnreadablePath, entries, is_folder
 from assistant.tools.servers import BUILT_IN
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult, tool_result
-from models.well_formed import well_formed
+from models.errors import well_formed
 
 FILE_BYTES = 1_000_000  # of a file that are read
 SEARCH_S = 10.0  # that a search may take

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from assistant.request import Tool, ToolCall
-from models.well_formed import well_formed
+from models.errors import well_formed
 
 if TYPE_CHECKING:
     from assistant.store.values import State

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models import gguf as header
-from models.cancel import CancelFlag
 from models.catalog import GGUF, PUBLISHED
 from models.errors import ModelError, StorageError
 from models.files.disk import read_json, write_json
 from models.files.layout import named_sha256
-from models.files.locate import locate, resolve
+from models.files.locate import identify
+from models.files.model_file import ModelFile
 from models.files.places import cache_dir
-from models.files.progress import Progress, Report, silent, stop_if_asked
+from models.progress import CancelFlag, Progress, Report, silent, stop_if_asked
 
 _CHUNK = 1 << 20
 _Records = dict[str, tuple[int, int, int, str]]
@@ -37,43 +37,39 @@ def ready(reference: str, progress: Report = silent, cancel: CancelFlag | None =
 
     A damaged file is refused; one that specchat manages is removed, never one given by its path.
     """
-    path = locate(reference)
-    promised = _promised(reference, path)
-    if promised and known_sha256(path) != promised:
-        _verify(reference, path, promised, progress, cancel)
-    return path
+    model = identify(reference)
+    promised = _promised(model)
+    if promised and known_sha256(model.path) != promised:
+        _verify(model, progress, cancel)
+    return model.path
 
 
-def check(reference: str, progress: Report = silent, cancel: CancelFlag | None = None) -> Checked:
+def check(reference: str, progress: Report = silent) -> Checked:
     """Read a whole file again and compare, whatever was found earlier."""
-    path = locate(reference)
-    header.read(path)
-    promised = _promised(reference, path)
-    return Checked(path, _verify(reference, path, promised, progress, cancel), promised)
+    model = identify(reference)
+    header.read(model.path)
+    return Checked(model.path, _verify(model, progress), _promised(model))
 
 
-def _promised(reference: str, path: Path) -> str | None:
+def _promised(model: ModelFile) -> str | None:
     """Return the sha256 that the catalogue or the file's name in the hub's cache promises."""
-    wanted = resolve(reference)
-    by_catalogue = wanted.sha256 if isinstance(wanted, GGUF) else None
-    return by_catalogue or named_sha256(path)
+    by_catalogue = model.gguf.sha256 if model.gguf else None
+    return by_catalogue or named_sha256(model.path)
 
 
-def _verify(
-    reference: str, path: Path, promised: str | None, report: Report, cancel: CancelFlag | None
-) -> str:
+def _verify(model: ModelFile, report: Report, cancel: CancelFlag | None = None) -> str:
+    path, promised = model.path, _promised(model)
     digest = sha256(path, report, cancel)
     if promised in (None, digest):
         remember(path, digest)
         return digest
-    wanted = resolve(reference)
     complaint = f"{path} is damaged: its sha256 is {digest[:12]}…, not {str(promised)[:12]}…"
-    if isinstance(wanted, Path):
+    if model.gguf is None:
         raise ModelError(f"{complaint}. It is not used; replace it.")
-    complaint += _changed(path, wanted)
+    complaint += _changed(path, model.gguf)
     discard(path)
     raise ModelError(
-        f"{complaint}. It was removed; fetch it again with: specchat models pull {reference}"
+        f"{complaint}. It was removed; fetch it again with: specchat models pull {model.reference}"
     )
 
 

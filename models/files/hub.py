@@ -14,10 +14,9 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 from huggingface_hub.file_download import http_get
 from huggingface_hub.utils import build_hf_headers, logging  # type: ignore[attr-defined]
 
-from models.cancel import CancelFlag
 from models.catalog import GGUF
 from models.errors import NetworkError, UsageError
-from models.files.progress import Progress, Report, stop_if_asked
+from models.progress import CancelFlag, Progress, Report, stop_if_asked
 
 CONNECT_S = 5.0  # short, so a missing network is noticed soon
 _MAX_LICENCE = 80
@@ -114,12 +113,7 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
     with _errors(gguf.repo), part.open("ab") as file:
         done = file.tell()
         http_get(
-            url,
-            file,
-            resume_size=done,
-            headers=headers,
-            expected_size=gguf.size,
-            tqdm_class=Bar,
+            url, file, resume_size=done, headers=headers, expected_size=gguf.size, tqdm_class=Bar
         )
 
 

@@ -1,19 +1,25 @@
-"""Find the file on this machine that a name means. Opens no connection."""
+"""Find the file on this machine that a name means, or that holds a model in another quantisation.
+
+Opens no connection.
+"""
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, UsageError
 from models.files import layout
-from models.files.gguf_files import choose, is_label
-from models.files.model_file import ModelFile
-from models.files.stores import OLLAMA, find, find_in_ollama, stored
+from models.files.gguf_files import choose, is_label, is_model
+from models.files.model_file import ModelFile, read_header
+from models.files.places import hub_cache, models_dir
+from models.files.stores import OLLAMA, find, find_in_ollama, installed, stored
+from models.gguf import Header
 
 _HUB_FILE = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w.-]+))?:(.+)")
+_PACKAGING = {"gguf", "awq", "gptq", "fp16"}  # words that makers add to the name of a model
 _MIN_NAME = 3  # letters and digits: shorter ones are part of too many names
 
 
@@ -121,13 +127,61 @@ def _alike(name: str) -> str | None:
     Ollama's `llama3.2` is `ollama:llama3.2:latest` on the command line, LM Studio's and Jan's
     models go by the paths of their files.
     """
-    wanted = _plain(name)
+    wanted = _letters(name)
     if len(wanted) < _MIN_NAME:
         return None
-    fitting = [model for model in stored() if wanted in _plain(model.name)]
+    fitting = [model for model in stored() if wanted in _letters(model.name)]
     nearest = min(fitting, key=lambda model: len(model.name), default=None)
     return nearest.reference if nearest else None
 
 
-def _plain(name: str) -> str:
+def _letters(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower().removesuffix(".gguf"))
+
+
+def variant(target: Path, label: str) -> Path:
+    """Return the file that holds the model in `target` in another quantisation, or `target` itself.
+
+    `q4` stands for any of Q4_0, Q4_K_M and so on.
+
+    Raises:
+        ModelMissing: there is no such file here; the text says where specchat looked, and what to
+            do.
+    """
+    wanted = read_header(target)
+    if _has(wanted, label):
+        return target
+    for model in _others_like(target, label):
+        header = model.header
+        if header and _has(header, label) and _identity(header) == _identity(wanted):
+            return model.path
+    places = ", ".join(map(str, (target.parent, hub_cache(), models_dir())))
+    raise ModelMissing(
+        f"There is no {label.upper()} file of {wanted.name or target.name} in {places}. "
+        f"Give the path of one instead of {label}."
+    )
+
+
+def _others_like(target: Path, label: str) -> Iterator[ModelFile]:
+    """Yield the other models here, likely names first: reading a header takes time."""
+    beside = sorted(path for path in target.parent.glob("*.gguf") if path.is_file())
+    others = dict.fromkeys([*beside, *(model.path for model in installed())])
+    paths = [path for path in others if path != target and is_model(path.name)]
+    for path in sorted(paths, key=lambda path: label.lower() not in path.name.lower()):
+        yield ModelFile(path, path.name, str(path), "file")
+
+
+def _has(header: Header, label: str) -> bool:
+    kind, wanted = (header.file_type or "").lower(), label.lower()
+    return kind == wanted or kind.startswith(f"{wanted}_")
+
+
+def _identity(header: Header) -> tuple[object, ...]:
+    """Return what all quantisations of a model share; a nameless one is only like itself."""
+    shape = header.layers, header.number("embedding_length"), header.n_vocab
+    return header.architecture, *shape, _words(header.name) or header.path
+
+
+def _words(name: str | None) -> tuple[str, ...]:
+    words = re.split(r"[\s_-]+", (name or "").lower())
+    return tuple(word for word in words if word and word not in _PACKAGING and not is_label(word))

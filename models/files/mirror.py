@@ -13,11 +13,10 @@ from tempfile import mkdtemp
 from typing import BinaryIO
 
 from models import child_process
-from models.cancel import CancelFlag
 from models.catalog import GGUF
 from models.errors import NetworkError, StorageError
 from models.files.disk import read_json, write_json
-from models.files.progress import Progress, Report, stop_if_asked
+from models.progress import CancelFlag, Progress, Report, stop_if_asked
 
 _CHUNK = 1 << 20
 _POLL_S = 0.1

@@ -14,7 +14,6 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from models import catalog
-from models.cancel import CancelFlag
 from models.catalog import GGUF
 from models.errors import ModelError, NetworkError, UsageError
 from models.files import checksum, hub, layout, mirror
@@ -23,8 +22,8 @@ from models.files.disk import disk_errors, require_room
 from models.files.gguf_files import choose, is_label, parts_of
 from models.files.locate import locate, resolve
 from models.files.places import hub_cache, models_dir
-from models.files.progress import Progress, Report, silent, stop_if_asked
 from models.files.stores import find
+from models.progress import CancelFlag, Progress, Report, silent, stop_if_asked
 
 PART = ".specchat-part"
 """What follows the name of a partial download; no model's name ends so."""

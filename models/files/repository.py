@@ -9,8 +9,8 @@ from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, NetworkError, UsageError
 from models.files import hub
 from models.files.gguf_files import labelled
-from models.files.progress import Progress, Report
 from models.memory import Fit
+from models.progress import Progress, Report
 
 _REPO = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w.-]+))?")
 ORDER = (

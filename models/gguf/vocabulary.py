@@ -1,7 +1,8 @@
-"""The tokens of a GGUF file, read without llama.cpp."""
+"""The tokens of a GGUF file, read without llama.cpp, and whether two vocabularies match."""
 
 import re
 from pathlib import Path
+from typing import Protocol
 
 from models.errors import ModelError
 from models.gguf.opening import reading
@@ -11,6 +12,7 @@ TOKENS, KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 TOKENIZER = "tokenizer.ggml.model"
 NORMAL, UNUSED, BYTE = 1, 5, 6
 _NO_TEXT = (2, 3)  # unknown, control
+_SHOWN = 40  # characters of a token
 _BYTE = re.compile(rb"<0x([0-9A-Fa-f]{2})>")
 _PRINTABLE = (*range(33, 127), *range(161, 173), *range(174, 256))
 _OTHERS = sorted({*range(256)} - {*_PRINTABLE})
@@ -86,3 +88,41 @@ def _read(path: Path, stream: Stream) -> FileVocabulary:
     if not texts:
         raise ModelError(f"{path} has no vocabulary; it is not a language model.")
     return FileVocabulary(texts, kinds, tokenizer)
+
+
+class Vocabulary(Protocol):
+    """The tokens of a model, by their numbers."""
+
+    size: int
+
+    def text(self, token: int) -> str:
+        """Return the name of a token."""
+        ...
+
+    def is_unused(self, token: int) -> bool:
+        """Say whether a token is padding."""
+        ...
+
+
+def mismatch(target: Vocabulary, draft: Vocabulary) -> str | None:
+    """Return why the vocabularies do not match, naming the first token that differs, or None.
+
+    A token that only one of them uses is padding, whatever its number: it is never proposed, or
+    never shown to the draft. Only a token with two meanings is refused.
+    """
+    for token in range(min(target.size, draft.size)):
+        ours, theirs = target.text(token), draft.text(token)
+        if ours != theirs and not (target.is_unused(token) or draft.is_unused(token)):
+            return (
+                f"token {token} is {_quoted(ours)} in the target and {_quoted(theirs)} in the draft"
+            )
+    larger = max(target, draft, key=lambda vocab: vocab.size)
+    for token in range(min(target.size, draft.size), larger.size):
+        if not larger.is_unused(token):
+            role = "target" if larger is target else "draft"
+            return f"token {token}, {_quoted(larger.text(token))}, is in the {role} alone"
+    return None
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

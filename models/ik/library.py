@@ -1,14 +1,17 @@
 """ik_llama.cpp as a `models.native.engine.EngineLibrary`."""
 
+import os
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from models import rpc_servers
+import ik_llama_cpp
+
 from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
 from models.ik import bindings as c
-from models.ik import support
+from models.ik import refusal, widest_batch
+from models.machine import physical_cores, rpc_servers
 from models.native import native_log
 from models.native.batch import BATCH
 from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary, WeightSettings
@@ -37,10 +40,9 @@ MODEL_DEFAULTS: dict[str, object] = {
 
 
 def _model_params(settings: WeightSettings) -> Any:
-    if rpc_servers.servers():
+    if rpc_servers():
         raise ModelError(f"{TITLE} computes only on this machine; use --engine llama.")
     params = c.llama_model_default_params()
-    params.vocab_only = settings.vocab_only
     params.repack_tensors = settings.repack
     if settings.gpu_layers is not None:
         params.n_gpu_layers = settings.gpu_layers
@@ -55,6 +57,14 @@ def _context_params(settings: ContextSettings) -> Any:
     if settings.flash_attention is not None:
         params.flash_attn = settings.flash_attention
     return params
+
+
+def _quantize(source: Path, place: Path, kind: str) -> NoReturn:
+    """Replace this process with the `llama-quantize` of the package, by exec."""
+    program = Path(ik_llama_cpp.__file__).parent / "bin" / "llama-quantize"
+    options = "--allow-requantize", "--pure"
+    files = str(source), str(place)
+    os.execv(program, [str(program), *options, *files, kind, str(physical_cores())])
 
 
 def engine() -> EngineLibrary:
@@ -79,8 +89,9 @@ def engine() -> EngineLibrary:
         model_params=_model_params,
         context_params=_context_params,
         devices=lambda: ["CPU"],  # the wheel supports no others
-        refusal=support.refusal,
-        widest_batch=support.widest_batch,
+        quantize=_quantize,
+        refusal=refusal,
+        widest_batch=widest_batch,
         # Its flash attention leaves out the blocks of cells at the end whose first cell the last
         # token of the batch does not see (`iqk_fa_templates.h`): correct if one text has all cells,
         # in order.

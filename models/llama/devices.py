@@ -8,7 +8,7 @@ from typing import Any
 import llama_cpp.llama_cpp as c
 
 from models.errors import ModelError
-from models.rpc_servers import VARIABLE, RpcServer, servers
+from models.machine import RPC_VARIABLE, RpcServer, rpc_servers
 
 SERVER_TIMEOUT_S = 5.0  # seconds within which a server must answer
 GPUS = (1, 2)  # ggml's kinds of devices that take layers
@@ -24,12 +24,16 @@ def _function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
+def _devices() -> list[int]:
+    """Return the devices that ggml sees."""
+    count = _function("ggml_backend_dev_count", ctypes.c_size_t)()
+    return [*map(_function("ggml_backend_dev_get", _pointer, ctypes.c_size_t), range(count))]
+
+
 def descriptions() -> list[str]:
     """Return a line for each device that ggml sees."""
-    count = _function("ggml_backend_dev_count", ctypes.c_size_t)()
-    get = _function("ggml_backend_dev_get", _pointer, ctypes.c_size_t)
     describe = _function("ggml_backend_dev_description", _text, _pointer)
-    return [describe(get(i)).decode() for i in range(count)]
+    return [describe(device).decode() for device in _devices()]
 
 
 def join_servers() -> None:
@@ -39,7 +43,7 @@ def join_servers() -> None:
         ModelError: one does not answer, or this llama.cpp has no such backend.
         UsageError: a name is invalid.
     """
-    for server in servers():
+    for server in rpc_servers():
         if server not in _joined:
             _join(server)
             _joined.add(server)
@@ -49,13 +53,11 @@ def devices_here() -> "ctypes.Array[ctypes.c_void_p] | None":
     """Return the GPUs of this machine for llama.cpp, or None if no other machine takes part."""
     if not _joined:
         return None
-    get = _function("ggml_backend_dev_get", _pointer, ctypes.c_size_t)
     kind = _function("ggml_backend_dev_type", ctypes.c_int, _pointer)
     name = _function("ggml_backend_dev_name", _text, _pointer)
-    count = _function("ggml_backend_dev_count", ctypes.c_size_t)()
     here = [
         device
-        for device in map(get, range(count))
+        for device in _devices()
         if kind(device) in GPUS and not name(device).startswith(b"RPC")
     ]
     return (_pointer * (len(here) + 1))(*here, None)
@@ -65,7 +67,7 @@ def _join(server: RpcServer) -> None:
     backend = _function("ggml_backend_reg_by_name", _pointer, _text)(b"RPC")
     if not backend:
         raise ModelError(
-            f"{VARIABLE} names {server}, but llama.cpp was built without its RPC backend here. "
+            f"{RPC_VARIABLE} names {server}, but llama.cpp was built without its RPC backend here. "
             'Build it with CMAKE_ARGS="-DGGML_RPC=on", or unset the variable.'
         )
     _check(server)
@@ -73,7 +75,7 @@ def _join(server: RpcServer) -> None:
     add = ctypes.CFUNCTYPE(_pointer, _text)(find(backend, b"ggml_backend_rpc_add_server"))
     added = add(str(server).encode())
     if not added:
-        raise ModelError(f"{server}, which {VARIABLE} names, has no device to compute with.")
+        raise ModelError(f"{server}, which {RPC_VARIABLE} names, has no device to compute with.")
     _function("ggml_backend_register", None, _pointer)(added)
 
 
@@ -83,6 +85,6 @@ def _check(server: RpcServer) -> None:
         socket.create_connection((server.host, server.port), SERVER_TIMEOUT_S).close()
     except OSError as error:
         raise ModelError(
-            f"{server}, which {VARIABLE} names, does not answer: {error.strerror or error}. "
+            f"{server}, which {RPC_VARIABLE} names, does not answer: {error.strerror or error}. "
             "Start llama.cpp's rpc-server there, or unset the variable."
         ) from error

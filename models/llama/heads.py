@@ -3,8 +3,6 @@
 from functools import cache
 from typing import Any
 
-import llama_cpp.llama_cpp as c
-
 from models.errors import ModelError
 from models.gguf.header import Header
 from models.native.engine import HeadFunctions
@@ -57,8 +55,3 @@ def _functions() -> HeadFunctions:
         llama_cpp_ext.llama_set_embeddings_nextn(context, True, not of_all)
 
     return HeadFunctions(give_states, llama_cpp_ext.llama_get_embeddings_nextn)
-
-
-def set_context_type(params: Any) -> None:
-    """Have a context compute the heads instead of the model."""
-    params.ctx_type = c.LLAMA_CONTEXT_TYPE_MTP

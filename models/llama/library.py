@@ -1,6 +1,7 @@
 """llama.cpp as a `models.native.engine.EngineLibrary`."""
 
 import ctypes
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import llama_cpp.llama_cpp as c
 
 from models.engines import ENGINES, PACKAGES
 from models.llama import devices, heads
+from models.machine import physical_cores
 from models.native import native_log
 from models.native.batch import BATCH
 from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary, WeightSettings
@@ -26,11 +28,14 @@ CONTEXT_DEFAULTS: dict[str, object] = {
 MODEL_DEFAULTS: dict[str, object] = {"n_gpu_layers": -1, "use_extra_bufts": True}
 CACHE_FIELDS = (*POSITION_FIELDS, "flash_attn_type", "type_k", "type_v", "swa_full", "kv_unified")
 
+QUANTIZED = {"Q4_0": 2, "Q8_0": 7}
+"""llama.cpp's numbers of the file types that can be requested."""
+MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are requantised at once
+
 
 def _model_params(settings: WeightSettings) -> Any:
     devices.join_servers()
     params = c.llama_model_default_params()
-    params.vocab_only = settings.vocab_only
     params.load_mtp = settings.heads
     params.use_extra_bufts = settings.repack and not has_amx()
     if settings.gpu_layers is not None:
@@ -51,7 +56,7 @@ def _context_params(settings: ContextSettings) -> Any:
     if settings.flash_attention is not None:
         params.flash_attn_type = int(settings.flash_attention)
     if settings.use == "heads":
-        heads.set_context_type(params)
+        params.ctx_type = c.LLAMA_CONTEXT_TYPE_MTP
     params.swa_full = True  # otherwise a rollback beyond the window silently corrupts the cache
     return params
 
@@ -63,6 +68,18 @@ def has_amx() -> bool:
     They are an "extra buffer type", so weights loaded without those never reach them.
     """
     return b"AMX_INT8 = 1" in c.llama_print_system_info()
+
+
+def _quantize(source: Path, place: Path, kind: str) -> str | None:
+    params = c.llama_model_quantize_default_params()
+    params.nthread = physical_cores()
+    params.allow_requantize = True
+    params.max_buf_size = MAX_TENSOR_BYTES
+    params.pure = True  # including the head, which takes a good part of a small model's time
+    params.ftype = QUANTIZED[kind]
+    native_log.clear()
+    code = c.llama_model_quantize(os.fsencode(source), os.fsencode(place), ctypes.byref(params))
+    return native_log.last_errors().rstrip(".") if code else None
 
 
 def engine() -> EngineLibrary:
@@ -80,6 +97,7 @@ def engine() -> EngineLibrary:
         model_params=_model_params,
         context_params=_context_params,
         devices=devices.descriptions,
+        quantize=_quantize,
         heads=heads.functions,
         sliding_window=lambda model: int(c.llama_model_n_swa(model)),
         holds_several_texts=True,

@@ -5,16 +5,15 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from models.base import Logits
-from models.cancel import CancelFlag
+from models.base import Logits, common_prefix
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native import native_log, state
 from models.native.batch import SEQUENCE, Batch, Part
 from models.native.engine import ContextSettings
-from models.native.recurrent import RecurrentState
+from models.native.state import RecurrentState
 from models.native.states import States
 from models.native.weights import Weights
-from models.prefix import shared
+from models.progress import CancelFlag
 
 NO_ROOM, ABORTED = 1, 2  # what llama_decode returns
 
@@ -190,14 +189,14 @@ class Context:
     def reach(self, tokens: Sequence[int]) -> int:
         """Return how many leading `tokens` the first sequence holds, or can be rolled back to."""
         held = self.held[SEQUENCE]
-        common = shared(held, tokens)
+        common = common_prefix(held, tokens)
         return self.recurrent.reach(len(held), common) if self.recurrent else common
 
     def align(self, sequence: int, tokens: Sequence[int], most: int) -> None:
         """Let a sequence hold as many of `tokens` as the cache has, at most `most`, and no others.
         A beginning shared with another sequence costs nothing: the cells are shared.
         """
-        known = [min(shared(held, tokens), most) for held in self.held]
+        known = [min(common_prefix(held, tokens), most) for held in self.held]
         source = max(range(len(known)), key=known.__getitem__)
         if known[source] == known[sequence] or not self._reaches_back(known[source], source):
             self.truncate(known[sequence], sequence)

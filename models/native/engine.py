@@ -33,9 +33,7 @@ class WeightSettings:
     repack: bool = True
     """Whether to rearrange weights for the processor's kernels, if it has any."""
     local_only: bool = False
-    """Whether to keep all layers on this machine; see `models.rpc_servers`."""
-    vocab_only: bool = False
-    """Whether to read only the vocabulary and the metadata."""
+    """Whether to keep all layers on this machine; see `models.machine`."""
     heads: bool = False
     """Whether to load the prediction heads as well."""
 
@@ -95,6 +93,9 @@ class EngineLibrary:
     """Makes the C structure for a context."""
     devices: Callable[[], list[str]]
     """Describes each device it computes on, in a line."""
+    quantize: Callable[[Path, Path, str], str | None]
+    """Writes a file to a place with every matrix as a type of weights; returns what went wrong, or
+    None. It may end the process, or replace it; see `models.native.quantize`."""
     refusal: Callable[[Header], str | None] = lambda _: None
     """Says why it cannot run a file, before native code sees it; None if it can."""
     widest_batch: Callable[[Header], int | None] = lambda _: None

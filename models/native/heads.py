@@ -5,21 +5,20 @@ from time import perf_counter
 
 import numpy as np
 
-from models.base import Logits
-from models.cancel import CancelFlag
+from models.base import Logits, common_prefix
 from models.errors import ContextFull
 from models.native.batch import BATCH, SEQUENCE, Part
 from models.native.context import Context
 from models.native.engine import ContextSettings
 from models.native.model import NativeModel
-from models.prefix import shared
+from models.progress import CancelFlag
 
 WINDOW = 512
 """Tokens of a long text that heads read, the last ones."""
 
 
 class HeadModel:
-    """The first prediction head of a loaded target, as `models.base.Model` describes it.
+    """The first prediction head of a loaded target, as a model of its own.
 
     A head predicts the token after the next one: it reads each token together with the state that
     the target had at the token before (multi-token prediction, DeepSeek-AI 2024, section 2.2). Of
@@ -53,7 +52,7 @@ class HeadModel:
         self._own: int | None = None  # the position whose state it has itself
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
-        """Return the logits that follow the last token; see `models.base`."""
+        """Return the logits that follow the last token."""
         if len(tokens) > self.n_ctx:
             raise ContextFull(f"{len(tokens)} tokens do not fit into a context of {self.n_ctx}.")
         if not 0 <= rows <= min(1, len(tokens)):
@@ -87,9 +86,9 @@ class HeadModel:
         A token that was read with the head's own state is read again once the target's is known.
         """
         before = len(self._before)
-        if shared(self._before, tokens) < before:
+        if common_prefix(self._before, tokens) < before:
             return 0
-        kept = before + shared(self._held, tokens[before:])
+        kept = before + common_prefix(self._held, tokens[before:])
         return min(kept, self._sound) if self._known(tokens).stop >= self._sound else kept
 
     def _read(self, tokens: Sequence[int], rows: int) -> None:

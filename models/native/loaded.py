@@ -5,7 +5,6 @@ All engines define the same C symbols, so a process that has loaded one loads no
 
 import sys
 from importlib import import_module
-from subprocess import DEVNULL, PIPE
 from typing import cast
 
 from models import child_process
@@ -54,13 +53,9 @@ def engine() -> EngineLibrary:
 
 def load_error(name: EngineName) -> str | None:
     """Try to load an engine in another process; return why that fails, or None."""
-    with child_process.start(__name__, name, stdout=DEVNULL, stderr=PIPE) as process:
-        _, complained = process.communicate()
-    if process.returncode == 0:
-        return None
-    lines = complained.decode("utf-8", "replace").strip().splitlines()
+    complaint = child_process.complaint(__name__, name)
     # A library built for another processor ends the process silently.
-    return lines[-1] if process.returncode == 1 and lines else "It does not run on this processor."
+    return "It does not run on this processor." if complaint == "" else complaint
 
 
 if __name__ == "__main__":

@@ -7,13 +7,13 @@ from threading import Lock
 from time import perf_counter
 
 from models.base import Logits, SequenceTokens
-from models.cancel import CancelFlag
 from models.errors import ContextFull, ModelError
 from models.machine import physical_cores
 from models.native.batch import BATCH, SEQUENCE, Part
 from models.native.context import Context
 from models.native.engine import ContextSettings
 from models.native.weights import Weights
+from models.progress import CancelFlag
 from models.rollback import rollback_slots
 
 MAX_ROWS = 32
@@ -21,7 +21,7 @@ MIN_TOKENS_TIMED = 32  # minimum of tokens, to measure how fast a prompt is read
 
 
 class NativeModel:
-    """A `models.base.Model` that is also a `models.base.MultiSequenceModel`.
+    """A loaded model, asked for the logits of one text, or of several side by side.
 
     Args:
         weights: loaded weights; they must outlive this.
@@ -114,7 +114,7 @@ class NativeModel:
         return rolls_back
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
-        """Return the logits that follow each of the last `rows` tokens; see `models.base`."""
+        """Return the logits that follow each of the last `rows` tokens."""
         self._check(tokens, rows)
         with self._computing():
             # Only tokens of the last batch have logits, so the last `rows` are evaluated in it.
@@ -123,7 +123,7 @@ class NativeModel:
             return self._context.rows(rows)
 
     def logits_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
-        """Return the logits of texts side by side; see `models.base.MultiSequenceModel`."""
+        """Return the logits of texts side by side, by their numbers."""
         for number, text in texts.items():
             if not 0 <= number < self.most_texts:
                 raise ValueError(f"a text's number must be in 0..{self.most_texts - 1}: {number}")

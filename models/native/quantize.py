@@ -1,14 +1,17 @@
-"""Rewrite a GGUF file with another type of weights, in a separate process.
+"""Rewrite a GGUF file with another type of weights, in a process of its own.
 
-Engines cannot be stopped while they quantise, and end their process over some files.
+Engines cannot be stopped while they quantise, and end their process over some files. That process
+is `python -m models.native.quantize ENGINE SOURCE PLACE KIND`, and the number of this one.
 """
 
-import subprocess
+import sys
 from pathlib import Path
+from typing import cast
 
 from models import child_process, engines
-from models.engines import ENGINES
-from models.errors import ModelError
+from models.engines import ENGINES, EngineName
+from models.errors import ModelError, SpecchatError
+from models.native import loaded
 
 
 def quantize(source: Path, place: Path, kind: str) -> None:
@@ -21,22 +24,17 @@ def quantize(source: Path, place: Path, kind: str) -> None:
     engine = engines.first()
     if engine not in engines.installed():
         raise ModelError(f"{source} cannot be requantised. {engines.missing('llama')}")
-    process = child_process.start(
-        f"models.{engine}.quantize",
-        source,
-        place,
-        kind,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        _, said = process.communicate()
-    finally:
-        process.kill()
-        process.wait()
-    if process.returncode:
+    complaint = child_process.complaint(__name__, engine, source, place, kind)
+    if complaint is not None:
         title = ENGINES[engine]
-        lines = said.decode("utf-8", "replace").strip().splitlines()
-        reason = lines[-1] if process.returncode == 1 and lines else f"{title} ended abruptly"
+        reason = complaint or f"{title} ended abruptly"
         raise ModelError(f"{title} cannot requantise {source}: {reason}.")
+
+
+if __name__ == "__main__":
+    name, source, place, kind, parent = sys.argv[1:]
+    child_process.die_with(int(parent))
+    try:
+        sys.exit(loaded.use(cast(EngineName, name)).quantize(Path(source), Path(place), kind))
+    except (SpecchatError, OSError) as error:
+        sys.exit(str(error))

@@ -46,9 +46,6 @@ class Vocab:
         self.template = template.decode("utf-8", "replace") if template else None
         """The Jinja chat template of the file."""
 
-    def _attributes(self, token: int) -> int:
-        return int(self._c.llama_vocab_get_attr(self._vocab, token))
-
     def _stop_tokens(self) -> frozenset[int]:
         # A library's own set also holds infilling and repository marks, and any "</s>" that a
         # vocabulary has for HTML: an answer may contain those.
@@ -60,11 +57,7 @@ class Vocab:
 
     def is_unused(self, token: int) -> bool:
         """Say whether a token is padding that no text produces."""
-        return bool(self._attributes(token) & UNUSED)
-
-    def is_control(self, token: int) -> bool:
-        """Say whether a token is a control token."""
-        return bool(self._attributes(token) & CONTROL)
+        return bool(self._c.llama_vocab_get_attr(self._vocab, token) & UNUSED)
 
     def text(self, token: int) -> str:
         """Return the name of a token, also of a control token."""

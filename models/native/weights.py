@@ -10,12 +10,12 @@ from time import perf_counter
 from typing import Any
 
 from models import engines
-from models.cancel import CancelFlag
 from models.errors import Cancelled, EngineRefused, ModelError
 from models.files.model_file import read_header
 from models.native import loaded, native_log
 from models.native.engine import USUAL, EngineLibrary, HeadFunctions, WeightSettings
 from models.native.vocab import Vocab, has_tokens
+from models.progress import CancelFlag
 
 _DONTNEED = 4  # MADV_DONTNEED
 _LARGE = 1 << 20
@@ -55,12 +55,11 @@ class Weights:
         started = perf_counter()
         cancel = CancelFlag() if cancel is None else cancel
         self.handle: int | None = _load(self.engine, path, params, cancel, progress)
-        if not settings.vocab_only:
-            release_mapped_pages()
+        release_mapped_pages()
         self.load_s = perf_counter() - started
         c = self.engine.c
         try:
-            self._check(settings)
+            self._check()
         except ModelError:
             self.close()
             raise
@@ -71,11 +70,9 @@ class Weights:
             c.llama_model_is_recurrent(self.handle) or c.llama_model_is_hybrid(self.handle)
         )
 
-    def _check(self, settings: WeightSettings) -> None:
+    def _check(self) -> None:
         if not has_tokens(self.engine.c, self.handle):
             raise ModelError(f"{self.path} has no vocabulary; it is not a language model.")
-        if settings.vocab_only:
-            return
         if self.engine.c.llama_model_has_encoder(self.handle):
             raise ModelError(
                 f"{self.path} is an encoder-decoder model; specchat runs decoder models."

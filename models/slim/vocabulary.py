@@ -4,18 +4,16 @@ import struct
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from models.base import Ids
 from models.errors import ModelError
+from models.gguf.header import MERGES
 from models.gguf.values import ARRAY, STRING
 from models.gguf.vocabulary import NORMAL, TOKENIZER, TOKENS, FileVocabulary
 from models.slim import writing
 
-Ids = npt.NDArray[np.intp]
-
 MATRICES = ("token_embd.weight", "output.weight", "output.bias", "per_layer_token_embd.weight")
 """Tensors with a row for each token."""
-_MERGES = "tokenizer.ggml.merges"
 _TRIMMED = ("gpt2", "llama")  # tokenizers that work with any part of their vocabulary
 
 
@@ -44,8 +42,8 @@ def without(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, by
     names = _texts(values[TOKENS])
     left = [names[i] for i in ids]
     changed = {TOKENS: writing.texts(left)}
-    if _MERGES in values:
-        changed[_MERGES] = writing.texts(_merges(values[_MERGES], set(left)))
+    if MERGES in values:
+        changed[MERGES] = writing.texts(_merges(values[MERGES], set(left)))
     gone: set[str] = set()
     for key, value in values.items():
         if key.endswith("_token_id"):

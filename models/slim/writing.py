@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from models.base import Ids
 from models.errors import ModelError
 from models.gguf.opening import reading
 from models.gguf.tensors import Tensor, read_table
 from models.gguf.values import ARRAY, STRING, Malformed
-
-Ids = npt.NDArray[np.intp]
 
 _VERSION = 3
 _UINT32 = 4

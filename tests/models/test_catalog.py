@@ -12,7 +12,7 @@ from models.memory import machine
 def test_default_pair_is_pinned_to_the_byte():
     assert (DEFAULT.target.size, DEFAULT.draft.size) == (1117320768, 491400064)
     for gguf in (DEFAULT.target, DEFAULT.draft):
-        assert gguf.size_exact
+        assert gguf.tested
         assert re.fullmatch(r"[0-9a-f]{40}", gguf.revision or "")
         assert re.fullmatch(r"[0-9a-f]{64}", gguf.sha256 or "")
         assert gguf.licence == "Apache-2.0"

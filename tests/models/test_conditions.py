@@ -4,6 +4,7 @@ import os
 import shutil
 from collections import namedtuple
 
+import psutil
 import pytest
 
 from models import machine
@@ -48,7 +49,7 @@ def test_a_file_that_was_touched_is_another_one(tiny_target, tmp_path):
 def test_other_counts_of_threads_are_fewer_cores_or_all_threads(
     monkeypatch, cores, allowed, others
 ):
-    monkeypatch.setattr(machine.psutil, "cpu_count", lambda logical: cores)
+    monkeypatch.setattr(psutil, "cpu_count", lambda logical: cores)
     monkeypatch.setattr(machine, "_allowed", lambda: allowed)
     assert machine.other_counts() == others
 
@@ -72,6 +73,6 @@ def test_what_children_that_have_ended_computed_is_not_the_work_of_others(monkey
     machine_times = namedtuple("machine_times", "user idle")
     looks = iter([machine_times(0.0, 0.0), machine_times(1.0, 1.0)])
     own = iter([(0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.9, 0.1, 1.0)])
-    monkeypatch.setattr(machine.psutil, "cpu_times", lambda: next(looks))
+    monkeypatch.setattr(psutil, "cpu_times", lambda: next(looks))
     monkeypatch.setattr(machine.os, "times", lambda: next(own))
     assert machine.OtherLoad().share == 0

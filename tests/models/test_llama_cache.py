@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from models import gguf
-from models.cancel import CancelFlag
 from models.errors import Cancelled
 from models.native.batch import BATCH
 from models.native.model import NativeModel
 from models.native.weights import Weights
+from models.progress import CancelFlag
 from models.rollback import rollback_slots
 from tests import tiny
 from tests.engine import ENGINE, llama_alone

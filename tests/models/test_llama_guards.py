@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.cancel import CancelFlag
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native import loaded
 from models.native.batch import BATCH
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import Weights
+from models.progress import CancelFlag
 from tests import tiny
 from tests.models.test_llama_cache import assert_same
 from tests.patience import WAIT_S

@@ -5,11 +5,13 @@ import random
 import pytest
 
 from models.base import SequenceTokens
-from models.cancel import CancelFlag
 from models.errors import Cancelled, ContextFull
 from models.native.model import NativeModel
+from models.progress import CancelFlag
+from tests.engine import llama_alone
 from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
 
+pytestmark = llama_alone
 PROMPT = random_tokens(random.Random(7), 60)
 
 

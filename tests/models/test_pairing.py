@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from models.pairing import mismatch
+from models.gguf.vocabulary import mismatch
 
 
 def vocab(*texts: str, unused: tuple[int, ...] = ()):

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from assistant.lab.tune import engine_trial
-from models.cancel import CancelFlag
 from models.errors import ModelError, OtherEngine, UsageError
 from models.native import loaded
+from models.progress import CancelFlag
 from tests import tiny
 from tests.engine import ENGINE, needs_both
 from tests.patience import WAIT_S

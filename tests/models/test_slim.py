@@ -17,7 +17,6 @@ from models.gguf import FileVocabulary, read, read_vocabulary
 from models.gguf.header import RECIPE, SERVES, SOURCE, SOURCE_SHA256
 from models.gguf.vocabulary import UNUSED
 from models.mapping import shared_tokens
-from models.native.engine import WeightSettings
 from models.native.weights import Weights
 from models.slim import slim_draft, vocabulary, writing
 from models.slim.writing import read_layout
@@ -118,7 +117,7 @@ def test_metadata_follow_the_tokens_and_all_else_stays(models, source, unquantis
 
 
 def test_text_is_tokenised_by_what_is_left(models, source):
-    weights = Weights(made(source), WeightSettings(vocab_only=True))
+    weights = Weights(made(source))
     pieces = map(weights.vocab.piece, weights.vocab.tokenize("déjà vu"))
     assert b"".join(pieces) == "déjà vu".encode()
     assert weights.vocab.eos_text == "<|im_end|>"

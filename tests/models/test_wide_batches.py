@@ -12,7 +12,7 @@ import pytest
 
 from assistant.engine.batch_check import ERROR, error_of_wide_batches
 from models import gguf as headers
-from models.ik import support
+from models import ik
 from models.native import loaded
 from models.native.model import NativeModel
 from models.native.weights import Weights
@@ -78,8 +78,8 @@ def test_the_header_says_which_files_are_limited(tmp_path, sized, kind):
     for embedding in (64, 128, 192, 256):
         sized(embedding)
         path = tiny.write(tmp_path / f"{embedding}.gguf", weights=kind)
-        found[embedding] = support.widest_batch(headers.read(path))
-    limit = support.SOUND if kind in MISREAD else None
+        found[embedding] = ik.widest_batch(headers.read(path))
+    limit = ik.SOUND if kind in MISREAD else None
     assert found == {64: limit, 128: None, 192: limit, 256: None}
 
 

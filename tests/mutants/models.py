@@ -7,7 +7,7 @@ from assistant.decoding.sources.model import ModelSource
 from assistant.engine.resume import Resuming
 from models.mapping import shared_tokens
 from models.native import state
-from models.native.recurrent import RecurrentState
+from models.native.state import RecurrentState
 from tests.assistant.engine import test_resuming as resuming
 from tests.exact.toy import best_two
 from tests.models import test_llama_cache as caches

@@ -13,7 +13,7 @@ import pytest
 from assistant.store import Store
 from assistant.tools.files import Files
 from models import engines
-from models.well_formed import well_formed
+from models.errors import well_formed
 from tests import tiny
 from tests.hostile_texts import ALL, leaks
 from tests.terminal.recording import recorded, run_each

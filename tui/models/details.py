@@ -111,7 +111,7 @@ def fit_line(fit: Fit | None, both: bool) -> Content:
 def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[Content]:
     files = wanted(model)
     total = sum(each.size for each in files)
-    about = "" if all(each.size_exact for each in files) else "about "
+    about = "" if all(each.tested for each in files) else "about "
     place = hub_cache() if model.repo else models_dir()
     context = f"context {model.context:,} · " if model.context else ""
     title = f"  {model.licence} · {context}{model.file}"

@@ -125,10 +125,11 @@ def found(model: ModelFile) -> Facts:
 def listed(entry: GGUF) -> Facts:
     """Return what is known of a model that can be fetched by name."""
     path, pair = find(entry), catalog.pair_of(entry)
-    names = "name", "repo", "file", "revision", "size", "size_exact", "sha256", "licence", "context"
+    names = "name", "repo", "file", "revision", "size", "sha256", "licence", "context"
     return {name: getattr(entry, name) for name in names} | {
         "draft": HEADS if entry.heads else pair and pair.draft.name,
         "tested": entry.tested,
+        "size_exact": entry.tested,
         "pair_tested": pair and pair.tested,
         "machine_gb": needed_gigabytes(entry),
         "path": path and str(path),

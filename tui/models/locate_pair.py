@@ -5,17 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from assistant.request import Setup
-from models import catalog, rpc_servers
+from models import catalog
 from models.catalog import GGUF, HEADS
 from models.drafts import best_draft, made_here
 from models.errors import ModelMissing, SpecchatError, UsageError
 from models.files.checksum import ready
 from models.files.gguf_files import is_label
-from models.files.locate import identify, resolve
+from models.files.locate import identify, resolve, variant
 from models.files.places import cache_dir
-from models.files.progress import Report, silent
 from models.files.stores import discover, find
-from models.files.variants import variant
+from models.machine import RPC_VARIABLE, rpc_servers
+from models.progress import Report, silent
 from tui.settings.settings import Settings
 
 NO_DRAFT = "none"
@@ -40,8 +40,8 @@ def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str
     reference = settings.target or default_target()
     target = _find_target(settings, reference, report)
     draft, no_draft = _find_draft(settings, reference, target, report)
-    if settings.offline and rpc_servers.servers():
-        raise UsageError(f"{rpc_servers.VARIABLE} names other machines, but you are offline.")
+    if settings.offline and rpc_servers():
+        raise UsageError(f"{RPC_VARIABLE} names other machines, but you are offline.")
     setup = Setup(
         target,
         draft,

@@ -10,7 +10,7 @@ from assistant.request import Lane, Mode, Race, Request, Setup
 from models.engines import EngineName
 from models.errors import ModelError, UsageError
 from models.files.gguf_files import is_label
-from models.files.progress import Report, silent
+from models.progress import Report, silent
 from tui.models.locate_pair import NO_DRAFT, find_with
 from tui.settings.settings import Settings
 

@@ -16,7 +16,7 @@ from assistant.process.wire import CHAT, Protocol
 from assistant.request import AnyJob, Setup
 from assistant.service import EventStream
 from models import errors
-from models.files.progress import Progress, Report
+from models.progress import Progress, Report
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.widgets.text_figures import left

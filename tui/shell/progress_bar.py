@@ -17,7 +17,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bars
 
-from models.files.progress import Progress, Report
+from models.progress import Progress, Report
 from tui.safe import safe
 
 _LINE_EVERY_S = 10.0

@@ -22,8 +22,7 @@ from assistant.process.landlock import forbid_connections
 from assistant.request import Setup
 from assistant.serve.guard import Guard, is_local
 from models import errors
-from models.errors import StorageError, UsageError
-from models.well_formed import well_formed
+from models.errors import StorageError, UsageError, well_formed
 from tui.figures import figures
 from tui.models.locate_pair import default_target, find_models
 from tui.safe import safe

@@ -17,10 +17,10 @@ from assistant.engine.cost_measurement import TARGET_LIMIT_S, time_target, varie
 from assistant.engine.engine_choice import EngineChoice, EngineFigures, remember
 from assistant.request import Setup
 from models import child_process, engines
-from models.cancel import CancelFlag
 from models.engines import ENGINES, EngineName
 from models.errors import Cancelled, ModelError, SpecchatError
 from models.native import loaded
+from models.progress import CancelFlag
 
 LOOK_S = 0.05
 """Seconds between two looks whether the trial is to be stopped."""

@@ -14,7 +14,6 @@ from assistant.lab.tune import contest
 from assistant.lab.tune.contest import Candidate, Result
 from assistant.lab.tune.engine_trial import compare
 from assistant.request import Setup, Tuning
-from models.cancel import CancelFlag
 from models.engines import ENGINES, EngineName
 from models.errors import ModelError, StorageError
 from models.machine import OtherLoad
@@ -22,6 +21,7 @@ from models.native import loaded
 from models.native.engine import WeightSettings
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import shared
+from models.progress import CancelFlag
 
 DEPTH = 512
 """Tokens after which settings compete: enough for attention to count."""

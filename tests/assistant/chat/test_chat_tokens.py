@@ -10,7 +10,6 @@ import pytest
 
 from assistant.chat.prompt_tokens import ChatTokens
 from assistant.request import Message
-from models.native.engine import WeightSettings
 from models.native.vocab import Vocab
 from models.native.weights import Weights
 from tests import tiny
@@ -18,7 +17,7 @@ from tests import tiny
 
 @contextmanager
 def vocabulary(path: Path):
-    weights = Weights(path, WeightSettings(vocab_only=True))
+    weights = Weights(path)
     try:
         yield weights.vocab
     finally:
@@ -36,7 +35,7 @@ def typed(text: str) -> list[Message]:
 
 
 def control_count(vocab: Vocab, tokens: list[int]) -> int:
-    return sum(vocab.is_control(token) for token in tokens)
+    return sum(token in vocab.controls.values() for token in tokens)
 
 
 def bytes_of(vocab: Vocab, tokens: list[int]) -> bytes:

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from models.base import Logits
+from models.base import Logits, common_prefix
 from models.errors import Cancelled
-from models.prefix import shared
 
 
 class Stopwatched:
@@ -39,7 +38,7 @@ class Stopwatched:
         return self.now
 
     def cached(self, tokens: Sequence[int]) -> int:
-        return shared(self._tokens, tokens)
+        return common_prefix(self._tokens, tokens)
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
         assert rows <= min(self.max_rows, len(tokens))

@@ -9,10 +9,10 @@ from assistant.engine.sources import ngram_store
 from assistant.engine.sources.ngram import learn
 from assistant.request import Setup
 from models import gguf
-from models.cancel import CancelFlag
 from models.errors import Cancelled
 from models.native.model import NativeModel
 from models.native.weights import Weights
+from models.progress import CancelFlag
 from tests import tiny
 
 

@@ -10,10 +10,10 @@ from assistant.engine.load import Loader
 from assistant.engine.policy import Control
 from assistant.engine.resume import MIN_TOKENS_KEPT, Resuming
 from assistant.request import Setup
+from models.base import common_prefix
 from models.files.snapshots import discard
 from models.native.engine import EngineLibrary
 from models.native.model import NativeModel
-from models.prefix import shared
 from tests import tiny
 from tests.engine import ENGINE, llama_alone
 from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
@@ -139,7 +139,7 @@ def test_a_private_conversation_between_stored_ones_is_never_kept(start):
     answer(model, resuming, [*CHAT, *ANSWER, *OTHER[:200]])
     resuming.keep()
     held = [found.tokens for found in resuming._snapshots.find()]
-    assert all(shared(tokens, private) <= len(CHAT) for tokens in held)
+    assert all(common_prefix(tokens, private) <= len(CHAT) for tokens in held)
 
 
 def test_a_private_conversation_reads_no_snapshot(start):

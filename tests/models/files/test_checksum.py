@@ -4,11 +4,11 @@ import os
 import pytest
 
 from models import catalog, gguf
-from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
 from models.files import checksum
 from models.files.checksum import check, ready
 from models.files.places import cache_dir
+from models.progress import CancelFlag
 from tests.models.files.conftest import enter, toy
 from tests.models.files.test_locate import hub_file
 

@@ -6,9 +6,9 @@ import pytest
 
 from models import memory
 from models.errors import ModelError, ModelMissing, NetworkError
-from models.files.progress import silent
 from models.files.repository import is_repository, offer
 from models.memory import Fit
+from models.progress import silent
 from tests.models.files.hub_server import Hub
 
 GB = 10**9

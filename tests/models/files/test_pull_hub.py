@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelMissing, NetworkError, StorageError, UsageError
 from models.files.checksum import ready
 from models.files.locate import locate
 from models.files.places import hub_cache
 from models.files.pull import pull
 from models.files.stores import installed
+from models.progress import CancelFlag
 from tests.models.files.conftest import enter, leftovers, refused, toy
 from tests.patience import WAIT_S
 

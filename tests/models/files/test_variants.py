@@ -6,7 +6,7 @@ import pytest
 
 from models.errors import ModelMissing
 from models.files.gguf_files import is_label
-from models.files.variants import variant
+from models.files.locate import variant
 from tests import tiny
 
 F16, Q4_0, Q8_0, Q4_K_M = 1, 2, 7, 15

@@ -12,7 +12,6 @@ from assistant.engine.sources.ngram import learn
 from models import catalog
 from models.files.locate import locate
 from models.gguf import read
-from models.native.engine import WeightSettings
 from models.native.weights import Weights
 from tests.tools.public_text.answers import spoken
 
@@ -20,7 +19,7 @@ from tests.tools.public_text.answers import spoken
 def main() -> None:
     """Count and write."""
     path = locate(catalog.DEFAULT.target.name)
-    with closing(Weights(path, WeightSettings(vocab_only=True))) as weights:
+    with closing(Weights(path)) as weights:
         content = learn(weights.vocab.tokenize(answer) for _, answer in spoken())
     place = ngram_store.SHIPPED / f"{read(path).vocabulary}.ngrams"
     place.write_bytes(content)

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from models import catalog
+from models.base import Ids
 from models.files.locate import locate
 from models.gguf import FileVocabulary, read_vocabulary
-from models.native.engine import WeightSettings
 from models.native.weights import Weights
-from models.slim import default_draft
-from models.slim.vocabulary import Ids, most_frequent
+from models.slim import slim_draft
+from models.slim.vocabulary import most_frequent
 from tests.tools.public_text.answers import spoken
 
 SIZE = 64_000
@@ -50,14 +50,14 @@ def packed(bits: npt.NDArray[np.uint8]) -> bytes:
 def main() -> None:
     """Count, choose and write."""
     path = locate(catalog.DEFAULT.draft.name)
-    with closing(Weights(path, WeightSettings(vocab_only=True))) as weights:
+    with closing(Weights(path)) as weights:
         vocab = weights.vocab
         tokens = [token for pair in spoken() for text in pair for token in vocab.tokenize(text)]
     counts = np.bincount(tokens, minlength=vocab.size)
     bits = np.zeros(vocab.size, np.uint8)
     bits[kept(read_vocabulary(path), counts, SIZE)] = 1
-    default_draft.TOKENS.write_bytes(packed(bits))
-    print(f"{bits.sum():,} tokens kept: {default_draft.TOKENS.stat().st_size:,} bytes")
+    slim_draft.DEFAULT_TOKENS.write_bytes(packed(bits))
+    print(f"{bits.sum():,} tokens kept: {slim_draft.DEFAULT_TOKENS.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from models.files.progress import Progress
+from models.progress import Progress
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.models.downloads import figures
 from tui.models.locate_pair import find_models

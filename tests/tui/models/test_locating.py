@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from models.errors import ModelMissing, UsageError
-from models.rpc_servers import VARIABLE
+from models.machine import RPC_VARIABLE
 from tests import tiny
 from tests.models.files.stores import file, ollama_model
 from tui.models.locate_pair import find_models
@@ -88,7 +88,7 @@ def test_only_what_can_answer_is_named_instead_of_the_usual_one(
 def test_who_is_offline_asks_no_other_machine(
     target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, "10.0.0.2:50052")
+    monkeypatch.setenv(RPC_VARIABLE, "10.0.0.2:50052")
     assert find_models(Settings(target=str(target)))[0].target == target
-    with pytest.raises(UsageError, match=f"{VARIABLE} names other machines"):
+    with pytest.raises(UsageError, match=f"{RPC_VARIABLE} names other machines"):
         find_models(Settings(target=str(target), offline=True))

@@ -21,8 +21,8 @@ from assistant.lab.bench.table import ResultTable
 from assistant.lab.protocol import LAB, Lockstep, Trial
 from assistant.request import Message, Request, Setup
 from models.errors import ModelError, ModelMissing, SpecchatError
+from models.files.locate import variant
 from models.files.places import cache_dir
-from models.files.variants import variant
 from tui.lab.bench.output import check_writable, show
 from tui.models.locate_pair import NO_DRAFT, find_models, find_with
 from tui.safe import safe

@@ -18,7 +18,7 @@ from assistant.decoding.sources.tail import TailSource
 from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds, SequenceRound
-from models.prefix import shared
+from models.base import common_prefix
 from tests.assistant.engine.pressing import greedy
 
 VOCABULARY = 3000
@@ -120,10 +120,10 @@ class PaperModel:
 
     def cached(self, tokens: Sequence[int]) -> int:
         """Return how many leading tokens are known."""
-        return shared(self.held, tokens)
+        return common_prefix(self.held, tokens)
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> np.ndarray:
-        """Return rows of logits, as `models.base.Model` says."""
+        """Return rows of logits, as `assistant.decoding.model.Model` says."""
         tokens = list(tokens)
         if new := len(tokens) - min(self.cached(tokens), len(tokens) - rows):
             costs, is_target = self._machine.costs, self._role == "target"

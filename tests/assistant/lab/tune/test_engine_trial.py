@@ -9,8 +9,8 @@ from assistant.engine.engine_choice import ANSWER, EngineFigures, choose
 from assistant.lab.tune import engine_trial
 from assistant.lab.tune.engine_trial import compare, fastest
 from assistant.request import Setup
-from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
+from models.progress import CancelFlag
 from tests import tiny
 from tests.engine import ENGINE, needs_both
 

@@ -11,11 +11,11 @@ from assistant.lab.tune import contest, tune
 from assistant.lab.tune.contest import Result
 from assistant.lab.tune.tune import Tuner
 from assistant.request import Setup, Tuning
-from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError, StorageError
 from models.native.engine import WeightSettings
 from models.native.model import NativeModel
 from models.native.weights import Weights
+from models.progress import CancelFlag
 from tests.engine import ENGINE
 
 

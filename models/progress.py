@@ -1,6 +1,10 @@
-"""A flag that one thread raises and llama.cpp reads in another, without the interpreter lock."""
+"""How far a long piece of work has come, and how it is asked to stop."""
 
 import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from models.errors import Cancelled
 
 
 class CancelFlag:
@@ -30,3 +34,26 @@ class CancelFlag:
     def raised(self) -> bool:
         """Whether the work was asked to stop."""
         return self._memory[0] != b"\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Bytes done of bytes in all, and what is being done."""
+
+    done: int
+    total: int  # 0 while unknown
+    note: str
+    notice: str = ""  # a sentence to show the user once
+
+
+Report = Callable[[Progress], None]
+
+
+def silent(progress: Progress) -> None:
+    """Report to nobody."""
+
+
+def stop_if_asked(cancel: CancelFlag | None) -> None:
+    """Raise `Cancelled` once the flag is up."""
+    if cancel is not None and cancel.raised:
+        raise Cancelled

@@ -1,8 +1,8 @@
-"""The common beginning of two contexts."""
+"""The common beginning of two texts."""
 
 import random
 
-from models.prefix import shared
+from models.base import common_prefix
 
 
 def test_it_is_what_counting_one_by_one_gives():
@@ -13,4 +13,4 @@ def test_it_is_what_counting_one_by_one_gives():
         count = 0
         while count < min(len(a), len(b)) and a[count] == b[count]:
             count += 1
-        assert shared(a, b) == shared(b, tuple(a)) == count
+        assert common_prefix(a, b) == common_prefix(b, tuple(a)) == count

@@ -1,9 +1,0 @@
-"""Environment variables that a library reads when it is loaded; import this first."""
-
-import os
-
-os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # or an abort starts a debugger
-# OpenMP's threads wait for each other by spinning, 300,000 times before they yield: next to two
-# busy programs a token then took up to six times as long. This many cost nothing on an idle
-# machine.
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")
