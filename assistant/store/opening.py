@@ -15,7 +15,7 @@ from assistant.store.database import (
     is_damage,
     set_up,
 )
-from assistant.store.lock import StoreLock
+from assistant.store.files import StoreLock
 from assistant.store.schema import APPLICATION_ID, VERSION, identity, make
 from assistant.store.values import INTERRUPTED
 from models.errors import StorageError

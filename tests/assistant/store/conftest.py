@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.store import Store, database, lock
+from assistant.store import Store, database, files
 from tests.assistant.store import talks
 from tests.patience import WAIT_S
 
@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine may take its time; what is given up for good is given up at once."""
     monkeypatch.setattr(database, "BUSY_MS", int(1000 * WAIT_S))
-    monkeypatch.setattr(lock, "_TIMEOUT_S", WAIT_S)
+    monkeypatch.setattr(files, "_LOCK_TIMEOUT_S", WAIT_S)
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,8 @@
 
 from assistant.events import Stats
 from assistant.request import ToolCall
-from assistant.store import INTERRUPTED, Store, jsonl
-from assistant.store.markdown import markdown
+from assistant.store import INTERRUPTED, Store
+from assistant.store.exports import json_lines, markdown, read_json_lines
 from tests.assistant.store.talks import opened
 from tests.stored import ask, begin, call, end
 
@@ -36,7 +36,7 @@ def calling(store: Store) -> int:
 def test_calls_and_results_go_where_their_answer_goes() -> None:
     store, other = Store(None), Store(None)
     chat = calling(store)
-    exported = [*jsonl.read(jsonl.lines(store.whole(chat)))]
+    exported = [*read_json_lines(json_lines(store.whole(chat)))]
     (taken,) = other.take_in(exported)
     for path in (
         store.path(chat),
@@ -85,6 +85,6 @@ def test_an_export_without_calls_can_be_read_by_earlier_programs() -> None:
     store = Store(None)
     chat = store.begin()
     ask(store, chat, None, "Hello")
-    plain, called = (next(jsonl.lines(store.whole(n))) for n in (chat, calling(store)))
+    plain, called = (next(json_lines(store.whole(n))) for n in (chat, calling(store)))
     assert plain.startswith('{"specchat":1,')
     assert called.startswith('{"specchat":2,')

@@ -1,8 +1,8 @@
 """Thoughts in the store: beside their answers, and with them wherever those go."""
 
 from assistant.events import Stats
-from assistant.store import Store, jsonl
-from assistant.store.markdown import markdown
+from assistant.store import Store
+from assistant.store.exports import json_lines, markdown, read_json_lines
 from tests.stored import ask, begin, end
 
 
@@ -21,7 +21,7 @@ def thinking(store: Store) -> int:
 def test_a_thought_is_kept_apart_and_goes_where_its_answer_goes():
     store = Store(None)
     chat = thinking(store)
-    exported = [*jsonl.read(jsonl.lines(store.whole(chat)))]
+    exported = [*read_json_lines(json_lines(store.whole(chat)))]
     copies = [
         store.fork(store.path(chat)[-1].id),
         *(t.number for t in Store(None).take_in(exported)),
