@@ -27,6 +27,9 @@ _NEWER = "A newer specchat exported this (format {}). Update specchat."
 # JSON does not escape these; unescaped, they could control a terminal that shows the file.
 _UNSAFE_IN_TERMINALS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
+# Characters that YAML allows only escaped.
+_UNSAFE_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_WHO = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 _Time = Annotated[float, msgspec.Meta(ge=0, lt=253_402_300_800)]  # before the year 10000
 _TokenId = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 
@@ -113,11 +116,6 @@ def _record(line: _Line) -> Record:
 def _json(value: msgspec.Struct) -> str:
     text = msgspec.json.encode(value).decode()
     return _UNSAFE_IN_TERMINALS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-_WHO = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
-# Characters that YAML allows only escaped.
-_UNSAFE_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 def markdown(whole: FullConversation) -> str:

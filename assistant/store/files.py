@@ -9,6 +9,8 @@ from pathlib import Path
 from models.errors import StorageError
 from models.files.places import data_dir
 
+_LOCK_TIMEOUT_S = 30.0
+
 
 def place() -> Path:
     """Return the path of the database; StorageError if there is no home folder."""
@@ -59,9 +61,6 @@ def move_aside(path: Path) -> Path:
         if companion.exists() and (companion == path or companion.stat().st_size):
             companion.rename(aside.with_name(aside.name + ending))
     return aside
-
-
-_LOCK_TIMEOUT_S = 30.0
 
 
 class StoreLock:
