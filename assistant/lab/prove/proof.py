@@ -9,8 +9,7 @@ from assistant.decoding.model import most_proposals
 from assistant.engine.decoding_sequence import rule_of
 from assistant.engine.load import Loader
 from assistant.engine.policy import Control
-from assistant.lab.progress_meter import Meter
-from assistant.lab.protocol import Check, LabEvent, Prove, Proved
+from assistant.lab.protocol import Check, LabEvent, Meter, Prove, Proved
 from assistant.lab.prove import batch_noise, mistakes
 from assistant.lab.prove.pair import ProvedPair
 from assistant.lab.prove.replay import restored, texts, ways, written
