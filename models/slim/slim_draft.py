@@ -1,17 +1,28 @@
-"""Make a faster draft from a model file: 4-bit weights, and only the tokens that are used most."""
+"""Make a faster draft from a model file: 4-bit weights, and only the tokens that are used most.
+
+The default pair's is made after the download, in seconds and without sample text.
+"""
 
 import shutil
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic
 from uuid import uuid4
 
-from models.errors import ModelError, StorageError
+import numpy as np
+
+from models import catalog
+from models.drafts import made_here, mark
+from models.errors import ModelError, SpecchatError, StorageError
 from models.files import checksum
 from models.files.disk import disk_errors, require_room
 from models.files.gguf_files import parts_of
+from models.files.locate import identify
 from models.files.places import models_dir
+from models.files.progress import Progress, Report
 from models.gguf import read_vocabulary
 from models.gguf.header import RECIPE, SERVES, SOURCE, SOURCE_SHA256
 from models.native.quantize import quantize
@@ -26,6 +37,10 @@ NAME = "general.name"
 SCRATCH = ".slim-"
 """What folders of unfinished files begin with: hidden, so they are not listed as models."""
 STALE_S = 24 * 3600
+
+DEFAULT_TOKENS = Path(__file__).with_name("default_tokens.zlib")
+"""The tokens that the default draft keeps: a compressed list of bits, one for each token of its
+vocabulary. `python -m tests.tools.public_text.vocabulary` chose them."""
 
 
 def make(source: Path, ids: Ids, serves: str) -> Path:
@@ -90,3 +105,42 @@ def _write_errors(folder: Path) -> Iterator[None]:
             f"No model can be written to {folder}: {error.strerror}. Make room there, or choose "
             "another place with SPECCHAT_MODELS."
         ) from error
+
+
+def default_tokens() -> tuple[Ids, int]:
+    """Return the kept tokens, ascending, and the size of the whole vocabulary."""
+    bits = np.unpackbits(np.frombuffer(zlib.decompress(DEFAULT_TOKENS.read_bytes()), np.uint8))
+    return np.flatnonzero(bits), len(bits)
+
+
+def default_draft(report: Report) -> Path | None:
+    """Return the default target's own draft, made now unless there is one.
+
+    `report` is told how long it took, or why none can be made: then the draft is used unchanged.
+    """
+    if here := made_here(identify(catalog.DEFAULT.target.name)):
+        return here.path
+    report(Progress(0, 0, "making a faster draft"))
+    started = monotonic()
+    try:
+        path = make_default()
+    except SpecchatError as error:
+        report(Progress(0, 0, "", f"{error} The draft is used as downloaded."))
+        return None
+    report(Progress(0, 0, "", f"Made a faster draft of it in {monotonic() - started:.0f} s."))
+    return path
+
+
+def make_default() -> Path:
+    """Make the draft that the default target gets from then on; return where it is.
+
+    Raises:
+        ModelError: a file of the pair is not here, or no engine can requantise it.
+        StorageError: there is no room.
+    """
+    pair = catalog.DEFAULT
+    target, draft = identify(pair.target.name), identify(pair.draft.name)
+    ids, size = default_tokens()
+    if draft.header is None or draft.header.n_vocab != size:
+        raise ModelError(f"{draft.path} has a different vocabulary from {pair.draft.name}.")
+    return make(draft.path, ids, mark(target))

@@ -11,7 +11,7 @@ from models.files import checksum
 from models.files.locate import identify
 from models.files.stores import discover
 from models.gguf import read_vocabulary
-from models.slim import default_draft, slim_draft
+from models.slim import slim_draft
 from tests import tiny
 from tests.tools.public_text.vocabulary import packed
 
@@ -34,8 +34,8 @@ def pair(bare_machine, monkeypatch):
     monkeypatch.setattr(catalog, "PAIRS", (pair,))
     bits = np.zeros(SIZE, np.uint8)
     bits[KEPT] = 1
-    monkeypatch.setattr(default_draft, "TOKENS", bare_machine / "tokens")
-    default_draft.TOKENS.write_bytes(packed(bits))
+    monkeypatch.setattr(slim_draft, "DEFAULT_TOKENS", bare_machine / "tokens")
+    slim_draft.DEFAULT_TOKENS.write_bytes(packed(bits))
     return pair
 
 
@@ -50,7 +50,7 @@ def sentences(said):
 
 
 def test_it_keeps_what_the_list_says_and_is_the_targets_draft_from_then_on(pair, said):
-    path = default_draft.made(said.append)
+    path = slim_draft.default_draft(said.append)
     assert path is not None
     vocabulary, whole = read_vocabulary(path), read_vocabulary(path.with_name("small.gguf"))
     assert [vocabulary.text(i) for i in range(vocabulary.size)] == [whole.text(i) for i in KEPT]
@@ -61,23 +61,23 @@ def test_it_keeps_what_the_list_says_and_is_the_targets_draft_from_then_on(pair,
 
 
 def test_it_is_made_once_and_the_same_bytes_each_time(pair, said):
-    path = default_draft.made(said.append)
+    path = slim_draft.default_draft(said.append)
     digest, stamp = checksum.sha256(path), path.stat().st_mtime_ns
     said.clear()
-    assert default_draft.made(said.append) == path
+    assert slim_draft.default_draft(said.append) == path
     assert (path.stat().st_mtime_ns, said) == (stamp, [])
     path.unlink()
-    assert checksum.sha256(default_draft.made(said.append)) == digest
+    assert checksum.sha256(slim_draft.default_draft(said.append)) == digest
 
 
 def test_a_draft_that_was_measured_here_is_neither_replaced_nor_passed_over(pair, said):
-    shipped = default_draft.make()
+    shipped = slim_draft.make_default()
     source = identify("small").path
     own = slim_draft.make(source, np.arange(340), mark(identify("big")))
     assert own.stat().st_size > shipped.stat().st_size
     target = identify("big")
     assert best_draft(target, discover())[0].path == made_here(target).path == own
-    assert default_draft.made(said.append) == own
+    assert slim_draft.default_draft(said.append) == own
 
 
 def no_room(*arguments):
@@ -87,30 +87,30 @@ def no_room(*arguments):
 def test_where_it_cannot_be_made_the_draft_serves_and_the_reason_is_said(pair, said, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(slim_draft, "require_room", no_room)
-        assert default_draft.made(said.append) is None
+        assert slim_draft.default_draft(said.append) is None
     assert "There is no room. The draft is used as downloaded." in sentences(said)
     with monkeypatch.context() as patched:
         patched.setattr(engines, "installed", list)
-        assert default_draft.made(said.append) is None
+        assert slim_draft.default_draft(said.append) is None
     assert "llama.cpp is not installed. Install it with: make" in sentences(said)
     assert best_draft(identify("big"), discover())[0].name == "small"
 
 
 def test_a_file_of_another_vocabulary_is_left_alone(pair, said):
-    default_draft.TOKENS.write_bytes(packed(np.ones(SIZE + 8, np.uint8)))
-    assert default_draft.made(said.append) is None
+    slim_draft.DEFAULT_TOKENS.write_bytes(packed(np.ones(SIZE + 8, np.uint8)))
+    assert slim_draft.default_draft(said.append) is None
     assert "a different vocabulary" in sentences(said)
 
 
 def test_the_list_that_ships_is_one_of_the_default_vocabulary():
-    ids, size = default_draft.kept()
+    ids, size = slim_draft.default_tokens()
     assert (len(ids), size) == (64_000, 151_936)
 
 
 @pytest.mark.weights
 def test_the_list_that_ships_lacks_nothing_indispensable(default_pair):
     vocabulary = read_vocabulary(default_pair[1])
-    ids, size = default_draft.kept()
+    ids, size = slim_draft.default_tokens()
     assert size == vocabulary.size
     left = set(range(size)) - set(ids.tolist())
     assert all(vocabulary.kind(i) in (1, 5) and len(vocabulary.piece(i)) > 1 for i in left)

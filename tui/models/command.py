@@ -87,7 +87,7 @@ def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
 def _pulled(name: str, offline: bool) -> Iterator[Path]:
     """Yield where the files of a name are, each when it is here."""
     from models.files.pull import pull as fetch  # brings the network libraries along
-    from models.slim import default_draft
+    from models.slim import slim_draft
     from tui.shell.progress_bar import meter
 
     for wanted in [gguf.name for gguf in catalog.expand(name)] or [name]:
@@ -97,7 +97,7 @@ def _pulled(name: str, offline: bool) -> Iterator[Path]:
         yield path  # after the bar is gone: otherwise both would share a line
     if name.lower() == catalog.DEFAULT.name:
         with meter(catalog.DEFAULT.draft.name) as progress:
-            faster = default_draft.made(progress)
+            faster = slim_draft.default_draft(progress)
         if faster:
             yield faster
 

@@ -111,7 +111,7 @@ class Downloads(Vertical):
 
     def _fetch(self, files: tuple[GGUF, ...], then_use: bool) -> None:
         from models.files.pull import pull  # brings the network libraries along
-        from models.slim import default_draft
+        from models.slim import slim_draft
 
         end = self.Ended(files[0].name, then_use)
         try:
@@ -119,7 +119,7 @@ class Downloads(Vertical):
                 report = partial(self._report, f"{number} of {len(files)}: {gguf.file}")
                 pull(gguf.name, progress=report, cancel=self._cancel)
             if catalog.DEFAULT.target in files:
-                default_draft.made(partial(self._report, catalog.DEFAULT.draft.file))
+                slim_draft.default_draft(partial(self._report, catalog.DEFAULT.draft.file))
         except Cancelled:
             end.failure = STOPPED
         except SpecchatError as error:

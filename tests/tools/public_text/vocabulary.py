@@ -17,7 +17,7 @@ from models.files.locate import locate
 from models.gguf import FileVocabulary, read_vocabulary
 from models.native.engine import WeightSettings
 from models.native.weights import Weights
-from models.slim import default_draft
+from models.slim import slim_draft
 from models.slim.vocabulary import Ids, most_frequent
 from tests.tools.public_text.answers import spoken
 
@@ -56,8 +56,8 @@ def main() -> None:
     counts = np.bincount(tokens, minlength=vocab.size)
     bits = np.zeros(vocab.size, np.uint8)
     bits[kept(read_vocabulary(path), counts, SIZE)] = 1
-    default_draft.TOKENS.write_bytes(packed(bits))
-    print(f"{bits.sum():,} tokens kept: {default_draft.TOKENS.stat().st_size:,} bytes")
+    slim_draft.DEFAULT_TOKENS.write_bytes(packed(bits))
+    print(f"{bits.sum():,} tokens kept: {slim_draft.DEFAULT_TOKENS.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from models import catalog, gguf
 from models.drafts import mark
 from models.errors import ModelError, ModelMissing, NetworkError
 from models.files.locate import identify
-from models.slim import default_draft, slim_draft
+from models.slim import slim_draft
 from tests import tiny
 from tests.models.files import conftest
 from tests.models.files.wheels import build_parts
@@ -164,11 +164,11 @@ def test_pull_of_the_default_pair_ends_with_its_faster_draft_if_one_can_be_made(
     monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy))
     monkeypatch.setattr(catalog, "PAIRS", (catalog.DEFAULT,))
     faster = here / "models" / "faster.gguf"
-    monkeypatch.setattr(default_draft, "made", lambda report: faster)
+    monkeypatch.setattr(slim_draft, "default_draft", lambda report: faster)
     place = here / "models" / "toy.gguf"
     assert run("pull").stdout.splitlines() == [str(place), str(place), str(faster)]
     assert run("pull", "toy").stdout.splitlines() == [str(place)]
-    monkeypatch.setattr(default_draft, "made", lambda report: None)
+    monkeypatch.setattr(slim_draft, "default_draft", lambda report: None)
     assert run("pull", "default").stdout.splitlines() == [str(place), str(place)]
 
 

@@ -16,7 +16,7 @@ from assistant.events import ModelInfo, Ready
 from models import catalog
 from models.files.locate import locate
 from models.files.stores import find
-from models.slim import default_draft
+from models.slim import slim_draft
 from tests import tiny
 from tests.models.files.conftest import enter, toy
 from tests.models.files.hub_server import Handler, Hub
@@ -286,7 +286,7 @@ async def test_a_faster_draft_is_made_once_the_default_pair_is_here(
 ) -> None:
     toy, here = catalog.FILES["toy"], list[bool]()
     monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy))
-    monkeypatch.setattr(default_draft, "made", lambda _report: here.append(bool(find(toy))))
+    monkeypatch.setattr(slim_draft, "default_draft", lambda _report: here.append(bool(find(toy))))
     async with browse() as models:
         await models.go_to("toy")
         assert await models.chosen("enter") == ("toy", None)
