@@ -47,7 +47,7 @@ class Mutant:
         if source.count(self.old) != 1:
             raise ValueError(f"{self.name}: not one place says {self.old!r}")
         names: dict[str, Any] = {}
-        text = source.replace(self.old, self.new)
+        text = f"from __future__ import annotations\n{source.replace(self.old, self.new)}"
         exec(compile(text, f"<{self.name}>", "exec"), function.__globals__, names)
         changed = names[function.__name__]
         return cast(FunctionType, getattr(changed, "__func__", changed)).__code__

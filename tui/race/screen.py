@@ -166,10 +166,7 @@ class RaceScreen(Screen[None]):
         self.refresh_bindings()
 
     def _look(self) -> None:
-        now = monotonic()
-        if not self._paused:
-            self.at = min(self.at + now - self._looked, self.recorded.length)
-        self._looked = now
+        self._go_on()
         replayed = self.phase == "replay"
         lanes = self.recorded.until(self.at) if replayed else self.recorded.lanes
         for view, lane in zip(self.views, lanes, strict=True):
@@ -180,6 +177,13 @@ class RaceScreen(Screen[None]):
             self.phase = "over"
         elif self.phase == "over":
             self._timer.pause()  # nothing moves any more
+
+    def _go_on(self) -> None:
+        """Move the replay on by the time that has passed, unless it is held."""
+        now = monotonic()
+        if not self._paused:
+            self.at = min(self.at + now - self._looked, self.recorded.length)
+        self._looked = now
 
     def _say(self, lanes: Sequence[RecordedLane]) -> None:
         """Say what goes on, or what came of it."""
@@ -237,6 +241,7 @@ class RaceScreen(Screen[None]):
 
     def action_pause(self) -> None:
         """Hold the replay, or let it go on."""
+        self._go_on()
         self._paused = not self._paused
 
     def action_skip(self) -> None:

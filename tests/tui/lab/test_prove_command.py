@@ -93,9 +93,7 @@ def test_all_that_was_found_is_said_in_80_columns() -> None:
         assert said in text
     assert max(map(len, text.splitlines())) <= 80
     said = verdict(CHECKS, PROVED)
-    assert (
-        "All checks pass: with target and draft, speculation changes nothing but the speed." in said
-    )
+    assert "All checks pass: with t and d, speculation changes nothing but the speed." in said
     assert PROMISE in said
     assert "a batch moves a logit by 0.5 at most" in said
 
