@@ -1,9 +1,7 @@
 """The draft sources, by name: the one table of what each of them is."""
 
 SOURCES = ("suffix", "tail", "ngram", "model", "heads")
-"""In the order in which they are asked when nothing is known of them."""
-USUAL_SOURCES = SOURCES
-"""Those that are asked unless the user says otherwise."""
+"""Those of a chat, in the order in which they are asked when nothing is known of them."""
 BASELINES = ("bigram", "unigram", "random")
 """Those that the papers compare with; only the bench has them."""
 COMPUTING = frozenset({"model", "heads"})

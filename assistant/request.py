@@ -9,7 +9,6 @@ from assistant.decoding.sampling import Range as Range
 from assistant.decoding.sampling import Sampling as Sampling
 from assistant.draft_sources import BASELINES
 from assistant.draft_sources import SOURCES as SOURCES
-from assistant.draft_sources import USUAL_SOURCES as USUAL_SOURCES
 from models.engines import EngineName
 from models.errors import UsageError
 
@@ -136,7 +135,7 @@ class Request:
     stop_strings: tuple[str, ...] = ()
     stored: bool = False  # whether the conversation is on disk; only then is its KV cache, too
     alternatives: int = 0  # how many of the most probable tokens to report with each token
-    sources: tuple[str, ...] = USUAL_SOURCES  # that may propose, among those there are
+    sources: tuple[str, ...] = SOURCES  # that may propose, among those there are
     rule: RuleName = "block"  # by which proposals are verified; a seed has a rule of its own
     answers: int = 1  # how many answers to give, independent of each other, decoded together
     form: AnswerForm | None = None  # what every answer has to look like; None: as it comes

@@ -20,7 +20,7 @@ from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.events import Finished, Stats
 from assistant.lab.bench.questions import shipped
-from assistant.request import USUAL_SOURCES, Message, Mode, Request, Sampling, Setup
+from assistant.request import SOURCES, Message, Mode, Request, Sampling, Setup
 from models.files.checksum import ready
 
 TOKENS = int(os.environ.get("SPECCHAT_TOKENS", "128"))
@@ -37,7 +37,7 @@ class System:
     name: str
     mode: Mode
     lookahead: int | None = None
-    sources: tuple[str, ...] = USUAL_SOURCES
+    sources: tuple[str, ...] = SOURCES
 
 
 ARS = System("ars", "ars")

@@ -13,7 +13,6 @@ from assistant.request import (
     MOST_ANSWERS,
     RULES,
     SOURCES,
-    USUAL_SOURCES,
     Effort,
     Message,
     Mode,
@@ -158,7 +157,7 @@ class Settings:
     @property
     def draft_sources(self) -> tuple[str, ...]:
         """The draft sources that may propose."""
-        return tuple(self.source.split(",")) if self.source else USUAL_SOURCES
+        return tuple(self.source.split(",")) if self.source else SOURCES
 
     def request(self, *questions: str) -> Request:
         """Return what these settings ask of the engine, after the system prompt if there is one."""

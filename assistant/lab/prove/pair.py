@@ -18,7 +18,7 @@ from assistant.engine.policy import Control, Policy
 from assistant.engine.reply import Assistant
 from assistant.engine.rounds import Rounds, SequenceRound
 from assistant.events import Stop
-from assistant.request import USUAL_SOURCES, Message, Sampling
+from assistant.request import Message, Sampling
 from assistant.stats import Stats
 from models.base import Logits
 
@@ -34,8 +34,7 @@ class ProvedPair:
 
     def __init__(self, assistant: Assistant, sampling: Sampling, lookahead: int, seed: int) -> None:
         self.target: Model = assistant.target
-        known = assistant.sources.values()
-        self.sources: list[Source] = [each for each in known if each.name in USUAL_SOURCES]
+        self.sources: list[Source] = [*assistant.sources.values()]
         self.lookahead, self.seed = lookahead, seed
         self.warm = sampling if sampling.temperature else replace(sampling, temperature=1)
         """The user's sampling, or at temperature 0 one that leaves something to chance."""
