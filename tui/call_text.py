@@ -3,7 +3,7 @@
 import json
 
 from assistant.request import ToolCall
-from assistant.tools.servers import BUILT_IN
+from assistant.tools.server_settings import BUILT_IN
 from assistant.tools.values import OfferedTool
 
 

@@ -1,8 +1,9 @@
-"""The jobs and events of the laboratories' worker. Plain frozen values."""
+"""The jobs and events of the laboratories' worker, and the progress that it tells."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 from typing import Literal
 
 from assistant.engine.engine_choice import EngineChoice
@@ -10,6 +11,9 @@ from assistant.events import Event
 from assistant.lab.bench.answers import Compared
 from assistant.process.wire import Protocol
 from assistant.request import Job, LaneNumbers, Request, Sampling, Setup
+
+TOO_EARLY = 0.02
+"""Before this share is done, nobody knows how long the rest of a measurement takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,24 @@ class Measuring:
     what: str
     fraction: float
     left_s: float | None  # None: too early to tell
+
+
+class Meter:
+    """Tell of the share that is done of all steps that are planned, and of the time left."""
+
+    def __init__(self, planned: int, tell: Callable[[Measuring], None]) -> None:
+        self._planned, self._done, self._tell = planned, 0, tell
+        self._started = perf_counter()
+        self.what = ""
+        """What is being measured."""
+
+    def step(self) -> None:
+        """Count a step as done."""
+        self._done += 1
+        fraction = min(self._done / self._planned, 1.0)
+        elapsed = perf_counter() - self._started
+        left_s = elapsed * (1 / fraction - 1) if fraction > TOO_EARLY else None
+        self._tell(Measuring(self.what, fraction, left_s))
 
 
 @dataclass(frozen=True, slots=True)

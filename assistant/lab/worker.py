@@ -5,10 +5,19 @@ from assistant.process.worker import Jobs, main
 
 def laboratories() -> Jobs:
     """Return what this process can do: measure, prove, and all that a chat needs."""
-    from assistant.lab.handlers import HANDLERS  # native code, as in the chat's worker
-    from assistant.lab.protocol import LAB
+    from assistant.engine.engine import HANDLERS  # native code, as in the chat's worker
+    from assistant.lab.bench.trial_runner import TrialRunner
+    from assistant.lab.protocol import LAB, Lockstep, Prove, Tune
+    from assistant.lab.prove.proof import prove
+    from assistant.lab.tune.tune import Tuner
 
-    return LAB, HANDLERS
+    return LAB, {
+        **HANDLERS,
+        Tune: lambda job, state: Tuner(job, state.control.cancel, state.emit).run(),
+        # Its models stay loaded for the next trials.
+        Lockstep: lambda job, state: state.get_or_create(TrialRunner).measure(job),
+        Prove: lambda job, state: prove(job, state.control, state.emit),
+    }
 
 
 if __name__ == "__main__":

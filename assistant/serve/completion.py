@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from assistant.events import Decoded, Event, Finished, Loading, OneOf, Prefilled, Prepared
-from assistant.serve.answer_deltas import AnswerDeltas, Object
-from assistant.serve.completion_objects import Completion
+from assistant.serve.completion_objects import AnswerDeltas, Completion, Object
 from assistant.serve.completion_schema import CompletionRequest
 from assistant.serve.exchange import Exchange
 from assistant.serve.refusal import refusal_of

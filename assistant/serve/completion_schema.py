@@ -6,9 +6,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from assistant.request import MOST_ANSWERS, AnswerForm, Mode, Request
-from assistant.serve.messages_schema import IncomingMessage, conversation
+from assistant.serve.conversation_schema import (
+    Choice,
+    IncomingMessage,
+    NamedFunction,
+    Tools,
+    conversation,
+    offered,
+)
 from assistant.serve.refusal import Refusal, refuse
-from assistant.serve.tools_schema import Choice, NamedFunction, Tools, offered
 from models.errors import UsageError
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]

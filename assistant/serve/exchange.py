@@ -9,7 +9,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from assistant.events import Finished
 from assistant.serve import connection
-from assistant.serve.answer_deltas import AnswerDeltas
+from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.refusal import Refusal, shortened
 from assistant.service import EventStream
 

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from assistant.store import files
-from assistant.store.connection import check, connect, explained
+from assistant.store.database import check, connect, explained
 from assistant.store.schema import APPLICATION_ID, VERSION, identity
 from models.errors import StorageError
 from models.files import disk

@@ -1,4 +1,4 @@
-"""A connection that several threads can use, and its transactions."""
+"""A connection to SQLite that several threads can use: its set-up, its transactions, its errors."""
 
 import sqlite3
 import threading
@@ -7,8 +7,109 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar, TypeVarTuple
 
-from assistant.store.connection import DiskFull, explained, is_index_damage, set_up, transaction
 from assistant.store.schema import rebuild_indexes
+from models.errors import StorageError
+
+BUSY_MS = 5000
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_FORBIDDEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+_SENTENCES = {
+    _LOCKED: "{path} is locked by another program. Close that program and try again.",
+    _NO_ROOM: "The disk of {path} is full ({error}), so this was not kept. Free some space; what "
+    "was kept before is safe.",
+    _DAMAGE: "{path} is damaged ({error}). Close every specchat and start one again: it then "
+    "repairs the file.",
+    _FORBIDDEN: "{path} cannot be opened or cannot be written, so nothing new is kept. Make the "
+    "file and its folder readable and writable, or set SPECCHAT_HOME to another folder.",
+}
+_MEANING = {code: text for codes, text in _SENTENCES.items() for code in codes}
+
+
+class DiskFull(StorageError):
+    """A write failed because the disk has no room."""
+
+
+def is_damage(error: Exception) -> bool:
+    """Return whether an error means that the file is damaged."""
+    if isinstance(error, MemoryError):  # a damaged length asks for more than there is
+        return True
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF in _DAMAGE or is_index_damage(error)
+
+
+def is_index_damage(problem: object) -> bool:
+    """Return whether a problem is one of a search index, which can be rebuilt."""
+    # FTS5 reports SQLITE_CONSTRAINT itself; our own tables report extended codes.
+    codes = sqlite3.SQLITE_CORRUPT_VTAB, sqlite3.SQLITE_CONSTRAINT
+    return getattr(problem, "sqlite_errorcode", 0) in codes or "fts5" in str(problem).lower()
+
+
+def check(sql: sqlite3.Connection) -> str | None:
+    """Check the whole database; return its first problem outside the search indexes, or None."""
+    try:
+        problems: list[object] = [row[0] for row in sql.execute("PRAGMA quick_check")]
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+        problems = [error]
+    return next(
+        (str(each) for each in problems if each != "ok" and not is_index_damage(each)), None
+    )
+
+
+def connect(path: Path | None, *, read_only: bool = False) -> sqlite3.Connection:
+    """Open an existing database file; without a path, a new database in memory."""
+    name = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rw'}" if path else ":memory:"
+    sql = sqlite3.connect(
+        name, uri=path is not None, isolation_level=None, check_same_thread=False, timeout=0
+    )
+    sql.row_factory = sqlite3.Row
+    # A damaged byte becomes U+FFFD, so that the rest of the text can be read.
+    sql.text_factory = lambda text: text.decode("utf-8", "replace")
+    sql.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+    sql.execute("PRAGMA cell_size_check = ON")
+    return sql
+
+
+def set_up(sql: sqlite3.Connection) -> None:
+    """Configure a connection: synced writes, foreign keys, and no deleted text left on disk."""
+    # Not WAL. On a full disk (tried on a tmpfs), a database in WAL mode can be neither opened nor
+    # emptied, and before SQLite 3.51.3 two programs can damage it.
+    sql.execute("PRAGMA journal_mode = TRUNCATE")
+    sql.execute("PRAGMA synchronous = FULL")
+    sql.execute("PRAGMA secure_delete = ON")
+    sql.execute("PRAGMA foreign_keys = ON")
+    sql.execute("PRAGMA temp_store = MEMORY")  # no chat in the folder for temporary files
+
+
+@contextmanager
+def explained(path: Path | None) -> Iterator[None]:
+    """Raise SQLite's errors as StorageErrors that name `path` and say what to do."""
+    try:
+        yield
+    except (sqlite3.Error, MemoryError) as error:
+        damage = sqlite3.SQLITE_CORRUPT if is_damage(error) else 0
+        code = damage or getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code not in _MEANING:
+            raise
+        text = _MEANING[code].format(path=path or "The memory", error=error)
+        raise (DiskFull if code in _NO_ROOM else StorageError)(text) from error
+
+
+@contextmanager
+def transaction(sql: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """Run the block in a transaction: commit at its end, roll back if it fails."""
+    sql.execute(begin)
+    try:
+        yield
+        sql.execute("COMMIT")
+    except BaseException:  # an interrupt must not leave it open either
+        if sql.in_transaction:  # a full disk may have ended it already
+            sql.execute("ROLLBACK")
+        raise
+
 
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")

@@ -6,9 +6,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assistant.store import backups, files
-from assistant.store.connection import DiskFull, check, connect, explained, is_damage, set_up
-from assistant.store.database import Database
-from assistant.store.lock import StoreLock
+from assistant.store.database import (
+    Database,
+    DiskFull,
+    check,
+    connect,
+    explained,
+    is_damage,
+    set_up,
+)
+from assistant.store.files import StoreLock
 from assistant.store.schema import APPLICATION_ID, VERSION, identity, make
 from assistant.store.values import INTERRUPTED
 from models.errors import StorageError
@@ -29,8 +36,9 @@ def in_memory() -> Opened:
     """Create a database in memory."""
     sql = connect(None)
     set_up(sql)
-    make(sql)
-    return Opened(Database(sql, None))
+    database = Database(sql, None)
+    database.write(make)
+    return Opened(database)
 
 
 def on_disk(path: Path) -> Opened:
@@ -121,8 +129,7 @@ def _refuse_others(path: Path, sql: sqlite3.Connection) -> None:
 
 def _prepare(database: Database) -> None:
     """Create missing tables; mark answers that still stream as interrupted."""
-    with database.alone() as sql:
-        if not any(identity(sql)):
-            make(sql)
+    if not any(database.read(identity)):
+        database.write(make)
     with suppress(DiskFull):
         database.write(lambda sql: sql.execute(_INTERRUPT, (INTERRUPTED,)))

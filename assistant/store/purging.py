@@ -5,8 +5,7 @@ from contextlib import suppress
 
 from assistant.engine.sources import ngram_store
 from assistant.store import backups
-from assistant.store.connection import DiskFull
-from assistant.store.database import Database
+from assistant.store.database import Database, DiskFull
 from assistant.store.values import TO_CONVERSATION, TO_MESSAGE
 from models.errors import StorageError
 from models.files import snapshots

@@ -2,8 +2,6 @@
 
 import sqlite3
 
-from assistant.store.connection import transaction
-
 APPLICATION_ID = 0x53504348  # "SPCH", in the header of every database of specchat's
 VERSION = 3  # in the header, too; 1 and 2 were never released
 
@@ -102,12 +100,11 @@ def identity(sql: sqlite3.Connection) -> tuple[int, int, int]:
 
 
 def make(sql: sqlite3.Connection) -> None:
-    """Create all tables in one transaction."""
-    with transaction(sql):
-        for statement in _TABLES:
-            sql.execute(statement)
-        sql.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        sql.execute(f"PRAGMA user_version = {VERSION}")
+    """Create all tables; in a transaction."""
+    for statement in _TABLES:
+        sql.execute(statement)
+    sql.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    sql.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def rebuild_indexes(sql: sqlite3.Connection) -> None:

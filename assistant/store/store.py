@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from assistant.store import backups, branches, messages, transfer
+from assistant.store import backups, conversations, messages
 from assistant.store.answers import Answers
 from assistant.store.messages import not_found
 from assistant.store.opening import in_memory, on_disk
@@ -77,8 +77,8 @@ class Store:
     def begin(self, title: str = "", system: str = "") -> int:
         """Create a conversation; without a title, it is named after its first message."""
         title = " ".join(title.split())
-        whole = transfer.conversation_from((), title, bool(title), system, {})
-        return self._database.write(transfer.insert_conversation, whole)
+        whole = conversations.conversation_from((), title, bool(title), system, {})
+        return self._database.write(conversations.insert_conversation, whole)
 
     def newest(self) -> int | None:
         """Return the id of the conversation that was changed last; None if there is none."""
@@ -143,19 +143,19 @@ class Store:
 
     def choose(self, message: int) -> None:
         """Switch the conversation to the newest branch through a message."""
-        self._database.write(branches.choose, message)
+        self._database.write(conversations.choose, message)
 
     def drop(self, message: int) -> None:
         """Hide a message and its descendants; `close` removes them for good."""
-        self._database.write(branches.drop, message)
+        self._database.write(conversations.drop, message)
 
     def restore(self, message: int) -> None:
         """Undo `drop`."""
-        self._database.write(branches.restore, message)
+        self._database.write(conversations.restore, message)
 
     def fork(self, message: int) -> int:
         """Copy the path to a message into a new conversation, and return its id."""
-        return self._database.write(branches.fork, message)
+        return self._database.write(conversations.fork, message)
 
     def append(self, conversation: int, record: Record) -> Record:
         """Add a message after its parent, make it the leaf, and return it with its number."""
@@ -170,12 +170,12 @@ class Store:
 
     def whole(self, conversation: int) -> FullConversation:
         """Return a conversation with all of its branches."""
-        return self._database.read(transfer.whole, conversation)
+        return self._database.read(conversations.whole, conversation)
 
     def take_in(self, wholes: Sequence[FullConversation]) -> tuple[Imported, ...]:
         """Add those conversations that are not stored yet; if one cannot be added, none is."""
         try:
-            return self._database.write(transfer.take_in, wholes)
+            return self._database.write(conversations.take_in, wholes)
         except OverflowError as error:
             raise StorageError("A number in this conversation is too large.") from error
 

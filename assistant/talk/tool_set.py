@@ -10,7 +10,7 @@ from models.errors import UsageError
 
 if TYPE_CHECKING:  # no server is started before a question needs it
     from assistant.tools.approvals import Approval, Approvals
-    from assistant.tools.servers import ServerSettings
+    from assistant.tools.server_settings import ServerSettings
     from assistant.tools.values import OfferedTool, ServerReport, Toolbox, ToolResult
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from assistant.request import Tool
 from assistant.tools.folders import Folders, UnreadablePath, entries, is_folder
-from assistant.tools.servers import BUILT_IN
+from assistant.tools.server_settings import BUILT_IN
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult, tool_result
 from models.errors import well_formed
 

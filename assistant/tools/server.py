@@ -1,8 +1,12 @@
-"""The life cycle of a server: started on demand, reported if it fails, stopped at the end."""
+"""A server of tools: started on demand, asked for what a request can hold, stopped at the end."""
 
 import asyncio
+import hashlib
+import json
 import os
+import re
 import sys
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from importlib import import_module
@@ -11,8 +15,8 @@ from tempfile import TemporaryFile
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from assistant.tools.listing import usable_tools
-from assistant.tools.servers import ServerSettings
+from assistant.request import Tool
+from assistant.tools.server_settings import ServerSettings
 from assistant.tools.values import (
     OfferedTool,
     ServerReport,
@@ -22,13 +26,17 @@ from assistant.tools.values import (
     tool_result,
 )
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the package takes a second to load
+    from mcp_types import Tool as ListedTool
+
     from assistant.tools.session import Session
 
 START_S = 60.0  # to start, or to list tools; some servers are downloaded first
 RETRY_S = 60.0  # after which a server that did not start is tried again
 CALL_S = 120.0  # in which a call has to return
 ERROR_BYTES = 65_536  # shown of the end of standard error
+_CALLABLE = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # OpenAI's rule for names
+LONGEST = 20_000  # characters of a tool: some 6,000 tokens, most of the usual context
 
 
 class Server:
@@ -142,3 +150,39 @@ class Server:
                 if not started.is_set():  # it may not start the next time either
                     self._not_before = monotonic() + RETRY_S * bool(self._problem)
                 started.set()
+
+
+def usable_tools(
+    server: ServerSettings, listed: "Sequence[ListedTool]"
+) -> tuple[dict[OfferedTool, str], str]:
+    """Return the usable tools, each with the server's own name, and why others are left out."""
+    tools: dict[str, tuple[OfferedTool, str]] = {}
+    refused: list[str] = []
+    for each in listed:
+        # Servers may use dots and slashes, models may not.
+        name = f"{server.name}__{re.sub('[./]', '_', each.name)}"
+        if not _CALLABLE.fullmatch(name):
+            refused.append(f"{each.name[:64]!r} has a name that models cannot write")
+        elif name in tools:
+            refused.append(f"{each.name!r} has the name of another tool")
+        elif len(each.description or "") + len(_json(each.input_schema)) > LONGEST:
+            refused.append(f"{each.name!r} describes itself in more than {LONGEST:,} characters")
+        else:
+            tools[name] = _offered_tool(server, name, each), each.name
+    refused[5:] = [f"{len(refused) - 5} more"] if refused[5:] else []
+    problem = f"Left out: {'; '.join(refused)}." if refused else ""
+    return dict(tools.values()), problem or "It has no tools." * (not tools)
+
+
+def _offered_tool(server: ServerSettings, name: str, listed: "ListedTool") -> OfferedTool:
+    notes = listed.annotations
+    said = [listed.name, listed.title, listed.description, listed.input_schema,
+            notes and notes.model_dump(mode="json")]  # fmt: skip
+    fingerprint = hashlib.sha256(f"{server.identity}{_json(said)}".encode()).hexdigest()
+    description = (listed.description or listed.title or "").replace("\0", "\ufffd")
+    tool = Tool(name, description, _json(listed.input_schema))
+    return OfferedTool(tool, server.name, bool(notes and notes.read_only_hint), fingerprint)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

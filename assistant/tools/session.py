@@ -14,7 +14,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import ValidationError
 
-from assistant.tools.servers import ServerSettings
+from assistant.tools.server_settings import ServerSettings
 from assistant.tools.values import ServerStopped, ToolResult, tool_result
 
 INHERITED = ("LANG", "LC_ALL", "TMPDIR")  # in addition to the package's; others may be secret

@@ -10,7 +10,7 @@ import msgspec
 from assistant.request import ToolCall
 from assistant.tools.files import Files
 from assistant.tools.server import Server
-from assistant.tools.servers import ServerSettings
+from assistant.tools.server_settings import ServerSettings
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult, tool_result
 
 

@@ -13,7 +13,7 @@ from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.engine.sources.ngram import NgramSource, Tables, learn
-from assistant.lab.bench.baselines import RandomSource, bigram, unigram
+from assistant.lab.bench.baselines import baselines
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.toy import Toy
 from tests.exact.toy_sources import modelled_by
@@ -39,15 +39,19 @@ def _model(n_vocab: int) -> ModelSource:
 SOURCES: dict[str, Callable[[int], list[Source]]] = {
     "suffix": lambda n: [SuffixSource()],
     "ngram": lambda n: [NgramSource(n, LEARNT)],
-    "unigram": lambda n: [unigram(n)],
-    "bigram": lambda n: [bigram(n)],
-    "random": lambda n: [RandomSource(n)],
+    "unigram": lambda n: [baselines(n)["unigram"]],
+    "bigram": lambda n: [baselines(n)["bigram"]],
+    "random": lambda n: [baselines(n)["random"]],
     "model": lambda n: [_model(n)],
     "suffix, model": lambda n: [SuffixSource(), _model(n)],
     "suffix, tail": lambda n: [SuffixSource(), TailSource()],
     "tail, model": lambda n: [TailSource(), _model(n)],
     "tail, suffix, model": lambda n: [TailSource(), SuffixSource(), _model(n)],
-    "suffix, ngram, bigram": lambda n: [SuffixSource(), NgramSource(n, LEARNT, OTHERS), bigram(n)],
+    "suffix, ngram, bigram": lambda n: [
+        SuffixSource(),
+        NgramSource(n, LEARNT, OTHERS),
+        baselines(n)["bigram"],
+    ],
 }
 """By the names of who may propose; each takes the size of the vocabulary."""
 

@@ -16,7 +16,7 @@ from assistant.process import wire
 from assistant.process.wire import MAX_FRAME_BYTES, Envelope, Garbled, framed
 from assistant.request import Count, Message, Request, Setup
 from assistant.store import Store
-from assistant.store.jsonl import lines, read
+from assistant.store.exports import json_lines, read_json_lines
 from models import gguf
 from models.errors import ModelError, StorageError, UsageError
 from models.rollback import rollback_slots
@@ -63,8 +63,8 @@ def _headers() -> Iterator[bytes]:
 
 def _imported(data: bytes) -> object:
     with closing(Store(None)) as store:
-        for whole in read(data.split(b"\n")):
-            list(lines(whole))
+        for whole in read_json_lines(data.split(b"\n")):
+            list(json_lines(whole))
             store.path(store.take_in([whole])[0].number)
     return None
 
@@ -73,7 +73,7 @@ def _exports() -> Iterator[bytes]:
     with closing(Store(None)) as store:
         number, records = talk(store, "Why is the sky blue?", "é\x1b[2J")
         ask(store, number, records[0].id, "another branch")
-        yield "\n".join(lines(store.whole(number))).encode()
+        yield "\n".join(json_lines(store.whole(number))).encode()
     yield b'{"specchat":1}\n{"id":1,"role":"user","content":"a","created":1,"state":"complete"}'
 
 

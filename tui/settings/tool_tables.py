@@ -13,7 +13,7 @@ from tui.settings.checks import ConfigCheck, TablePath
 from tui.settings.keys import Key, expand_path
 
 if TYPE_CHECKING:  # most people name no server
-    from assistant.tools.servers import ServerSettings
+    from assistant.tools.server_settings import ServerSettings
 
 TOOLS = {
     "folders": Key(name="folders", kind=tuple),
@@ -43,7 +43,7 @@ def tool_settings(check: ConfigCheck, raw: object) -> ToolSettings:
 
 
 def _server(check: ConfigCheck, name: str, raw: object) -> ServerSettings:
-    from assistant.tools.servers import ServerSettings
+    from assistant.tools.server_settings import ServerSettings
 
     at = ("tools", "servers", name)
     table = dict(check.table(at, raw))

@@ -12,8 +12,7 @@ from typing import BinaryIO
 import click
 
 from assistant.store import ChatSummary, FullConversation, Store, place, present
-from assistant.store.jsonl import lines, read
-from assistant.store.markdown import markdown
+from assistant.store.exports import json_lines, markdown, read_json_lines
 from models.errors import StorageError, UsageError
 from tui.safe import safe
 from tui.shell.options import NumberParameter
@@ -124,7 +123,7 @@ def export(
 
 def _text(store: Store, number: int, form: str) -> str:
     whole = store.whole(number)
-    return markdown(whole) if form == "md" else "".join(f"{line}\n" for line in lines(whole))
+    return markdown(whole) if form == "md" else "".join(f"{line}\n" for line in json_lines(whole))
 
 
 def _save(path: Path, texts: Iterable[str]) -> None:
@@ -169,7 +168,7 @@ def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
         data = file.read(MAX_IMPORT_BYTES + 1)
         if len(data) > MAX_IMPORT_BYTES:
             raise StorageError(f"more than {MAX_IMPORT_BYTES >> 30} GiB are not imported at once.")
-        return tuple(read(data.splitlines()))
+        return tuple(read_json_lines(data.splitlines()))
     except OSError as error:
         raise StorageError(f"{name} cannot be read: {error.strerror}.") from error
     except StorageError as error:

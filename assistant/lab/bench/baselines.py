@@ -17,6 +17,8 @@ from assistant.decoding.warp import Row, Warp
 class FrequencySource:
     """Propose by how often each token followed the last `context` tokens in the conversation.
 
+    A bigram model has a context of one token, a unigram model has none.
+
     Logarithms of counts are logits like any other: they are warped as the target's are.
     """
 
@@ -53,16 +55,6 @@ class FrequencySource:
         return tuple(tokens[max(0, place - self._context) : place])
 
 
-def unigram(n_vocab: int) -> FrequencySource:
-    """Return the source that looks at no context."""
-    return FrequencySource("unigram", 0, n_vocab)
-
-
-def bigram(n_vocab: int) -> FrequencySource:
-    """Return the source that looks at the last token."""
-    return FrequencySource("bigram", 1, n_vocab)
-
-
 class RandomSource:
     """Propose any token of the vocabulary, all equally likely."""
 
@@ -85,5 +77,6 @@ class RandomSource:
 
 def baselines(n_vocab: int) -> dict[str, Source]:
     """Return the sources of the papers by name, for a vocabulary of that size."""
-    sources: list[Source] = [bigram(n_vocab), unigram(n_vocab), RandomSource(n_vocab)]
+    tables = [FrequencySource("bigram", 1, n_vocab), FrequencySource("unigram", 0, n_vocab)]
+    sources: list[Source] = [*tables, RandomSource(n_vocab)]
     return {source.name: source for source in sources}

@@ -9,10 +9,24 @@ from pathlib import Path
 from assistant.decoding.lookahead.theory import expected_tokens
 from assistant.lab.bench import reports
 from assistant.lab.bench.answers import RunAnswer, Totals, kinds, matched, sums, together
-from assistant.lab.bench.intervals import Interval, geometric_mean, mean, ratio_of_sums
-from assistant.lab.bench.papers import CHEN_K, DRAFTS, FILES, GREEDY, LOOKAHEADS, NUCLEUS, parts
+from assistant.lab.bench.plan import (
+    CHEN_K,
+    DRAFTS,
+    FILES,
+    GREEDY,
+    LOOKAHEADS,
+    NUCLEUS,
+    task_and_sampling,
+)
 from assistant.lab.bench.systems import System
-from assistant.lab.bench.table import Cell, ResultTable
+from assistant.lab.bench.table import (
+    Cell,
+    Interval,
+    ResultTable,
+    geometric_mean,
+    mean,
+    ratio_of_sums,
+)
 
 SPS = f"model={CHEN_K}"
 CHEN = (
@@ -65,11 +79,11 @@ WEIGHTS_NOTE = (
 def tables(
     answers: Sequence[RunAnswer], ways: Sequence[System], references: Mapping[str, str]
 ) -> list[ResultTable]:
-    """Return all tables of answers to what `papers.asked` yields.
+    """Return all tables of answers to what `plan.paper_questions` yields.
 
     `references` are summaries to compare with, by the question's name.
     """
-    greedy = [answer for answer in answers if parts(answer.kind)[1] == GREEDY]
+    greedy = [answer for answer in answers if task_and_sampling(answer.kind)[1] == GREEDY]
     swept = [way for way in ways if way.name == "ars" or way.sources == ("model",)]
     alphas = _alphas(answers)
     rates = {kind: alpha.value for kind, draft, alpha, _ in alphas if draft == "model"}
@@ -87,9 +101,9 @@ def tables(
 
 def _chen(answers: Sequence[RunAnswer], references: Mapping[str, str]) -> ResultTable:
     rows: list[list[Cell]] = []
-    for kind in sorted(kinds(answers), key=lambda kind: parts(kind)[0]):
+    for kind in sorted(kinds(answers), key=lambda kind: task_and_sampling(kind)[0]):
         both = matched(sums(answers, SPS), sums(answers, "ars"), kind)
-        if parts(kind)[1] not in (GREEDY, NUCLEUS) or not both:
+        if task_and_sampling(kind)[1] not in (GREEDY, NUCLEUS) or not both:
             continue
         scored = [
             [rouge_2(each.answers[0].text, reference) for each in pair]
@@ -150,7 +164,7 @@ def _speeds(greedy: Sequence[RunAnswer], rates: Mapping[str, float]) -> list[lis
 
 def _weights(answers: Sequence[RunAnswer], ways: Sequence[System]) -> list[list[Cell]]:
     """Return each way to run the model on the mixed prompts, other weights first."""
-    files = [answer for answer in answers if parts(answer.kind)[1] == FILES]
+    files = [answer for answer in answers if task_and_sampling(answer.kind)[1] == FILES]
     rows: list[list[Cell]] = []
     first: dict[tuple[str, str], Totals] = {}
     for way in sorted(ways, key=lambda way: way.target is None):

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from assistant.lab.bench.answers import ALL, RunAnswer, kinds, matched, sums, together
-from assistant.lab.bench.intervals import geometric_mean, mean
 from assistant.lab.bench.systems import System
-from assistant.lab.bench.table import Cell, ResultTable
+from assistant.lab.bench.table import Cell, ResultTable, geometric_mean, mean
 
 PROMPTS = (
     ("kind", ""),

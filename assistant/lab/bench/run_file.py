@@ -1,18 +1,24 @@
-"""The file of a run, in JSON lines: its settings, then a line for each thing that was measured.
+"""The file of a run, in JSON lines: its facts, then a line for each thing that was measured.
 
 Each line is on disk before the next thing is measured, so what ends a run loses one answer at most.
 """
 
 import json
 import os
+import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import psutil
 from filelock import FileLock, Timeout
 
+from models.engines import PACKAGES
 from models.errors import StorageError, UsageError
+from models.files.checksum import known_sha256
+from models.machine import physical_cores, processor
 
 FORMAT = "specchat bench 2"
 
@@ -116,3 +122,36 @@ def _disk_errors(path: Path) -> Iterator[None]:
         raise StorageError(f"{path} is being written by another specchat.") from error
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def surroundings(files: Mapping[str, Path]) -> dict[str, Any]:
+    """Return this computer, the versions of all that computes, and the files, given by role."""
+    uname = platform.uname()
+    libraries = ("specchat", *(package.name for package in PACKAGES.values()), "numpy")
+    return {
+        "machine": {
+            "processor": processor(),
+            "cores": physical_cores(),  # that this process may use
+            "memory": psutil.virtual_memory().total,
+            "system": f"{uname.system} {uname.release} {uname.machine}",
+        },
+        "versions": {
+            "python": platform.python_version(),
+            **{name: _version(name) for name in libraries},
+        },
+        "files": {
+            role: {
+                "path": os.fsencode(path).decode("utf-8", "backslashreplace"),
+                "size": path.stat().st_size,
+                "sha256": known_sha256(path),
+            }
+            for role, path in files.items()
+        },
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

@@ -9,11 +9,10 @@ from assistant.decoding.model import most_proposals
 from assistant.engine.decoding_sequence import rule_of
 from assistant.engine.load import Loader
 from assistant.engine.policy import Control
-from assistant.lab.progress_meter import Meter
-from assistant.lab.protocol import Check, LabEvent, Prove, Proved
-from assistant.lab.prove import batch_noise, mistakes
+from assistant.lab.protocol import Check, LabEvent, Meter, Prove, Proved
+from assistant.lab.prove import mistakes
 from assistant.lab.prove.pair import ProvedPair
-from assistant.lab.prove.replay import restored, texts, ways, written
+from assistant.lab.prove.replay import noise_checks, restored, texts, ways, written
 from assistant.lab.prove.samples import Sampler, narrowed, sampled
 from assistant.request import RULES, Request
 from models.errors import Cancelled
@@ -72,7 +71,7 @@ def _compared(pair: ProvedPair, size: int, length: int, turns: int, tasks: int) 
     text, widest = pair.begun(pair.prompt(TASKS[0])), target.max_rows
     written(pair, text, max(length, widest), ways(pair)[0], alone=True)
     widths, noise = sorted({2, pair.lookahead + 1, 8, widest}), 0.0
-    for check in batch_noise.checks(target, text, widths):
+    for check in noise_checks(target, text, widths):
         noise = max(noise, check.figures.get("largest difference", 0.0))
         yield check
     for task in TASKS[:tasks]:

@@ -3,7 +3,8 @@
 SpS draws from rows of a batch. They differ from those of single tokens by the noise of the batch's
 width, so another token may come where two are nearly tied. That is so if the target alone draws the
 same token from a row of that width, with nothing in the batch that was proposed and rejected, and
-if the row is no farther from that of ArS than the noise that was measured.
+if the row is no farther from that of ArS than the noise that was measured. An engine whose kernels
+for wide batches are wrong shows in that noise as well, by much more than noise.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,17 +18,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assistant.decoding.loops import autoregressive
+from assistant.decoding.model import Model
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.warp import warped
+from assistant.engine.batch_check import ERROR, NARROW, WIDE, error_of_wide_batches
 from assistant.engine.decoding_sequence import rule_of
 from assistant.engine.policy import Control, Policy
 from assistant.engine.resume import Resuming
 from assistant.lab.protocol import Check, Layer
-from assistant.lab.prove.batch_noise import gap
-from assistant.lab.prove.pair import DecodedText, ProvedPair, RecordingModel, decoded, shipped
+from assistant.lab.prove.pair import (
+    DecodedText,
+    ProvedPair,
+    RecordingModel,
+    decoded,
+    emptied,
+    shipped,
+)
 from assistant.request import Request, Sampling
 from models.base import Logits
 
@@ -38,6 +47,7 @@ TRACE = "the target alone, at the same widths, has other rows"
 TOO_FAR = "the rows differ by more than the noise of batches"
 ROOM = 1 << 32
 """Bytes that the snapshot may take; it is gone when the comparison is over."""
+MISREAD = "the engine computes wrong logits in wide batches"
 
 
 class Way(NamedTuple):
@@ -151,3 +161,39 @@ class AlwaysSnapshotModel(RecordingModel):
     """A model that reads so slowly that all it has read is worth a snapshot."""
 
     seconds_a_token = inf
+
+
+def noise_checks(target: Model, text: DecodedText, widths: Sequence[int]) -> Iterator[Check]:
+    """Read what was decoded token by token again, in batches; and a prompt in one and in many."""
+    for width in widths:
+        emptied(target).logits(text.tokens[: text.begin - 1], rows=0)
+        found = list[tuple[float, float]]()
+        for start in range(text.begin, len(text.tokens) - width + 1, width):
+            rows = target.logits(text.tokens[: start + width - 1], rows=width)
+            alone = [text.rows[start + i] for i in range(width)]
+            found += ((gap(*both), _error(*both)) for both in zip(alone, rows, strict=True))
+        largest, errors = zip(*found, strict=True)
+        figures = {"rows": len(found), "largest difference": max(largest)}
+        yield _noise_check(
+            f"batches of {width} beside single tokens", float(np.mean(errors)), figures
+        )
+    what = f"a prompt of {WIDE} tokens in one batch beside batches of {NARROW}"
+    yield _noise_check(what, error_of_wide_batches(target), {})
+
+
+def _noise_check(what: str, error: float, figures: dict[str, float]) -> Check:
+    figures = {**figures, "relative error": error}
+    return Check("noise", what, error < ERROR, figures, note="" if error < ERROR else MISREAD)
+
+
+def gap(one: Logits, other: Logits) -> float:
+    """Return the largest difference between two rows; what is infinite in both is none."""
+    with np.errstate(invalid="ignore"):
+        return float(np.nanmax(np.abs(one - other)))
+
+
+def _error(one: Logits, other: Logits) -> float:
+    """Return the length of the difference over that of the row, less what all logits share."""
+    finite = np.isfinite(one) & np.isfinite(other)
+    length = float(np.linalg.norm(one[finite] - one[finite].mean()))
+    return float(np.linalg.norm((other - one)[finite])) / (length or 1.0)

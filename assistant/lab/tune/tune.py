@@ -8,8 +8,7 @@ from functools import reduce
 from assistant.engine.cost_measurement import SHALLOW, Times, seconds
 from assistant.engine.engine_choice import EngineChoice, choose, needed
 from assistant.engine.machine_cache import remember_times, remember_tuning
-from assistant.lab.progress_meter import Meter
-from assistant.lab.protocol import Measuring, SettingTrial, Tune, Tuned
+from assistant.lab.protocol import Measuring, Meter, SettingTrial, Tune, Tuned
 from assistant.lab.tune import contest
 from assistant.lab.tune.contest import Candidate, Result
 from assistant.lab.tune.engine_trial import compare

@@ -7,7 +7,6 @@ import pytest
 
 from assistant.events import Failed, Finished, Ready
 from assistant.lab.bench.answers import Compared, Measured
-from assistant.lab.handlers import HANDLERS
 from assistant.lab.protocol import (
     LAB,
     LabJob,
@@ -18,6 +17,7 @@ from assistant.lab.protocol import (
     Tune,
     Tuned,
 )
+from assistant.lab.worker import laboratories
 from assistant.request import Setup
 from tests.assistant.process.driving import ask, running
 
@@ -28,7 +28,7 @@ def setup(tiny_target, tiny_draft) -> Setup:
 
 
 def test_every_job_of_the_laboratories_has_a_handler():
-    assert set(get_args(LabJob)) == HANDLERS.keys()
+    assert set(get_args(LabJob)) == laboratories()[1].keys()
 
 
 def test_it_measures_answers_loads_a_model_and_answers(setup):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.store import Store, connection, lock
+from assistant.store import Store, database, files
 from tests.assistant.store import talks
 from tests.patience import WAIT_S
 
@@ -21,8 +21,8 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine may take its time; what is given up for good is given up at once."""
-    monkeypatch.setattr(connection, "BUSY_MS", int(1000 * WAIT_S))
-    monkeypatch.setattr(lock, "_TIMEOUT_S", WAIT_S)
+    monkeypatch.setattr(database, "BUSY_MS", int(1000 * WAIT_S))
+    monkeypatch.setattr(files, "_LOCK_TIMEOUT_S", WAIT_S)
 
 
 @pytest.fixture(autouse=True)

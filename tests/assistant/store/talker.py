@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from assistant.store import Store, connection
+from assistant.store import Store, database
 from tests.assistant.store.talks import trace
 from tests.patience import WAIT_S
 from tests.stored import ask, begin, end
@@ -39,5 +39,5 @@ def main(path: str, prompts: int) -> None:
 
 
 if __name__ == "__main__":
-    connection.BUSY_MS = int(1000 * WAIT_S)  # it says in a second what a user says in a month
+    database.BUSY_MS = int(1000 * WAIT_S)  # it says in a second what a user says in a month
     main(sys.argv[1], int(sys.argv[2]))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assistant.events import Alternative, Ghost, Origin, Stats, Tally, Token
 from assistant.store import Record, Store
-from assistant.store.connection import transaction
+from assistant.store.database import transaction
 from assistant.tokens import Step, Trace
 from tests.stored import ask, begin, end
 

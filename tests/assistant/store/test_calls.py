@@ -1,9 +1,9 @@
-"""Calls of tools in the store: with their answers, and what they returned as messages."""
+"""Thoughts and calls of tools in the store: with their answers, wherever those go."""
 
 from assistant.events import Stats
 from assistant.request import ToolCall
-from assistant.store import INTERRUPTED, Store, jsonl
-from assistant.store.markdown import markdown
+from assistant.store import INTERRUPTED, Store
+from assistant.store.exports import json_lines, markdown, read_json_lines
 from tests.assistant.store.talks import opened
 from tests.stored import ask, begin, call, end
 
@@ -36,7 +36,7 @@ def calling(store: Store) -> int:
 def test_calls_and_results_go_where_their_answer_goes() -> None:
     store, other = Store(None), Store(None)
     chat = calling(store)
-    exported = [*jsonl.read(jsonl.lines(store.whole(chat)))]
+    exported = [*read_json_lines(json_lines(store.whole(chat)))]
     (taken,) = other.take_in(exported)
     for path in (
         store.path(chat),
@@ -85,6 +85,41 @@ def test_an_export_without_calls_can_be_read_by_earlier_programs() -> None:
     store = Store(None)
     chat = store.begin()
     ask(store, chat, None, "Hello")
-    plain, called = (next(jsonl.lines(store.whole(n))) for n in (chat, calling(store)))
+    plain, called = (next(json_lines(store.whole(n))) for n in (chat, calling(store)))
     assert plain.startswith('{"specchat":1,')
     assert called.startswith('{"specchat":2,')
+
+
+def thinking(store: Store) -> int:
+    """Keep a question and an answer that was thought about, and return the conversation."""
+    chat = store.begin()
+    asked = ask(store, chat, None, "Why is the sky blue?")
+    answer = begin(store, chat, asked.id, "m")
+    store.answers.stream(answer.id, "", (), "Rayl")
+    assert store.path(chat)[-1].thought == "Rayl"
+    thought = "Rayleigh?\nYes."
+    end(store, answer.id, "It scatters.", (1,), (), Stats("ars"), "stop-token", "complete", thought)
+    return chat
+
+
+def test_a_thought_is_kept_apart_and_goes_where_its_answer_goes():
+    store = Store(None)
+    chat = thinking(store)
+    exported = [*read_json_lines(json_lines(store.whole(chat)))]
+    copies = [
+        store.fork(store.path(chat)[-1].id),
+        *(t.number for t in Store(None).take_in(exported)),
+    ]
+    assert store.path(chat)[-1].content == "It scatters."
+    assert (
+        store.path(copies[0])[-1].thought == exported[0].messages[-1].thought == "Rayleigh?\nYes."
+    )
+    assert "> Rayleigh?\n> Yes.\n\nIt scatters." in markdown(store.whole(chat))
+
+
+def test_a_thought_is_found_and_the_answer_is_shown_first():
+    store = Store(None)
+    thinking(store)
+    for search, snippet in (("rayleigh", "Rayleigh? Yes."), ("scatters", "It scatters.")):
+        assert [each.snippet for each in store.summaries(search)] == [snippet]
+    assert store.summaries("ラ") == ()

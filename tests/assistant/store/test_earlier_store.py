@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assistant.store import INTERRUPTED, Store, unsent
-from assistant.store.jsonl import lines, read
+from assistant.store.exports import json_lines, read_json_lines
 from assistant.store.purging import purge
 from tests.assistant.store.talks import contents, integrity, opened, trace
 from tests.stored import ask, begin, end
@@ -26,11 +26,11 @@ def earlier(path: Path) -> Store:
 
 
 def test_it_holds_what_the_earlier_program_exported(earlier):
-    colours, tools = read((HERE / "earlier_store.jsonl").read_text().splitlines())
+    colours, tools = read_json_lines((HERE / "earlier_store.jsonl").read_text().splitlines())
     *said, streaming = tools.messages
     interrupted = replace(streaming, state="failed", stop=INTERRUPTED)
     expected = colours, replace(tools, messages=(*said, interrupted))
-    found = [next(read(lines(earlier.whole(number)))) for number in (1, 2)]
+    found = [next(read_json_lines(json_lines(earlier.whole(number)))) for number in (1, 2)]
     assert tuple(found) == expected
     assert earlier.notice is None
     assert earlier.answers.trace(2) == trace(2)

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.store import INTERRUPTED, Attachment, Store
-from assistant.store.jsonl import lines, read
-from assistant.store.markdown import markdown
+from assistant.store.exports import json_lines, markdown, read_json_lines
 from models.errors import StorageError
 from tests.assistant.store.talks import STATS, answering, contents, opened, talk, trace
 from tests.stored import ask, begin, end
@@ -61,19 +60,19 @@ def added(store, whole):
 
 
 def test_what_was_exported_can_be_imported_and_is_the_same(store, rich):
-    exported = list(lines(store.whole(rich)))
+    exported = list(json_lines(store.whole(rich)))
     other = opened()
     talk(other, "something else")
-    (whole,) = read(exported)
+    (whole,) = read_json_lines(exported)
     adopted = added(other, whole)
     assert same(other.whole(adopted)) == same(store.whole(rich))
     assert other.path(adopted)[-1].content == "Half an"
     assert [each.id for each in other.summaries("evil")] == [adopted]
-    assert next(lines(other.whole(adopted))).startswith('{"specchat":1')
+    assert next(json_lines(other.whole(adopted))).startswith('{"specchat":1')
 
 
 def test_an_export_says_of_each_token_where_it_came_from(store, rich):
-    answer = json.loads(list(lines(store.whole(rich)))[2])
+    answer = json.loads(list(json_lines(store.whole(rich)))[2])
     tokens = [token for step in answer["steps"] for token in step["tokens"]]
     assert [token["origin"] for token in tokens[:3]] == ["draft", "residual", "target"]
     assert tokens[0]["source"] == "model"
@@ -87,15 +86,15 @@ def test_an_export_tells_thresholds_and_one_without_them_is_read_too(store):
     (plain,) = trace(1)
     block = replace(plain, ghosts=tuple(replace(each, threshold=0.125) for each in plain.ghosts))
     end(store, answer.id, "word", (), (block,), STATS, None, "complete")
-    exported = list(lines(store.whole(conversation)))
-    (whole,) = read(exported)
+    exported = list(json_lines(store.whole(conversation)))
+    (whole,) = read_json_lines(exported)
     assert whole.traces[answer.id] == (block,)
-    (older,) = read(re.sub(r',"threshold":[^,}]+', "", line) for line in exported)
+    (older,) = read_json_lines(re.sub(r',"threshold":[^,}]+', "", line) for line in exported)
     assert older.traces[answer.id] == (plain,)
 
 
 def test_an_export_commands_no_terminal(store, rich):
-    for line in lines(store.whole(rich)):
+    for line in json_lines(store.whole(rich)):
         assert safe(line) == line
         json.loads(line)
 
@@ -123,14 +122,14 @@ def test_a_title_cannot_break_out_of_the_front_matter(store):
 
 def test_several_conversations_may_follow_one_another(store):
     numbers = [talk(store, text)[0] for text in ("a", "b", "c")]
-    text = [line for number in numbers for line in lines(store.whole(number))]
-    assert [whole.title for whole in read([*text[:3], "", *text[3:]])] == ["a", "b", "c"]
+    text = [line for number in numbers for line in json_lines(store.whole(number))]
+    assert [whole.title for whole in read_json_lines([*text[:3], "", *text[3:]])] == ["a", "b", "c"]
 
 
 def test_an_answer_that_streamed_when_it_was_exported_is_imported_as_interrupted(store):
     conversation, answer = answering(store)
     store.answers.stream(answer.id, "so far", ())
-    (whole,) = read(lines(store.whole(conversation)))
+    (whole,) = read_json_lines(json_lines(store.whole(conversation)))
     other = opened()
     last = other.path(added(other, whole))[-1]
     other.close()
@@ -165,7 +164,7 @@ LINE = '{"id":1,"role":"user","content":"x","created":1.0,"state":"complete"}'
 )
 def test_what_is_no_export_is_refused_with_the_line(text):
     with pytest.raises(StorageError, match=r"Line \d+ is not|newer specchat"):
-        list(read(text))
+        list(read_json_lines(text))
 
 
 @pytest.mark.parametrize("name", ["id", "position", "rounds"])
@@ -173,11 +172,11 @@ def test_an_import_with_a_number_that_is_too_large_adds_nothing(store, name):
     conversation, _ = talk(store, "Hi")
     large = f'"{name}":{"9" * 30}'
     exported = [
-        re.sub(f'"{name}":[0-9]+', large, line) for line in lines(store.whole(conversation))
+        re.sub(f'"{name}":[0-9]+', large, line) for line in json_lines(store.whole(conversation))
     ]
     other = opened()
     with pytest.raises(StorageError, match="too large"):
-        added(other, next(read(exported)))
+        added(other, next(read_json_lines(exported)))
     assert other.summaries() == ()
 
 
@@ -204,7 +203,7 @@ def test_one_that_went_on_elsewhere_is_another(store):
 @pytest.mark.parametrize("parent", [9, 1])
 def test_of_conversations_one_of_which_cannot_be_added_none_is(store, parent):
     good = store.whole(talk(store, "Hi")[0])
-    (bad,) = read([HEAD, LINE.replace('"id":1', f'"id":1,"parent":{parent}')])
+    (bad,) = read_json_lines([HEAD, LINE.replace('"id":1', f'"id":1,"parent":{parent}')])
     other = opened()
     with pytest.raises(StorageError, match="is missing"):
         other.take_in([good, bad])
@@ -215,7 +214,7 @@ def test_of_conversations_one_of_which_cannot_be_added_none_is(store, parent):
 def test_any_text_survives_export_and_import(text):
     store = Store(None)
     conversation, _ = talk(store, text)
-    (whole,) = read(lines(store.whole(conversation)))
+    (whole,) = read_json_lines(json_lines(store.whole(conversation)))
     other = Store(None)
     assert contents(other, added(other, whole)) == contents(store, conversation)
     other.close()

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, suppress
 
 import pytest
 
-from assistant.store import Store, backups, connection, files, place, present
+from assistant.store import Store, backups, database, files, place, present
 from models.errors import StorageError
 from tests.assistant.store import talks
 from tests.assistant.store.talks import contents, integrity, opened, talk
@@ -158,7 +158,7 @@ def test_a_database_of_another_version_is_refused_and_left_alone(filled, version
 
 
 def test_a_locked_database_is_said_to_be_locked_and_is_not_taken_for_damaged(filled, monkeypatch):
-    monkeypatch.setattr(connection, "BUSY_MS", 100)
+    monkeypatch.setattr(database, "BUSY_MS", 100)
     other = sqlite3.connect(filled)
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(StorageError, match="locked by another"):
@@ -287,7 +287,7 @@ def test_on_a_full_disk_conversations_are_read_and_removed_which_makes_room(stor
         assert len(store.summaries()) == 2
         assert store.summaries("kept")[0].id == conversation
         assert len(store.whole(gone).messages) == 80
-        with pytest.raises(connection.DiskFull):
+        with pytest.raises(database.DiskFull):
             ask(store, conversation, None, "x" * 1_000_000)
         store.remove(gone)
         assert [each.id for each in store.summaries()] == [conversation]
@@ -309,7 +309,7 @@ def test_deleting_on_a_full_disk_needs_no_room_for_a_journal(store):
         modes.append(mode())
         assert full == (modes[-1] == "memory")
         if not full:
-            raise connection.DiskFull("full")
+            raise database.DiskFull("full")
         store._set(conversation, "deleted = 1")
 
     store._database.delete(delete)
@@ -343,7 +343,7 @@ def test_on_a_disk_without_a_free_byte_a_store_is_read_and_emptied(small_disk, b
     store = opened(small_disk / "chats.db")
     assert len(store.summaries("answer")) == 6
     assert store.whole(numbers[0]).messages
-    with pytest.raises(connection.DiskFull):
+    with pytest.raises(database.DiskFull):
         talk(store, "x" * 100_000)
     store.delete(numbers[0])
     store.remove(numbers[1])

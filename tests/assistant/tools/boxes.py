@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from assistant.request import ToolCall
-from assistant.tools.servers import ServerSettings
+from assistant.tools.server_settings import ServerSettings
 from assistant.tools.toolbox import Tools
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult
 

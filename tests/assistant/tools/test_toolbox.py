@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import pytest
 
-from assistant.tools.servers import ServerSettings
+from assistant.tools.server_settings import ServerSettings
 from assistant.tools.toolbox import Tools
 from tests.assistant.tools.boxes import HERE, call, good, odd, opened, report
 

@@ -7,7 +7,7 @@ from textual import events
 
 from assistant.events import Origin
 from assistant.talk.tool_set import ToolSettings
-from assistant.tools.servers import ServerSettings
+from assistant.tools.server_settings import ServerSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer

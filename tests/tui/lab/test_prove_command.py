@@ -114,7 +114,7 @@ def test_verdicts_say_what_was_not_tested() -> None:
 
 
 def test_a_check_that_fails_is_exit_code_1(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assistant.lab.prove.batch_noise.ERROR", -1.0)
+    monkeypatch.setattr("assistant.lab.prove.replay.ERROR", -1.0)
     monkeypatch.setattr("assistant.lab.prove.proof.QUICK", (50, 8, 1, 1))
     monkeypatch.setattr("assistant.lab.prove.mistakes.CASES", ())
     code, out, _ = run(*PROVE, "--target", target, "--draft", "none")

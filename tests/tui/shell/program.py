@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from assistant.engine.engine import HANDLERS
-from assistant.lab.handlers import HANDLERS as LAB_HANDLERS
 from assistant.lab.protocol import LAB
+from assistant.lab.worker import laboratories
 from assistant.process.wire import Envelope, Protocol
 from assistant.request import AnyJob
 from assistant.service import EventStream
@@ -100,7 +100,7 @@ class WiredEngine(NearEngine):
 
     def __init__(self, protocol: Protocol) -> None:
         self._commands, self._messages = protocol.commands, protocol.messages
-        super().__init__(LAB_HANDLERS if protocol is LAB else HANDLERS)
+        super().__init__(laboratories()[1] if protocol is LAB else HANDLERS)
 
     def do(self, job: AnyJob) -> EventStream:
         crossed = self._commands.decode(self._commands.encode(Envelope(0, job)))

@@ -169,7 +169,7 @@ def complain(chats: Widget, error: SpecchatError) -> None:
 
 def _export(store: "Store", summary: "ChatSummary", folder: Path) -> Path:
     """Write a new file that is named after the title; none is ever overwritten."""
-    from assistant.store.markdown import markdown  # on a thread, after the first paint
+    from assistant.store.exports import markdown  # on a thread, after the first paint
 
     text = markdown(store.whole(summary.id))
     words = "".join(letter if letter.isalnum() else " " for letter in summary.title).split()

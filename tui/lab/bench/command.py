@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from assistant.lab.bench import papers, questions, systems
-from assistant.lab.bench.plan import interleaved
+from assistant.lab.bench import plan, questions, systems
 from tui.shell import options as usual
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def prompts(
     settings, ways = chosen(options), systems.parse(spec)
     given = questions.read(file) if file else questions.shipped("tasks")
     few = questions.first_of_each(given, per_kind)
-    asked = interleaved(few, ways, settings.sampling, repeats, settings.seed)
+    asked = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
     measure("prompts", settings, ways, asked, lambda found: reports.prompts(found, ways), options)
 
 
@@ -117,7 +116,7 @@ def sweep(
     ways = systems.sweep((settings.source or "model").replace(",", "+"), lookaheads)
     own = [each for each in questions.shipped("tasks") if each.kind in ("code", "summary")]
     few = questions.first_of_each(questions.read(file) if file else own, per_kind)
-    asked = interleaved(few, ways, settings.sampling, repeats, settings.seed)
+    asked = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
     measure("sweep", settings, ways, asked, lambda found: reports.sweep(found, ways), options)
 
 
@@ -155,6 +154,6 @@ def paper(
     scored = [each for each in texts if each.reference]
     tasks = [*scored, *(questions.read(code) if code else questions.shipped("code"))]
     labels = here(settings) if files is None else [*filter("none".__ne__, files.split(","))]
-    ways, mixed = papers.systems(labels), questions.first_of_each(questions.shipped("tasks"), 1)
-    asked = papers.asked(questions.first_of_each(tasks, per_kind), mixed, ways)
+    ways, mixed = plan.paper_systems(labels), questions.first_of_each(questions.shipped("tasks"), 1)
+    asked = plan.paper_questions(questions.first_of_each(tasks, per_kind), mixed, ways)
     measure("paper", settings, ways, asked, lambda all: tables(all, ways, references), options)

@@ -13,9 +13,8 @@ import click
 from assistant.draft_sources import COPYING
 from assistant.engine.engine_choice import told_apart
 from assistant.lab.bench.answers import Compared, RunAnswer, kept
-from assistant.lab.bench.environment import facts
 from assistant.lab.bench.plan import Asked
-from assistant.lab.bench.run_file import RunFile
+from assistant.lab.bench.run_file import RunFile, surroundings
 from assistant.lab.bench.systems import System
 from assistant.lab.bench.table import ResultTable
 from assistant.lab.protocol import LAB, Lockstep, Trial
@@ -111,7 +110,7 @@ def _about(
             "max_tokens": settings.max_tokens or ANSWER_TOKENS,
             **{name: getattr(settings, name) for name in names},
         },
-        **facts({role: path for role, path in paths.items() if path is not None}),
+        **surroundings({role: path for role, path in paths.items() if path is not None}),
     }
 
 

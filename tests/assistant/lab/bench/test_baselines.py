@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.decoding.warp import warp
-from assistant.lab.bench.baselines import RandomSource, bigram, unigram
+from assistant.lab.bench.baselines import RandomSource, baselines
 from assistant.request import Sampling
 
 TEXT = [1, 2, 1, 2, 1, 3, 1]
@@ -20,44 +20,44 @@ def row(source, tokens=TEXT, **sampling):
 
 
 def test_a_unigram_row_has_the_frequencies_of_the_conversation():
-    assert row(unigram(9))[0] == pytest.approx({1: 4 / 7, 2: 2 / 7, 3: 1 / 7})
+    assert row(baselines(9)["unigram"])[0] == pytest.approx({1: 4 / 7, 2: 2 / 7, 3: 1 / 7})
 
 
 def test_a_bigram_row_has_the_frequencies_after_the_last_token():
-    assert row(bigram(9))[0] == pytest.approx({2: 2 / 3, 3: 1 / 3})
+    assert row(baselines(9)["bigram"])[0] == pytest.approx({2: 2 / 3, 3: 1 / 3})
 
 
 def test_counts_are_warped_as_the_target_is():
-    assert row(bigram(9), temperature=0)[0] == {2: 1.0}
-    assert row(bigram(9), temperature=0.5)[0] == pytest.approx({2: 4 / 5, 3: 1 / 5})
-    assert row(unigram(9), top_k=2)[0] == pytest.approx({1: 2 / 3, 2: 1 / 3})
+    assert row(baselines(9)["bigram"], temperature=0)[0] == {2: 1.0}
+    assert row(baselines(9)["bigram"], temperature=0.5)[0] == pytest.approx({2: 4 / 5, 3: 1 / 5})
+    assert row(baselines(9)["unigram"], top_k=2)[0] == pytest.approx({1: 2 / 3, 2: 1 / 3})
 
 
 def test_a_token_that_nothing_followed_gives_no_row():
-    source = bigram(9)
+    source = baselines(9)["bigram"]
     source.read([1, 2, 3])
     assert source.offer([1, 2, 3], 4) is None
     assert source.offer([1, 2, 3, 1], 4) is not None
-    assert unigram(9).offer([], 4) is None
+    assert baselines(9)["unigram"].offer([], 4) is None
 
 
 def test_reading_on_counts_nothing_twice():
-    for make in (unigram, bigram):
-        source = make(9)
+    for name in ("unigram", "bigram"):
+        source = baselines(9)[name]
         for end in range(len(TEXT)):
             source.read(TEXT[:end])
-        assert row(source) == row(make(9))
+        assert row(source) == row(baselines(9)[name])
 
 
 def test_another_conversation_is_counted_by_itself():
-    source = bigram(9)
+    source = baselines(9)["bigram"]
     source.read([1, 4, 1, 4, 5])
-    assert row(source) == row(bigram(9))
+    assert row(source) == row(baselines(9)["bigram"])
 
 
 def test_evidence_is_how_much_was_counted():
-    assert row(bigram(9))[1] == 2
-    assert row(unigram(9), [1] * 10**4)[1] == 9
+    assert row(baselines(9)["bigram"])[1] == 2
+    assert row(baselines(9)["unigram"], [1] * 10**4)[1] == 9
 
 
 def test_a_guess_may_be_anything():

@@ -5,11 +5,12 @@ from math import log
 import numpy as np
 import pytest
 
-from assistant.lab.bench import intervals, reports
+from assistant.lab.bench import reports
 from assistant.lab.bench.answers import ALL
 from assistant.lab.bench.plan import interleaved
 from assistant.lab.bench.questions import Question
 from assistant.lab.bench.systems import parse, sweep
+from assistant.lab.bench.table import Interval, geometric_mean, mean
 from assistant.request import Sampling
 from models.errors import UsageError
 from tests.assistant.lab.bench.made import answer
@@ -89,13 +90,13 @@ def test_interval_covers_the_truth_as_often_as_it_says():
     rng = np.random.default_rng(7)
     covered = 0
     for _ in range(200):
-        found = intervals.geometric_mean(np.exp(rng.normal(log(1.5), 0.3, 20)))
+        found = geometric_mean(np.exp(rng.normal(log(1.5), 0.3, 20)))
         covered += found.low <= 1.5 <= found.high
     assert covered >= 160
 
 
 def test_single_value_has_no_interval():
-    assert intervals.mean([3.0]) == intervals.Interval(3.0)
+    assert mean([3.0]) == Interval(3.0)
 
 
 def test_systems_are_written_as_people_say_them():

@@ -9,7 +9,14 @@ from assistant.decoding.lookahead.theory import expected_tokens
 from assistant.decoding.row import Row
 from assistant.decoding.rules.residual import residual
 from assistant.lab.bench.paper_tables import rouge_2, tables
-from assistant.lab.bench.papers import DRAFTS, LOOKAHEADS, SAMPLINGS, asked, parts, systems
+from assistant.lab.bench.plan import (
+    DRAFTS,
+    LOOKAHEADS,
+    SAMPLINGS,
+    paper_questions,
+    paper_systems,
+    task_and_sampling,
+)
 from assistant.lab.bench.questions import shipped
 from tests.assistant.lab.bench.made import answer
 
@@ -46,7 +53,7 @@ def answers():
 
 def made(answers, labels=(), references=None):
     """Return the tables: Chen's two, Leviathan's two, and that of other weights."""
-    return tables(answers, systems(labels), references or {})
+    return tables(answers, paper_systems(labels), references or {})
 
 
 def columns(table):
@@ -121,16 +128,16 @@ def test_factors_are_against_the_first_of_the_other_weights():
 
 
 def test_everything_that_the_tables_need_is_asked_once():
-    ways = systems(["f16"])
+    ways = paper_systems(["f16"])
     tasks = [*shipped("summaries"), *shipped("code")]
-    all_ = [*asked(tasks, shipped("tasks"), ways)]
+    all_ = [*paper_questions(tasks, shipped("tasks"), ways)]
     keys = [key for each in all_ for key in each.keys]
     assert len(keys) == len(set(keys))
-    assert {parts(each.question.kind)[1] for each in all_} == SAMPLINGS.keys()
+    assert {task_and_sampling(each.question.kind)[1] for each in all_} == SAMPLINGS.keys()
     for arm, count in (("greedy", 1 + len(LOOKAHEADS) + len(DRAFTS) - 1), ("T=1", len(DRAFTS)),
                        ("nucleus", 2), ("files", 4)):  # fmt: skip
         names = {way.name for each in all_ for way in each.systems
-                 if parts(each.question.kind)[1] == arm}  # fmt: skip
+                 if task_and_sampling(each.question.kind)[1] == arm}  # fmt: skip
         assert len(names) == count, arm
 
 

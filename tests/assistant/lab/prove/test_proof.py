@@ -17,7 +17,7 @@ from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.engine.rounds import Rounds
 from assistant.lab.protocol import Check, Layer, Measuring, Prove
-from assistant.lab.prove import batch_noise, mistakes, proof, replay
+from assistant.lab.prove import mistakes, proof, replay
 from assistant.lab.prove.pair import ProvedPair
 from assistant.lab.prove.replay import STRAYS, TOO_FAR, TRACE, compared, texts, ways, written
 from assistant.request import Sampling, Setup
@@ -295,7 +295,7 @@ def test_noise_is_measured_row_by_row(pair):
     text = written(pair, pair.begun(pair.prompt("Why?")), 12, ways(pair)[0], alone=True)
     for row in text.rows.values():
         row *= np.float32(1.25)
-    two, four, prompt = batch_noise.checks(pair.target, text, (2, 4))
+    two, four, prompt = replay.noise_checks(pair.target, text, (2, 4))
     assert [each.figures["rows"] for each in (two, four)] == [12, 12]
     assert two.figures["relative error"] == pytest.approx(0.2, abs=0.02)
     assert prompt.figures["relative error"] < 0.01
@@ -303,8 +303,8 @@ def test_noise_is_measured_row_by_row(pair):
 
 def test_what_is_infinite_in_both_is_no_difference():
     infinite = np.array([1.0, 2.0, -np.inf], np.float32)
-    assert batch_noise.gap(infinite, infinite + 1) == 1
-    assert batch_noise.gap(infinite, np.array([1.0, 2.0, 0.0], np.float32)) == np.inf
+    assert replay.gap(infinite, infinite + 1) == 1
+    assert replay.gap(infinite, np.array([1.0, 2.0, 0.0], np.float32)) == np.inf
 
 
 def test_at_temperature_0_other_texts_are_drawn_at_1(open_model, tiny_target, tiny_draft):

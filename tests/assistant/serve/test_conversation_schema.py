@@ -1,4 +1,4 @@
-"""What is understood of tools, and what is refused of them, by name."""
+"""What is understood of messages and tools, and what is refused of them, by name."""
 
 import json
 from typing import Any
@@ -8,9 +8,8 @@ import pytest
 from assistant.request import Message, Request, Tool, ToolCall
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.completion_schema import parse_completion
-from assistant.serve.messages_schema import UNREADABLE
+from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_TOOLS, UNREADABLE
 from assistant.serve.refusal import Refusal
-from assistant.serve.tools_schema import LONGEST_TOOLS, MOST_TOOLS
 from tests.assistant.serve.conftest import finished
 
 ASKED = [{"role": "user", "content": "Hello"}]

@@ -1,4 +1,4 @@
-"""Export and import of conversations as JSON lines, without any loss.
+"""Exports of conversations: as JSON lines without any loss, which are read again, and as Markdown.
 
 A conversation's JSON lines are one for itself, `{"specchat": 1, "title": ...}`, and one for each
 message on any branch, `{"id": 1, "parent": null, "role": "user", "content": ...}`; an answer's
@@ -6,9 +6,11 @@ message on any branch, `{"id": 1, "parent": null, "role": "user", "content": ...
 messages, too. Several conversations may follow one another.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Annotated
 
 import msgspec
@@ -23,8 +25,11 @@ FORMAT = 2
 """The format number of a conversation with tool calls; one without has 1."""
 _NEWER = "A newer specchat exported this (format {}). Update specchat."
 # JSON does not escape these; unescaped, they could control a terminal that shows the file.
-_UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_UNSAFE_IN_TERMINALS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
+# Characters that YAML allows only escaped.
+_UNSAFE_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_WHO = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 _Time = Annotated[float, msgspec.Meta(ge=0, lt=253_402_300_800)]  # before the year 10000
 _TokenId = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 
@@ -62,7 +67,7 @@ class _Kind(msgspec.Struct):
     specchat: int | None = None  # only the first line of a conversation has it
 
 
-def lines(whole: FullConversation) -> Iterator[str]:
+def json_lines(whole: FullConversation) -> Iterator[str]:
     """Yield the JSON lines of a conversation, without line ends."""
     version = FORMAT if any(message.calls for message in whole.messages) else 1
     yield _json(_Head(version, *(getattr(whole, name) for name in _Head.__struct_fields__[1:])))
@@ -71,7 +76,7 @@ def lines(whole: FullConversation) -> Iterator[str]:
         yield _json(_Line(**fields, steps=whole.traces.get(message.id, ())))
 
 
-def read(text: Iterable[str | bytes]) -> Iterator[FullConversation]:
+def read_json_lines(text: Iterable[str | bytes]) -> Iterator[FullConversation]:
     """Yield the conversations in an export; StorageError has the number of a damaged line."""
     head: _Head | None = None
     found: list[_Line] = []
@@ -110,4 +115,61 @@ def _record(line: _Line) -> Record:
 
 def _json(value: msgspec.Struct) -> str:
     text = msgspec.json.encode(value).decode()
-    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _UNSAFE_IN_TERMINALS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def markdown(whole: FullConversation) -> str:
+    """Return the selected branch of a conversation as a Markdown document."""
+    path = _branch(whole)
+    models = dict.fromkeys(message.model for message in path if message.model)
+    front = {
+        "title": whole.title,
+        "date": datetime.fromtimestamp(whole.created, UTC).isoformat(timespec="seconds"),
+        "model": ", ".join(models),
+    }
+    parts = ["\n".join(["---", *(f"{name}: {_quoted(front[name])}" for name in front), "---"])]
+    if whole.system:
+        parts += ["## System", whole.system]
+    parts += [part for message in path for part in _message(message)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _branch(whole: FullConversation) -> list[Record]:
+    messages = {message.id: message for message in whole.messages}
+    path, at = [], whole.leaf
+    while at is not None and at in messages:
+        path.append(messages.pop(at))
+        at = path[-1].parent
+    return path[::-1]
+
+
+def _quoted(text: str) -> str:
+    # Apart from these characters, a JSON string is a YAML string.
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _UNSAFE_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
+
+
+def _message(message: Record) -> Iterator[str]:
+    yield f"## {_WHO[message.role]}"
+    yield from map(_attachment, message.attachments)
+    if message.thought:
+        yield "\n".join(f"> {line}".rstrip() for line in message.thought.strip().splitlines())
+    if message.role == "tool":
+        name = message.calls[0].name if message.calls else "result"
+        returned = _attachment(Attachment(name, message.content))
+        yield returned if message.content else returned.partition("\n")[0]
+    else:
+        if message.content or not message.calls:
+            yield message.content
+        for call in message.calls:
+            yield _attachment(Attachment(f"{call.name} is called", call.arguments))
+    if message.state in ("stopped", "failed"):
+        yield f"*({message.stop or message.state})*"
+
+
+def _attachment(attachment: Attachment) -> str:
+    runs = re.findall("`{3,}", attachment.text)
+    fence = "`" * (max(map(len, runs), default=2) + 1)
+    name = " ".join(attachment.name.split()).replace("`", "'")
+    text = attachment.text.removesuffix("\n")
+    return f"`{name}`\n\n{fence}\n{text}\n{fence}"

@@ -1,13 +1,18 @@
-"""The messages of a chat completion: checked, and made a conversation."""
+"""The messages and tools of a chat completion: checked, and made a conversation and its `Tool`s."""
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from assistant.request import Message, ToolCall
+from assistant.request import Message, Tool, ToolCall, ToolChoice
 from assistant.serve.refusal import refuse
 
 UNREADABLE = "unreadable"  # the key under which arguments stand that are no JSON object
+
+MOST_TOOLS = 128
+LONGEST_TOOLS = 1_000_000  # characters of all together; more takes minutes to parse
+_NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+_Name = Annotated[str, msgspec.Meta(pattern=r"\A[a-zA-Z0-9_-]{1,64}\Z")]
 
 
 class _Part(msgspec.Struct, forbid_unknown_fields=True):
@@ -15,7 +20,7 @@ class _Part(msgspec.Struct, forbid_unknown_fields=True):
     text: str
 
 
-class _Function(msgspec.Struct, forbid_unknown_fields=True):
+class _CalledFunction(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     arguments: str
     provider_specific_fields: object = None  # litellm adds it to answers, here and below
@@ -23,7 +28,7 @@ class _Function(msgspec.Struct, forbid_unknown_fields=True):
 
 class _Call(msgspec.Struct, tag_field="type", tag="function", forbid_unknown_fields=True):
     id: str
-    function: _Function
+    function: _CalledFunction
     index: int | None = None  # of deltas, which some clients send back
     provider_specific_fields: object = None
 
@@ -103,3 +108,64 @@ def _message(said: IncomingMessage) -> Message:
         calls=calls,
         call_id=said.tool_call_id or "",
     )
+
+
+class _OfferedFunction(msgspec.Struct, forbid_unknown_fields=True):
+    name: _Name
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class FunctionTool(msgspec.Struct, tag_field="type", tag="function", forbid_unknown_fields=True):
+    """A function that the model may call."""
+
+    function: _OfferedFunction
+
+
+class _Named(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+
+
+class NamedFunction(msgspec.Struct, tag_field="type", tag="function", forbid_unknown_fields=True):
+    """The function that the model has to call."""
+
+    function: _Named
+
+
+Tools = Annotated[list[FunctionTool], msgspec.Meta(max_length=MOST_TOOLS)]
+Choice = ToolChoice | NamedFunction
+Offer = tuple[tuple[Tool, ...], ToolChoice]
+
+
+def offered(tools: list[FunctionTool], choice: Choice | None) -> Offer:
+    """Return the tools that the model may call, and whether it has to call one.
+
+    Raises:
+        Refusal: a tool is invalid, or the choice names one that is not there.
+    """
+    found = tuple(_tool(each.function, i) for i, each in enumerate(tools))
+    names = [tool.name for tool in found]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            refuse(f"There are two tools of the name {name}.", f"tools[{i}].function.name")
+    size = sum(len(tool.description) + len(tool.parameters) for tool in found)
+    if size > LONGEST_TOOLS:
+        refuse(f"The tools have {size:,} characters; {LONGEST_TOOLS:,} are the most.", "tools")
+    if not found and choice not in (None, "none", "auto"):
+        refuse("tool_choice asks for a call, but there are no tools.", "tool_choice")
+    if not isinstance(choice, NamedFunction):
+        return found, choice or "auto"
+    wanted = choice.function.name
+    if wanted not in names:
+        refuse(f"tool_choice names {wanted}, which is none of the tools.", "tool_choice")
+    return (found[names.index(wanted)],), "required"
+
+
+def _tool(function: _OfferedFunction, index: int) -> Tool:
+    schema = _NO_PARAMETERS if function.parameters is None else function.parameters
+    if schema.get("type", "object") != "object":
+        why = f"The parameters of {function.name} must be a schema of an object."
+        refuse(why, f"tools[{index}].function.parameters")
+    text = msgspec.json.encode({"type": "object", **schema}).decode()
+    return Tool(function.name, function.description or "", text, bool(function.strict))
