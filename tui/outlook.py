@@ -107,8 +107,8 @@ def _why_not(forecast: Forecast | None, no_draft: str | None) -> str:
     cost, right = forecast.cost, forecast.right
     if forecast.reason in BY_WISH:
         return no_draft or ""
-    if forecast.reason is not Reason.UNLIKELY or cost is None:
-        return ""
+    if forecast.reason is not Reason.UNLIKELY or cost is None or round(cost, 2) <= 0:
+        return ""  # it is measured, and may come out as less than nothing
     costs = f"On this computer a guess costs {cost:.0%} of a token's time"
     if right is None:
         return f"{costs}, and none looks that likely to be right."

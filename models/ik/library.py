@@ -97,4 +97,7 @@ def engine() -> EngineLibrary:
         # in order.
         holds_several_texts=False,
         aborts_in_silence=True,  # `llama_decode` drops the status of the computation
+        # A thread that is slow to leave the barrier of one node may see the abort of the next, and
+        # leave; then the others wait for it at the next barrier, and no wait ends.
+        aborts_safely=False,
     )

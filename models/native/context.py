@@ -8,7 +8,7 @@ import numpy as np
 from models.base import Logits, common_prefix
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native import native_log, state
-from models.native.batch import SEQUENCE, Batch, Part
+from models.native.batch import BATCH, SEQUENCE, Batch, Part
 from models.native.engine import ContextSettings
 from models.native.state import RecurrentState
 from models.native.states import States
@@ -16,6 +16,10 @@ from models.native.weights import Weights
 from models.progress import CancelFlag
 
 NO_ROOM, ABORTED = 1, 2  # what llama_decode returns
+SHORT = 32
+"""Tokens of the longest evaluation that ends by itself soon: a round of an answer."""
+_NEVER = CancelFlag()
+"""Is never raised."""
 
 
 class Context:
@@ -68,9 +72,18 @@ class Context:
                 f"{self._engine.title} cannot make a context of {settings.n_ctx} tokens for "
                 f"{self.weights.path}: {native_log.last_errors()}. Try a smaller --ctx."
             )
-        address = ctypes.c_void_p(self._cancel.address)
-        self._c.llama_set_abort_callback(handle, self._abort_callback, address)
+        self._watch(handle, BATCH)
         return handle
+
+    def _watch(self, handle: int, count: int) -> None:
+        """Have an evaluation of so many tokens end as soon as the cancel flag is raised.
+
+        A short one ends by itself soon, and is left alone where an abort is not safe.
+        """
+        is_safe = self._engine.aborts_safely or count > SHORT
+        flag = self._cancel if is_safe else _NEVER
+        address = ctypes.c_void_p(flag.address)
+        self._c.llama_set_abort_callback(handle, self._abort_callback, address)
 
     def _states(self, settings: ContextSettings) -> States | None:
         if self._heads is None:
@@ -108,6 +121,8 @@ class Context:
         if not self._batch.is_within(self.weights.vocab.size):
             raise self._failure(count, "one is not in its vocabulary")
         native_log.clear()
+        if not self._engine.aborts_safely:
+            self._watch(self._handle, count)
         code = self._c.llama_decode(self._handle, self._batch.struct)
         if code == 0 and self._cancel.raised and self._engine.aborts_in_silence:
             code = ABORTED

@@ -108,6 +108,8 @@ class EngineLibrary:
     """Whether texts side by side in one cache get the same logits as each alone."""
     aborts_in_silence: bool = False
     """Whether an evaluation that was aborted is reported as a success."""
+    aborts_safely: bool = True
+    """Whether all threads of an evaluation see an abort at the same node; else it may hang."""
     can_repack: bool = True
     """Whether weights can be rearranged for the processor's kernels."""
     offloads_to_gpu: bool = False

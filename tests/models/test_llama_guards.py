@@ -225,3 +225,22 @@ def test_a_model_that_computes_no_numbers_is_refused_by_name(tmp_path):
         pytest.raises(ModelError, match=f"{path} computes invalid numbers"),
     ):
         model.logits([1, 2])
+
+
+def test_a_round_is_never_cut_by_an_engine_that_may_hang_of_it(
+    open_model, tiny_target, monkeypatch
+):
+    """An abort that threads see at different nodes leaves one of them waiting at a barrier."""
+    engine, flag, watched = loaded.engine(), CancelFlag(), []
+    set_callback = engine.c.llama_set_abort_callback
+
+    def set_(handle, callback, address):
+        watched.append(address.value == flag.address)
+        set_callback(handle, callback, address)
+
+    monkeypatch.setattr(engine.c, "llama_set_abort_callback", set_)
+    model = open_model(tiny_target, cancel=flag)
+    model.logits(list(range(100)))
+    assert watched[-1]  # a long prompt stops soon
+    model.logits([*range(100), 7, 8, 9], rows=4)
+    assert watched[-1] == engine.aborts_safely

@@ -59,6 +59,7 @@ def likely(speedup: float | None = 1.31) -> Forecast:
             None,
         ),
         (NONE, Forecast(Reason.UNLIKELY, 1.0, TOKEN_S, cost=0.5, right=0.7), NO_GUESSES, "", None),
+        (NONE, Forecast(Reason.UNLIKELY, 1.0, TOKEN_S, cost=-0.16), NO_GUESSES, "", None),
         (
             replace(NONE, guessing_s=0.2),
             Forecast(Reason.UNLIKELY),
