@@ -84,12 +84,13 @@ class AnswerSoFar:
         record = self.record
         # Ids that do not cover all of the text would make the next prompt lack a part of it.
         covered = bool(record.token_ids) or not self._begun + self._thought
+        covered &= bool(event.token_ids) or not (event.text or event.thought or event.calls)
         stats = record.stats.plus(event.stats) if record.stats else event.stats
         return replace(
             record,
             content=self._begun + event.text,
             thought=self._thought + event.thought,
-            token_ids=(*record.token_ids, *event.token_ids) if event.token_ids and covered else (),
+            token_ids=(*record.token_ids, *event.token_ids) if covered else (),
             stats=stats,
             stop=str(event.stop),
             state="complete" if event.stop in WHOLE else "stopped",
@@ -98,6 +99,8 @@ class AnswerSoFar:
 
     def abandoned(self, state: State) -> Record:
         """Return what there is of an answer that did not finish."""
+        if self._before and not self._steps and state != "streaming":
+            return self.record  # nothing came of continuing it: it is as it was cut
         return replace(
             self.record, content=self.text, thought=self.thought,
             token_ids=(), stats=None, stop=None, state=state, calls=(),

@@ -183,6 +183,24 @@ async def test_an_answer_that_was_cut_goes_on_where_it_ended(chats):
         stage.talk.go_on(stage.talk.path.leaf)
 
 
+@pytest.mark.parametrize("fails", [False, True])
+async def test_an_answer_that_cannot_go_on_is_as_it_was_cut(fails):
+    stage = Stage()
+    await stage.ask("Why?")
+    await stage.decode("Be")
+    await stage.finish("Be", Stop.CONTEXT)
+    cut = stage.talk.path.leaf
+    stage.talk.go_on(cut)
+    await stage.rest()
+    if fails:
+        await stage.fail("The context is full.")
+        assert stage.talk.path.leaf == cut
+    else:
+        await stage.finish("", Stop.CANCELLED)
+        assert stage.talk.path.leaf.token_ids == cut.token_ids
+    assert stage.stored[-1] == ("assistant", "stopped", "Be")
+
+
 async def test_on_a_full_disk_an_answer_goes_on_and_several_are_had_anyway():
     stage = Stage()
     await stage.ask("Why?")
