@@ -132,7 +132,7 @@ def test_the_death_of_the_engine_is_a_sentence_and_the_chat_goes_on(
         kept = terminal.text.count(BROKEN)
         assert kept > 5  # what it said stays
         terminal.press("Again\r")
-        # More than the old answer painted twice, as while a line scrolls: models are loaded.
+        # Far more than the old answer had: another is being written, so the models are loaded.
         terminal.until(lambda screen: "Again" in screen and screen.count(BROKEN) > 2 * kept + 5)
         terminal.press(ESCAPE)
         terminal.shows("stopped", DONE)
