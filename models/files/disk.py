@@ -86,15 +86,11 @@ def write_json(path: Path, value: object) -> None:
 
 def read_json(path: Path, kind: type[Kept]) -> Kept | None:
     """Return the content of a file of JSON; None if it is missing, damaged or of another kind."""
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    from msgspec import ValidationError, convert  # slow to load, and most files are missing
+    from msgspec import MsgspecError, convert
 
     try:
-        return convert(content, kind)
-    except (ValidationError, RecursionError):
+        return convert(json.loads(path.read_bytes()), kind)
+    except (OSError, ValueError, MsgspecError, RecursionError):
         return None
 
 
