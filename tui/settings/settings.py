@@ -24,7 +24,6 @@ from assistant.request import (
     Switch,
 )
 from assistant.talk.tool_set import ToolSettings
-from models import catalog
 from models.engines import ENGINES, EngineName
 from models.errors import UsageError
 from models.files.gguf_files import is_label
@@ -169,6 +168,8 @@ class Settings:
     @property
     def target_name(self) -> str:
         """What the target is called, the usual one if none is set."""
+        from models import catalog  # which --help does without
+
         return self.target or catalog.DEFAULT.target.name
 
     def setup(self, report: Report = silent, target: str | None = None) -> tuple[Setup, str | None]:
@@ -183,6 +184,7 @@ class Settings:
             ModelError: the target is damaged.
             UsageError: other machines are to compute, but specchat is offline.
         """
+        from models.catalog import HEADS
         from models.drafts import find_draft, find_target
         from models.files.locate import variant
 
@@ -201,7 +203,7 @@ class Settings:
             self.engine,
             recalls=self.save and self.learn,
             cache=cache_dir(),
-            heads=self.draft == catalog.HEADS,
+            heads=self.draft == HEADS,
         )
         return setup, no_draft
 
