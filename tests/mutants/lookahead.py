@@ -50,8 +50,8 @@ MUTANTS = (
     Mutant(
         "what has to be evaluated again costs nothing",
         ThroughputPlan._repeat_s,
-        "not self._beside.repeats",
-        "self._beside.repeats",
+        "not self._repeats",
+        "self._repeats",
         partial(
             controllers.test_what_has_to_be_evaluated_again_is_weighed_and_never_lost_on,
             chance=0.9,
