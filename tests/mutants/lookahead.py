@@ -43,8 +43,8 @@ MUTANTS = (
     Mutant(
         "what was evaluated again is not booked",
         Controller._compare,
-        "answers + proposed + again",
-        "answers + proposed",
+        "1 + proposed + again",
+        "1 + proposed",
         controllers.test_an_evaluation_is_booked_at_the_width_it_had_with_what_was_evaluated_again,
     ),
     Mutant(

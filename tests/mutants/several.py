@@ -19,9 +19,9 @@ ACCEPTS_ALL = "__import__('sys').modules['assistant.lab.prove.mistakes'].Accepts
 DRAFTED = "return plan, self._drafter.propose(self._tokens, plan, self._warp, self._rule.draw)"
 NOT_TWICE = """\
 draft = self._drafter.propose(self._tokens, plan, self._warp, self._rule.draw)
-        if draft.tokens[-1:] == tuple(self._tokens[-1:]):
-            draft = Draft(draft.proposals[:-1])
-        return plan, draft"""
+    if draft.tokens[-1:] == tuple(self._tokens[-1:]):
+        draft = Draft(draft.proposals[:-1])
+    return plan, draft"""
 
 MUTANTS = (
     Mutant(
