@@ -19,7 +19,7 @@ LINES = {
     "tui": 15_500,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_739, 342, 41_170
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_633, 342, 40_677
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 
