@@ -7,7 +7,7 @@ import pytest
 from tests.test_layers import MODULES, ROOT
 
 LINES = {
-    "models": 5_848,  # wanted: 6,000
+    "models": 5_850,  # wanted: 6,000
     "assistant/decoding": 2_798,
     "assistant/engine assistant/process": 3_408,  # wanted: 2,600
     "assistant/chat assistant/forms assistant/calling": 2_660,  # wanted: 2,500
