@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
@@ -17,16 +16,6 @@ from tui.widgets.text_figures import bar
 WIDTH = 79
 BAR = 16
 """Cells of the longest bar, where there is room."""
-
-
-def check_writable(path: Path | None) -> None:
-    """Check before hours of measuring that the figures can be written.
-
-    Raises:
-        StorageError: they cannot.
-    """
-    if path is not None and not path.parent.is_dir():
-        raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
 
 
 def show(

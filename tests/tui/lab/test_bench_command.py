@@ -179,7 +179,7 @@ def test_death_of_the_engine_is_a_model_error_and_what_was_measured_is_kept(
         (("prompts", "none.jsonl"), 2, "cannot be read"),
         (("sweep", "--lookaheads", "1,x"), 2, "not a list of lookaheads"),
         (("sweep", "--lookaheads", "40"), 2, "1 to 31"),
-        (("prompts", "--json", "/no/such/folder/x.json"), 4, "there is no folder"),
+        (("prompts", "--json", "/no/such/folder/x.json"), 4, "no folder"),
         (("prompts", "--draft", "none", "--systems", "model=3"), 3, "needs a draft"),
     ],
 )

@@ -19,11 +19,11 @@ from assistant.lab.bench.systems import System
 from assistant.lab.protocol import LAB, Lockstep, Trial
 from assistant.lab.table import ResultTable
 from assistant.request import Message, Request, Setup
-from models.errors import ModelError, ModelMissing, SpecchatError
+from models.drafts import NO_DRAFT
+from models.errors import ModelError, ModelMissing, SpecchatError, StorageError
 from models.files.locate import variant
 from models.files.places import cache_dir
-from tui.lab.tables import check_writable, show
-from tui.models.locate_pair import NO_DRAFT, find_models, find_with
+from tui.lab.tables import show
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole
@@ -52,7 +52,8 @@ def measure(
         StorageError: a file cannot be written.
         KeyboardInterrupt: Ctrl-C; what was done is kept.
     """
-    check_writable(options["json_file"])
+    if (json_file := options["json_file"]) and not json_file.parent.is_dir():
+        raise StorageError(f"{json_file} cannot be written: no folder {json_file.parent}.")
     setups, all_asked = _setups(systems, settings), [*asked]
     about = _about(command, settings, systems, setups, all_asked)
     now = datetime.now().strftime("%Y%m%d-%H%M%S")
@@ -66,7 +67,7 @@ def measure(
 
 def here(settings: Settings) -> list[str]:
     """Return the quantisations of the target that are on this machine."""
-    target, found = find_models(settings)[0].target, list[str]()
+    target, found = settings.setup()[0].target, list[str]()
     for label in FILES:
         with suppress(ModelMissing):
             found += [label] if variant(target, label) != target else []
@@ -75,10 +76,10 @@ def here(settings: Settings) -> list[str]:
 
 def _setups(systems: Sequence[System], settings: Settings) -> dict[str, Setup]:
     """Find every system's models on this machine."""
-    usual, no_draft = find_models(settings)
+    usual, no_draft = settings.setup()
     setups: dict[str, Setup] = {}
     for system in systems:
-        own = find_with(system.target, settings)[0] if system.target else usual
+        own = settings.setup(target=system.target)[0] if system.target else usual
         setups[system.name] = own = replace(own, engine=system.engine or usual.engine)
         sources = {*(system.sources or settings.draft_sources)}
         if system.mode == "sps" and not own.has_draft and not COPYING & sources:
