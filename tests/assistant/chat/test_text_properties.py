@@ -22,7 +22,7 @@ from tests.assistant.chat.test_chat_tokens import (
     control_count,
     vocabulary,
 )
-from tests.examples import examples
+from tests.patience import examples
 
 BYTES = st.one_of(
     st.binary(max_size=30),

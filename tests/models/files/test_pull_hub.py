@@ -19,7 +19,7 @@ from models.files.pull import pull
 from models.files.stores import installed
 from models.progress import CancelFlag
 from tests.models.files.conftest import enter, leftovers, refused, toy
-from tests.patience import WAIT_S
+from tests.patience import WAIT_S, until
 from tests.tui.shell.program import run
 
 ROOT = Path(__file__).parents[3]
@@ -316,8 +316,7 @@ def test_two_pulls_at_once_fetch_once(hub, data):
 def test_waiting_for_another_pull_can_be_cancelled(hub):
     hub.gets = [lambda handler: hub.released.wait(WAIT_S)]
     process, cancel = pulling(), CancelFlag()
-    while not hub.ranges:
-        pass
+    until(lambda: hub.ranges)
     with pytest.raises(Cancelled):
         pull(
             NO_MIRROR,
