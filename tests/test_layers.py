@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import ROOT
 from tests.patience import WAIT_S
 
-ROOT = Path(__file__).parents[1]
 PACKAGES = ("models", "assistant", "tui")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 HOMES = {

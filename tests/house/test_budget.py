@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_layers import MODULES, ROOT
+from tests import ROOT
+from tests.test_layers import MODULES
 
 LINES = {
     "models": 5_909,  # wanted: 6,000

@@ -16,11 +16,11 @@ from assistant.process import engine_process
 from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import WORKER_TIMEOUT_S, WorkerProcess
 from assistant.request import Count, Setup
+from tests import ROOT
 from tests.asking import Asking
 from tests.assistant.process.driving import LONG, ask, running, unheard
 from tests.patience import ALL, WAIT_S, until
 
-ROOT = Path(__file__).parents[3]
 FAKES = "tests.assistant.process.fakes"
 PARENT = """
 import asyncio, sys, time

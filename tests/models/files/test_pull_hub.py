@@ -3,7 +3,6 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -18,11 +17,11 @@ from models.files.places import hub_cache
 from models.files.pull import pull
 from models.files.stores import installed
 from models.progress import CancelFlag
+from tests import ROOT
 from tests.models.files.conftest import enter, leftovers, refused, toy
 from tests.patience import WAIT_S, until
 from tests.tui.shell.program import run
 
-ROOT = Path(__file__).parents[3]
 CHUNK = 1 << 16  # bytes at most that arrive at once
 NO_MIRROR = "org/toy-GGUF:toy.gguf"  # by its repository it is unknown to the package index
 SECRET = "hf_NobodyMayEverSeeThis"
