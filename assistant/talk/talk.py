@@ -119,6 +119,8 @@ class Talk:
         self.calls.moved(moved)
         if self._question is not None:
             self._question = moved.get(self._question.id, self._question)
+        if moved:
+            self._tell_path(PathShown(self.path.records))
 
     # What the user says
 
