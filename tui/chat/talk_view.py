@@ -15,7 +15,6 @@ from assistant.events import (
     Event,
     Loading,
     OneOf,
-    Origin,
     Prefilled,
     Ready,
 )
@@ -43,7 +42,6 @@ from tui.chat.status import Activity
 from tui.chat.tools.result_turn import ResultTurn
 from tui.safe import safe
 from tui.settings.settings import Settings
-from tui.widgets.token_styles import kind
 
 if TYPE_CHECKING:
     from assistant.store import Record
@@ -176,9 +174,7 @@ class TalkView:
             self._parts.set_timer(FIGURES_EVERY, self._show_figures)
         self._figures = event
         self._parts.panel.take(event)
-        guessed = [token for token in event.tokens if token.origin is Origin.DRAFT]
-        if len(guessed) > 1:
-            self._view.explain(kind(guessed[0]))
+        self._view.explain(event.tokens)
 
     def _show_figures(self) -> None:
         event, self._figures = self._figures, None

@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from tests.test_layers import ROOT
 from tests.tui.rest import until
-from tui.app.help_screen import AREAS, HelpScreen
+from tui.app.help_screen import AREAS, KEYS_WIDTH, HelpScreen
 from tui.app.keymap import all_bindings, prompt_keys, readable, usable
 from tui.app.program import Program
 from tui.settings.settings import Settings
@@ -68,6 +68,11 @@ def test_keys_that_mean_two_things_in_one_place_are_named(bindings):
     _, complaints = usable({"chat.new": "ctrl+t"}, bindings)
     assert complaints == ["[keys] chat.new: ctrl+t is also chat.mode."]
     assert usable({"chat.new": "ctrl+t", "chat.mode": "ctrl+n"}, bindings)[1] == []
+
+
+def test_all_keys_fit_their_column_of_the_help(bindings):
+    wide = {readable(bound.keys) for bound in bindings.values() if bound.description}
+    assert [keys for keys in wide if len(keys) >= KEYS_WIDTH] == []
 
 
 def test_keys_are_written_as_people_do():
