@@ -210,7 +210,7 @@ AnswerEvent = Prepared | Prefilled | Noticed | Decoded | Finished | Failed
 
 
 class OneOf(Struct, frozen=True, tag=True):
-    """An event of one of several answers that are decoded together."""
+    """An event of one of several answers to one request."""
 
     answer: int  # numbered from 0
     event: Decoded | Finished
@@ -219,8 +219,8 @@ class OneOf(Struct, frozen=True, tag=True):
 class Answered(Struct, frozen=True, tag=True):
     """All of several answers have ended."""
 
-    rounds: int  # evaluations of the target, each for all answers that were under way
-    tokens: int  # of all answers
+    rounds: int  # of all answers, like the rest
+    tokens: int
     decode_s: float
 
     @property

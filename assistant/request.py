@@ -21,7 +21,7 @@ RULES: tuple[RuleName, ...] = ("token", "block")
 LONGEST_FORM = 1_000_000
 """Characters of the longest form; a longer one takes minutes to compile."""
 MOST_ANSWERS = 8
-"""Answers to one request at once; each needs a place in every batch, and room in the context."""
+"""Answers to one request, the most of them: they come one after another."""
 
 
 AnyJob = Any
@@ -137,7 +137,7 @@ class Request:
     alternatives: int = 0  # how many of the most probable tokens to report with each token
     sources: tuple[str, ...] = SOURCES  # that may propose, among those there are
     rule: RuleName = "block"  # by which proposals are verified; a seed has a rule of its own
-    answers: int = 1  # how many answers to give, independent of each other, decoded together
+    answers: int = 1  # how many answers to give, independent of each other, one after another
     form: AnswerForm | None = None  # what every answer has to look like; None: as it comes
     thinking: Switch = "auto"  # whether to think first; auto leaves it to the template
     effort: Effort | None = None  # how much; None leaves it to the template

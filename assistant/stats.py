@@ -77,7 +77,6 @@ class Stats:
     positions: tuple[Tally, ...] = ()  # by place in the round
     sources: Mapping[str, Tally] = field(default_factory=dict)  # by draft source
     draft: str | None = None  # the draft model's name, if one was loaded
-    beside: int = 0  # other answers that were decoded in the same evaluations
     engine: str | None = None  # which library computed
     masked_rows: int = 0  # rows that a form was laid over
     mask_s: float = 0.0  # of decode_s, in finding out what the form allows

@@ -203,7 +203,8 @@ def light(*arguments: str) -> str:
     code = (
         "import sys\nsys.argv[0] = 'specchat'\nfrom tui.shell.cli import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
-        "heavy = {'llama_cpp', 'numpy', 'textual', 'huggingface_hub', 'jinja2'} & {*sys.modules}\n"
+        "heavy = {'llama_cpp', 'numpy', 'textual', 'huggingface_hub', 'jinja2',"
+        " 'msgspec', 'assistant.store', 'models.catalog'} & {*sys.modules}\n"
         "assert not heavy, heavy"
     )
     done = subprocess.run(

@@ -52,11 +52,11 @@ def rejected(stats: Stats, draft: ModelInfo) -> str | None:
     return f"None of the {tally.tested:,} proposals of {_file(draft)} that were checked was right."
 
 
-def unused(stats: Stats, draft: ModelInfo, settings: Settings, answers: int) -> str | None:
+def unused(stats: Stats, draft: ModelInfo, settings: Settings) -> str | None:
     """Return why a draft took no part in answers, if it took none."""
     if COMPUTING & stats.sources.keys() or stats.draft_s:
         return None
-    return f"The draft {_file(draft)} was not used: {_why(stats, settings, answers)}."
+    return f"The draft {_file(draft)} was not used: {_why(stats, settings)}."
 
 
 def is_named(settings: Settings) -> bool:
@@ -71,15 +71,13 @@ def fitting(settings: Settings) -> str:
     return f"To see which drafts fit: specchat models pair{target}"
 
 
-def _why(stats: Stats, settings: Settings, answers: int) -> str:
+def _why(stats: Stats, settings: Settings) -> str:
     if settings.mode == "ars":
         return "mode ars decodes without guesses"
     if settings.lookahead == 0:
         return "lookahead 0 allows no guesses"
     if COMPUTING.isdisjoint(settings.draft_sources):
         return f"source {settings.source} leaves it out"
-    if answers > 1:
-        return "several answers take their guesses only from the conversation"
     if stats.generated_tokens <= 1:
         return "the answer was too short"
     if settings.mode == "auto" and settings.lookahead is None:

@@ -51,7 +51,7 @@ def footnote(
 
 
 def of_several(answered: Answered, count: int) -> list[str]:
-    """Return the figures of answers that were decoded together."""
+    """Return the figures of several answers to one question."""
     if not answered.tokens:
         return []
     each = answered.tokens / answered.rounds

@@ -17,6 +17,11 @@ LONGEST_TOKEN = 256
 """More characters than any vocabulary puts into a token; 128 spaces are the most that are known."""
 
 Tokenize = Callable[[str], list[int]]
+_SHORTEN = {
+    "system": ("system prompt", "Shorten it"),
+    "user": ("question", "Shorten it"),
+    "tool": ("result of a tool", "Have it return less"),
+}
 
 
 def drop_oversized(
@@ -31,29 +36,22 @@ def drop_oversized(
         ContextFull: the system prompt, the last question or a later result is oversized.
     """
     system, turns = _turns(messages)
+    most = int(room * _CLEARLY)
 
-    def is_oversized(turn: Sequence[Message]) -> bool:
+    def is_oversized(message: Message) -> bool:
         # Templates may shorten answers, so their length says nothing.
-        written = (message.content for message in turn if message.role != "assistant")
-        most = int(room * _CLEARLY)
-        return any(len(text) > SLICE and count(text, tokenize, most) > most for text in written)
+        text = "" if message.role == "assistant" else message.content
+        return len(text) > SLICE and count(text, tokenize, most) > most
 
-    last = turns[-1] if turns else []
-    asked = [message for message in last if message.role == "user"]
-    returned = [message for message in last if message.role == "tool"]
-    parts = (system, "system prompt"), (asked, "question"), (returned, "result of the tools")
-    for part, name in parts:
-        if is_oversized(part):
-            advice = "Have it return less" if part is returned else "Shorten it"
-            characters = sum(len(message.content) for message in part)
-            raise ContextFull(
-                f"The {name} has {characters} characters, and there is room for {room} tokens. "
-                f"{advice}, or make more room with --ctx."
-            )
-    oversized = [i for i, turn in enumerate(turns) if is_oversized(turn)]
-    if not oversized:
+    for message in filter(is_oversized, [*system, *(turns[-1] if turns else ())]):
+        name, advice = _SHORTEN[message.role]
+        raise ContextFull(
+            f"The {name} has {len(message.content)} characters, and there is room for {room} "
+            f"tokens. {advice}, or make more room with --ctx."
+        )
+    dropped = max((i for i, turn in enumerate(turns, 1) if any(map(is_oversized, turn))), default=0)
+    if not dropped:
         return messages, 0
-    dropped = oversized[-1] + 1
     return [*system, *(message for turn in turns[dropped:] for message in turn)], dropped
 
 

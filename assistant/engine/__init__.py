@@ -1,1 +1,1 @@
-"""The engine: load, answer, several answers at once, race; one job in flight."""
+"""The engine: load, answer, race; one job in flight."""

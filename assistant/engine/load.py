@@ -26,7 +26,7 @@ from assistant.engine.resume import Resuming
 from assistant.engine.sources.ngram import NgramSource, Tables
 from assistant.engine.sources.ngram_store import recalled, shipped
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
-from assistant.request import MOST_ANSWERS, Setup
+from assistant.request import Setup
 from models.errors import EngineRefused, ModelError, well_formed
 from models.files import snapshots
 from models.files.checksum import known_sha256
@@ -74,7 +74,6 @@ class Loader:
                 target.weights.vocab,
                 sources,
                 controller,
-                several=target if target.most_texts > 1 else None,
                 resuming=self._resuming(target, opened),
                 draft_name=about_draft.name if about_draft else None,
                 engine=choice.engine,
@@ -125,7 +124,6 @@ class Loader:
             weights,
             n_ctx=setup.n_ctx,
             max_rows=max_rows,
-            texts=min(MOST_ANSWERS, max_rows),
             threads=setup.threads or tuning.threads,
             flash_attention=tuning.flash_attention,
             heads=setup.heads and _has_heads(weights),

@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from assistant.decoding.lookahead.controller import SHORT, Controller
-from assistant.decoding.lookahead.throughput_plan import SINGLE, BatchContext, ThroughputPlan
+from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.sources.draft import Fixed, Plan
 from assistant.decoding.sources.model import PrefillOption
 from assistant.events import Reason
@@ -56,10 +56,14 @@ class Policy:
     def plan(
         self,
         room: int,
-        beside: BatchContext = SINGLE,
+        again: int = 0,
+        repeats: bool = False,
         clock: Callable[[], float] = lambda: 0.0,
     ) -> Plan:
-        """Return the plan of the next round, which may propose `room` tokens."""
+        """Return the plan of the next round, which may propose `room` tokens.
+
+        `again`, `repeats` and `clock` are those of `ThroughputPlan`.
+        """
         control, controller = self.control, self.controller
         if control.mode == "ars":
             return Fixed(0)
@@ -67,7 +71,8 @@ class Policy:
             return Fixed(min(control.lookahead, room))
         if controller is None:
             return Fixed(min(FIXED_LOOKAHEAD, room) if control.mode == "sps" else 0)
-        return controller.plan(room, min(1, room) if control.mode == "sps" else 0, beside, clock)
+        least = min(1, room) if control.mode == "sps" else 0
+        return controller.plan(room, least, again, repeats, clock)
 
     def reason(self, plan: Plan) -> Reason:
         """Return why a plan that has been carried out proposed what it did."""

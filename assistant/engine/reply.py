@@ -1,27 +1,34 @@
-"""A request in, the events of its answers out."""
+"""A request in, the events of its answer out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from assistant.chat.answer_text import AnswerText
 from assistant.chat.prompt_tokens import ChatPrompt, ChatTokens
 from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
 from assistant.decoding.model import Model
+from assistant.decoding.row import Row
+from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.rules.coupled import CoupledRule
+from assistant.decoding.rules.rule import Rule
+from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.warp import Warp, warp
 from assistant.engine.answer import AnswerBuilder
-from assistant.engine.decoding_sequence import DecodingSequence, own_sources, rule_of, warp_of
 from assistant.engine.figures import Clock, Figures, Stopwatch
 from assistant.engine.policy import Control, Policy
 from assistant.engine.resume import Resuming
-from assistant.engine.rounds import MultiSequenceModel, Rounds, SequenceRound, prefill
-from assistant.engine.sources.certain import Forced, ForcedSource, FormSource
+from assistant.engine.rounds import PlannedRound, Rounds, prefill
+from assistant.engine.sources.certain import ForcedSource, FormSource
 from assistant.events import (
     Answered,
     AnswerEvent,
@@ -35,15 +42,12 @@ from assistant.events import (
     Stop,
 )
 from assistant.request import Request
+from models.base import Logits
 from models.errors import Cancelled
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:  # few answers need the libraries of these
     from assistant.forms.forms import Forms, MakeMask
-    from assistant.forms.mask import FormMask
-
-
-IN_TURN = "This model holds one text at a time, so the answers come one after another."
 
 
 class Assistant:
@@ -54,7 +58,6 @@ class Assistant:
         vocab: of the target.
         sources: propose; without any, every answer is autoregressive.
         controller: weighs proposals; without it, mode auto is autoregressive.
-        several: the target, if it can hold several sequences in one batch.
         resuming: restores saved caches of conversations that the target has read before.
         draft_name: of the draft model, for the stats of answers.
         engine: the name of the inference library, for the stats of answers.
@@ -67,14 +70,13 @@ class Assistant:
         sources: Sequence[Source] = (),
         controller: Controller | None = None,
         *,
-        several: MultiSequenceModel | None = None,
         resuming: Resuming | None = None,
         draft_name: str | None = None,
         engine: str | None = None,
     ) -> None:
         self.target, self.vocab, self.controller = target, vocab, controller
         self.sources = {source.name: source for source in sources}
-        self.several, self.resuming = several, resuming
+        self.resuming = resuming
         self._draft_name, self._engine = draft_name, engine
         self.chat = ChatTokens(vocab)
         """Tokenises conversations as the target's chat template writes them."""
@@ -84,6 +86,31 @@ class Assistant:
         """The draft model, if there is one."""
         sources = self.sources.values()
         return next((each.model for each in sources if isinstance(each, ModelSource)), None)
+
+    def replies(self, request: Request, control: Control) -> Iterator[BatchEvent]:
+        """Yield the events of several answers to one request; `Answered` comes last.
+
+        The answers are numbered from 0 and come one after another, over the cached prompt. With a
+        seed, answer i equals a single answer with `seed + i`. After a cancel no other one begins.
+
+        Raises:
+            SpecchatError: an answer cannot begin, or cannot continue.
+        """
+        told, ends = set[AnswerEvent](), list[Stats]()
+        for number in range(request.answers):
+            if ends and control.cancel.raised:
+                break
+            seed = None if request.seed is None else request.seed + number
+            for event in self.reply(replace(request, answers=1, seed=seed), control):
+                if isinstance(event, Decoded | Finished):
+                    yield OneOf(number, event)
+                elif event not in told and not (ends and isinstance(event, Prepared)):
+                    told.add(event)  # what is to be said of their prompt is said once
+                    yield event
+            assert isinstance(event, Finished)
+            ends.append(event.stats)
+        rounds, tokens = (sum(end.rounds for end in ends), sum(e.generated_tokens for e in ends))
+        yield Answered(rounds, tokens, sum(end.decode_s for end in ends))
 
     def reply(
         self, request: Request, control: Control, clock: Clock = perf_counter
@@ -96,143 +123,81 @@ class Assistant:
         Raises:
             SpecchatError: the answer cannot begin, or cannot continue.
         """
-        for _, event in self._decoded(
-            self.target, [self._sources(request)], request, control, clock
-        ):
-            yield event
-
-    def replies(
-        self, request: Request, control: Control, clock: Clock = perf_counter
-    ) -> Iterator[BatchEvent]:
-        """Yield the events of several answers to one request; `Answered` comes last.
-
-        Answers are numbered from 0. With a seed, answer i equals a single answer with `seed + i`.
-        A target that holds one sequence at a time gives them one after another.
-
-        Raises:
-            SpecchatError: the answers cannot begin, or cannot continue.
-        """
-        together = self.several is not None and self.several.most_texts >= request.answers
-        if self.several and together:
-            own = [own_sources(self._sources(request)) for _ in range(request.answers)]
-            answers = self._decoded(self.several, own, request, control, clock)
-        else:
-            answers = self._in_turn(request, control, clock)
-        ends: list[Stats] = []
-        for number, event in answers:
-            yield OneOf(number, event) if isinstance(event, Decoded | Finished) else event
-            if isinstance(event, Finished):
-                ends.append(event.stats)
-        # The longest of those that shared their rounds took part in all of them.
-        over_all: Callable[[Iterable[float]], float] = max if together else sum
-        rounds, decode_s = over_all(e.rounds for e in ends), over_all(e.decode_s for e in ends)
-        yield Answered(int(rounds), sum(end.generated_tokens for end in ends), decode_s)
-
-    def _in_turn(
-        self, request: Request, control: Control, clock: Clock
-    ) -> Iterator[tuple[int, AnswerEvent]]:
-        yield 0, Noticed(IN_TURN)
-        for i in range(request.answers):
-            seed = None if request.seed is None else request.seed + i
-            for event in self.reply(replace(request, answers=1, seed=seed), control, clock):
-                yield i, event
-
-    def _decoded(
-        self,
-        target: Model,
-        sources: Sequence[Sequence[Source]],
-        request: Request,
-        control: Control,
-        clock: Clock,
-    ) -> Iterator[tuple[int, AnswerEvent]]:
-        """Decode one answer for each list of draft sources; yield events with its number."""
         stopwatch = Stopwatch(self.target, self.draft, clock)
-        prompt, form, stats = self._prepared(request, control)
-        yield 0, Prepared(stats.prompt_tokens, stats.cached_tokens, prompt.dropped)
-        yield from ((0, Noticed(remark)) for remark in prompt.remarks)
-        sequences = [
-            self._sequence(i, own, prompt, form, request, Figures(stats, stopwatch))
-            for i, own in enumerate(sources)
-        ]
-        policy, warp = Policy(control, self.controller), warp_of(request, control)
-        rounds, open_ = Rounds(target, sequences, policy, warp, clock), [*sequences]
-        try:
-            for progress in prefill(self.target, "target", prompt.tokens[:-1]):
-                yield 0, progress  # a round reads the last one
-            for sequence in sequences:
-                sequence.answer.begin()
-            for step in rounds:
-                if isinstance(step, SequenceRound):
-                    sequence, round_, forecast = step
-                    yield sequence.number, sequence.answer.add(round_, forecast)
-                    yield from _endings(open_)
-                else:
-                    yield 0, step
-        except Cancelled:
-            for sequence in open_:
-                sequence.answer.stop = sequence.answer.stop or Stop.CANCELLED
-        yield from _endings(open_)
-
-    def _prepared(
-        self, request: Request, control: Control
-    ) -> tuple[ChatPrompt, MakeMask | None, Stats]:
-        """Tokenise as many turns as fit, and prepare the target's cache for them.
-
-        Return the prompt, what makes the masks of its answers if they have a form or may call
-        tools, and what is known of these answers before they are decoded.
-
-        Raises:
-            Cancelled: the user stopped it before it began.
-            SpecchatError: the answer cannot begin.
-        """
-        form = self._forms.mask(request.form) if request.form else None
         prompt = self.chat.prompt(request, self._room(request), control.cancel)
-        tokens = prompt.tokens
-        if request.tools:
-            form, doubts = self._forms.calls(
-                prompt.calls, request, prompt.thought, self.chat.thinks
-            )
-            prompt.remarks.extend(doubts)
-        if self.several:
-            self.several.settle(tokens)
-        if self.resuming:
-            self.resuming.begin(tokens, request.stored)
-        stats = Stats(
-            request.mode,
-            prompt_tokens=len(tokens),
-            cached_tokens=min(self.target.cached(tokens), len(tokens) - 1),
-            draft=self._draft_name if request.answers == 1 else None,
-            beside=request.answers - 1,
-            engine=self._engine,
-        )
-        return prompt, form, stats
+        make_mask = self._make_mask(request, prompt)
+        stats = self._prepare_cache(request, prompt.tokens)
+        yield Prepared(stats.prompt_tokens, stats.cached_tokens, prompt.dropped)
+        yield from map(Noticed, prompt.remarks)
 
-    def _sequence(
-        self,
-        number: int,
-        sources: Sequence[Source],
-        prompt: ChatPrompt,
-        form: MakeMask | None,
-        request: Request,
-        figures: Figures,
-    ) -> DecodingSequence:
-        """Set up the decoding of one answer to a prompt."""
-        # A snapshot is taken of the list that `Resuming.begin` was given: the first answer's.
-        tokens = [*prompt.tokens] if number else prompt.tokens
         thoughts = prompt.thoughts()
         forced = None if thoughts.budget is None else thoughts.forced
-        mask = form(tokens, thoughts.answer_start) if form else None
+        mask = make_mask(prompt.tokens, thoughts.answer_start) if make_mask else None
         calls = None
         if request.tools:
             from assistant.calling.reader import calls_of
 
             calls = calls_of(prompt.calls, request)
-        begun = tokens[prompt.beginning.start :]
+        begun = prompt.tokens[prompt.beginning.start :]
         text = AnswerText(prompt.beginning, begun, request.stop_strings, calls)
-        answer = AnswerBuilder(request, self.vocab, figures, text, mask)
-        drafter = self._drafter(sources, mask, forced)
-        rule = rule_of(request, number)
-        return DecodingSequence(number, tokens, answer, drafter, rule, mask, forced)
+        answer = AnswerBuilder(request, self.vocab, Figures(stats, stopwatch), text, mask)
+
+        certain: list[Source] = []  # never wrong, so they come first
+        if self.target.can_roll_back:
+            certain += [ForcedSource(forced)] if forced else []
+            certain += [FormSource(mask)] if mask else []
+        chosen = [self.sources[name] for name in request.sources if name in self.sources]
+        rounds = Rounds(
+            self.target,
+            prompt.tokens,
+            Cascade(*certain, *chosen, mask=mask),
+            rule_of(request),
+            warp_of(request, control),
+            Policy(control, self.controller),
+            mask=mask,
+            forced=forced,
+            limit=request.max_tokens and len(prompt.tokens) + request.max_tokens,
+            clock=clock,
+        )
+        try:
+            yield from prefill(self.target, "target", prompt.tokens[:-1])  # a round reads the last
+            answer.begin()
+            for step in rounds:
+                if not isinstance(step, PlannedRound):
+                    yield step
+                    continue
+                yield answer.add(*step)
+                if answer.stop is not None:
+                    break
+            answer.stop = answer.stop or Stop.CONTEXT
+        except Cancelled:
+            answer.stop = answer.stop or Stop.CANCELLED
+        yield from answer.finish()
+
+    def _make_mask(self, request: Request, prompt: ChatPrompt) -> MakeMask | None:
+        """Return what makes the mask of an answer, if it has a form or may call tools.
+
+        What of the tools cannot be enforced is added to the remarks of the prompt.
+        """
+        if not request.tools:
+            return self._forms.mask(request.form) if request.form else None
+        make_mask, doubts = self._forms.calls(
+            prompt.calls, request, prompt.thought, self.chat.thinks
+        )
+        prompt.remarks.extend(doubts)
+        return make_mask
+
+    def _prepare_cache(self, request: Request, tokens: list[int]) -> Stats:
+        """Restore what is saved of a prompt; return what is known of its answer beforehand."""
+        if self.resuming:
+            self.resuming.begin(tokens, request.stored)
+        return Stats(
+            request.mode,
+            prompt_tokens=len(tokens),
+            cached_tokens=min(self.target.cached(tokens), len(tokens) - 1),
+            draft=self._draft_name,
+            engine=self._engine,
+        )
 
     @cached_property
     def _forms(self) -> Forms:
@@ -240,30 +205,28 @@ class Assistant:
 
         return Forms(self.vocab, self.target.n_vocab)
 
-    def _drafter(
-        self, sources: Sequence[Source], mask: FormMask | None, forced: Forced | None
-    ) -> Cascade:
-        """Return the cascade of an answer's draft sources, those that are never wrong first."""
-        own: list[Source] = []
-        if self.target.can_roll_back:
-            own += [ForcedSource(forced)] if forced else []
-            own += [FormSource(mask)] if mask else []
-        return Cascade(*own, *sources, mask=mask)
-
-    def _sources(self, request: Request) -> list[Source]:
-        return [self.sources[name] for name in request.sources if name in self.sources]
-
     def _room(self, request: Request) -> int:
-        """Return the most tokens that a prompt may have, to leave room for the answers."""
+        """Return the most tokens that a prompt may have, to leave room for the answer."""
         n_ctx = self.target.n_ctx
-        answers = request.answers * (request.max_tokens or TYPICAL_ANSWER)
-        return n_ctx - min(answers, n_ctx // 4)
+        return n_ctx - min(request.max_tokens or TYPICAL_ANSWER, n_ctx // 4)
 
 
-def _endings(open_: list[DecodingSequence]) -> Iterator[tuple[int, Decoded | Finished]]:
-    """Finish the answers that have stopped, and take them out of `open_`."""
-    for sequence in [*open_]:
-        if sequence.answer.stop is not None:
-            open_.remove(sequence)
-            for event in sequence.answer.finish():
-                yield sequence.number, event
+def rule_of(request: Request) -> Rule:
+    """Return the verification rule of a request, with its randomness.
+
+    With a seed every position has random numbers of its own. Without one they come from a new
+    generator.
+    """
+    if request.seed is not None:
+        return CoupledRule(request.seed)
+    rng = np.random.default_rng()
+    return BlockRule(rng) if request.rule == "block" else TokenRule(rng)
+
+
+def warp_of(request: Request, control: Control) -> Warp:
+    """Return a warp by the request's sampling, or by the one that the user has chosen since."""
+
+    def warped(logits: Logits, history: Sequence[int]) -> Row:
+        return warp(logits, control.sampling or request.sampling, history)
+
+    return warped

@@ -1,227 +1,170 @@
-"""Plan, draft, verify, observe: round after round, for one answer or several in one batch.
+"""The rounds of an answer: each is planned, drafted, verified and learnt from."""
 
-Several answers to one request share each evaluation of the target. Each is drafted and verified
-with randomness of its own. The length of a draft may depend on the other drafts of the round, as it
-may on anything known before a token is drawn (see `sources.draft.Plan`). So the answers are
-independent samples of the target.
-
-The batch already has a row for each answer, so a proposal is one more row in a wide batch and pays
-less often than with a single answer. A draft model would need a batch of that width for every token
-that it proposes, so several answers are drafted without it.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple
 
 from assistant.decoding.lookahead.controller import RoundCost
-from assistant.decoding.lookahead.throughput_plan import BatchContext, ThroughputPlan
 from assistant.decoding.loops import Round, verified
-from assistant.decoding.mask import NothingAllowed
-from assistant.decoding.model import DraftFailed, Logits, Model, most_proposals
+from assistant.decoding.mask import Mask, NothingAllowed, by_form
+from assistant.decoding.model import DraftFailed, Model, most_proposals
+from assistant.decoding.rules.rule import Rule
+from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Fixed, Plan
+from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Warp
-from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.policy import Policy
-from assistant.events import Forecast, Noticed, Prefilled, Role, Stop
-from models.base import SequenceTokens
+from assistant.engine.sources.certain import Forced, forcing
+from assistant.events import Forecast, Noticed, Prefilled, Reason, Role
 from models.errors import Cancelled, ModelError, UsageError
 
 PREFILL_CHUNK = 256  # tokens between two reports of progress
 SILENT_PREFILL = 64  # tokens of a draft's prefill that are not worth a report
 
 
-class MultiSequenceModel(Model, Protocol):
-    """A model that holds several texts side by side, and their common beginning only once.
+class PlannedRound(NamedTuple):
+    """A round, and what its plan expected of it."""
 
-    For each of them the cache is only a cache. The first text is the one that `logits` uses.
-    """
-
-    most_texts: int
-    """How many texts it holds; 1 if it cannot hold several."""
-
-    def logits_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
-        """Return the logits of some texts, numbered from 0, from one evaluation of the model.
-
-        A text that is no longer asked for is kept while there is room. Shapes and errors are those
-        of `logits`; `ContextFull` is also raised if the texts do not fit together.
-        """
-        ...
-
-    def settle(self, tokens: Sequence[int]) -> None:
-        """Continue with one text: the one that has most in common with `tokens`."""
-        ...
-
-
-class PlannedDraft(NamedTuple):
-    """The draft of one answer in a round, with the plan that limited it."""
-
-    sequence: DecodingSequence
-    plan: Plan
-    draft: Draft
-
-
-class SequenceRound(NamedTuple):
-    """One answer's part of a round, and what its plan expected of it."""
-
-    sequence: DecodingSequence
     round: Round
     forecast: Forecast
 
 
 class Rounds:
-    """Decode one or several answers to the same prompt; each round appends to their tokens.
+    """Decode an answer; each round appends to its tokens.
 
     Args:
-        target: a `MultiSequenceModel` if there is more than one answer.
-        sequences: the answers, whose tokens all begin with the prompt.
-        policy: decides what a round proposes; asked once for each evaluation.
-        warp: how logits become rows, before forms and forced tokens.
+        target: evaluates the answer.
+        tokens: the prompt, and then the answer as well.
+        drafter: proposes. A draft model that fails is taken out of it.
+        rule: decides what is accepted.
+        warp: how logits become rows, before a form and forced tokens.
+        policy: decides what a round proposes; asked once for each.
+        mask: what the form of the answer allows next; None without a form.
+        forced: returns the token that must come next, if any; see `ThoughtReader.forced`.
+        begin: where the answer begins, by default at the end of `tokens`: no source is asked for
+            its first token, which so waits for no draft.
+        limit: the most tokens with which another round begins; the context's size by default.
         clock: seconds, by which rounds are timed.
     """
 
     def __init__(
         self,
         target: Model,
-        sequences: Sequence[DecodingSequence],
-        policy: Policy,
+        tokens: list[int],
+        drafter: Cascade,
+        rule: Rule,
         warp: Warp,
+        policy: Policy,
+        *,
+        mask: Mask | None = None,
+        forced: Forced | None = None,
+        begin: int | None = None,
+        limit: int | None = None,
         clock: Callable[[], float] = perf_counter,
     ) -> None:
-        self._target, self._sequences = target, sequences
-        self._policy, self._warp, self._clock = policy, warp, clock
-        self._prompt = len(sequences[0].tokens)
+        self._target, self._tokens, self._drafter, self._rule = target, tokens, drafter, rule
+        self._warp, self._policy, self._clock = warp, policy, clock
+        self._target_warp = by_form(forcing(warp, forced) if forced else warp, mask)
+        self._begin = len(tokens) if begin is None else begin
+        self._limit = target.n_ctx if limit is None else min(limit, target.n_ctx)
         if policy.controller:
             policy.controller.begin()
 
-    def __iter__(self) -> Iterator[SequenceRound | Prefilled | Noticed]:
-        """Yield rounds, progress of the draft's prefill and notices until all answers have ended.
-
-        An answer ends when its `stop` is set: by the consumer of its rounds, or here when it has
-        used its share of the context. The context that an ended answer leaves is shared again.
+    def __iter__(self) -> Iterator[PlannedRound | Prefilled | Noticed]:
+        """Yield rounds, progress of the draft's prefill and notices, until the limit is reached.
 
         Raises:
             Cancelled: the user stopped it; the tokens hold every completed round.
             ModelError: the target cannot continue.
         """
-        while live := self._live():
+        while len(self._tokens) < self._limit:
             policy = self._policy.now()
             if policy.control.cancel.raised:
                 raise Cancelled
-            if len(self._sequences) == 1 and live[0].speculates(policy):
+            if self._speculates(policy):
                 try:
-                    yield from self._prefill(live[0], policy)
+                    yield from self._prefill(policy)
                 except DraftFailed as error:
-                    yield live[0].without_model(error)
+                    yield self._without_model(error)
                     continue
-            yield from self._round(live, policy)
-            for each in live:
-                if each.drafter.failure and each.answer.stop is None:
-                    yield each.without_model(each.drafter.failure)
+            yield self._round(policy)
+            if self._drafter.failure:
+                yield self._without_model(self._drafter.failure)
 
-    def _live(self) -> list[DecodingSequence]:
-        """Stop answers that have used up their context; return the others, the shortest first.
+    def _speculates(self, policy: Policy) -> bool:
+        """Say whether a round asks its sources."""
+        is_first = len(self._tokens) == self._begin
+        return bool(policy.control.mode != "ars" and not is_first and self._drafter.sources)
 
-        The first to be drafted takes the cheaper rows of the batch.
-        """
-        live = [each for each in self._sequences if each.answer.stop is None]
-        limit = self._limit
-        for each in live:
-            if len(each.tokens) >= limit:
-                each.answer.stop = Stop.CONTEXT
-        unfinished = (each for each in live if each.answer.stop is None)
-        return sorted(unfinished, key=lambda each: len(each.tokens))
+    def _round(self, policy: Policy) -> PlannedRound:
+        controller, drafter = policy.controller, self._drafter
+        draft_s, tables_s, started = self._draft_s, drafter.tables_s, self._clock()
+        again = self._reevaluated()
+        if controller:
+            controller.at(len(self._tokens))
+        plan, draft = self._drafted(policy, again)
+        reason = self._reason(policy, plan)
+        round_ = self._verified(draft)
+        if controller is None:
+            return PlannedRound(round_, Forecast(reason))
+        seconds = self._clock() - started
+        draft_s, tables_s = self._draft_s - draft_s, drafter.tables_s - tables_s
+        controller.observe(RoundCost(round_, plan, seconds, draft_s, tables_s, again))
+        return PlannedRound(round_, controller.forecast(reason, plan))
 
-    @property
-    def _limit(self) -> int:
-        """Most tokens of a sequence: unfinished answers share the context after the prompt."""
-        stops = [each.answer.stop for each in self._sequences]
-        unfinished = stops.count(None) + stops.count(Stop.CONTEXT)
-        return self._prompt + (self._target.n_ctx - self._prompt) // max(1, unfinished)
-
-    def _round(self, live: Sequence[DecodingSequence], policy: Policy) -> Iterator[SequenceRound]:
-        draft_s, tables_s, started = *_spent(live), self._clock()
-        reevaluated = self._reevaluated(live)
-        if policy.controller:
-            policy.controller.at(len(live[0].tokens))
-        drafts = self._drafts(live, policy, reevaluated)
-        rounds = self._verified(drafts)
-        seconds, spent = self._clock() - started, _spent(live)
-        forecasts = [Forecast(each.reason(policy, plan)) for each, plan, _ in drafts]
-        if controller := policy.controller:
-            plans = [plan for _, plan, _ in drafts]
-            observed = list(zip(rounds, plans, strict=True))
-            spent_s = spent[0] - draft_s, spent[1] - tables_s
-            controller.observe(RoundCost(observed, seconds, *spent_s, reevaluated))
-            if len(self._sequences) == 1:
-                forecasts = [controller.forecast(forecasts[0].reason, plans[0])]
-        for (sequence, _, _), round_, forecast in zip(drafts, rounds, forecasts, strict=True):
-            yield SequenceRound(sequence, round_, forecast)
-
-    def _reevaluated(self, live: Sequence[DecodingSequence]) -> int:
+    def _reevaluated(self) -> int:
         """Return how many tokens a target that rolls back in steps has to evaluate again."""
-        if len(self._sequences) > 1 or self._target.rollback is None:
+        if self._target.rollback is None:
             return 0
-        return len(live[0].tokens) - 1 - self._target.cached(live[0].tokens[:-1])
+        return len(self._tokens) - 1 - self._target.cached(self._tokens[:-1])
 
-    def _drafts(
-        self, live: Sequence[DecodingSequence], policy: Policy, reevaluated: int
-    ) -> list[PlannedDraft]:
-        repeats = self._target.rollback == 0
-        drafts: list[PlannedDraft] = []
-        beside = BatchContext(len(live) - 1, len(live) - 1)
-        for each in live:
-            plan, draft = cast(Plan, Fixed(0)), Draft()
-            if each.speculates(policy):
-                room = self._room(each, len(live), beside, policy)
-                share = replace(beside, width=beside.width + reevaluated, repeats=repeats)
-                plan = policy.plan(room, share, self._clock)
-                draft = each.drafter.propose(each.tokens, plan, self._warp, each.rule.draw)
-            if isinstance(plan, ThroughputPlan):
-                beside = plan.beside
-            drafts.append(PlannedDraft(each, plan, draft))
-        return drafts
+    def _drafted(self, policy: Policy, again: int) -> tuple[Plan, Draft]:
+        if not self._speculates(policy):
+            return Fixed(0), Draft()
+        left = self._limit - len(self._tokens) - 1  # the round yields a token more
+        room = max(0, min(most_proposals(self._target), left))
+        plan = policy.plan(room, again, self._target.rollback == 0, self._clock)
+        return plan, self._drafter.propose(self._tokens, plan, self._warp, self._rule.draw)
 
-    def _room(
-        self, sequence: DecodingSequence, live: int, beside: BatchContext, policy: Policy
-    ) -> int:
-        """Return the most tokens to propose that leave a row, and room, for one more."""
-        rows = self._target.max_rows
-        most = rows - beside.width if policy.is_free else rows // live
-        left = self._limit - len(sequence.tokens), sequence.answer.tokens_left
-        return max(0, min(most - 1, most_proposals(self._target), *(each - 1 for each in left)))
+    def _reason(self, policy: Policy, plan: Plan) -> Reason:
+        """Return why the round of a plan proposed as many tokens as it did."""
+        if policy.control.mode != "ars":
+            if not self._drafter.sources:
+                return Reason.NO_SOURCE
+            if len(self._tokens) == self._begin:
+                return Reason.FIRST
+        return policy.reason(plan)
 
-    def _verified(self, drafts: Sequence[PlannedDraft]) -> list[Round]:
-        texts = {
-            each.number: SequenceTokens([*each.tokens, *draft.tokens], len(draft.proposals) + 1)
-            for each, _, draft in drafts
-        }
-        logits = self._evaluated(texts)
+    def _verified(self, draft: Draft) -> Round:
+        logits = self._target.logits([*self._tokens, *draft.tokens], len(draft.proposals) + 1)
         try:
-            return [
-                verified(draft, logits[each.number], each.tokens, each.warp(self._warp), each.rule)
-                for each, _, draft in drafts
-            ]
+            return verified(draft, logits, self._tokens, self._target_warp, self._rule)
         except NothingAllowed as error:
             raise UsageError(str(error)) from error
 
-    def _evaluated(self, texts: Mapping[int, SequenceTokens]) -> Mapping[int, Logits]:
-        if len(self._sequences) > 1:
-            return cast(MultiSequenceModel, self._target).logits_of(texts)
-        return {i: self._target.logits(text.tokens, text.rows) for i, text in texts.items()}
+    # The draft model
 
-    def _prefill(self, sequence: DecodingSequence, policy: Policy) -> Iterator[Prefilled]:
+    @property
+    def _model(self) -> ModelSource | None:
+        sources = self._drafter.sources.values()
+        return next((each for each in sources if isinstance(each, ModelSource)), None)
+
+    @property
+    def _draft_s(self) -> float:
+        """Seconds that the draft model has computed so far."""
+        return self._model.model.busy_s if self._model else 0.0
+
+    def _prefill(self, policy: Policy) -> Iterator[Prefilled]:
         """Have the draft model read what it has not seen, if the policy expects that to pay."""
-        source, tokens = sequence.model, sequence.tokens
+        source, tokens = self._model, self._tokens
         if source is None:
             return
         source.read(tokens)
-        reading = policy.reading(source.prefill_options(tokens), sequence.answer.tokens_left)
+        reading = policy.reading(source.prefill_options(tokens), self._limit - len(tokens))
         if reading is None:
             return
         source.begin(tokens, reading.context)
-        seen, before = source.seen(tokens[:-1]), sequence.draft_s
+        seen, before = source.seen(tokens[:-1]), self._draft_s
         begun = source.model.cached(seen)
         try:
             for progress in prefill(source.model, "draft", seen, reading.piece):
@@ -232,12 +175,14 @@ class Rounds:
         finally:
             if policy.controller and policy.is_free:
                 read = source.model.cached(seen) - begun
-                policy.controller.read(read, sequence.draft_s - before)
+                policy.controller.read(read, self._draft_s - before)
 
-
-def _spent(sequences: Sequence[DecodingSequence]) -> tuple[float, float]:
-    """Return the seconds that draft models and draft tables have taken so far."""
-    return sum(each.draft_s for each in sequences), sum(each.drafter.tables_s for each in sequences)
+    def _without_model(self, error: DraftFailed) -> Noticed:
+        """Drop a draft model that has failed; return the notice for the user."""
+        if self._model:
+            del self._drafter.sources[self._model.name]
+        self._drafter.failure = None
+        return Noticed(f"{error} The answer goes on without the draft model.")
 
 
 def prefill(

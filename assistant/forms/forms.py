@@ -128,10 +128,10 @@ class Forms:
         """Return whether a schema cannot be enforced at all, and why not completely."""
         try:
             grammar = LLMatcher.grammar_from_json_schema(schema, overrides=_STYLE)
-            alone = CallGrammar(form, rules).answer({"f": schema}, "required", several=False)
         except ValueError as error:
             return True, reason(str(error))
         wrong, said = LLMatcher.validate_grammar_with_warnings(grammar, limits=LIMITS)
+        alone = CallGrammar(form, rules).answer({"f": schema}, "required", several=False)
         if said or form.syntax == "json":
             return wrong, reason(said[0]) if said else ""
         _, why = compiled(alone, self._tokenizer)

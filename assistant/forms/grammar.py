@@ -79,12 +79,7 @@ def matcher_of(form: AnswerForm, tokenizer: LLTokenizer) -> LLMatcher:
     Raises:
         UsageError: the form is wrong, too large, or allows nothing at all.
     """
-    try:
-        grammar = _READERS[form.kind](form.text)
-    # The converter of grammars raises plain exceptions, and what it recurses into is a stranger's.
-    except Exception as error:
-        raise _refused(form, str(error) or type(error).__name__) from error
-    matcher, why = compiled(grammar, tokenizer)
+    matcher, why = compiled(_read(form), tokenizer)
     if why:
         raise _refused(form, why)
     return matcher
@@ -106,14 +101,18 @@ def named(form: AnswerForm, name: str) -> dict[str, object]:
     Raises:
         UsageError: the form cannot be understood.
     """
-    try:
-        text = _READERS[form.kind](form.text)
-    except Exception as error:  # as in `matcher_of`
-        raise _refused(form, str(error) or type(error).__name__) from error
     if form.kind == "grammar":
-        return {"name": name, "lark_grammar": text}
-    (grammar,) = json.loads(text)["grammars"]
+        return {"name": name, "lark_grammar": _read(form)}
+    (grammar,) = json.loads(_read(form))["grammars"]
     return {**grammar, "name": name}
+
+
+def _read(form: AnswerForm) -> str:
+    try:
+        return _READERS[form.kind](form.text)
+    # The converter of grammars raises plain exceptions, and what it recurses into is a stranger's.
+    except Exception as error:
+        raise _refused(form, str(error) or type(error).__name__) from error
 
 
 def _schema(text: str) -> str:

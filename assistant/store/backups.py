@@ -15,10 +15,9 @@ from models.errors import StorageError
 from models.files import disk
 
 
-def backups(path: Path) -> list[Path]:
-    """Return a database's backups, newest first: usually one."""
-    folder = _folder(path)
-    return sorted(folder.glob("*.db"), key=lambda each: each.stat().st_mtime, reverse=True)
+def place(path: Path) -> Path:
+    """Return where a database's backup is, if there is one."""
+    return path.with_suffix(".backups") / "chats.db"
 
 
 def back_up(path: Path, older_than_s: float) -> Path | None:
@@ -27,14 +26,15 @@ def back_up(path: Path, older_than_s: float) -> Path | None:
     Raises:
         StorageError: the database is damaged, or the copy cannot be written.
     """
-    ages = [time.time() - each.stat().st_mtime for each in backups(path)]
-    if any(0 <= age < older_than_s for age in ages):  # less than 0: a wrong clock dated it ahead
-        return None
-    folder = _folder(path)
+    done = place(path)
+    folder = done.parent
     try:
+        # A wrong clock may have dated it ahead; then its age is less than 0.
+        if done.exists() and 0 <= time.time() - done.stat().st_mtime < older_than_s:
+            return None
         disk.private_folder(folder)
         descriptor, name = tempfile.mkstemp(".part", dir=folder)
-        part, done = Path(name), folder / "chats.db"
+        part = Path(name)
         try:
             with explained(path), closing(connect(path, read_only=True)) as sql:
                 # The name may not be UTF-8, but SQLite wants a text.
@@ -44,7 +44,7 @@ def back_up(path: Path, older_than_s: float) -> Path | None:
         finally:
             os.close(descriptor)
             part.unlink(missing_ok=True)
-        for each in folder.iterdir():  # unfinished copies, and backups of earlier programs
+        for each in folder.iterdir():  # copies that a kill left unfinished
             if each != done:
                 each.unlink(missing_ok=True)
     except OSError as error:
@@ -53,24 +53,24 @@ def back_up(path: Path, older_than_s: float) -> Path | None:
 
 
 def restore(path: Path) -> Path | None:
-    """Copy the newest sound backup to `path`, and return its own path; None if none is sound."""
-    for backup in backups(path):
-        if _usable(backup):
-            part = path.with_name(f"{path.name}.part")
-            files.private_file(part)
-            shutil.copyfile(backup, part)
-            part.rename(path)
-            return backup
-    return None
+    """Copy the backup to `path`, and return its own path; None if there is no sound one."""
+    backup = place(path)
+    if not backup.exists() or not _usable(backup):
+        return None
+    part = path.with_name(f"{path.name}.part")
+    files.private_file(part)
+    shutil.copyfile(backup, part)
+    part.rename(path)
+    return backup
 
 
 def discard(path: Path) -> None:
-    """Delete the backups of a database, because they hold text that was deleted from it.
+    """Delete the backup of a database, because it holds text that was deleted from it.
 
     Raises:
-        StorageError: one cannot be removed.
+        StorageError: it cannot be removed.
     """
-    for each in _folder(path).glob("*"):
+    for each in place(path).parent.glob("*"):
         try:
             each.unlink(missing_ok=True)
         except OSError as error:
@@ -85,7 +85,3 @@ def _usable(backup: Path) -> bool:
             return identity(sql)[:2] == (APPLICATION_ID, VERSION) and check(sql) is None
     except sqlite3.Error:
         return False
-
-
-def _folder(path: Path) -> Path:
-    return path.with_suffix(".backups")

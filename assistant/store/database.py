@@ -27,10 +27,6 @@ _SENTENCES = {
 _MEANING = {code: text for codes, text in _SENTENCES.items() for code in codes}
 
 
-class DiskFull(StorageError):
-    """A write failed because the disk has no room."""
-
-
 def is_damage(error: Exception) -> bool:
     """Return whether an error means that the file is damaged."""
     if isinstance(error, MemoryError):  # a damaged length asks for more than there is
@@ -95,7 +91,7 @@ def explained(path: Path | None) -> Iterator[None]:
         if code not in _MEANING:
             raise
         text = _MEANING[code].format(path=path or "The memory", error=error)
-        raise (DiskFull if code in _NO_ROOM else StorageError)(text) from error
+        raise StorageError(text) from error
 
 
 @contextmanager
@@ -140,21 +136,6 @@ class Database:
         """Lend the connection without a transaction, for VACUUM and PRAGMA."""
         with self._lock, explained(self.path):
             yield self._sql
-
-    def delete(self, do: Callable[[bool], None]) -> None:
-        """Call `do(False)`; if the disk is full, `do(True)` with the rollback journal in memory.
-
-        Deleting thus works on a full disk, but a kill during the repetition may damage the file.
-        """
-        try:
-            do(False)
-        except DiskFull:
-            with self.alone() as sql:
-                sql.execute("PRAGMA journal_mode = MEMORY")
-                try:
-                    do(True)
-                finally:
-                    set_up(sql)
 
     def close(self) -> None:
         """Close the connection."""

@@ -6,15 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assistant.store import backups, files
-from assistant.store.database import (
-    Database,
-    DiskFull,
-    check,
-    connect,
-    explained,
-    is_damage,
-    set_up,
-)
+from assistant.store.database import Database, check, connect, explained, is_damage, set_up
 from assistant.store.files import StoreLock
 from assistant.store.schema import APPLICATION_ID, VERSION, identity, make
 from assistant.store.values import INTERRUPTED
@@ -102,7 +94,7 @@ def _ready(path: Path) -> str | None:
 def _problem(path: Path) -> str | None:
     """Return what is wrong with the file, or None; refuse a sound file of another program."""
     if path.stat().st_size == 0:
-        return "it is empty" if backups.backups(path) else None
+        return "it is empty" if backups.place(path).exists() else None
     try:
         with closing(connect(path, read_only=not files.writable(path))) as sql:
             _refuse_others(path, sql)
@@ -131,5 +123,5 @@ def _prepare(database: Database) -> None:
     """Create missing tables; mark answers that still stream as interrupted."""
     if not any(database.read(identity)):
         database.write(make)
-    with suppress(DiskFull):
+    with suppress(StorageError):  # a full disk: what is kept can still be read
         database.write(lambda sql: sql.execute(_INTERRUPT, (INTERRUPTED,)))

@@ -1,11 +1,10 @@
 """Deletion for good: from tables, search indexes, free pages, caches and backups."""
 
 import sqlite3
-from contextlib import suppress
 
 from assistant.engine.sources import ngram_store
 from assistant.store import backups
-from assistant.store.database import Database, DiskFull
+from assistant.store.database import Database
 from assistant.store.values import TO_CONVERSATION, TO_MESSAGE
 from models.errors import StorageError
 from models.files import snapshots
@@ -26,8 +25,6 @@ _REMOVE = (
 def purge(database: Database, conversation: int | None = None) -> None:
     """Remove one conversation or, without its id, all deleted conversations and hidden messages.
 
-    This works on a full disk, too, and makes room there.
-
     Raises:
         StorageError: not everything was removed; the message says what is left.
     """
@@ -41,7 +38,8 @@ def purge(database: Database, conversation: int | None = None) -> None:
             raise StorageError(
                 f"Nothing was deleted, because {place} cannot be removed: {error.strerror}."
             ) from error
-    database.delete(lambda full: _remove(database, conversation, full))
+    database.write(_remove, conversation)
+    _vacuum(database)
     if database.path:
         backups.discard(database.path)
 
@@ -51,21 +49,12 @@ def _has_any(sql: sqlite3.Connection, conversation: int | None) -> bool:
     return bool(sql.execute(query, (conversation,)).fetchone()[0])
 
 
-def _remove(database: Database, conversation: int | None, full: bool) -> None:
-    database.write(_remove_rows, conversation, not full)
-    _vacuum(database)
-    if full:  # there is room now, most likely
-        with suppress(DiskFull):
-            database.write(_remove_rows, conversation, True)
-            _vacuum(database)
-
-
-def _remove_rows(sql: sqlite3.Connection, conversation: int | None, merge: bool) -> None:
+def _remove(sql: sqlite3.Connection, conversation: int | None) -> None:
     for statement in _REMOVE:
         sql.execute(statement, (conversation,))
-    if merge:  # until its segments are merged, an index has words of deleted rows; it needs room
-        sql.execute("INSERT INTO message_text (message_text) VALUES ('optimize')")
-        sql.execute("INSERT INTO title_text (title_text) VALUES ('optimize')")
+    # Until its segments are merged, an index has words of deleted rows.
+    sql.execute("INSERT INTO message_text (message_text) VALUES ('optimize')")
+    sql.execute("INSERT INTO title_text (title_text) VALUES ('optimize')")
 
 
 def _vacuum(database: Database) -> None:

@@ -119,7 +119,7 @@ class Store:
 
     def delete(self, conversation: int) -> None:
         """Hide a conversation from everything but `undelete`; `close` removes it for good."""
-        self._database.delete(lambda _: self._set(conversation, "deleted = ?", time.time()))
+        self._set(conversation, "deleted = ?", time.time())
 
     def undelete(self, conversation: int) -> None:
         """Bring a deleted conversation back."""

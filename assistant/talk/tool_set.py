@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.request import Tool, ToolCall
-from assistant.talk.messages import unknown
 from models.errors import UsageError
 
 if TYPE_CHECKING:  # no server is started before a question needs it
@@ -94,6 +93,8 @@ class ToolSet:
         self, call: ToolCall, allowed: "OfferedTool", conversation: int | None
     ) -> "ToolResult | None":
         """Run a call that was allowed; None: its tool has changed since."""
+        from assistant.talk.messages import unknown
+
         if self.find(call.name, conversation) is None:
             return unknown(call.name)
         if (result := await self.box.call(call, allowed)) is None:

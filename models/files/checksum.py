@@ -5,14 +5,12 @@ if they do.
 import hashlib
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from models import gguf as header
 from models.catalog import GGUF, PUBLISHED
 from models.errors import ModelError, StorageError
 from models.files.disk import read_json, write_json
-from models.files.layout import named_sha256
 from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import cache_dir
@@ -23,42 +21,25 @@ _Records = dict[str, tuple[int, int, int, str]]
 """By path: the size, the time and the inode that a file had, and its sha256."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A file that was read from end to end."""
-
-    path: Path
-    sha256: str
-    promised: str | None  # None: no checksum was published
-
-
 def ready(reference: str, progress: Report = silent, cancel: CancelFlag | None = None) -> Path:
     """Return where a model is, its bytes verified if they never were.
 
     A damaged file is refused; one that specchat manages is removed, never one given by its path.
     """
     model = identify(reference)
-    promised = _promised(model)
+    promised = model.promised_sha256
     if promised and known_sha256(model.path) != promised:
-        _verify(model, progress, cancel)
+        check(model, progress, cancel)
     return model.path
 
 
-def check(reference: str, progress: Report = silent) -> Checked:
-    """Read a whole file again and compare, whatever was found earlier."""
-    model = identify(reference)
-    header.read(model.path)
-    return Checked(model.path, _verify(model, progress), _promised(model))
+def check(model: ModelFile, report: Report = silent, cancel: CancelFlag | None = None) -> str:
+    """Read a whole file, whatever was found earlier, and return its sha256.
 
-
-def _promised(model: ModelFile) -> str | None:
-    """Return the sha256 that the catalogue or the file's name in the hub's cache promises."""
-    by_catalogue = model.gguf.sha256 if model.gguf else None
-    return by_catalogue or named_sha256(model.path)
-
-
-def _verify(model: ModelFile, report: Report, cancel: CancelFlag | None = None) -> str:
-    path, promised = model.path, _promised(model)
+    Raises:
+        ModelError: it is not what was promised.
+    """
+    path, promised = model.path, model.promised_sha256
     digest = sha256(path, report, cancel)
     if promised in (None, digest):
         remember(path, digest)

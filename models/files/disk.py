@@ -10,8 +10,6 @@ from pathlib import Path
 from threading import get_ident
 from typing import TypeVar
 
-import msgspec
-
 from models.errors import StorageError
 
 _SPARE = 512_000_000
@@ -81,14 +79,18 @@ def write_json(path: Path, value: object) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    write_private(path, json.dumps(msgspec.to_builtins(value)))
+    from msgspec import to_builtins  # slow to load, and --help needs none of it
+
+    write_private(path, json.dumps(to_builtins(value)))
 
 
 def read_json(path: Path, kind: type[Kept]) -> Kept | None:
     """Return the content of a file of JSON; None if it is missing, damaged or of another kind."""
+    from msgspec import MsgspecError, convert
+
     try:
-        return msgspec.convert(json.loads(path.read_bytes()), kind)
-    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
+        return convert(json.loads(path.read_bytes()), kind)
+    except (OSError, ValueError, MsgspecError, RecursionError):
         return None
 
 

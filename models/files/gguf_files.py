@@ -20,16 +20,13 @@ _NAMED = re.compile(rf"(?:.*[-._/])?({_KINDS})\.gguf", re.IGNORECASE)
 def gguf_files(folder: Path) -> Iterator[Path]:
     """Yield the GGUF models below a folder, sorted; of a split model, the first part."""
     for parent, names in tree(folder):
-        yield from (parent / name for name in models_among(names) if os.path.isfile(parent / name))
-
-
-def models_among(names: list[str]) -> list[str]:
-    """Return the names of language models among those of a folder, one of each split model."""
-    firsts: dict[str, str] = {}
-    for name in sorted(names):
-        part = _PART.fullmatch(name)
-        firsts.setdefault(f"{part[1]}-of-{part[3]}" if part else name, name)
-    return [name for name in firsts.values() if _holds_weights(name)]
+        firsts: dict[str, str] = {}  # of a split model the first part that is here
+        for name in names:
+            part = _PART.fullmatch(name)
+            firsts.setdefault(f"{part[1]}-of-{part[3]}" if part else name, name)
+        for name in filter(_holds_weights, firsts.values()):
+            if os.path.isfile(parent / name):
+                yield parent / name
 
 
 def is_model(name: str) -> bool:

@@ -1,5 +1,6 @@
 """The Hugging Face hub, through huggingface_hub: what a repository holds, and its files."""
 
+import logging
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,7 @@ import httpx2  # the client that huggingface_hub talks through: its errors are c
 from huggingface_hub import HfApi, constants, hf_hub_url
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 from huggingface_hub.file_download import http_get
-from huggingface_hub.utils import build_hf_headers, logging  # type: ignore[attr-defined]
+from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]  # documented there
 
 from models.catalog import GGUF
 from models.errors import NetworkError, UsageError
@@ -22,10 +23,10 @@ CONNECT_S = 5.0  # short, so a missing network is noticed soon
 _MAX_LICENCE = 80
 _TRUE = {"1", "ON", "YES", "TRUE"}
 # Bytes are reported and written as they arrive, not in tens of megabytes: only then is a cancel
-# obeyed, and only what was written is kept.
+# obeyed, and only what was written is kept. httpx2 takes None, which the constant's type lacks.
 constants.DOWNLOAD_CHUNK_SIZE = None  # type: ignore[assignment]
 # Attempts that are repeated would be told on the terminal.
-logging.set_verbosity(logging.CRITICAL)  # type: ignore[attr-defined]
+logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,11 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
             report(Progress(min(self._done, gguf.size), gguf.size, "from the hub"))
 
     assert gguf.repo
+    if gguf.size > constants.MAX_HTTP_DOWNLOAD_SIZE:  # http_get raises what is no sentence
+        raise NetworkError(
+            f"{gguf.file} is larger than the hub sends over HTTP. Fetch it with the hub's own "
+            f"program: hf download {gguf.repo} {gguf.file}"
+        )
     url = hf_hub_url(gguf.repo, gguf.file, revision=gguf.revision, endpoint=endpoint())
     headers = build_hf_headers(token=token() or False, library_name="specchat")
     with _errors(gguf.repo), part.open("ab") as file:

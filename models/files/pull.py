@@ -20,7 +20,7 @@ from models.files import checksum, hub, layout, mirror
 from models.files.checksum import ready
 from models.files.disk import disk_errors, require_room
 from models.files.gguf_files import choose, is_label, parts_of
-from models.files.locate import locate, resolve
+from models.files.locate import identify, resolve
 from models.files.places import hub_cache, models_dir
 from models.files.stores import find
 from models.progress import CancelFlag, Progress, Report, silent, stop_if_asked
@@ -44,7 +44,7 @@ def pull(
     """
     wanted = resolve(reference)
     if isinstance(wanted, Path):
-        return locate(reference)
+        return identify(reference).path
     if find(wanted):
         try:
             return ready(reference, progress, cancel)

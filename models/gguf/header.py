@@ -46,7 +46,6 @@ class Header:
 
     path: Path
     size: int  # bytes of the file
-    version: int
     tensors: Tensors
     metadata: Mapping[str, Value | Length]  # long arrays and texts by their length only
 
@@ -216,7 +215,7 @@ def _read(path: Path, stream: Stream) -> Header:
     alignment = metadata.get("general.alignment", 32)
     if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
         raise Malformed(f"its alignment is {repr(alignment)[:40]}")
-    header = Header(path, stream.size, version, read_tensors(stream, tensors, alignment), metadata)
+    header = Header(path, stream.size, read_tensors(stream, tensors, alignment), metadata)
     if header.number("nextn_predict_layers") and not header.tensors.has_first_block:
         raise Malformed("it holds nothing but prediction heads, a part of another model")
     return header

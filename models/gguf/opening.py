@@ -38,36 +38,25 @@ def reading(path: Path) -> Iterator[Stream]:
 
 
 def _open(path: Path) -> BinaryIO:
-    """Open a file that begins like a GGUF; only regular files are opened."""
-    _refuse_special(path)
-    try:
-        # A file swapped for a FIFO after the check must not hang the program.
-        file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
-    try:
-        start = file.read(512)
-        if start[:4] != b"GGUF":
-            raise ModelError(f"{path} is {_kind(start)}.")
-        file.seek(4)
-    except BaseException:  # nobody else could close what was opened
-        file.close()
-        raise
-    return file
-
-
-def _refuse_special(path: Path) -> None:
-    try:
-        mode = path.stat().st_mode
+    """Open a file that begins like a GGUF."""
+    try:  # without waiting for somebody to write into a pipe
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ModelMissing(f"There is no file {path}.") from error
     except (OSError, ValueError) as error:
         raise ModelError(f"{str(path)!r} cannot be read: {error}.") from error
-    if stat.S_ISDIR(mode):
-        raise ModelError(f"{path} is a folder; give the path of a .gguf file in it.")
-    if not stat.S_ISREG(mode):
-        kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
-        raise ModelError(f"{path} is a {kind}, not a file; give the path of a .gguf file.")
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ModelError(f"{path} is not a file; give the path of a .gguf file.")
+        start = os.pread(descriptor, 512, 0)
+        if start[:4] != b"GGUF":
+            raise ModelError(f"{path} is {_kind(start)}.")
+    except BaseException:  # nobody else could close what was opened
+        os.close(descriptor)
+        raise
+    file = os.fdopen(descriptor, "rb")
+    file.seek(4)
+    return file
 
 
 def _kind(start: bytes) -> str:

@@ -52,7 +52,6 @@ def _model_params(settings: WeightSettings) -> Any:
 def _context_params(settings: ContextSettings) -> Any:
     params = c.llama_context_default_params()
     params.n_ctx, params.n_batch, params.n_ubatch = settings.n_ctx, BATCH, BATCH
-    params.n_seq_max = settings.sequences
     params.n_threads = params.n_threads_batch = settings.threads
     if settings.flash_attention is not None:
         params.flash_attn = settings.flash_attention
@@ -92,10 +91,6 @@ def engine() -> EngineLibrary:
         quantize=_quantize,
         refusal=refusal,
         widest_batch=widest_batch,
-        # Its flash attention leaves out the blocks of cells at the end whose first cell the last
-        # token of the batch does not see (`iqk_fa_templates.h`): correct if one text has all cells,
-        # in order.
-        holds_several_texts=False,
         aborts_in_silence=True,  # `llama_decode` drops the status of the computation
         # A thread that is slow to leave the barrier of one node may see the abort of the next, and
         # leave; then the others wait for it at the next barrier, and no wait ends.

@@ -26,7 +26,7 @@ CONTEXT_DEFAULTS: dict[str, object] = {
     "swa_full": True,
 }
 MODEL_DEFAULTS: dict[str, object] = {"n_gpu_layers": -1, "use_extra_bufts": True}
-CACHE_FIELDS = (*POSITION_FIELDS, "flash_attn_type", "type_k", "type_v", "swa_full", "kv_unified")
+CACHE_FIELDS = (*POSITION_FIELDS, "flash_attn_type", "type_k", "type_v", "swa_full")
 
 QUANTIZED = {"Q4_0": 2, "Q8_0": 7}
 """llama.cpp's numbers of the file types that can be requested."""
@@ -48,7 +48,6 @@ def _model_params(settings: WeightSettings) -> Any:
 def _context_params(settings: ContextSettings) -> Any:
     params = c.llama_context_default_params()
     params.n_ctx, params.n_batch, params.n_ubatch = settings.n_ctx, BATCH, BATCH
-    params.n_seq_max, params.kv_unified = settings.sequences, True
     params.n_outputs_max = settings.max_rows
     params.n_rs_seq = settings.rollback_slots  # ignored for models that cannot
     # Batches of two or more, also verification, use the second count.
@@ -100,7 +99,6 @@ def engine() -> EngineLibrary:
         quantize=_quantize,
         heads=heads.functions,
         sliding_window=lambda model: int(c.llama_model_n_swa(model)),
-        holds_several_texts=True,
         can_repack=not has_amx(),
         offloads_to_gpu=bool(c.llama_supports_gpu_offload()),
     )

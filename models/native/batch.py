@@ -1,7 +1,6 @@
 """What one evaluation reads: tokens, their positions, and which of them want logits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,18 +8,7 @@ import numpy as np
 from models.base import Logits
 
 BATCH = 256  # tokens per evaluation of a long prompt: few enough to stop soon
-SEQUENCE = 0  # the first one, and mostly the only one
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Tokens that are new to one sequence; the last `rows` of them want logits."""
-
-    tokens: Sequence[int]
-    rows: int
-    sequence: int = SEQUENCE
-    states: Logits | None = None
-    """For heads: a row for each token, of the token before it; see `models.native.states`."""
+SEQUENCE = 0  # llama.cpp's number of the one text that a context holds
 
 
 class Batch:
@@ -42,25 +30,24 @@ class Batch:
         self._position = view(self.struct.pos, shape=(size,))
         self._wants_logits = view(self.struct.logits, shape=(size,))
         view(self.struct.n_seq_id, shape=(size,))[:] = 1
+        for i in range(size):
+            self.struct.seq_id[i][0] = SEQUENCE
 
-    def fill(self, parts: Sequence[Part], positions: Sequence[int]) -> None:
-        """Put parts one after another, the first token of each at its position."""
-        self.struct.n_tokens = 0
-        for part, position in zip(parts, positions, strict=True):
-            self._add(part, position)
+    def fill(
+        self, tokens: Sequence[int], rows: int, position: int, states: Logits | None = None
+    ) -> None:
+        """Put tokens, the first of them at a position; the last `rows` of them want logits.
 
-    def _add(self, part: Part, position: int) -> None:
-        start = self.struct.n_tokens
-        end = start + len(part.tokens)
-        self._token[start:end] = part.tokens
+        For heads, `states` has a row for each token, of the token before it; see
+        `models.native.states`.
+        """
+        count = self.struct.n_tokens = len(tokens)
+        self._token[:count] = tokens
         if self._states is not None:
-            self._states[start:end] = part.states
-        self._position[start:end] = np.arange(position, position + len(part.tokens))
-        self._wants_logits[start:end] = 0
-        self._wants_logits[end - part.rows : end] = 1
-        for i in range(start, end):
-            self.struct.seq_id[i][0] = part.sequence
-        self.struct.n_tokens = end
+            self._states[:count] = states
+        self._position[:count] = np.arange(position, position + count)
+        self._wants_logits[:count] = 0
+        self._wants_logits[count - rows : count] = 1
 
     def is_within(self, n_vocab: int) -> bool:
         """Say whether all tokens are below `n_vocab`; others make a library read out of bounds."""

@@ -1,14 +1,14 @@
 """One context over loaded weights: a KV cache that is only a cache, and the tokens it holds."""
 
 import ctypes
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from models.base import Logits, common_prefix
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native import native_log, state
-from models.native.batch import BATCH, SEQUENCE, Batch, Part
+from models.native.batch import BATCH, SEQUENCE, Batch
 from models.native.engine import ContextSettings
 from models.native.state import RecurrentState
 from models.native.states import States
@@ -28,9 +28,6 @@ class Context:
     The KV cache is only a cache: `held` names the tokens that it holds, and callers say how many of
     them to keep (`truncate`) before they append (`evaluate`). So a rollback, an abort, another
     conversation and a switch of modes are one operation. Lengths are absolute.
-
-    Sequences share the cells of the cache: a common beginning is stored once, and space that one
-    does not use is free for the others.
 
     Raises:
         ModelError: the library cannot make a context of this size.
@@ -52,11 +49,11 @@ class Context:
         self.states = self._states(settings)
         """What its heads read of a target; None where nobody asks for it."""
         self._batch = Batch(self._c, self.state_width if settings.use == "heads" else 0)
-        self.held: list[list[int]] = [[] for _ in range(settings.sequences)]
-        """The tokens of each sequence that the cache holds."""
+        self.held: list[int] = []
+        """The tokens that the cache holds."""
         recurrent = weights.is_recurrent and settings.use != "heads"
         self.recurrent = RecurrentState(self._c, self._handle) if recurrent else None
-        """What the model has instead of a cache that forgets at will; it has one sequence then."""
+        """What the model has instead of a cache that forgets at will."""
         # Where a model has two sets of rotations (longrope), the size says which one is used.
         self.cache_format = f"n_ctx={self.n_ctx} {self._fields}"
         """All settings that determine the bytes of its cache, as text."""
@@ -106,18 +103,19 @@ class Context:
         """Whether it is still open."""
         return bool(self._handle)
 
-    def evaluate(self, *parts: Part) -> None:
-        """Append parts to their sequences, in one batch.
+    def evaluate(self, tokens: Sequence[int], rows: int, states: Logits | None = None) -> None:
+        """Append tokens, of which the last `rows` want logits, in one batch.
+
+        For heads, `states` has a row for each token; see `models.native.states`.
 
         Raises:
             Cancelled: the cancel flag was raised; the cache is as before, or shorter if the model
                 is recurrent and cannot roll back that far.
-            ContextFull: there are no cells left for them; the cache is as before.
+            ContextFull: there are no cells left for it; the cache is as before.
             ModelError: the library could not evaluate the batch; the cache is empty.
         """
-        lengths = [len(self.held[part.sequence]) for part in parts]
-        self._batch.fill(parts, lengths)
-        count = sum(len(part.tokens) for part in parts)
+        length, count = len(self.held), len(tokens)
+        self._batch.fill(tokens, rows, length, states)
         if not self._batch.is_within(self.weights.vocab.size):
             raise self._failure(count, "one is not in its vocabulary")
         native_log.clear()
@@ -127,10 +125,9 @@ class Context:
         if code == 0 and self._cancel.raised and self._engine.aborts_in_silence:
             code = ABORTED
         if code == 0:
-            for part in parts:
-                self.held[part.sequence].extend(part.tokens)
+            self.held.extend(tokens)
             if self.states:
-                self.states.take(parts, lengths)
+                self.states.take(length, count)
             if self.recurrent:
                 self.recurrent.evaluated(count)
             return
@@ -138,11 +135,8 @@ class Context:
         # certain.
         if self.recurrent and code == ABORTED:
             self.recurrent.mark_broken()
-            self.truncate(lengths[0])
-        elif code not in (NO_ROOM, ABORTED) or not all(
-            self._c.llama_memory_seq_rm(self._memory, part.sequence, length, -1)
-            for part, length in zip(parts, lengths, strict=True)
-        ):
+            self.truncate(length)
+        elif code not in (NO_ROOM, ABORTED) or not self._forget_after(length):
             self.clear()
         if code == ABORTED:
             raise Cancelled
@@ -174,93 +168,55 @@ class Context:
             )
         return logits
 
-    def truncate(self, length: int, sequence: int = SEQUENCE) -> None:
+    def truncate(self, length: int) -> None:
         """Keep the first `length` tokens, or fewer if the model cannot roll back exactly there."""
         if self.recurrent:
             self._go_back(self.recurrent, length)
             return
-        if length == len(self.held[sequence]):
+        if length == len(self.held):
             return
-        if self._reaches_back(length, sequence) and self._c.llama_memory_seq_rm(
-            self._memory, sequence, length, -1
-        ):
-            del self.held[sequence][length:]
+        if self._reaches_back(length) and self._forget_after(length):
+            del self.held[length:]
         else:
-            self.forget(sequence)
+            self.clear()
+
+    def _forget_after(self, length: int) -> bool:
+        return bool(self._c.llama_memory_seq_rm(self._memory, SEQUENCE, length, -1))
 
     def _go_back(self, state: RecurrentState, length: int) -> None:
-        held = self.held[SEQUENCE]
-        reached = state.reach(len(held), length)
-        if reached and state.go_back(len(held), reached):
-            del held[reached:]
+        reached = state.reach(len(self.held), length)
+        if reached and state.go_back(len(self.held), reached):
+            del self.held[reached:]
         else:
             self.clear()
 
     def keep(self) -> None:
-        """Make it possible to roll back to what the first sequence holds now."""
+        """Make it possible to roll back to what the cache holds now."""
         if self.recurrent:
-            self.recurrent.copy(len(self.held[SEQUENCE]))
+            self.recurrent.copy(len(self.held))
 
     def reach(self, tokens: Sequence[int]) -> int:
-        """Return how many leading `tokens` the first sequence holds, or can be rolled back to."""
-        held = self.held[SEQUENCE]
-        common = common_prefix(held, tokens)
-        return self.recurrent.reach(len(held), common) if self.recurrent else common
+        """Return how many leading `tokens` the cache holds, or can be rolled back to."""
+        common = common_prefix(self.held, tokens)
+        return self.recurrent.reach(len(self.held), common) if self.recurrent else common
 
-    def align(self, sequence: int, tokens: Sequence[int], most: int) -> None:
-        """Let a sequence hold as many of `tokens` as the cache has, at most `most`, and no others.
-        A beginning shared with another sequence costs nothing: the cells are shared.
-        """
-        known = [min(common_prefix(held, tokens), most) for held in self.held]
-        source = max(range(len(known)), key=known.__getitem__)
-        if known[source] == known[sequence] or not self._reaches_back(known[source], source):
-            self.truncate(known[sequence], sequence)
-            return
-        self.forget(sequence)
-        if self.states:
-            self.states.forget()
-        self._c.llama_memory_seq_cp(self._memory, source, sequence, 0, known[source])
-        self.held[sequence] += tokens[: known[source]]
-
-    def settle(self, tokens: Sequence[int]) -> None:
-        """Keep only the first sequence, with the longest prefix of `tokens` in any of them."""
-        if any(self.held[SEQUENCE + 1 :]):
-            self.align(SEQUENCE, tokens, len(tokens))
-            self.forget_all_but({SEQUENCE})
-
-    def forget_all_but(self, wanted: Collection[int]) -> bool:
-        """Forget all other sequences; say whether there were any."""
-        others = [i for i, tokens in enumerate(self.held) if tokens and i not in wanted]
-        for sequence in others:
-            self.forget(sequence)
-        return bool(others)
-
-    def _reaches_back(self, length: int, sequence: int) -> bool:
+    def _reaches_back(self, length: int) -> bool:
         """Say whether the cache holds all that a token after the first `length` attends to."""
         window = self.weights.sliding_window
         needed = max(0, length - window) if window else 0
-        return length > 0 and self._c.llama_memory_seq_pos_min(self._memory, sequence) <= needed
-
-    def forget(self, sequence: int) -> None:
-        """Free the cells that no other sequence uses."""
-        if any(tokens for i, tokens in enumerate(self.held) if i != sequence):
-            self._c.llama_memory_seq_rm(self._memory, sequence, -1, -1)
-            self.held[sequence].clear()
-        else:
-            self.clear()
+        return length > 0 and self._c.llama_memory_seq_pos_min(self._memory, SEQUENCE) <= needed
 
     def clear(self) -> None:
         """Forget everything."""
         self._c.llama_memory_clear(self._memory, False)
         if self.states:
             self.states.forget()
-        for tokens in self.held:
-            tokens.clear()
+        self.held.clear()
         if self.recurrent:
             self.recurrent.forget()
 
     def state(self) -> memoryview:
-        """Return a copy of what the first sequence holds."""
+        """Return a copy of what the cache holds."""
         return state.copied(self._c, self._handle)
 
     def restore(self, tokens: Sequence[int], copy: memoryview) -> bool:
@@ -269,7 +225,7 @@ class Context:
         """
         self.clear()
         if state.put_back(self._c, self._handle, copy, len(tokens)):
-            self.held[SEQUENCE] += tokens
+            self.held += tokens
             return True
         self.clear()
         return False

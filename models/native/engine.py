@@ -47,7 +47,6 @@ class ContextSettings:
 
     n_ctx: int
     max_rows: int
-    sequences: int
     threads: int
     flash_attention: bool | None = None
     """None leaves it to the library."""
@@ -104,8 +103,6 @@ class EngineLibrary:
     """Says how the heads in a file are run; a `ModelError` says why they cannot be. None: never."""
     sliding_window: Callable[[Any], int] = lambda _: 0
     """Says how many tokens back the cache of loaded weights reaches; 0 means all."""
-    holds_several_texts: bool = False
-    """Whether texts side by side in one cache get the same logits as each alone."""
     aborts_in_silence: bool = False
     """Whether an evaluation that was aborted is reported as a success."""
     aborts_safely: bool = True

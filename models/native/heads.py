@@ -7,7 +7,7 @@ import numpy as np
 
 from models.base import Logits, common_prefix
 from models.errors import ContextFull
-from models.native.batch import BATCH, SEQUENCE, Part
+from models.native.batch import BATCH
 from models.native.context import Context
 from models.native.engine import ContextSettings
 from models.native.model import NativeModel
@@ -45,7 +45,7 @@ class HeadModel:
         self.decided = 0
         self._target = target
         target.weights.heads()  # says what is wrong before a context is made
-        settings = ContextSettings(self.n_ctx, 1, 1, target.threads, use="heads")
+        settings = ContextSettings(self.n_ctx, 1, target.threads, use="heads")
         self._context = Context(target.weights, settings, cancel or CancelFlag())
         self._before: list[int] = []  # tokens that were not read, before those that were
         self._sound = 0  # so many positions were read with the target's states
@@ -74,7 +74,7 @@ class HeadModel:
 
     @property
     def _held(self) -> list[int]:
-        return self._context.held[SEQUENCE]
+        return self._context.held
 
     def _known(self, tokens: Sequence[int]) -> range:
         """Return the positions whose states the target computed; all positions if it has none."""
@@ -106,7 +106,7 @@ class HeadModel:
             end = min(kept + BATCH, len(tokens), max(known.stop, kept + 1))
             wanted = rows if end == len(tokens) else int(end > known.stop)
             states = self._states(range(kept - 1, end - 1), known)
-            self._context.evaluate(Part(tokens[kept:end], wanted, states=states))
+            self._context.evaluate(tokens[kept:end], wanted, states)
             if end - 1 <= known.stop:
                 self._sound = end
             self._own = end - 1 if wanted and end == kept + 1 else None

@@ -1,15 +1,14 @@
 """Tokens in, logits out: one context over loaded weights. The KV cache is not visible outside."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
 from threading import Lock
 from time import perf_counter
 
-from models.base import Logits, SequenceTokens
+from models.base import Logits
 from models.errors import ContextFull, ModelError
 from models.machine import physical_cores
-from models.native.batch import BATCH, SEQUENCE, Part
+from models.native.batch import BATCH
 from models.native.context import Context
 from models.native.engine import ContextSettings
 from models.native.weights import Weights
@@ -21,13 +20,12 @@ MIN_TOKENS_TIMED = 32  # minimum of tokens, to measure how fast a prompt is read
 
 
 class NativeModel:
-    """A loaded model, asked for the logits of one text, or of several side by side.
+    """A loaded model, asked for the logits that follow a text.
 
     Args:
         weights: loaded weights; they must outlive this.
         n_ctx: tokens to make room for; at most what the model was trained for.
         max_rows: rows that one call may ask for. Each costs `n_vocab` floats of buffer, twice.
-        texts: how many texts to hold side by side, where model and library can.
         threads: None is one per physical core, for one token and for batches alike.
         flash_attention: None leaves it to the library.
         heads: whether to keep the states that heads of the model read; see `models.native.heads`.
@@ -43,7 +41,6 @@ class NativeModel:
         *,
         n_ctx: int = 4096,
         max_rows: int = MAX_ROWS,
-        texts: int = 1,
         threads: int | None = None,
         flash_attention: bool | None = None,
         heads: bool = False,
@@ -54,8 +51,6 @@ class NativeModel:
         self.batch = weights.engine.widest_batch(weights.header) or BATCH
         """How many tokens are evaluated at once, at most."""
         self.max_rows = min(max_rows, MAX_ROWS, self.batch)
-        holds_several = weights.engine.holds_several_texts and not weights.is_recurrent
-        self.most_texts = max(1, min(texts, self.max_rows)) if holds_several else 1
         self._inside = Lock()
         self.threads, self._flash_attention = _checked_threads(threads), flash_attention
         self._context = Context(
@@ -63,7 +58,6 @@ class NativeModel:
             ContextSettings(
                 _checked_ctx(n_ctx, weights),
                 self.max_rows,
-                self.most_texts,
                 self.threads,
                 flash_attention,
                 "target with heads" if heads else "target",
@@ -122,27 +116,6 @@ class NativeModel:
             self._extend(tokens, rows)
             return self._context.rows(rows)
 
-    def logits_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
-        """Return the logits of texts side by side, by their numbers."""
-        for number, text in texts.items():
-            if not 0 <= number < self.most_texts:
-                raise ValueError(f"a text's number must be in 0..{self.most_texts - 1}: {number}")
-            self._check(text.tokens, text.rows)
-        if not 0 < sum(text.rows for text in texts.values()) <= self.max_rows:
-            raise ValueError(f"the texts' rows must be in 1..{self.max_rows} together")
-        with self._computing():
-            try:
-                return self._rows_of(texts)
-            except ContextFull:  # texts no longer asked for are kept while there is room
-                if not self._context.forget_all_but(texts):
-                    raise
-                return self._rows_of(texts)
-
-    def settle(self, tokens: Sequence[int]) -> None:
-        """Keep one text: the one with the longest common prefix with `tokens`."""
-        with self._computing():
-            self._context.settle(tokens)
-
     def _check(self, tokens: Sequence[int], rows: int) -> None:
         if not self._context.is_open:
             raise RuntimeError("the model is closed")
@@ -184,7 +157,7 @@ class NativeModel:
     @property
     def held(self) -> tuple[int, ...]:
         """The tokens that the cache holds."""
-        return tuple(self._context.held[SEQUENCE])
+        return tuple(self._context.held)
 
     @property
     def seconds_a_token(self) -> float | None:
@@ -213,31 +186,13 @@ class NativeModel:
         with self._inside:
             self._context.truncate(length)
 
-    def _rows_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
-        parts = [self._part(number, text) for number, text in texts.items()]
-        self._context.evaluate(*parts)
-        *_, count = ends = [*accumulate(part.rows for part in parts)]
-        rows = self._context.rows(count)
-        return {
-            part.sequence: rows[end - part.rows : end]
-            for part, end in zip(parts, ends, strict=True)
-        }
-
-    def _part(self, number: int, text: SequenceTokens) -> Part:
-        """Evaluate a text up to its last `rows` tokens; return those, still to be evaluated."""
-        known = len(text.tokens) - text.rows
-        self._context.align(number, text.tokens, known)
-        while (start := len(self._context.held[number])) < known:
-            self._evaluate(text.tokens[start : min(known, start + self.batch)], 0, number)
-        return Part(text.tokens[known:], text.rows, number)
-
     def _extend(self, tokens: Sequence[int], rows: int) -> None:
         """Evaluate the tokens that the cache lacks. A recurrent model copies its state on the way.
 
         In a verify batch all tokens but the first may be rolled back, so the copy is made before
         it. In a draft's text the tokens after the decided ones may be, so it is made there.
         """
-        held = self._context.held[SEQUENCE]
+        held = self._context.held
         verifies = self.rollback is not None and rows - 1 > self.rollback
         while (missing := len(tokens) - len(held)) > 0:
             start = len(held)
@@ -250,10 +205,10 @@ class NativeModel:
             if self.decided == len(tokens):
                 self._context.keep()
 
-    def _evaluate(self, tokens: Sequence[int], rows: int, number: int = SEQUENCE) -> None:
+    def _evaluate(self, tokens: Sequence[int], rows: int) -> None:
         """Append at most one batch to the cache."""
         started = perf_counter()
-        self._context.evaluate(Part(tokens, rows, number))
+        self._context.evaluate(tokens, rows)
         if rows == 0 and len(tokens) >= min(MIN_TOKENS_TIMED, self.batch):
             self._read += len(tokens)
             self._read_s += perf_counter() - started

@@ -1,17 +1,15 @@
 """Hidden states of a target's tokens, which its prediction heads read."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from models.base import Logits
-from models.native.batch import SEQUENCE, Part
 from models.native.engine import HeadFunctions
 
 
 class States:
-    """The hidden states of a context's first sequence: a row for each token where it is known.
+    """The hidden states of a context's tokens: a row for each token where it is known.
 
     Args:
         functions: the library's.
@@ -34,13 +32,8 @@ class States:
         """Return the states of positions, shape (positions, width)."""
         return self._rows[positions.start : positions.stop]
 
-    def take(self, parts: Sequence[Part], lengths: Sequence[int]) -> None:
-        """Store the states of an evaluated batch; `lengths` are its sequences' before it."""
-        part, first = parts[0], lengths[0]
-        if len(parts) > 1 or part.sequence != SEQUENCE:
-            self.forget()
-            return
-        count = len(part.tokens)
+    def take(self, first: int, count: int) -> None:
+        """Store the states of an evaluated batch of `count` tokens, the first at a position."""
         self._start = min(self._start, first) if first <= self._end else first
         self._end = first + count
         pointer = self._functions.states(self._context)

@@ -79,4 +79,4 @@ class ControllerPlanner:
         assert self._plan is not None
         draft_s = sum(map(self._real.draft, self._plan.reads))
         seconds = self._real.verify(round_.proposed + 1) + draft_s
-        self._controller.observe(RoundCost([(round_, self._plan)], seconds, draft_s))
+        self._controller.observe(RoundCost(round_, self._plan, seconds, draft_s))

@@ -4,7 +4,6 @@ One of the five tokens is the end of a text and the beginning of a call at once.
 """
 
 from functools import cache
-from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
@@ -13,7 +12,6 @@ from assistant.calling.formats import CallFormat
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds
 from assistant.engine.sources.certain import FormSource
@@ -66,10 +64,9 @@ def said(choice, rule, sources, target):
     tokens = list(START)
     mask = mask_of(choice, tokens)
     drafter = Cascade(*(source(mask) for source in sources), mask=mask)
-    answer = SimpleNamespace(stats=SimpleNamespace(generated_tokens=1), stop=None, tokens_left=99)
-    sequence = DecodingSequence(0, tokens, answer, drafter, rule, mask)
     policy = Policy(Control("sps", 2), None)
-    rounds = iter(Rounds(target, [sequence], policy, best_two, lambda: 0.0))
+    still = {"begin": 0, "clock": lambda: 0.0}
+    rounds = iter(Rounds(target, tokens, drafter, rule, best_two, policy, mask=mask, **still))
     while len(tokens) < len(START) + LENGTH:
         next(rounds)
     return tuple(tokens[len(START) :][:LENGTH])

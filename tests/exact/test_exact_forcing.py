@@ -5,7 +5,6 @@ form that begins after the thought has the law of masked ArS.
 """
 
 from functools import cache
-from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +12,6 @@ from assistant.chat.thinking import FAMILIES, PartPosition, find_markers
 from assistant.chat.thought_reader import AnswerBeginning, ThoughtReader
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
-from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds
 from assistant.engine.sources.certain import ForcedSource, FormSource
@@ -70,11 +68,10 @@ def by_definition(markers, budget):
 def said(target, rule, thoughts, sources, context, length, lookahead, warp=keep_all, form=None):
     """Return the next tokens of an answer under way."""
     text, policy = list(context), Policy(Control("sps", lookahead), None)
-    answer = SimpleNamespace(stats=SimpleNamespace(generated_tokens=1), stop=None, tokens_left=99)
     mask = form and form(text, thoughts.answer_start)
     drafter = Cascade(*(source(mask) for source in sources), mask=mask)
-    sequence = DecodingSequence(0, text, answer, drafter, rule, mask, thoughts.forced)
-    rounds = iter(Rounds(target, [sequence], policy, warp, lambda: 0.0))
+    held = {"mask": mask, "forced": thoughts.forced, "begin": 0, "clock": lambda: 0.0}
+    rounds = iter(Rounds(target, text, drafter, rule, warp, policy, **held))
     while len(text) < len(context) + length:
         next(rounds)
     return tuple(text[len(context) :][:length])

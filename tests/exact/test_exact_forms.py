@@ -5,7 +5,6 @@ into logits is 0 here, as a toy's logits are probabilities.
 """
 
 from functools import cache
-from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +12,6 @@ from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
-from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds
 from assistant.engine.sources.certain import FormSource
@@ -66,9 +64,9 @@ def said(form, rule, warp, length, sources, target, plan=("sps", 2)):
     tokens = list(START)
     mask = mask_of(form, tokens)
     drafter = Cascade(*(source(mask) for source in sources), mask=mask)
-    answer = SimpleNamespace(stats=SimpleNamespace(generated_tokens=1), stop=None, tokens_left=99)
-    sequence = DecodingSequence(0, tokens, answer, drafter, rule, mask)
-    rounds = iter(Rounds(target, [sequence], Policy(Control(*plan), None), warp, lambda: 0.0))
+    policy = Policy(Control(*plan), None)
+    still = {"begin": 0, "clock": lambda: 0.0}
+    rounds = iter(Rounds(target, tokens, drafter, rule, warp, policy, mask=mask, **still))
     while len(tokens) < len(START) + length:
         next(rounds)
     return tuple(tokens[len(START) :][:length])

@@ -4,17 +4,14 @@ The draft fails on some contexts, which depend on tokens that were drawn. What w
 must be judged anyway: a round that is thrown away because of a token has looked at it.
 """
 
-from types import SimpleNamespace
-
 import pytest
 
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
-from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.policy import Control, Policy
-from assistant.engine.rounds import Rounds, SequenceRound
+from assistant.engine.rounds import PlannedRound, Rounds
 from assistant.events import Noticed
 from models.native.model import NativeModel
 from models.native.weights import Weights
@@ -33,10 +30,8 @@ by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 
 def rounds_of(target, drafter, rule, policy, tokens):
     """Return the rounds of an answer under way, whose clock stands still."""
-    under_way = SimpleNamespace(generated_tokens=1)
-    answer = SimpleNamespace(stats=under_way, stop=None, tokens_left=99)
-    sequence = DecodingSequence(0, tokens, answer, drafter, rule)
-    return iter(Rounds(target, [sequence], policy, keep_all, lambda: 0.0))
+    still = {"begin": 0, "clock": lambda: 0.0}
+    return iter(Rounds(target, tokens, drafter, rule, keep_all, policy, **still))
 
 
 def said(target, sources, rule, length, lookahead=2, steps=None):
@@ -104,7 +99,7 @@ def test_a_draft_that_failed_is_verified_reported_and_asked_no_more(rule):
         for i in failed:
             assert "goes on without the draft model" in steps[i].text
             before, after = steps[i - 1], steps[i + 1 :]
-            assert isinstance(before, SequenceRound)
+            assert isinstance(before, PlannedRound)
             assert all(each.round.proposed == 0 for each in after)
             ends.add(before.round.proposed)
         return len(failed)

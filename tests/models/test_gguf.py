@@ -1,3 +1,5 @@
+"""Headers: what they say, and files that mean no good, which are refused in a sentence."""
+
 import os
 import struct
 import tracemalloc
@@ -12,8 +14,13 @@ from models.gguf.tensors import _BLOCKS
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from models.rollback import state_bytes
+from models.slim.writing import FileLayout, read_layout, string, text, texts, write
 from tests import tiny
 from tests.engine import llama_alone
+from tests.fuzz.targets import plain_sentence
+
+HUGE = (1 << 64) - 1
+U32, STRING, ARRAY = 4, 8, 9
 
 
 @pytest.fixture(scope="module")
@@ -21,17 +28,25 @@ def model(tmp_path_factory):
     return tiny.write(tmp_path_factory.mktemp("gguf") / "model.gguf")
 
 
-def written(path, data):
-    path.write_bytes(data)
-    return path
+def header(*content, version=3, tensors=0, values=0, magic=b"GGUF"):
+    return magic + struct.pack("<IQQ", version, tensors, values) + b"".join(content)
 
 
-def string(text):
-    return struct.pack("<Q", len(text)) + text
+def value(kind, data, key=b"k"):
+    """Return a file with one value."""
+    return header(string(key), struct.pack("<I", kind), data, values=1)
 
 
-def header(version=3, tensors=0, values=0):
-    return b"GGUF" + struct.pack("<IQQ", version, tensors, values)
+def array(kind, count, data=b"x"):
+    return value(ARRAY, struct.pack("<IQ", kind, count) + data)
+
+
+def tensor(name=b"t", shape=(32,), kind=0, offset=0, dimensions=None, room=128):
+    """Return a file with one tensor, and so many bytes of weights."""
+    sizes = struct.pack(f"<{len(shape)}Q", *shape)
+    entry = struct.pack("<I", len(shape) if dimensions is None else dimensions) + sizes
+    head = header(string(name), entry, struct.pack("<IQ", kind, offset), tensors=1)
+    return head + bytes(-len(head) % 32 + room)
 
 
 def test_header_says_what_was_written(model):
@@ -87,43 +102,107 @@ def test_names_of_quantisations_are_those_of_the_reference_library():
 @pytest.mark.parametrize("keep", [4, 20, 100, 3000, 0.5, -1])
 def test_a_truncated_file_is_refused(tmp_path, model, keep):
     data = model.read_bytes()
-    length = keep if isinstance(keep, int) else int(len(data) * keep)
-    path = written(tmp_path / "model.gguf", data[:length])
+    path = tmp_path / "model.gguf"
+    path.write_bytes(data[: keep if isinstance(keep, int) else int(len(data) * keep)])
     for use in (read, Weights):
         with pytest.raises(ModelError, match=f"{path} is damaged"):
             use(path)
 
 
-@pytest.mark.parametrize(
-    ("data", "complaint"),
-    [
-        (header(version=1), "version 1"),
-        (header(version=99), "version 99"),
-        (header(tensors=1 << 40), "tensors"),
-        (header(values=1 << 40), "values"),
-        (header(values=1) + string(b"k") + struct.pack("<I", 13), "unknown type"),
-        (header(values=1) + struct.pack("<Q", 1 << 62), "bytes of text"),
-        (header(values=1) + string(b"k") + struct.pack("<IQ", 8, 1 << 62), "bytes of text"),
-        (header(values=1) + string(b"k") + struct.pack("<IIQ", 9, 8, 1 << 60), "strings"),
-        (header(values=1) + string(b"k") + struct.pack("<IIQ", 9, 4, 1 << 60), "ends inside"),
-        (header(values=1) + string(b"k") + struct.pack("<IIQ", 9, 9, 1), "unknown type"),
-        (header(values=1) + string(b"general.alignment") + struct.pack("<II", 4, 3), "alignment"),
-        (header(tensors=1) + string(b"t") + struct.pack("<I", 9), "dimensions"),
-        (header(tensors=1) + string(b"t") + struct.pack("<IQIQ", 1, 0, 0, 0), "impossible"),
-        (header(tensors=1) + string(b"t") + struct.pack("<IQQIQ", 2, 31, 1, 2, 0), "whole blocks"),
-        (header(tensors=1) + string(b"t") + struct.pack("<IQQIQ", 2, 32, 1, 2, 0), "missing"),
-        (header(tensors=1) + string(b"t") + struct.pack("<IQIQ", 1, 1 << 60, 0, 0), "impossible"),
+IMPOSSIBLE = {
+    "is GGUF version": [header(version=version) for version in (0, 1, 4, HUGE >> 32, 3 << 24)],
+    "is not a GGUF file": [b"\0" * 9, header(magic=b"FUGU")],
+    "a big-endian GGUF": [header(magic=b"FUGG")],
+    "it claims .* tensors": [header(tensors=count) for count in (65_537, 1 << 40, HUGE)],
+    "it claims .* values": [header(values=count) for count in (10_001, 1 << 40, HUGE)],
+    "it claims .* bytes of text": [
+        *(header(struct.pack("<Q", length), bytes(64), values=1) for length in (1025, HUGE)),
+        *(value(STRING, struct.pack("<Q", length)) for length in (1 << 32, HUGE)),
+        tensor(name=b"x" * 65),
+        tensor(name=b"x" * 5000),
     ],
+    "it claims .* strings": [array(STRING, count) for count in (1 << 32, HUGE)],
+    "a string is too long": [array(STRING, 1, struct.pack("<Q", 2 << 20) + bytes(3 << 20))],
+    "it ends inside its header": [
+        *(header(tensors=1), header(values=1), array(STRING, 100), array(U32, 100)),
+        *(array(U32, 1 << 60), value(STRING, struct.pack("<Q", 100)), header()[:20]),
+    ],
+    "the unknown type": [
+        *(value(kind, bytes(4)) for kind in (13, HUGE >> 32)),
+        *(array(kind, 1, bytes(12)) for kind in (ARRAY, 77)),
+    ],
+    "its alignment is": [
+        *(value(U32, struct.pack("<I", size), b"general.alignment") for size in (0, 3, 33)),
+        value(STRING, string(b"\x1b[2J" * 99_999), b"general.alignment"),
+        value(6, bytes(4), b"general.alignment"),
+    ],
+    "has .* dimensions": [
+        *(tensor(dimensions=count) for count in (0, 5, HUGE >> 32)),
+        tensor(name=b"\x1b]0;x\x07\n\xe2\x80\xae" * 5, dimensions=0),
+    ],
+    "an impossible shape or place": [
+        *(tensor(shape=shape) for shape in ((0,), (1 << 63,), (HUGE,), (3, 0), (1 << 24, 1 << 24))),
+        *(tensor(shape=(1 << 31,) * 3), tensor(shape=(1 << 62,))),  # wraps around, in 64 bits
+        *(tensor(offset=offset) for offset in (1 << 40, HUGE - 31, HUGE)),
+    ],
+    "are not whole blocks": [tensor(shape=(31, 1), kind=2), tensor(shape=(33,), kind=8)],
+    "its last .* bytes are missing": [
+        *(tensor(shape=(33,)), tensor(room=127), tensor(room=0), tensor(offset=1)),
+        tensor(shape=(32, 1), kind=2, room=17),
+    ],
+}  # fmt: skip
+SOUND = (
+    header(), header(version=2), value(U32, bytes(4)), value(U32, bytes(4), b""),
+    value(U32, bytes(4), b"\xff\xfe"), array(U32, 2, bytes(8)), array(STRING, 1, bytes(8)),
+    tensor(), tensor(shape=(32, 1), kind=2, room=18), tensor(kind=99),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("complaint", IMPOSSIBLE)
+def test_impossible_claims_are_refused_in_a_plain_sentence(tmp_path, complaint):
+    for number, data in enumerate(IMPOSSIBLE[complaint]):
+        path = tmp_path / f"{number}.gguf"
+        path.write_bytes(data)
+        with pytest.raises(ModelError, match=complaint) as refusal:
+            read(path)
+        plain_sentence(str(refusal.value), path)
+
+
+def test_a_sound_file_is_not_refused(tmp_path, model):
+    for number, data in enumerate(SOUND):
+        path = tmp_path / f"{number}.gguf"
+        path.write_bytes(data)
+        read(path)
+    aligned = struct.pack("<II", U32, 64)
+    layout = read_layout(model)
+    wide = FileLayout(layout.path, layout.values, layout.tensors, 64, layout.data)
+    write(wide, tmp_path / "wide.gguf", {**layout.values, "general.alignment": aligned})
+    assert read(tmp_path / "wide.gguf").flaw is None
+
+
+@pytest.mark.parametrize(
+    ("key", "strange"),
+    [
+        ("general.architecture", text("\x1b[31mllama\n")),
+        ("tokenizer.ggml.tokens", texts([])),
+        ("tokenizer.ggml.tokens", text("a b c")),
+        ("tokenizer.chat_template", struct.pack("<II", U32, 7)),
+        ("tokenizer.chat_template", text("x" * 2_000_000)),
+        ("general.description", text("\x1b]0;x\x07" * 999)),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_impossible_claims_are_refused(tmp_path, data, complaint):
-    with pytest.raises(ModelError, match=complaint):
-        read(written(tmp_path / "model.gguf", data + b"\0" * 8))
+def test_a_strange_value_in_a_sound_model_is_no_obstacle(tmp_path, model, key, strange):
+    layout = read_layout(model)
+    write(layout, tmp_path / "strange.gguf", {**layout.values, key: strange})
+    found = read(tmp_path / "strange.gguf")
+    assert (found.flaw or "").isprintable()
+    assert all(len(digest) in (32, 64) for digest in found.prompt_digests.values())
 
 
 def test_claims_of_a_small_file_cannot_use_much_memory(tmp_path):
-    count = 4 << 20
-    claim = header(values=1) + string(b"k") + struct.pack("<IIQ", 9, 8, count)
-    path = written(tmp_path / "model.gguf", claim + b"\0" * (8 * 1000))
+    path = tmp_path / "model.gguf"
+    path.write_bytes(array(STRING, 4 << 20, b"\0" * (8 * 1000)))
     tracemalloc.start()
     with pytest.raises(ModelError):
         read(path)
@@ -136,12 +215,10 @@ def test_claims_of_a_small_file_cannot_use_much_memory(tmp_path):
 def test_a_header_of_gigabytes_that_are_no_more_than_a_hole_takes_no_memory(tmp_path, kind):
     path, count, size = tmp_path / "hole.gguf", 100, (1 << 20) - 8
     with path.open("wb") as file:
-        file.write(header(values=1 if "array" in kind else count))
-        if "array" in kind:
-            file.write(string(b"tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 8, count))
+        file.write(array(STRING, count, b"") if "array" in kind else header(values=count))
         for i in range(count):
             if "array" not in kind:
-                file.write(string(b"%d" % i) + struct.pack("<I", 8))
+                file.write(string(b"%d" % i) + struct.pack("<I", STRING))
             file.write(struct.pack("<Q", size) + b"%4d" % i)
             file.seek(size - 4, os.SEEK_CUR)
         file.truncate()

@@ -61,22 +61,6 @@ def test_what_it_would_die_of_or_not_take_back_is_refused_with_the_reason(tmp_pa
 
 
 @needs_both
-def test_texts_that_it_would_mix_up_it_does_not_hold_side_by_side():
-    """Its attention leaves out cells of a text that another text's token does not see."""
-    script = """
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from models.native import loaded
-loaded.use("ik")
-from tests.models.test_llama_cache import tiny_model
-with TemporaryDirectory() as folder, tiny_model(Path(folder), texts=4) as model:
-    print(model.most_texts)
-"""
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
-
-
-@needs_both
 def test_another_version_of_it_is_refused_before_its_structures_are_read():
     script = """
 import models.ik.library as library

@@ -4,7 +4,7 @@ from functools import partial
 
 from assistant.decoding import mask
 from assistant.decoding.rules.token import TokenRule
-from assistant.engine.decoding_sequence import DecodingSequence
+from assistant.engine.rounds import Rounds
 from assistant.forms.grammar import _Spells
 from assistant.forms.mask import FormMask
 from tests.assistant.forms import test_mask as masks
@@ -35,9 +35,9 @@ MUTANTS = (
     ),
     Mutant(
         "mask the rows of a draft alone",
-        DecodingSequence.warp,
-        "self.mask",
-        "None",
+        Rounds.__init__,
+        "else warp, mask)",
+        "else warp, None)",
         CUT,
     ),
     Mutant(

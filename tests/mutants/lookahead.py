@@ -43,15 +43,15 @@ MUTANTS = (
     Mutant(
         "what was evaluated again is not booked",
         Controller._compare,
-        "answers + proposed + again",
-        "answers + proposed",
+        "1 + proposed + again",
+        "1 + proposed",
         controllers.test_an_evaluation_is_booked_at_the_width_it_had_with_what_was_evaluated_again,
     ),
     Mutant(
         "what has to be evaluated again costs nothing",
         ThroughputPlan._repeat_s,
-        "not self._beside.repeats",
-        "self._beside.repeats",
+        "not self._repeats",
+        "self._repeats",
         partial(
             controllers.test_what_has_to_be_evaluated_again_is_weighed_and_never_lost_on,
             chance=0.9,

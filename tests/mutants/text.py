@@ -29,7 +29,7 @@ MUTANTS = (
     Mutant(
         "leave rejected tokens in the cache",
         Context.truncate,
-        "and self._c.llama_memory_seq_rm(\n        self._memory, sequence, length, -1\n    ):",
+        "and self._forget_after(length):",
         ":",
         cache.test_a_rejected_proposal_leaves_no_trace,
     ),

@@ -8,7 +8,6 @@ from assistant.chat.thought_reader import ThoughtReader
 from assistant.decoding.loops import verified
 from assistant.decoding.rules.token import TokenRule
 from assistant.engine.answer import AnswerBuilder
-from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.rounds import Rounds
 from assistant.engine.sources.certain import ForcedSource
 from tests.assistant.chat import test_thinking as thoughts
@@ -60,16 +59,16 @@ MUTANTS = (
     ),
     Mutant(
         "the end of a thought is proposed, and the target's rows are not forced",
-        DecodingSequence.warp,
-        "forcing(warp, self.forced) if self.forced else warp",
+        Rounds.__init__,
+        "forcing(warp, forced) if forced else warp",
         "warp",
         copied,
     ),
     Mutant(
         "a thought is ended in rounds without proposals alone",
         Rounds._verified,
-        "each.warp(self._warp)",
-        "self._warp if draft.proposals else each.warp(self._warp)",
+        "self._target_warp",
+        "self._warp if draft.proposals else self._target_warp",
         drafted,
     ),
     Mutant(

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import cycle, pairwise
 from pathlib import Path
 
@@ -95,21 +95,10 @@ def steps(tokens: int, texts: Iterator[str], seed: int = 0) -> Iterator[Step]:
         tokens -= count
 
 
-@dataclass
-class Course:
-    """What is to be measured."""
-
-    tokens: int
-    before: int  # tokens that the answer has already
-    speed: float  # tokens a second
-    ghosts: bool
-    hostile: bool
-
-
 class Feeder(Recorded):
     """An engine whose answer comes at a steady pace, from a thread of its own."""
 
-    course: Course
+    course: argparse.Namespace  # what is to be measured: the options of `main`
 
     def do(self, job: AnyJob) -> EventStream:
         if not isinstance(job, Request):
@@ -135,7 +124,7 @@ class Feeder(Recorded):
         time.sleep(1)
         Terminal.written.clear()
         due = time.perf_counter()
-        for step in steps(self.course.tokens, texts):
+        for step in steps(self.course.tokens - self.course.before, texts):
             due += (MOST + 1) / 2 / self.course.speed
             time.sleep(max(0.0, due - time.perf_counter()))
             put(said.more(step))
@@ -169,7 +158,7 @@ class Measured(SpecchatApp):
 
     report = ""
 
-    def __init__(self, course: Course, model: Path) -> None:
+    def __init__(self, course: argparse.Namespace, model: Path) -> None:
         Feeder.course = course
         settings = Settings(str(model), str(model), mode="sps", ghosts=course.ghosts, save=True)
         super().__init__(settings, engine=Feeder)
@@ -216,10 +205,9 @@ def main() -> None:
     parser.add_argument("--hostile", action="store_true", help="stream hostile texts")
     args = parser.parse_args()
     width, height = map(int, args.size.split("x"))
-    course = Course(args.tokens - args.before, args.before, args.speed, args.ghosts, args.hostile)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SPECCHAT_HOME"] = folder
-        app = Measured(course, tiny.write(Path(folder) / "tiny.gguf"))
+        app = Measured(args, tiny.write(Path(folder) / "tiny.gguf"))
         asyncio.run(app.run_async(size=(width, height)))
     print(f"{args.size}, {args.before} to {args.tokens} tokens at {args.speed:.0f}/s: {app.report}")
 

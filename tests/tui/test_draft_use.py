@@ -45,7 +45,6 @@ def test_a_draft_that_cannot_serve_is_named_with_what_to_do_whatever_the_mode(ta
         (("--mode", "ars"), "mode ars decodes without guesses"),
         (("--lookahead", "0"), "lookahead 0 allows no guesses"),
         (("--mode", "sps", "--source", "suffix"), "source suffix leaves it out"),
-        (("--mode", "sps", "--n", "2"), "several answers take their guesses"),
         (("--max-tokens", "1"), "the answer was too short"),
     ],
 )
@@ -59,7 +58,7 @@ def test_a_draft_that_was_asked_for_and_not_used_is_named_with_the_reason(
 
 
 def test_a_draft_that_auto_left_alone_is_said_to_have_promised_too_little():
-    text = draft_use.unused(Stats("auto", generated_tokens=60), DRAFT, Settings(), 1)
+    text = draft_use.unused(Stats("auto", generated_tokens=60), DRAFT, Settings())
     assert text == (
         "The draft draft.gguf was not used: its guesses were not expected to earn back their time "
         "(--mode sps uses it anyway)."
@@ -68,7 +67,7 @@ def test_a_draft_that_auto_left_alone_is_said_to_have_promised_too_little():
 
 def test_a_draft_that_nobody_named_for_this_run_may_go_unused_without_a_word():
     stats = Stats("ars", generated_tokens=9)
-    assert draft_use.unused(stats, DRAFT, Settings(mode="ars"), 1)
+    assert draft_use.unused(stats, DRAFT, Settings(mode="ars"))
     assert draft_use.is_named(Settings(draft="x", sources=NAMED))
     for kind in ("file", "preset", "default"):
         assert not draft_use.is_named(Settings(draft="x", sources={"draft": SettingSource(kind)}))
@@ -85,8 +84,8 @@ def test_a_draft_of_which_nothing_was_accepted_is_counted_out(tally, said):
 
 
 def test_a_draft_that_read_or_proposed_was_used():
-    assert draft_use.unused(HELPLESS, DRAFT, Settings(mode="sps"), 1) is None
-    assert draft_use.unused(Stats("auto", draft_s=0.1), DRAFT, Settings(), 1) is None
+    assert draft_use.unused(HELPLESS, DRAFT, Settings(mode="sps")) is None
+    assert draft_use.unused(Stats("auto", draft_s=0.1), DRAFT, Settings()) is None
 
 
 def test_ask_says_that_nothing_was_accepted_and_where_to_find_another(target, tmp_path):

@@ -10,6 +10,7 @@ from models import catalog
 from models.errors import ModelError, SpecchatError
 from models.files.locate import identify
 from models.files.stores import find, installed
+from models.gguf import read
 from models.memory import estimate_by_size
 from tui.lab.slim import slim
 from tui.models import listing
@@ -138,15 +139,16 @@ def check(names: tuple[str, ...]) -> None:
 
 def _check(name: str) -> None:
     from assistant.chat.template_audit import examine  # imports Jinja
-    from models import gguf
     from models.files.checksum import check as read_all
     from tui.shell.progress_bar import meter
 
+    model = identify(name)
+    header = read(model.path)
     with meter(name) as progress:
-        checked = read_all(name, progress)
-    verdict = "sha256 matches" if checked.promised else f"sha256 {checked.sha256}"
+        digest = read_all(model, progress)
+    verdict = "sha256 matches" if model.promised_sha256 else f"sha256 {digest}"
     click.echo(safe(f"{name}: whole, {verdict}"))
-    for remark in examine(gguf.read(checked.path)):
+    for remark in examine(header):
         if remark.suspicious:
             click.echo(safe(f"{name}: its chat template: {remark.text}"), err=True)
 

@@ -8,7 +8,7 @@ from models.catalog import GGUF, HEADS
 from models.drafts import DraftVerdict, Pairing
 from models.errors import ModelMissing
 from models.files import checksum
-from models.files.locate import identify, locate, resolve
+from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.places import cache_dir
 from models.files.stores import find
@@ -41,18 +41,18 @@ def details(reference: str) -> Facts:
     known = resolve(reference)
     facts: Facts = listed(known) if isinstance(known, GGUF) else {"name": reference}
     try:
-        path = locate(reference)
+        model = identify(reference)
     except ModelMissing:
         if not isinstance(known, GGUF):
             raise
         facts["note"] = f"not on this machine; specchat models pull {reference}"
         return facts
-    header = gguf.read(path)
+    header = gguf.read(model.path)
     template = header.template
-    facts |= _summary(identify(reference))
-    facts["path"] = str(path)
+    facts |= _summary(model)
+    facts["path"] = str(model.path)
     facts["made_from"] = _origin(header)
-    facts["verified_sha256"] = checksum.known_sha256(path)
+    facts["verified_sha256"] = checksum.known_sha256(model.path)
     facts["template_remarks"] = " ".join(remark.text for remark in examine(header))
     facts["template_sha256"] = template and hashlib.sha256(template.encode()).hexdigest()
     facts["template"] = template

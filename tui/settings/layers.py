@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from models import catalog
 from models.errors import StorageError, UsageError
 from models.files.disk import read_json, write_json
 from models.files.places import data_dir
@@ -125,6 +124,8 @@ class Layers:
 
 def with_models(layers: Layers, before: str | None, target: str, draft: str | None) -> Layers:
     """Return the layers after models were chosen; another target goes with whatever draft suits."""
+    from models import catalog  # read when a model is, and --help needs none
+
     usual = catalog.DEFAULT.target.name
     named = target if target != usual else "auto"
     return layers.choose(

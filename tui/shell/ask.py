@@ -302,7 +302,7 @@ class AskSession:
         if text := draft_use.rejected(ends[0].stats, draft):
             self._say(f"{text} {draft_use.fitting(settings)}")
         elif draft_use.is_named(settings) and not self._draft_failed:
-            self._say(draft_use.unused(ends[0].stats, draft, settings, len(ends)))
+            self._say(draft_use.unused(ends[0].stats, draft, settings))
 
     def _say(self, text: str | None, style: str = "yellow") -> None:
         if text:

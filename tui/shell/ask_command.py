@@ -57,7 +57,7 @@ class Chat(click.ParamType[str]):
     type=NumberParameter(1, MOST_ANSWERS),
     default=1,
     metavar="N",
-    help="Get N answers at once.",
+    help="Get N answers, one after another.",
 )
 @click.option(
     "--stop", "stop_strings", multiple=True, metavar="TEXT", help="Stop before this text."
@@ -109,7 +109,7 @@ def ask(
     terminal, those that only read are run, and others are refused. "files" are built-in tools,
     which read, list and search the folders of --folder or of config.toml.
 
-    With --n several answers are decoded together, independent of each other. They are printed one
+    With --n several answers come one after another, independent of each other. They are printed one
     below the other, each under a line such as "--- 2 of 4 ---"; --json has them in a list. With
     --chat all are kept, and the first is continued. The draft model is not used: proposals come
     from the conversation. With --seed S they are those that S, S + 1 and so on give alone.

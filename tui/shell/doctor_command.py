@@ -34,7 +34,7 @@ from tui.safe import safe
 
 GIB = 1 << 30
 WORTH: dict[EngineName, str] = {
-    "llama": "it computes on GPUs, several answers at once, and files that ik_llama.cpp refuses",
+    "llama": "it computes on GPUs, and runs files that ik_llama.cpp refuses",
     "ik": "on many processors it is faster",
 }
 """What an engine is good for where it is missing."""

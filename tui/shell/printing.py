@@ -25,52 +25,37 @@ class Output(Console):
 
 
 class Printing:
-    """Print some answers in their order, each under a heading unless there is one alone.
-
-    The first that is not over streams. What others say meanwhile is printed when it is their turn.
-    """
+    """Print answers as they come, one after another, each under a heading unless it is alone."""
 
     def __init__(self, quiet: bool, count: int, thoughts: bool = False) -> None:
         self._out = Output(quiet=quiet, highlight=False, markup=False, soft_wrap=True)
         self._styles = PLAIN if self._out.no_color else COLOURED
-        self._waiting: list[list[Token]] = [[] for _ in range(count)]
-        self._over = [False] * count
-        self._thoughts = thoughts  # whether they are printed, too
-        self._thinks = False  # whether what was printed last is one
-        self._turn = 0  # whose it is
-        self._begun = False  # whether that one has its heading
+        self._count = count
+        self._parts = ("answer", "thought") if thoughts else ("answer",)
+        self._thinks = False  # whether what was printed last is a thought
+        self._open = False  # whether an answer has begun and is not over
 
     def add(self, number: int, tokens: Sequence[Token]) -> None:
-        """Print tokens of an answer, now or when it is its turn."""
-        parts = ("answer", "thought") if self._thoughts else ("answer",)
-        self._waiting[number] += (token for token in tokens if token.part in parts)
-        if number == self._turn and self._waiting[number]:
-            self._print()
+        """Print tokens of an answer."""
+        if printed := [token for token in tokens if token.part in self._parts]:
+            self._print(number, printed)
 
     def end(self, number: int) -> None:
-        """Note that an answer is over, and print what waited for that."""
-        self._over[number] = True
-        while self._turn < len(self._over) and self._over[self._turn]:
-            self._print()
-            self._out.print()
-            self._turn, self._begun, self._thinks = self._turn + 1, False, False
-        if self._turn < len(self._over):
-            self._print()
+        """Note that an answer is over."""
+        self._print(number, ())
+        self.end_all()
 
     def end_all(self) -> None:
         """Note that no answer continues; if none has begun, nothing is printed."""
-        if self._begun or any(self._waiting):
-            for number, over in enumerate(self._over):
-                if not over:
-                    self.end(number)
+        if self._open:
+            self._out.print()
+        self._open = self._thinks = False
 
-    def _print(self) -> None:
-        tokens, self._waiting[self._turn] = self._waiting[self._turn], []
-        if not self._begun:
-            self._begun = True
-            if len(self._over) > 1:
-                above = "\n" if self._turn else ""
-                self._out.print(Text(f"{above}--- {self._turn + 1} of {len(self._over)} ---"))
+    def _print(self, number: int, tokens: Sequence[Token]) -> None:
+        if not self._open and self._count > 1:
+            above = "\n" if number else ""
+            self._out.print(Text(f"{above}--- {number + 1} of {self._count} ---"))
+        self._open = True
         for token in tokens:
             style = self._out.get_style(self._styles[token.origin])
             thinks = token.part == "thought"

@@ -13,7 +13,7 @@ from assistant.decoding.lookahead.budget import Budget, Reference
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.lookahead.theory import LONGEST_WEIGHED, cheapest, fastest
-from assistant.decoding.lookahead.throughput_plan import SINGLE, BatchContext, ThroughputPlan
+from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan
 from assistant.decoding.sources.model import ModelSource, PrefillOption
@@ -30,9 +30,10 @@ LOG_ODDS_PER_HALVED_CONTEXT = 0.35  # of acceptance, that it costs a draft; meas
 
 
 class RoundCost(NamedTuple):
-    """An evaluation: the rounds of all answers that it served, and what they took, in seconds."""
+    """A round, the plan that it had, and what it took, in seconds."""
 
-    rounds: Sequence[tuple[Round, Plan]]
+    round: Round
+    plan: Plan
     seconds: float
     """All of it, with what follows."""
     draft_s: float = 0.0
@@ -60,14 +61,14 @@ class Controller:
         self._pace = RecentMean()
         self._known = 0  # tokens of context that the draft had when it was judged last
         self._is_reading = False
-        self._answered = 0.0  # tokens of this answer, or of each in the mean
+        self._answered = 0  # tokens of this answer
         self._reference = Reference(costs.verify(1))
 
     def begin(self) -> None:
         """Begin an answer: gains of others pay for no loss in it, and its text is separate."""
         self._budget = Budget()
         self._pace = RecentMean()
-        self._known, self._answered = 0, 0.0
+        self._known = self._answered = 0
         self._is_reading = False
         self._acceptance.begin()
 
@@ -79,10 +80,14 @@ class Controller:
         self,
         room: int,
         least: int = 0,
-        beside: BatchContext = SINGLE,
+        again: int = 0,
+        repeats: bool = False,
         clock: Callable[[], float] = lambda: 0.0,
     ) -> ThroughputPlan:
-        """Return the plan of the next round, with `least` proposals even if nothing pays."""
+        """Return the plan of the next round, with `least` proposals even if nothing pays.
+
+        `again`, `repeats` and `clock` are those of `ThroughputPlan`.
+        """
         left = self._budget.left(self._token_s)
         return ThroughputPlan(
             self._costs,
@@ -93,7 +98,8 @@ class Controller:
             limit_s=inf if least else (1 + left) * self._costs.verify(1),
             clock=clock,
             pause=None if least else self._pause(left),
-            beside=beside,
+            again=again,
+            repeats=repeats,
         )
 
     def reading(self, options: Sequence[PrefillOption], more: int) -> PrefillOption | None:
@@ -120,34 +126,27 @@ class Controller:
         self._costs.saw_draft(tokens, seconds)
 
     def observe(self, cost: RoundCost) -> None:
-        """Learn from an evaluation and what was proposed for it.
-
-        What ArS had taken for several answers is that it decodes as many at once, without
-        proposals.
-        """
-        rounds, seconds, draft_s, tables_s, again = cost
-        count, proposed = len(rounds), sum(round_.proposed for round_, _ in rounds)
-        tokens = sum(len(round_.tokens) for round_, _ in rounds) / count
-        alone = self._costs.verify(1) / self._costs.verify(count)
+        """Learn from a round and what was proposed for it."""
+        round_, plan, seconds, draft_s, tables_s, again = cost
+        tokens = len(round_.tokens)
         self._answered += tokens
-        self._compare(proposed, seconds - draft_s - tables_s, count, again)
-        for round_, plan in rounds:
-            self._acceptance.learn(round_, plan.runs if isinstance(plan, ThroughputPlan) else ())
-        plans = [plan for _, plan in rounds if isinstance(plan, ThroughputPlan)]
-        table_rows = sum(plan.table_rows for plan in plans)
-        self._costs.saw_tables(table_rows, tables_s)
-        reads = [unread for plan in plans for unread in plan.reads]
-        expected = [self._costs.draft(unread) for unread in reads]
-        for unread, usual in zip(reads, expected, strict=True):
+        self._compare(round_.proposed, seconds - draft_s - tables_s, again)
+        if not isinstance(plan, ThroughputPlan):
+            self._acceptance.learn(round_, ())
+            return
+        self._acceptance.learn(round_, plan.runs)
+        self._costs.saw_tables(plan.table_rows, tables_s)
+        expected = [self._costs.draft(unread) for unread in plan.reads]
+        for unread, usual in zip(plan.reads, expected, strict=True):
             self._costs.saw_draft(unread, usual * draft_s / sum(expected))
-        if len(plans) < count or any(plan.least for plan in plans):
+        if plan.least:
             return  # it was the user's wish, and is not owed
-        if proposed or reads or table_rows or again:
-            self._spend(seconds * alone, plans[-1].expected_s * alone, tokens)
+        if round_.proposed or plan.reads or plan.table_rows or again:
+            self._spend(seconds, plan.expected_s, tokens)
         else:
             self._budget.rest(tokens, self._token_s)
-        if not reads:
-            self._pace.add(tokens, seconds * alone)
+        if not plan.reads:
+            self._pace.add(tokens, seconds)
 
     def forecast(self, reason: Reason, plan: Plan) -> Forecast:
         """Return what is expected of speculation, beside the reason for what a plan has done.
@@ -189,15 +188,14 @@ class Controller:
         owed_s = expected_s if is_surprise else seconds
         self._budget.spend(owed_s, tokens, self._token_s)
 
-    def _compare(self, proposed: int, seconds: float, answers: int, again: int) -> None:
+    def _compare(self, proposed: int, seconds: float, again: int) -> None:
         """Learn how long an evaluation took, and what ArS takes."""
-        width = answers + proposed + again
+        width = 1 + proposed + again
         expected_s = self._costs.verify(width)
         if proposed:
             self._reference.saw_other(seconds, expected_s)
         else:
-            alone = self._costs.verify(1) / expected_s
-            self._reference.saw_plain(seconds * alone)
+            self._reference.saw_plain(seconds * self._costs.verify(1) / expected_s)
         self._costs.saw_verify(width, seconds)
 
     def _piece(self, unread: int) -> int:

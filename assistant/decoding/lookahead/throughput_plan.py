@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from assistant.decoding.lookahead.acceptance import Acceptance
@@ -14,27 +13,11 @@ from assistant.decoding.sources.model import MODELS
 DEEPEST = 16  # steps that a source of rows is thought ahead
 
 
-@dataclass(frozen=True, slots=True)
-class BatchContext:
-    """What else is in the batch of a round, when several answers are decoded in one."""
-
-    width: int = 0
-    """How many tokens of others are evaluated with it, or of its own once more."""
-    tokens: float = 0.0
-    """How many tokens those answers are expected to gain."""
-    repeats: bool = False
-    """Whether a rejection has all of the batch that stays evaluated once more, with the next."""
-
-
-SINGLE = BatchContext()
-
-
 class ThroughputPlan:
     """A plan that takes an offer when it makes the round faster, in expected tokens per second.
 
     An offer is looked at over its whole length, so that a step of the staircase that costs more
-    than one token is taken if the tokens after it pay for it. What other rounds yield has no say:
-    tokens that are not proposed here must be decoded anyway.
+    than one token is taken if the tokens after it pay for it.
 
     Args:
         room: how many proposals there may be.
@@ -44,8 +27,9 @@ class ThroughputPlan:
         clock: by which it is seen, before each row and after it, what the draft really takes.
         pause: why to propose nothing, and only note what is on offer; None to go on. When time is
             `SPENT`, what cannot be rejected is proposed anyway: there is nothing to lose.
-        beside: what the batch has anyhow. The wider it is, the further up the cost curve a proposal
-            has its place, and the more tokens wait for it.
+        again: how many tokens are in the batch that had been evaluated before. The more, the
+            further up the cost curve a proposal has its place.
+        repeats: whether a rejection has all of the batch that stays evaluated again, with the next.
     """
 
     def __init__(
@@ -59,7 +43,8 @@ class ThroughputPlan:
         limit_s: float = inf,
         clock: Callable[[], float] = lambda: 0.0,
         pause: Reason | None = None,
-        beside: BatchContext = SINGLE,
+        again: int = 0,
+        repeats: bool = False,
     ) -> None:
         self.room, self.least, self.pause = room, least, pause
         self.runs: tuple[Run, ...] = ()
@@ -70,21 +55,16 @@ class ThroughputPlan:
         """How many rows of tables were asked for."""
         self.taken = Counter[str]()
         """How many proposals each source has made."""
-        self._verify_s = [costs.verify(beside.width + width) for width in range(1, room + 2)]
-        self.expected_tokens, self.expected_s = beside.tokens + 1, self._verify_s[0]
+        self._verify_s = [costs.verify(again + width) for width in range(1, room + 2)]
+        self.expected_tokens, self.expected_s = 1.0, self._verify_s[0]
         self.limit_s = limit_s
         self._clock, self._started = clock, clock()
-        self._beside = beside
+        self._again, self._repeats = again, repeats
         self._costs, self._acceptance = costs, acceptance
         self._patience = patience
         self._survival = 1.0  # the probability that all proposals so far are accepted
         self.repeated_s = 0.0
         """What the next round is expected to take longer for what has to be evaluated again."""
-
-    @property
-    def beside(self) -> BatchContext:
-        """What the next answer of the same batch has beside it."""
-        return BatchContext(self._beside.width + self._proposed, self.expected_tokens - 1)
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
         """Take the offer that makes the round fastest, if any makes it faster."""
@@ -162,7 +142,7 @@ class ThroughputPlan:
             survival *= chance
             tokens += survival
             seconds = spent + self._verify_s[done + i] + step_s * (i - 1)
-            doubt = self._costs.batch_doubt(self._beside.width + done + i + 1)
+            doubt = self._costs.batch_doubt(self._again + done + i + 1)
             wider_s = self._verify_s[done + i] - self._verify_s[0]
             most_s = seconds + risk_s + (doubt - 1) * wider_s + self._repeat_s(0)
             if most_s <= self.limit_s or survival == 1:
@@ -181,9 +161,9 @@ class ThroughputPlan:
 
     def _repeat_s(self, accepted: int) -> float:
         """Return how much longer the next round takes if a rejection follows so many proposals."""
-        if not self._beside.repeats:
+        if not self._repeats:
             return 0.0
-        again = self._beside.width + accepted + 1
+        again = self._again + accepted + 1
         return max(0.0, self._costs.verify(again + 1) - self._costs.verify(1))
 
     def _ask(self, rows: Rows) -> None:

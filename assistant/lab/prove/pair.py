@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
 from typing import Any
 
 from assistant.decoding.lookahead.controller import Controller
@@ -13,20 +12,15 @@ from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.warp import Warp
-from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.policy import Control, Policy
 from assistant.engine.reply import Assistant
-from assistant.engine.rounds import Rounds, SequenceRound
-from assistant.events import Stop
+from assistant.engine.rounds import PlannedRound, Rounds
 from assistant.request import Message, Sampling
-from assistant.stats import Stats
 from models.base import Logits
 
 EVALUATION_S = 1000.0
 """What an evaluation takes on an imagined machine, whatever its width: there, proposals always pay.
 The draft's own seconds are still those of this machine, and nothing compared with these."""
-NEW, BEGUN = Stats("auto"), Stats("auto", generated_tokens=1)
-"""Of an answer without a token, whose first one no source is asked for, and of any other."""
 
 
 class ProvedPair:
@@ -67,14 +61,15 @@ def decoded(
     warp: Warp,
     begun: bool = False,
 ) -> Iterator[Round]:
-    """Yield the rounds by which a chat continues `tokens`, until `length` more are there."""
-    answer: Any = SimpleNamespace(tokens_left=length, stop=None, stats=BEGUN if begun else NEW)
-    sequence = DecodingSequence(0, tokens, answer, drafter, rule)
-    for step in Rounds(target, [sequence], policy, warp, target.clock):
-        if isinstance(step, SequenceRound):
-            yield step.round
-            answer.stats, answer.tokens_left = BEGUN, answer.tokens_left - len(step.round.tokens)
-            answer.stop = None if answer.tokens_left > 0 else Stop.LENGTH
+    """Yield the rounds by which a chat continues `tokens`, until `length` more are there.
+
+    No source is asked for the first token of an answer that has not `begun`.
+    """
+    begin, limit = 0 if begun else len(tokens), len(tokens) + length
+    rounds = Rounds(
+        target, tokens, drafter, rule, warp, policy, begin=begin, limit=limit, clock=target.clock
+    )
+    return (step.round for step in rounds if isinstance(step, PlannedRound))
 
 
 class RecordingModel:

@@ -11,9 +11,9 @@ import pytest
 
 from assistant.events import Decoded, Failed, Finished, Noticed, Ready, Stop
 from assistant.request import Message, Request, Sampling, Setup
+from models.slim.writing import read_layout
 from tests import tiny
 from tests.assistant.process.driving import Heard, near
-from tests.hostile_gguf.parts import taken_apart
 
 VALUES = {"nan": np.nan, "inf": np.inf, "minus-inf": -np.inf}
 
@@ -23,22 +23,18 @@ FATAL = ord("E")  # its token is its byte; no prompt here holds it, nor what is 
 @pytest.fixture
 def spoil(tiny_target, tiny_draft, tmp_path):
     def spoil(role: str, value: float, where: str) -> Path:
-        data = bytearray((tiny_target if role == "target" else tiny_draft).read_bytes())
-        weights = len(data) - _size_of_weights(tiny_target)
+        whole = tiny_target if role == "target" else tiny_draft
+        data = bytearray(whole.read_bytes())
         if where == "everywhere":
             data[-400:] = np.full(100, value, np.float32).tobytes()
         else:
-            at = weights + FATAL * tiny.EMBEDDING * 4
+            at = read_layout(whole).data + FATAL * tiny.EMBEDDING * 4
             data[at : at + 4] = np.float32(value).tobytes()
         path: Path = tmp_path / f"bad-{role}.gguf"
         path.write_bytes(data)
         return path
 
     return spoil
-
-
-def _size_of_weights(path: Path) -> int:
-    return len(taken_apart(path.read_bytes()).data)
 
 
 def ask(text: str) -> Request:

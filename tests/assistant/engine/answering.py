@@ -7,19 +7,19 @@ from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
-from assistant.events import Answered, Decoded, Event, Finished, OneOf, Token
-from assistant.request import MOST_ANSWERS, Request
+from assistant.events import Decoded, Event, Finished, Token
+from assistant.request import Request
 
 
 def assistant_of(open_model, target, draft=None, *sources) -> Any:
-    """Return an assistant whose target holds several texts; its control is `control`."""
+    """Return an assistant; its control is `control`."""
     control = Control()
-    model = open_model(target, texts=MOST_ANSWERS, cancel=control.cancel)
+    model = open_model(target, cancel=control.cancel)
     known = [*sources] or [SuffixSource()]
     if draft:
         small = open_model(draft)
         known.append(ModelSource(small, Mapping.by_number(model.n_vocab, small.n_vocab)))
-    made: Any = Assistant(model, model.weights.vocab, known, several=model)
+    made: Any = Assistant(model, model.weights.vocab, known)
     made.control = control
     return made
 
@@ -28,25 +28,12 @@ def answer(assistant, request: Request) -> list[Any]:
     """Return the events of a request."""
     control = assistant.control
     control.mode, control.lookahead = request.mode, request.lookahead
-    tell = assistant.reply if request.answers == 1 else assistant.replies
-    return list(tell(request, control))
+    return list(assistant.reply(request, control))
 
 
 def end(events: list[Event]) -> Finished:
     """Return how the answer ended."""
     return next(event for event in events if isinstance(event, Finished))
-
-
-def endings(events: list[Event]) -> dict[int, Finished]:
-    """Return how each of several answers ended; each does once, after all it said."""
-    ends: dict[int, Finished] = {}
-    for event in events:
-        if isinstance(event, OneOf):
-            assert event.answer not in ends
-            if isinstance(event.event, Finished):
-                ends[event.answer] = event.event
-    assert isinstance(events[-1], Answered)
-    return ends
 
 
 def tokens(events: list[Event]) -> list[Token]:

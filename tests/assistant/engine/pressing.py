@@ -1,7 +1,7 @@
 """Keys that are pressed in the middle of a round."""
 
-from collections.abc import Mapping, Sequence
-from itertools import cycle
+from collections.abc import Sequence
+from random import Random
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from assistant.decoding.warp import warp
 from assistant.engine.policy import Control
 from assistant.events import Reason
 from assistant.request import Mode, Sampling
-from models.base import Logits, SequenceTokens
+from models.base import Logits
 
 KEYS: tuple[tuple[Mode, int | None], ...] = (
     ("auto", None),
@@ -26,21 +26,21 @@ CHOSEN = {Reason.CHOSEN: {3, 7}, Reason.ARS: {0}}
 
 
 class Pressed(SuffixSource):
-    """A source in whose offer somebody presses a key, another one each time."""
+    """A source in whose offer somebody presses any key."""
 
     def __init__(self, control: Control) -> None:
         super().__init__()
-        self._control, self._keys = control, cycle(KEYS)
+        self._control, self._rng = control, Random(1)
 
     def offer(self, tokens: Sequence[int], room: int) -> Run | None:
-        self._control.mode, self._control.lookahead = next(self._keys)
+        self._control.mode, self._control.lookahead = self._rng.choice(KEYS)
         return super().offer(tokens, room)
 
 
 class Counting:
     """A target that counts upwards and begins again at 50, so that copies are right."""
 
-    n_ctx, n_vocab, max_rows, most_texts, can_roll_back = 4096, 50, 32, 8, True
+    n_ctx, n_vocab, max_rows, can_roll_back = 4096, 50, 32, True
     rollback: int | None = None
     decided = 0
     busy_s = 0.0
@@ -49,10 +49,6 @@ class Counting:
         assert rows <= self.max_rows
         following: Logits = np.roll(20 * np.eye(self.n_vocab, dtype=np.float32), 1, axis=1)
         return following[tokens[-rows:]]
-
-    def logits_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
-        assert sum(text.rows for text in texts.values()) <= self.max_rows
-        return {i: self.logits(text.tokens, text.rows) for i, text in texts.items()}
 
 
 def greedy(logits: Logits, history: Sequence[int]) -> Row:

@@ -8,7 +8,7 @@ import pytest
 from assistant.events import Stop
 from assistant.request import AnswerForm, Message, Request, Sampling
 from models.errors import UsageError
-from tests.assistant.engine.answering import answer, assistant_of, end, endings, tokens
+from tests.assistant.engine.answering import answer, assistant_of, end, tokens
 
 PERSON = {
     "type": "object",
@@ -107,13 +107,6 @@ def test_a_continued_answer_ends_the_form_that_it_began(assistant):
     begun = Message("assistant", '{"name": "Bo')
     said = end(ask(assistant, SCHEMA, messages=(Message("user", "?"), begun)))
     assert is_person(begun.content + said.text)
-
-
-def test_several_answers_have_the_form_each_and_a_seed_gives_them_alone(assistant):
-    ends = endings(ask(assistant, SCHEMA, answers=3, seed=5))
-    for number in range(3):
-        assert is_person(ends[number].text)
-        assert ends[number].text == end(ask(assistant, SCHEMA, seed=5 + number)).text
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from assistant.request import AnswerForm, Message, Request, Sampling
 from assistant.tokens import said
 from tests import tiny, tiny_thinking
 from tests.assistant.engine import answering
-from tests.assistant.engine.answering import assistant_of, endings
+from tests.assistant.engine.answering import assistant_of
 
 ASKED = Message("user", "Why?")
 REQUEST = Request(
@@ -81,15 +81,6 @@ def test_a_stop_string_ends_the_answer_alone(open_model, thinking):
     cut, _ = answer(assistant, replace(REQUEST, stop_strings=(letter,)))
     assert cut.thought == whole.thought
     assert cut.text == whole.text[: whole.text.index(letter)]
-
-
-def test_each_of_several_answers_has_a_thought_of_its_own(open_model, thinking):
-    assistant = assistant_of(open_model, thinking)
-    alone = [answer(assistant, replace(REQUEST, seed=3 + i))[0] for i in range(3)]
-    ends = endings(answering.answer(assistant, replace(REQUEST, answers=3)))
-    assert [(ends[i].thought, ends[i].text) for i in range(3)] == [
-        (each.thought, each.text) for each in alone
-    ]
 
 
 def test_a_model_that_cannot_think_says_so_and_answers(open_model, tmp_path):

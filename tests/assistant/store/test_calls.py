@@ -1,5 +1,7 @@
 """Thoughts and calls of tools in the store: with their answers, wherever those go."""
 
+import pytest
+
 from assistant.events import Stats
 from assistant.request import ToolCall
 from assistant.store import INTERRUPTED, Store
@@ -12,28 +14,21 @@ LIST = ToolCall("files__list", "{}", "call_2")
 
 
 def calling(store: Store) -> int:
-    """Keep an answer that asked for two calls, one result and the answer after it."""
+    """Keep an answer with a thought and two calls, and the result of one of them."""
     chat = store.begin()
     asked = ask(store, chat, None, "Why is the sky blue?")
     answer = begin(store, chat, asked.id, "m")
-    end(
-        store,
-        answer.id,
-        "Let me see.",
-        (1,),
-        (),
-        Stats("ars"),
-        None,
-        "complete",
-        calls=(READ, LIST),
-    )
+    store.answers.stream(answer.id, "", (), "Rayl")
+    assert store.path(chat)[-1].thought == "Rayl"
+    said = "Let me see.", (1,), (), Stats("ars"), None, "complete", "Rayleigh?\nYes."
+    end(store, answer.id, *said, calls=(READ, LIST))
     result = call(store, chat, answer.id, READ)
     assert store.path(chat)[-1].state == "streaming"
     end(store, result.id, "zeppelin\ud800", calls=(READ,), seconds=1.5)
     return chat
 
 
-def test_calls_and_results_go_where_their_answer_goes() -> None:
+def test_thoughts_calls_and_results_go_where_their_answer_goes() -> None:
     store, other = Store(None), Store(None)
     chat = calling(store)
     exported = [*read_json_lines(json_lines(store.whole(chat)))]
@@ -45,18 +40,25 @@ def test_calls_and_results_go_where_their_answer_goes() -> None:
     ):
         asked, answer, result = path
         assert (asked.calls, answer.calls, result.calls) == ((), (READ, LIST), (READ,))
+        assert (answer.content, answer.thought) == ("Let me see.", "Rayleigh?\nYes.")
         assert (result.role, result.content, result.seconds) == ("tool", "zeppelin\ufffd", 1.5)
         assert result.parent == answer.id
     text = markdown(store.whole(chat))
+    assert "> Rayleigh?\n> Yes.\n\nLet me see." in text
     assert '`files__read is called`\n\n```\n{"path": "sky.txt"}\n```' in text
     assert "## Tool\n\n`files__read`\n\n```\nzeppelin�\n```" in text
 
 
-def test_results_are_found_and_are_neither_titles_nor_prompts() -> None:
+@pytest.mark.parametrize(
+    ("search", "snippet"),
+    [("zeppelin", "zeppelin\ufffd"), ("rayleigh", "Rayleigh? Yes."), ("let me", "Let me see.")],
+)
+def test_thoughts_and_results_are_found_and_are_neither_titles_nor_prompts(search, snippet) -> None:
     store = Store(None)
     chat = calling(store)
-    (found,) = store.summaries("zeppelin")
-    assert (found.id, found.title) == (chat, "Why is the sky blue?")
+    (found,) = store.summaries(search)
+    assert (found.id, found.title, found.snippet) == (chat, "Why is the sky blue?", snippet)
+    assert store.summaries("ラ") == ()
     assert store.prompts() == ("Why is the sky blue?",)
     store.rename(chat, "")
     assert store.summaries()[0].title == "Why is the sky blue?"
@@ -67,18 +69,10 @@ def test_a_call_under_way_when_the_program_ends_is_kept_as_interrupted(path) -> 
     chat = calling(store)
     call(store, chat, store.path(chat)[-1].id, LIST)
     store.close()
-    result = opened(path).path(chat)[-1]
-    assert (result.state, result.stop, result.calls) == ("failed", INTERRUPTED, (LIST,))
-
-
-def test_a_call_that_returned_nothing_is_exported_without_an_empty_block(path) -> None:
     store = opened(path)
-    chat = calling(store)
-    call(store, chat, store.path(chat)[-1].id, LIST)
-    store.close()
-    text = markdown(opened(path).whole(chat))
-    assert "```\n\n```" not in text
-    assert f"`{LIST.name}`\n\n*(interrupted)*" in text
+    result = store.path(chat)[-1]
+    assert (result.state, result.stop, result.calls) == ("failed", INTERRUPTED, (LIST,))
+    assert f"`{LIST.name}`\n\n*(interrupted)*" in markdown(store.whole(chat))
 
 
 def test_an_export_without_calls_can_be_read_by_earlier_programs() -> None:
@@ -88,38 +82,3 @@ def test_an_export_without_calls_can_be_read_by_earlier_programs() -> None:
     plain, called = (next(json_lines(store.whole(n))) for n in (chat, calling(store)))
     assert plain.startswith('{"specchat":1,')
     assert called.startswith('{"specchat":2,')
-
-
-def thinking(store: Store) -> int:
-    """Keep a question and an answer that was thought about, and return the conversation."""
-    chat = store.begin()
-    asked = ask(store, chat, None, "Why is the sky blue?")
-    answer = begin(store, chat, asked.id, "m")
-    store.answers.stream(answer.id, "", (), "Rayl")
-    assert store.path(chat)[-1].thought == "Rayl"
-    thought = "Rayleigh?\nYes."
-    end(store, answer.id, "It scatters.", (1,), (), Stats("ars"), "stop-token", "complete", thought)
-    return chat
-
-
-def test_a_thought_is_kept_apart_and_goes_where_its_answer_goes():
-    store = Store(None)
-    chat = thinking(store)
-    exported = [*read_json_lines(json_lines(store.whole(chat)))]
-    copies = [
-        store.fork(store.path(chat)[-1].id),
-        *(t.number for t in Store(None).take_in(exported)),
-    ]
-    assert store.path(chat)[-1].content == "It scatters."
-    assert (
-        store.path(copies[0])[-1].thought == exported[0].messages[-1].thought == "Rayleigh?\nYes."
-    )
-    assert "> Rayleigh?\n> Yes.\n\nIt scatters." in markdown(store.whole(chat))
-
-
-def test_a_thought_is_found_and_the_answer_is_shown_first():
-    store = Store(None)
-    thinking(store)
-    for search, snippet in (("rayleigh", "Rayleigh? Yes."), ("scatters", "It scatters.")):
-        assert [each.snippet for each in store.summaries(search)] == [snippet]
-    assert store.summaries("ラ") == ()

@@ -55,13 +55,6 @@ def test_prompts_are_what_was_sent_oldest_first_nothing_twice_in_a_row(store):
     assert store.prompts(1) == ("a",)
 
 
-def test_notes_are_replaced(store):
-    assert store.recall("draft") is None
-    store.remember("draft", "half a")
-    store.remember("draft", "half a thought")
-    assert store.recall("draft") == "half a thought"
-
-
 def test_a_store_without_a_path_leaves_nothing_on_disk(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store = opened()
@@ -83,16 +76,7 @@ def test_threads_take_turns(store):
             for number in range(40):
                 asked = ask(store, conversation, None, f"{name} {number}")
                 store.path(conversation)
-                end(
-                    store,
-                    begin(store, conversation, asked.id, "").id,
-                    "x",
-                    (),
-                    (),
-                    None,
-                    None,
-                    "complete",
-                )
+                end(store, begin(store, conversation, asked.id, "").id, "x")
         except Exception as error:
             failed.append(error)
 
@@ -159,12 +143,6 @@ def test_what_is_restored_below_something_hidden_comes_back_with_it(store, tree)
     assert contents(store, conversation) == ["a"]
     store.restore(records[1].id)
     assert len(store.tree(conversation)) == 6
-
-
-def test_dropping_elsewhere_leaves_one_where_one_is(store, tree):
-    conversation, records = tree
-    store.drop(records[2].id)
-    assert contents(store, conversation) == C
 
 
 def test_what_is_sent_below_a_hidden_message_brings_it_back(store, tree):

@@ -81,18 +81,6 @@ def test_an_export_says_of_each_token_where_it_came_from(store, rich):
     assert answer["stats"]["mode"] == "sps"
 
 
-def test_an_export_tells_thresholds_and_one_without_them_is_read_too(store):
-    conversation, answer = answering(store)
-    (plain,) = trace(1)
-    block = replace(plain, ghosts=tuple(replace(each, threshold=0.125) for each in plain.ghosts))
-    end(store, answer.id, "word", (), (block,), STATS, None, "complete")
-    exported = list(json_lines(store.whole(conversation)))
-    (whole,) = read_json_lines(exported)
-    assert whole.traces[answer.id] == (block,)
-    (older,) = read_json_lines(re.sub(r',"threshold":[^,}]+', "", line) for line in exported)
-    assert older.traces[answer.id] == (plain,)
-
-
 def test_an_export_commands_no_terminal(store, rich):
     for line in json_lines(store.whole(rich)):
         assert safe(line) == line
@@ -144,22 +132,15 @@ LINE = '{"id":1,"role":"user","content":"x","created":1.0,"state":"complete"}'
     "text",
     [
         ["hello"],
-        ["{}"],
         [LINE],
-        ["[]"],
         [b"\xff\xfe"],
         [HEAD, "{}"],
         [HEAD, LINE.replace("user", "root")],
-        [HEAD, LINE.replace("complete", "lost")],
-        [HEAD, LINE.replace('"x"', "7")],
         [HEAD, LINE.replace('"id":1', '"id":1,"token_ids":[-1]')],
         [HEAD, LINE.replace('"id":1', '"id":1,"token_ids":[4294967296]')],
         [HEAD, LINE.replace("1.0", "1e300")],
-        [HEAD, LINE.replace("1.0", "-1")],
-        ["[" * 100_000],
         [HEAD, '{"id":' + "[" * 100_000],
         ['{"specchat":3}'],
-        ['{"specchat":"1"}'],
     ],
 )
 def test_what_is_no_export_is_refused_with_the_line(text):

@@ -1,9 +1,7 @@
 import os
 import resource
-import shutil
 import sqlite3
-import subprocess
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -35,48 +33,30 @@ def filled(path):
     return path
 
 
+@pytest.mark.parametrize("backed_up", [True, False])
 @pytest.mark.parametrize("corruption", CORRUPTIONS)
-def test_a_damaged_file_is_kept_aside_and_the_backup_restored(filled, corruption):
+def test_a_damaged_file_is_kept_aside_and_its_backup_restored(filled, corruption, backed_up):
+    if not backed_up:
+        backups.discard(filled)
     CORRUPTIONS[corruption](filled)
     broken = filled.read_bytes()
     store = opened(filled)
-    (aside,) = filled.parent.glob("chats.db.corrupt-*")
-    assert aside.read_bytes() == broken
-    assert str(aside) in store.notice
-    assert str(backups.backups(filled)[0]) in store.notice
-    assert store.summaries()[0].messages == 40
+    if broken or backed_up:  # an empty file is a new one, unless there is a backup
+        (aside,) = filled.parent.glob("chats.db.corrupt-*")
+        assert aside.read_bytes() == broken
+        assert str(aside) in store.notice
+        assert (str(backups.place(filled)) if backed_up else "starts empty") in store.notice
+    assert [each.messages for each in store.summaries()] == [40] * backed_up
     talk(store, "goes on")
     store.close()
     assert integrity(filled) == "ok"
-    again = opened(filled)
-    assert again.notice is None
+    assert opened(filled).notice is None
 
 
-@pytest.mark.parametrize("corruption", [each for each in CORRUPTIONS if each != "empty"])
-@pytest.mark.some(3)
-def test_without_a_backup_a_damaged_file_is_kept_and_a_new_one_begun(filled, corruption):
-    for backup in backups.backups(filled):
-        backup.unlink()
-    CORRUPTIONS[corruption](filled)
-    broken = filled.read_bytes()
-    store = opened(filled)
-    (aside,) = filled.parent.glob("chats.db.corrupt-*")
-    assert aside.read_bytes() == broken
-    assert "starts empty" in store.notice
-    assert store.summaries() == ()
-
-
-def test_a_damaged_backup_gives_way_to_an_older_one(filled):
-    """Earlier programs kept five."""
-    (good,) = backups.backups(filled)
-    for number, content in enumerate((b"", b"text", good.read_bytes()[:9000])):
-        bad = good.with_stem(f"bad-{number}")
-        bad.write_bytes(content)
-        os.utime(bad, (good.stat().st_mtime + 10 + number,) * 2)
-    assert backups.backups(filled)[3:] == [good]
-    filled.write_text("broken")
-    store = opened(filled)
-    assert str(good) in store.notice
+def test_a_damaged_backup_is_not_restored(filled):
+    for path in (filled, backups.place(filled)):
+        smash(path)
+    assert "there was no backup" in opened(filled).notice
 
 
 def test_two_damages_in_one_second_overwrite_nothing(filled):
@@ -130,7 +110,7 @@ def test_a_file_that_is_gone_is_restored_from_its_backup(filled):
     filled.unlink()
     store = opened(filled)
     assert "was missing" in store.notice
-    assert str(backups.backups(filled)[0]) in store.notice
+    assert str(backups.place(filled)) in store.notice
     assert store.summaries()[0].messages == 40
 
 
@@ -264,93 +244,20 @@ def full(path):
     return limited
 
 
-def test_a_full_disk_loses_nothing_that_was_kept(store, path, full):
+def test_a_full_disk_loses_nothing_that_was_kept_not_even_when_it_is_opened(path, full):
+    store = opened(path)
     conversation, records = talk(store, "kept")
+    begin(store, conversation, records[0].id, "tiny")  # and the program dies
+    store.choose(records[-1].id)
+    store.close()
     with full():
+        store = opened(path)
         with pytest.raises(StorageError, match="kept before is safe"):
             talk(store, "x" * 1_000_000)
-        assert store.path(conversation)
+        assert contents(store, conversation) == ["kept", "Answer to kept"]
     ask(store, conversation, records[-1].id, "room again")
     assert contents(store, conversation) == ["kept", "Answer to kept", "room again"]
     assert integrity(path) == "ok"
-
-
-def test_on_a_full_disk_conversations_are_read_and_removed_which_makes_room(store, path, full):
-    """A journal of the whole file is larger than the file, so that it has no room."""
-    gone, _ = talk(store, *(f"{number} " * 500 for number in range(40)))
-    conversation, records = talk(store, "kept")
-    begin(store, conversation, records[-1].id, "tiny")  # and the program dies
-    store.close()
-    before = path.stat().st_size
-    with full():
-        store = opened(path)
-        assert len(store.summaries()) == 2
-        assert store.summaries("kept")[0].id == conversation
-        assert len(store.whole(gone).messages) == 80
-        with pytest.raises(database.DiskFull):
-            ask(store, conversation, None, "x" * 1_000_000)
-        store.remove(gone)
-        assert [each.id for each in store.summaries()] == [conversation]
-        assert path.stat().st_size < before / 2
-        ask(store, conversation, None, "there is room again")
-    store.close()
-    assert integrity(path) == "ok"
-
-
-def test_deleting_on_a_full_disk_needs_no_room_for_a_journal(store):
-    conversation, _ = talk(store, "Hi")
-    modes = []
-
-    def mode():
-        with store._database.alone() as sql:
-            return sql.execute("PRAGMA journal_mode").fetchone()[0]
-
-    def delete(full):
-        modes.append(mode())
-        assert full == (modes[-1] == "memory")
-        if not full:
-            raise database.DiskFull("full")
-        store._set(conversation, "deleted = 1")
-
-    store._database.delete(delete)
-    assert [*modes, mode()] == ["truncate", "memory", "truncate"]
-    assert store.summaries() == ()
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 400 kB; only root may mount one."""
-    mount = ("mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", tmp_path)
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("this user may not mount a file system")
-    yield tmp_path
-    while talks.open_stores:
-        talks.open_stores.pop().close()
-    subprocess.run(("umount", tmp_path), check=True)
-
-
-@pytest.mark.parametrize("backed_up", [True, False])
-def test_on_a_disk_without_a_free_byte_a_store_is_read_and_emptied(small_disk, backed_up):
-    store = opened(small_disk / "chats.db")
-    numbers = [talk(store, f"{number} " * 500)[0] for number in range(6)]
-    store.close()
-    if not backed_up:
-        backups.discard(small_disk / "chats.db")
-    with suppress(OSError), open(small_disk / "filling", "wb", buffering=0) as filling:
-        while True:
-            filling.write(bytes(512))
-    assert shutil.disk_usage(small_disk).free == 0
-    store = opened(small_disk / "chats.db")
-    assert len(store.summaries("answer")) == 6
-    assert store.whole(numbers[0]).messages
-    with pytest.raises(database.DiskFull):
-        talk(store, "x" * 100_000)
-    store.delete(numbers[0])
-    store.remove(numbers[1])
-    assert len(store.summaries()) == 4
-    store.close()
-    assert shutil.disk_usage(small_disk).free > 0
-    assert integrity(small_disk / "chats.db") == "ok"
 
 
 def test_a_full_disk_leaves_no_half_made_store(path, full):
@@ -362,23 +269,7 @@ def test_a_full_disk_leaves_no_half_made_store(path, full):
 
 
 def test_what_is_kept_is_on_disk_and_what_is_deleted_is_overwritten(store):
+    settings = {"journal_mode": "truncate", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1}
     with store._database.alone() as sql:
-        settings = {
-            name: sql.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("journal_mode", "synchronous", "secure_delete", "foreign_keys")
-        }
-    assert settings == {
-        "journal_mode": "truncate",
-        "synchronous": 2,
-        "secure_delete": 1,
-        "foreign_keys": 1,
-    }
-
-
-def test_a_database_in_wal_mode_is_opened_and_leaves_it(filled):
-    with closing(sqlite3.connect(filled)) as sql:
-        assert sql.execute("PRAGMA journal_mode = WAL").fetchone()[0] == "wal"
-    store = opened(filled)
-    assert store.summaries()[0].messages == 40
-    with store._database.alone() as sql:
-        assert sql.execute("PRAGMA journal_mode").fetchone()[0] == "truncate"
+        found = {name: sql.execute(f"PRAGMA {name}").fetchone()[0] for name in settings}
+    assert found == settings

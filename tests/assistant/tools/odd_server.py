@@ -5,8 +5,6 @@ It speaks the protocol by hand, so that it can break it, and starts at once.
 
 import json
 import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -94,21 +92,6 @@ class Pages(Server):
     def tools(self, cursor):
         page = int(cursor or 0)
         return {"tools": [tool(f"t{page}")]} | ({"nextCursor": f"{page + 1}"} if page < 30 else {})
-
-
-class Changing(Server):
-    """Another description each time it is started."""
-
-    def begin(self):
-        counter = Path(self.argument)
-        self.times = int(counter.read_text()) + 1 if counter.exists() else 1
-        counter.write_text(str(self.times))
-
-    def tools(self, cursor):
-        return {"tools": [tool("go", f"version {self.times}")]}
-
-    def call(self, identity):
-        os._exit(3)
 
 
 class Revising(Server):
@@ -212,20 +195,6 @@ class Asking(Server):
             answer = json.loads(sys.stdin.readline())
             got.append("refused" if "error" in answer else str(answer))
         return said(" ".join(got))
-
-
-class Stubborn(Server):
-    """Starts another process, and ends neither with its input nor when asked."""
-
-    def begin(self):
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        sleeper = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(10_000)"
-        child = subprocess.Popen([sys.executable, "-S", "-c", sleeper])
-        Path(self.argument).write_text(f"{os.getpid()} {child.pid}")
-
-    def serve(self):
-        super().serve()
-        time.sleep(10_000)
 
 
 CASES = {each.__name__: each for each in Server.__subclasses__()}

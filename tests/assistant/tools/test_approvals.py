@@ -40,14 +40,10 @@ def test_a_tool_that_changed_is_another_tool(path, how):
     approvals.allow(TOOL, how, 1)
     assert approvals.approved(CHANGED, 1) is None
     assert approvals.approved(replace(TOOL, server="srv2"), 1) is None
-
-
-def test_approving_the_changed_tool_forgets_the_one_before(path):
-    approvals = Approvals(path)
-    approvals.allow(TOOL, "always", 1)
-    approvals.allow(CHANGED, "always", 1)
-    assert approvals.approved(CHANGED, 1) == "always"
-    assert approvals.approved(TOOL, 1) is None
+    approvals.allow(CHANGED, how, 1)
+    assert approvals.approved(CHANGED, 1) == how
+    if how == "always":  # the tool that it was is forgotten
+        assert approvals.approved(TOOL, 1) is None
 
 
 def test_what_one_window_revokes_is_revoked_in_all(path):
@@ -63,14 +59,10 @@ def test_what_one_window_revokes_is_revoked_in_all(path):
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
         b"[]",
-        b"\xff" * 9,
         b"[" * 9999,
-        b'{"always": 1}',
         b'{"always": [{"server": "srv"}]}',
         b'{"always": [{"server": ["srv"], "tool": "srv__go", "fingerprint": "f1"}]}',
-        b'{"always": [{"server": 1, "tool": "srv__go", "fingerprint": "f1"}]}',
     ],
 )
 def test_a_damaged_file_approves_nothing_and_is_kept(path, content):

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import socket
 from itertools import repeat
 from pathlib import Path
 from threading import Event
@@ -32,6 +31,8 @@ def folder(tmp_path):
     (inside / "away").symlink_to(tmp_path)
     (inside / "same").symlink_to(inside / "a.py")
     os.mkfifo(inside / "fifo")
+    (tmp_path / "inside2").mkdir()
+    (tmp_path / "inside2" / "x").write_text("the secret")
     return inside
 
 
@@ -70,28 +71,25 @@ async def test_a_file_is_read_whole_or_in_part(folder):
     assert part.text == "Two needles"
 
 
-OUTSIDE = ("../secret", "deep/../../secret", "/etc/passwd", "out", "away/secret", "same", "~/x")
+OUTSIDE = (
+    "../secret",
+    "{folder}2/x",
+    "deep/../../secret",
+    "/etc/passwd",
+    "out",
+    "away/secret",
+    "same",
+    "~/x",
+)
 NO_FILE = ("", "a.py/b", "fifo", "/dev/zero", "/proc/self/environ", "a\0b", "deep", "missing")
 
 
 @pytest.mark.parametrize("path", [*OUTSIDE, *NO_FILE])
 async def test_nothing_else_is_read(folder, path):
+    path = path.format(folder=folder)
     result = await use(folder, "read", path=path)
     assert result.failed
     assert "secret" not in result.text.replace(path, "")
-
-
-async def test_a_path_next_to_a_folder_is_not_in_it(folder, tmp_path):
-    (tmp_path / "inside2").mkdir()
-    (tmp_path / "inside2" / "x").write_text("the secret")
-    assert (await use(folder, "read", path=str(tmp_path / "inside2" / "x"))).failed
-
-
-async def test_a_socket_is_no_file(folder, monkeypatch):
-    monkeypatch.chdir(folder)  # its address must be short
-    with socket.socket(socket.AF_UNIX) as sock:
-        sock.bind("sock")
-        assert (await use(folder, "read", path="sock")).failed
 
 
 async def test_a_folder_is_named_by_a_link_but_not_left_by_one(folder, tmp_path):
@@ -99,14 +97,11 @@ async def test_a_folder_is_named_by_a_link_but_not_left_by_one(folder, tmp_path)
     assert (await use(tmp_path / "link", "read", path="a.py")).text.startswith("first")
 
 
-async def test_what_is_no_text_is_named_as_such(folder):
-    assert (await use(folder, "read", path="picture")).text == "[picture is no text: 11 bytes]"
-
-
-async def test_a_huge_file_is_read_to_a_bound(folder):
+async def test_what_is_no_text_is_named_and_a_huge_file_is_read_to_a_bound(folder):
     with (folder / "huge").open("wb") as file:
         file.write(b"a" * FILE_BYTES)
         file.truncate(1 << 40)
+    assert (await use(folder, "read", path="picture")).text == "[picture is no text: 11 bytes]"
     result = await use(folder, "read", path="huge")
     assert result.text.startswith("a" * RESULT_CHARACTERS + "\n[988,0")
 

@@ -25,13 +25,6 @@ def test_a_result_is_cut_to_what_a_context_holds_and_stays_text_without_nulls():
     assert tool_result("\x1b]0;owned\x07 \0 \ud800").text == "\x1b]0;owned\x07 \ufffd \ufffd"
 
 
-async def test_a_failure_and_a_structured_result_are_told_as_such():
-    async with opened(odd("Failing", name="a"), odd("Structured", name="b")) as tools:
-        failed, structured = await call(tools, "a__go"), await call(tools, "b__go")
-    assert (failed.text, failed.failed) == ("no such thing", True)
-    assert (structured.text, structured.failed) == ('{"degrees": 20}', False)
-
-
 async def test_a_list_of_tools_is_read_page_by_page():
     async with opened(odd("Pages")) as tools:
         assert len(names(tools)) == 31
@@ -48,17 +41,6 @@ async def test_tools_that_no_request_can_hold_are_left_out_with_the_reason():
     assert "; 1 more." in problem
 
 
-async def test_a_tool_that_changed_since_it_was_allowed_is_not_called(tmp_path):
-    """It died and was started again, with another description: an approval was not for that."""
-    async with opened(odd("Changing", tmp_path / "times")) as tools:
-        before = report(tools).tools[0]
-        assert "odd did not answer. It ended" in (await call(tools, allowed=before)).text
-        assert await tools.call(ToolCall("odd__go", "{}"), before) is None
-        (after,) = await tools.offered()
-    assert (before.tool.description, after.tool.description) == ("version 1", "version 2")
-    assert before.fingerprint != after.fingerprint
-
-
 async def test_a_server_lists_its_tools_once_a_round_and_once_a_call(tmp_path):
     """A tool that was allowed as it described itself is not called once that has changed."""
     file = tmp_path / "lists"
@@ -69,6 +51,8 @@ async def test_a_server_lists_its_tools_once_a_round_and_once_a_call(tmp_path):
         assert file.read_text() == "3"
         assert await tools.call(ToolCall("odd__go", "{}"), before) is None
         (after,) = await tools.offered()
+        assert (before.tool.description, after.tool.description) == ("version 1", "version 2")
+        assert before.fingerprint != after.fingerprint
         assert (await call(tools, allowed=after)).text == "done"
         assert file.read_text() == "6"
 
@@ -168,14 +152,6 @@ async def test_a_server_without_tools_is_no_failure():
 async def test_what_a_server_asks_for_is_refused():
     async with opened(odd("Asking")) as tools:
         assert (await call(tools)).text == "refused refused refused"
-
-
-@pytest.mark.usefixtures("killed_soon")
-async def test_closing_ends_a_server_that_does_not_want_to_and_what_it_started(tmp_path):
-    async with opened(odd("Stubborn", tmp_path / "ids")):
-        ids = [int(each) for each in (tmp_path / "ids").read_text().split()]
-        assert all(map(_runs, ids))
-    assert not any(map(_runs, ids))
 
 
 @pytest.mark.usefixtures("killed_soon")

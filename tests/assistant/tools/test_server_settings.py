@@ -50,13 +50,7 @@ def test_another_machine_needs_its_own_name_as_permission():
         ServerSettings("srv", url="https://other.lan/mcp", allow_host="tools.lan")
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {},
-        {"command": "a", "url": "http://127.0.0.1/"},
-    ],
-)
+@pytest.mark.parametrize("values", [{}, {"command": "a", "url": "http://127.0.0.1/"}])
 def test_what_cannot_be_started_is_refused(values):
     with pytest.raises(UsageError, match='server "srv"'):
         ServerSettings("srv", **values)

@@ -76,8 +76,8 @@ async def test_an_approval_is_for_a_command_and_all_that_its_server_says():
     ],
 )
 async def test_a_server_that_cannot_be_used_is_reported_and_the_others_go_on(server, problem):
-    async with opened(odd("Failing"), server) as tools:
-        assert (await call(tools)).text == "no such thing"
+    async with opened(odd("Structured"), server) as tools:
+        assert (await call(tools)).text == '{"degrees": 20}'
         assert report(tools).state == "failed"
         assert problem in report(tools).problem
 

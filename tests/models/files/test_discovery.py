@@ -9,7 +9,7 @@ import pytest
 
 from models.errors import ModelMissing
 from models.files.gguf_files import tree
-from models.files.locate import identify, locate
+from models.files.locate import identify
 from models.files.places import hub_cache, models_dir
 from models.files.stores import discover
 from tests.models.files.stores import file, ollama_manifest, ollama_model
@@ -51,7 +51,7 @@ def test_models_of_every_program_are_found_by_the_names_they_have_there(data, tm
     }
     assert jan in [found.path for found in discover()]
     for found in discover([tmp_path / "own"]):
-        assert locate(found.reference) == found.path
+        assert identify(found.reference).path == found.path
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_lm_studio_and_ollama_are_followed_to_where_they_were_moved(data, tmp_pa
 
 def test_an_ollama_model_is_located_by_its_name(data):
     blob = ollama_model("registry.example/library/tiny/latest", data)
-    assert locate("ollama:tiny") == locate("ollama:tiny:latest") == blob
+    assert identify("ollama:tiny").path == identify("ollama:tiny:latest").path == blob
     assert identify("ollama:tiny").path == blob
     with pytest.raises(ModelMissing, match="Ollama has no model"):
-        locate("ollama:other")
+        identify("ollama:other")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 from models.errors import ModelMissing, UsageError
 from models.files import places
-from models.files.locate import locate, resolve
+from models.files.locate import identify, resolve
 from models.files.stores import installed
 from tests.models.files.stores import file, ollama_model
 
@@ -54,15 +54,15 @@ def test_the_hubs_cache_is_where_every_program_looks(monkeypatch, variables, exp
 
 def test_a_missing_model_is_named_with_the_command_that_fetches_it():
     with pytest.raises(ModelMissing, match=r"specchat models pull qwen3-8b"):
-        locate("qwen3-8b")
+        identify("qwen3-8b")
     with pytest.raises(ModelMissing, match=r"specchat models pull org/x:y\.gguf"):
-        locate("org/x:y.gguf")
+        identify("org/x:y.gguf")
 
 
 @pytest.mark.parametrize("reference", ["nope", "default", "/no/such.gguf", "such.gguf", "a\0b", ""])
 def test_what_means_nothing_is_refused_in_a_sentence(reference):
     with pytest.raises(ModelMissing):
-        locate(reference)
+        identify(reference)
 
 
 @pytest.mark.parametrize(
@@ -81,39 +81,39 @@ def test_a_catalogue_file_named_by_its_repository_is_the_catalogue_file():
 
 def test_a_file_in_the_hubs_cache_is_found_in_place(hosted, data):
     link = hub_file(hosted.repo, hosted.revision, hosted.file, data, hosted.sha256)
-    assert locate("toy") == locate("org/toy-GGUF:toy.gguf") == link
+    assert identify("toy").path == identify("org/toy-GGUF:toy.gguf").path == link
 
 
 def test_the_same_bytes_under_another_revision_will_do(hosted, data):
     link = hub_file(hosted.repo, OTHER, hosted.file, data, hosted.sha256)
-    assert locate("toy") == link
+    assert identify("toy").path == link
 
 
 def test_other_bytes_under_the_same_name_are_not_it(hosted, data):
     hub_file(hosted.repo, OTHER, hosted.file, data[:-1] + b"x", "f" * 64)
     with pytest.raises(ModelMissing):
-        locate("toy")
+        identify("toy")
 
 
 def test_without_links_only_the_wanted_revision_is_it(hosted, data):
     link = hub_file(hosted.repo, OTHER, hosted.file, data, hosted.sha256)
     link.resolve().replace(link)
     with pytest.raises(ModelMissing):
-        locate("toy")
+        identify("toy")
     link.parent.rename(link.parent.with_name(hosted.revision))
-    assert locate("toy").parent.name == hosted.revision
+    assert identify("toy").path.parent.name == hosted.revision
 
 
 def test_a_truncated_file_is_not_it(hosted, data):
     hub_file(hosted.repo, hosted.revision, hosted.file, data[:-1], hosted.sha256)
     with pytest.raises(ModelMissing):
-        locate("toy")
+        identify("toy")
 
 
 def test_any_file_of_the_hubs_cache_can_be_named(data):
     link = hub_file("some/one", OTHER, "deep/file.gguf", data, "e" * 64)
-    assert locate("some/one:deep/file.gguf") == link
-    assert locate(f"some/one@{OTHER}:deep/file.gguf") == link
+    assert identify("some/one:deep/file.gguf").path == link
+    assert identify(f"some/one@{OTHER}:deep/file.gguf").path == link
 
 
 def test_installed_lists_each_whole_model_once_and_how_to_name_it(hosted, data, tmp_path):
@@ -124,7 +124,7 @@ def test_installed_lists_each_whole_model_once_and_how_to_name_it(hosted, data, 
     found = [model.reference for model in installed()]
     assert found == ["toy", "some/one:file.gguf", str(tmp_path / "models" / "mine.gguf")]
     for reference in found:
-        assert locate(reference).is_file()
+        assert identify(reference).path.is_file()
 
 
 def test_partial_downloads_are_not_listed(data, tmp_path):
@@ -179,18 +179,18 @@ def test_the_name_that_another_program_has_for_a_model_leads_to_it(
 ) -> None:
     meant = meant if meant.startswith("ollama:") else str(stocked / meant)
     with pytest.raises(ModelMissing) as missing:
-        locate(name)
+        identify(name)
     assert str(missing.value).endswith(f"Did you mean {meant}?")
-    assert locate(meant).is_file()
+    assert identify(meant).path.is_file()
 
 
 @pytest.mark.parametrize("name", ["nonesuch-9x", "ll", "./tiny.gguf", "/tiny.gguf", "~/tiny.gguf"])
 def test_what_is_like_nothing_here_leads_to_the_list(stocked: Path, name: str) -> None:
     with pytest.raises(ModelMissing) as missing:
-        locate(name)
+        identify(name)
     assert str(missing.value).endswith("See what is here: specchat models list")
 
 
 def test_where_nothing_is_alike_the_catalogue_is_asked(stocked: Path) -> None:
     with pytest.raises(ModelMissing, match=r"Did you mean qwen3-8b\?"):
-        locate("qwen-3-8b")
+        identify("qwen-3-8b")

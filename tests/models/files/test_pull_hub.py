@@ -4,23 +4,28 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from huggingface_hub import constants
 
 from models.errors import Cancelled, ModelMissing, NetworkError, StorageError, UsageError
+from models.files import checksum, disk
+from models.files import hub as client
 from models.files.checksum import ready
-from models.files.locate import locate
+from models.files.locate import identify
 from models.files.places import hub_cache
 from models.files.pull import pull
 from models.files.stores import installed
 from models.progress import CancelFlag
 from tests.models.files.conftest import enter, leftovers, refused, toy
 from tests.patience import WAIT_S
+from tests.tui.shell.program import run
 
 ROOT = Path(__file__).parents[3]
 CHUNK = 1 << 16  # bytes at most that arrive at once
 NO_MIRROR = "org/toy-GGUF:toy.gguf"  # by its repository it is unknown to the package index
+SECRET = "hf_NobodyMayEverSeeThis"
 
 # Prints when `stop_at` bytes are there, then waits to be killed.
 PULL = """
@@ -34,11 +39,32 @@ print(pull("{reference}", progress=progress))
 """
 
 
-def pulling(reference=NO_MIRROR, stop_at=1 << 60, note="from the hub", prepare=""):
+def pulling(reference=NO_MIRROR, note="from the hub", prepare="", stop_at=1 << 60):
     code = prepare + PULL.format(reference=reference, stop_at=stop_at, note=note)
     return subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
+
+
+def killed_at(stop_at, *arguments):
+    """Pull in another process, and kill it when so many bytes are there."""
+    process = pulling(*arguments, stop_at=stop_at)
+    process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def full_disk_at(size, *arguments, prepare=""):
+    """Pull in another process to a disk on which no file may be larger."""
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
+    process = pulling(*arguments, prepare=limit + prepare)
+    assert b"StorageError: The disk" in process.communicate(timeout=WAIT_S)[1]
+
+
+def cancelled_at(size):
+    cancel = CancelFlag()
+    with pytest.raises(Cancelled):
+        pull(NO_MIRROR, progress=lambda seen: seen.done >= size and cancel.raise_(), cancel=cancel)
 
 
 def storage():
@@ -57,19 +83,15 @@ def test_a_pulled_file_lies_as_every_program_expects_it(hub, data):
     assert leftovers(hub_cache()) == []
 
 
-def test_what_is_here_is_not_fetched_again(hub):
+def test_what_is_here_is_neither_fetched_nor_read_again(hub, data, monkeypatch):
     first = pull(NO_MIRROR)
     seen = len(hub.requests)
-    assert pull(NO_MIRROR) == first
-    assert len(hub.requests) == seen
-
-
-def test_a_pulled_file_is_not_read_again_before_use(hub, monkeypatch):
-    from models.files import checksum
-
-    pull(NO_MIRROR)
     monkeypatch.setattr(checksum, "sha256", None)
-    ready(NO_MIRROR)
+    assert pull(NO_MIRROR) == pull(NO_MIRROR, offline=True) == ready(NO_MIRROR) == first
+    assert len(hub.requests) == seen
+    first.unlink()  # but another snapshot may hold the blob
+    assert pull(NO_MIRROR).read_bytes() == data
+    assert len(hub.ranges) == 1
 
 
 def test_an_existing_name_for_the_main_branch_is_left_alone(hub):
@@ -87,7 +109,7 @@ def test_progress_grows_to_the_whole(hub, data):
     assert sent[-1] == len(data)
 
 
-@pytest.mark.parametrize("cuts", [(1000,), (0, 0), (1000, 5000, 100_000)])
+@pytest.mark.parametrize("cuts", [(0, 0), (1000, 5000, 100_000)])
 def test_a_cut_connection_is_taken_up_where_it_broke(hub, data, cuts, capfd):
     hub.gets = [lambda handler, at=at: handler.send_file(stop_after=at) for at in cuts]
     assert pull(NO_MIRROR).read_bytes() == data
@@ -172,10 +194,19 @@ def test_a_hub_that_limits_requests_is_asked_again_for_the_rest(hub, data):
     assert pull(NO_MIRROR).read_bytes() == data
 
 
-@pytest.mark.parametrize("size", [-7, 0, "junk"])
-def test_a_size_that_is_none_is_not_believed(hub, size):
+@pytest.mark.parametrize(
+    ("size", "sentence", "error"),
+    [
+        (-7, "not answer like the hub", NetworkError), (0, "names no size", NetworkError),
+        ("junk", "not answer like the hub", NetworkError),
+        (10**11, "hf download org/toy-GGUF toy.gguf", NetworkError),
+        (10**18, "are needed", StorageError),
+    ],
+)  # fmt: skip
+def test_nothing_is_fetched_of_a_size_that_cannot_be(hub, monkeypatch, size, sentence, error):
+    monkeypatch.setattr(disk.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**12))
     hub.size = size
-    refused(NO_MIRROR, "names no size|not answer like the hub")
+    refused(NO_MIRROR, sentence, error)
     assert hub.ranges == []
 
 
@@ -189,8 +220,7 @@ def test_a_nonsensical_address_of_the_hub_is_a_sentence(monkeypatch, endpoint):
 def test_other_bytes_than_the_catalogues_are_not_even_fetched(hub, data, monkeypatch):
     enter(monkeypatch, toy(data + b"x", "org/toy-GGUF"))
     hub.size += 1
-    with pytest.raises(NetworkError):
-        pull("toy")
+    refused("toy", "is not the file the catalogue lists")
     assert hub.ranges == []
 
 
@@ -200,41 +230,47 @@ def test_a_variable_that_forbids_connections_is_obeyed(hub, monkeypatch):
     assert hub.requests == []
 
 
-def test_offline_is_no_obstacle_to_what_is_here(hub):
-    assert pull(NO_MIRROR) == pull(NO_MIRROR, offline=True)
+def test_a_fault_of_the_hub_is_a_sentence_and_exit_code_5(hub, monkeypatch):
+    monkeypatch.setattr(client, "token", lambda: SECRET)
+    hub.gets = [lambda handler: handler.send_file(b"GGUF" + handler.hub.data[4:][::-1])]
+    code, out, err = run("models", "pull", NO_MIRROR)
+    last = err.strip().splitlines()[-1]
+    assert (code, last.startswith("specchat: "), "arrived damaged" in last) == (5, True, True)
+    assert SECRET not in out + err
+    assert "Traceback" not in err
+
+
+def test_a_token_is_for_the_hub_alone_and_never_seen(hub, hosted, tmp_path, monkeypatch):
+    """The store that the hub redirects to is another origin."""
+    monkeypatch.setattr(client, "token", lambda: SECRET)  # as if the hub were encrypted
+    hub.gets = [lambda handler: handler.send_file(stop_after=1000)]
+    pull(hosted.name)
+    told = [(path, headers.get("authorization")) for _, path, headers in hub.requests]
+    assert {token for path, token in told if "/store/" not in path} == {f"Bearer {SECRET}"}
+    stored = [headers for _, path, headers in hub.requests if "/store/" in path]
+    assert len(stored) >= 2
+    assert SECRET not in str(stored)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert not any(SECRET.encode() in path.read_bytes() for path in files)
 
 
 def test_no_token_travels_unencrypted(hub, monkeypatch):
-    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    monkeypatch.setenv("HF_TOKEN", SECRET)
     pull(NO_MIRROR)
-    assert not any("secret" in str(request) for request in hub.requests)
+    assert not any(SECRET in str(request) for request in hub.requests)
 
 
-def test_a_part_of_a_split_model_is_not_pulled_alone(hub):
-    refused("org/toy-GGUF:toy-00001-of-00002.gguf", "one part", UsageError)
+@pytest.mark.parametrize(
+    ("reference", "sentence", "error"),
+    [
+        ("org/toy-GGUF:toy-00001-of-00002.gguf", "one part", UsageError),
+        ("./absent.gguf", "no file", ModelMissing),
+    ],
+)
+def test_what_cannot_be_pulled_is_not_asked_for(hub, reference, sentence, error):
+    refused(reference, sentence, error)
     assert hub.requests == []
-
-
-def test_a_path_cannot_be_pulled():
-    with pytest.raises(ModelMissing):
-        pull("./absent.gguf")
-
-
-def test_a_full_disk_is_said_before_anything_is_fetched(hub):
-    hub.size = 10**18
-    refused(NO_MIRROR, "are needed", StorageError)
-    assert hub.ranges == []
-
-
-def test_a_disk_that_becomes_full_keeps_what_arrived(hub, data):
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000))\n"
-    process = pulling(prepare=limit)
-    _, complaint = process.communicate(timeout=WAIT_S)
-    assert b"StorageError: The disk is full" in complaint
-    assert 0 < next(storage().glob("blobs/*part")).stat().st_size <= 50000
-    assert installed() == []
-    assert pull(NO_MIRROR).read_bytes() == data
-    assert hub.ranges[-1] is not None
 
 
 def test_a_place_that_cannot_be_written_is_a_sentence(hub, tmp_path):
@@ -242,24 +278,15 @@ def test_a_place_that_cannot_be_written_is_a_sentence(hub, tmp_path):
     refused(NO_MIRROR, "cannot be written", StorageError)
 
 
-def test_a_cancel_keeps_what_arrived(hub, data):
-    cancel = CancelFlag()
-    with pytest.raises(Cancelled):
-        pull(NO_MIRROR, progress=lambda seen: seen.done and cancel.raise_(), cancel=cancel)
+@pytest.mark.parametrize(
+    ("stop", "share"),
+    [(cancelled_at, 0.2), (killed_at, 0.5), (killed_at, 0.99), (full_disk_at, 0.2)],
+)
+def test_a_pull_that_was_stopped_is_taken_up_where_it_was(hub, data, stop, share):
+    at = int(len(data) * share)
+    stop(at)
     assert installed() == []
     assert len(leftovers(hub_cache())) == 1
-    assert pull(NO_MIRROR).read_bytes() == data
-    assert leftovers(hub_cache()) == []
-
-
-@pytest.mark.parametrize("share", [0.5, 0.99])
-def test_a_killed_pull_is_taken_up_where_it_was(hub, data, share):
-    at = int(len(data) * share)
-    process = pulling(stop_at=at)
-    process.stdout.readline()
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert installed() == []
     assert pull(NO_MIRROR).read_bytes() == data
     begin = int(hub.ranges[-1].removeprefix("bytes=").removesuffix("-"))
     assert at - 2 * CHUNK < begin  # what was not written yet is lost
@@ -275,7 +302,7 @@ def test_two_pulls_at_once_fetch_once(hub, data):
     first, second = pulling(), pulling()
     outputs = [process.communicate(timeout=WAIT_S)[0] for process in (first, second)]
     assert outputs[0] == outputs[1] != b""
-    assert locate(NO_MIRROR).read_bytes() == data
+    assert identify(NO_MIRROR).path.read_bytes() == data
     assert hub.ranges == [None]
 
 
@@ -292,13 +319,6 @@ def test_waiting_for_another_pull_can_be_cancelled(hub):
         )
     process.kill()
     process.communicate()
-
-
-def test_a_blob_that_another_snapshot_holds_is_only_linked(hub, data):
-    pull(NO_MIRROR).unlink()
-    seen = len(hub.ranges)
-    assert pull(NO_MIRROR).read_bytes() == data
-    assert len(hub.ranges) == seen
 
 
 def test_a_damaged_file_is_replaced(hub, hosted, data):

@@ -10,7 +10,7 @@ from contextlib import closing
 from assistant.engine.sources import ngram_store
 from assistant.engine.sources.ngram import learn
 from models import catalog
-from models.files.locate import locate
+from models.files.locate import identify
 from models.gguf import read
 from models.native.weights import Weights
 from tests.tools.public_text.answers import spoken
@@ -18,7 +18,7 @@ from tests.tools.public_text.answers import spoken
 
 def main() -> None:
     """Count and write."""
-    path = locate(catalog.DEFAULT.target.name)
+    path = identify(catalog.DEFAULT.target.name).path
     with closing(Weights(path)) as weights:
         content = learn(weights.vocab.tokenize(answer) for _, answer in spoken())
     place = ngram_store.SHIPPED / f"{read(path).vocabulary}.ngrams"

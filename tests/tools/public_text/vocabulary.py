@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from models import catalog
 from models.base import Ids
-from models.files.locate import locate
+from models.files.locate import identify
 from models.gguf import FileVocabulary, read_vocabulary
 from models.native.weights import Weights
 from models.slim import slim_draft
@@ -49,7 +49,7 @@ def packed(bits: npt.NDArray[np.uint8]) -> bytes:
 
 def main() -> None:
     """Count, choose and write."""
-    path = locate(catalog.DEFAULT.draft.name)
+    path = identify(catalog.DEFAULT.draft.name).path
     with closing(Weights(path)) as weights:
         vocab = weights.vocab
         tokens = [token for pair in spoken() for text in pair for token in vocab.tokenize(text)]

@@ -14,7 +14,7 @@ from textual.widgets import ProgressBar, Static
 
 from assistant.events import ModelInfo, Ready
 from models import catalog
-from models.files.locate import locate
+from models.files.locate import identify
 from models.files.stores import find
 from models.slim import slim_draft
 from tests import tiny
@@ -183,7 +183,7 @@ async def test_enter_uses_a_target_with_the_draft_that_was_announced(shelf: Path
         assert "fits" in models.details()
         choice = await models.chosen("enter")
         assert choice == (str(shelf / "large.gguf"), str(shelf / "small.gguf"))
-        assert [locate(each or "").name for each in choice] == ["large.gguf", "small.gguf"]
+        assert [identify(each or "").path.name for each in choice] == ["large.gguf", "small.gguf"]
 
 
 async def test_d_uses_a_draft_and_is_refused_in_place_with_the_reason(shelf: Path) -> None:
@@ -272,7 +272,7 @@ async def test_p_fetches_and_the_file_is_there_to_be_used(hub: Hub) -> None:
         assert models.screen.list.current.model.name == "toy"  # type: ignore[union-attr]
         await models.advised()
         assert await models.chosen("enter") == ("toy", None)
-        assert locate("toy").read_bytes() == hub.data
+        assert identify("toy").path.read_bytes() == hub.data
 
 
 async def test_enter_fetches_and_then_uses(hub: Hub) -> None:

@@ -1,4 +1,4 @@
-"""`specchat ask --n`: several answers, one below the other, in a list, or kept side by side."""
+"""`specchat ask --n`: several answers, one after another, in a list, or kept side by side."""
 
 import json
 import signal
@@ -7,7 +7,6 @@ import pytest
 
 from assistant.events import Origin, Token
 from assistant.store import Store
-from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.shell.program import HOT, run, start
 from tui.safe import safe
@@ -20,29 +19,19 @@ def words(text: str) -> list[Token]:
     return [Token(0, text, Origin.TARGET, None, 1.0, None)]
 
 
-def test_the_first_answer_streams_and_the_others_wait_for_their_turn(capsys):
+def test_each_answer_has_its_heading_and_ends_a_line(capsys):
     printing = Printing(quiet=False, count=3)
-    printing.add(0, words("one"))
-    printing.add(1, words("two"))
-    assert capsys.readouterr().out == "--- 1 of 3 ---\none"
-    printing.end(2)
-    printing.add(0, words(", one"))
-    printing.end(0)
-    assert capsys.readouterr().out == ", one\n\n--- 2 of 3 ---\ntwo"
-    printing.add(1, words(", two"))
-    printing.end(1)
-    assert capsys.readouterr().out == ", two\n\n--- 3 of 3 ---\n\n"
-
-
-def test_answers_that_did_not_finish_are_printed_as_far_as_they_came(capsys):
-    printing = Printing(quiet=False, count=3)
-    printing.end_all()
+    printing.end_all()  # nothing has begun
     assert capsys.readouterr().out == ""
     printing.add(0, words("one"))
+    printing.add(0, words(", one"))
+    assert capsys.readouterr().out == "--- 1 of 3 ---\none, one"
+    printing.end(0)
+    printing.end(1)
+    assert capsys.readouterr().out == "\n\n--- 2 of 3 ---\n\n"
     printing.add(2, words("three"))
     printing.end_all()
-    out = capsys.readouterr().out
-    assert out == "--- 1 of 3 ---\none\n\n--- 2 of 3 ---\n\n\n--- 3 of 3 ---\nthree\n"
+    assert capsys.readouterr().out == "\n--- 3 of 3 ---\nthree\n"
 
 
 def test_several_answers_are_those_that_their_seeds_give(target):
@@ -79,30 +68,21 @@ def test_all_answers_are_kept_side_by_side_and_the_first_is_continued(target, ho
     store.close()
 
 
-def test_an_interrupt_keeps_what_every_answer_has(endless, home):
+def test_an_interrupt_keeps_what_an_answer_has_and_begins_no_other(endless, home):
     # The likeliest token is never the last one, and ArS takes seconds to fill the context.
     cold = ("--temperature", "0", "--mode", "ars")
     process = start("ask", "--target", endless, *cold, "--chat", "new", "--n", "3", "Well?")
-    assert process.stdout.read(40).startswith("--- 1 of 3 ---")  # some of each is there by then
+    assert process.stdout.read(40).startswith("--- 1 of 3 ---")
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130
-    assert "--- 3 of 3 ---" in out
+    assert "---" not in out
     store = Store(home / "chats.db")
-    question, first = store.path(1)
-    assert question.content == "Well?"
-    kept = {record.id: record for record in store.tree(1)}
-    assert [kept[each].state for each in first.siblings] == ["stopped"] * 3
-    assert all(kept[each].content for each in first.siblings)
+    question, only = store.path(1)
+    assert (question.content, only.state) == ("Well?", "stopped")
+    assert only.content
+    assert len(store.tree(1)) == 2
     store.close()
-
-
-def test_a_model_with_one_text_says_that_they_come_in_turn(tmp_path):
-    path = tiny.write(tmp_path / "mamba.gguf", "mamba", stops=False)
-    code, out, err = run("ask", "--target", path, "--draft", "none", *FEW, "--n", "2", "hello")
-    assert code == 0
-    assert "the answers come one after another" in err
-    assert "--- 2 of 2 ---" in out
 
 
 @pytest.mark.parametrize(

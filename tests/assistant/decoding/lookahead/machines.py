@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 
 from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.throughput_plan import BatchContext
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Offer, Proposal, Rows, Run
@@ -84,7 +83,7 @@ def decode(
     for i in range(rounds):
         controller.at(depth(i))
         real.at(depth(i))
-        plan = controller.plan(31, beside=BatchContext(again, repeats=repeats))
+        plan = controller.plan(31, again=again, repeats=repeats)
         proposals, draft_s = list[Proposal](), 0.0
         while plan.room > 0 and (offer := plan.next(text.offers(i, plan.room))):
             if isinstance(offer, Run):
@@ -98,7 +97,7 @@ def decode(
         noise = text.rng.uniform(0.97, 1.03)
         width = len(proposals) + 1
         seconds = (real.verify(width + again) + draft_s) * noise
-        cost = RoundCost([(round_, plan)], seconds, draft_s * noise, again=again)
+        cost = RoundCost(round_, plan, seconds, draft_s * noise, again=again)
         controller.observe(cost)
         again = again + len(round_.tokens) if repeats and round_.rejected else 0
         outcome.seconds += seconds

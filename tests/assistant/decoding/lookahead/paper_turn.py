@@ -3,8 +3,6 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -15,9 +13,8 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
-from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.policy import Control, Policy
-from assistant.engine.rounds import Rounds, SequenceRound
+from assistant.engine.rounds import PlannedRound, Rounds
 from models.base import common_prefix
 from tests.assistant.engine.pressing import greedy
 
@@ -163,17 +160,14 @@ def answered(controller, machine: Machine, text: Text):
     tokens = text.tokens[: text.prompt]
     target.held = tokens[:-1]
     model = ModelSource(draft, Mapping.by_number(VOCABULARY, VOCABULARY))
-    stats = SimpleNamespace(generated_tokens=0)
-    answer: Any = SimpleNamespace(stats=stats, stop=None, tokens_left=10**6)
     drafter, rule = Cascade(SuffixSource(), TailSource(), model), BlockRule(random.Random(0))
-    sequence = DecodingSequence(0, tokens, answer, drafter, rule)
-    policy, proposed = Policy(Control("auto"), controller), 0
-    for step in Rounds(target, [sequence], policy, greedy, lambda: machine.now):
+    policy, said, proposed = Policy(Control("auto"), controller), 0, 0
+    for step in Rounds(target, tokens, drafter, rule, greedy, policy, clock=lambda: machine.now):
         text.said = len(tokens)
-        if isinstance(step, SequenceRound):
-            stats.generated_tokens += len(step.round.tokens)
+        if isinstance(step, PlannedRound):
+            said += len(step.round.tokens)
             proposed += step.round.proposed
-            if stats.generated_tokens >= text.length:
+            if said >= text.length:
                 break
     draft_evaluations = draft.busy_s / machine.verify[1]
-    return Outcome(stats.generated_tokens, machine.evaluations, draft_evaluations, proposed)
+    return Outcome(said, machine.evaluations, draft_evaluations, proposed)

@@ -267,5 +267,5 @@ def test_an_evaluation_is_booked_at_the_width_it_had_with_what_was_evaluated_aga
     controller, real = Controller(known), Costs(STEEP, {})
     for _ in range(20):
         plan, round_ = controller.plan(0), judged([], [], Text(), 0)
-        controller.observe(RoundCost([(round_, plan)], real.verify(4), again=3))
+        controller.observe(RoundCost(round_, plan, real.verify(4), again=3))
     assert known.verify(1) == pytest.approx(real.verify(1))

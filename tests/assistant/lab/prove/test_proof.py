@@ -1,6 +1,5 @@
 """A proof of real files: it holds for what is right, and breaks where something is wrong."""
 
-from functools import partial
 from typing import get_args
 
 import numpy as np
@@ -96,20 +95,20 @@ def test_a_sound_pair_passes_everything(tiny_target, tiny_draft, many):
     assert shares[-1] > 0.9
 
 
-def drops_by_token(shipped, sequences, live, policy, again):
+def drops_by_token(shipped, rounds, policy, again):
     """Decide by the token that was drawn whether it is proposed."""
-    for each in shipped(sequences, live, policy, again):
-        proposals = each.draft.proposals
-        dropped = proposals and proposals[-1].source == "model" and proposals[-1].token % 2
-        yield each._replace(draft=Draft(proposals[:-1])) if dropped else each
+    plan, draft = shipped(rounds, policy, again)
+    proposals = draft.proposals
+    dropped = proposals and proposals[-1].source == "model" and proposals[-1].token % 2
+    return plan, Draft(proposals[:-1]) if dropped else draft
 
 
 def test_a_controller_that_drops_proposals_by_their_token_fails(
     tiny_target, tiny_draft, many, monkeypatch
 ):
     """With a seed no draft can change what is said; the samples have none. Both rules fail."""
-    biased = partial(drops_by_token, Rounds._drafts)
-    monkeypatch.setattr(Rounds, "_drafts", lambda *given: list(biased(*given)))
+    shipped = Rounds._drafted
+    monkeypatch.setattr(Rounds, "_drafted", lambda *given: drops_by_token(shipped, *given))
     _, said = proved(Prove(Setup(tiny_target, tiny_draft, threads=1), HOT))
     assert {each.holds for each in checks(said, "greedy", "seed", "turn", "restored")} == {True}
     assert [each.holds for each in checks(said, "samples")] == [False, False]

@@ -10,7 +10,7 @@ import pytest
 from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import warped
-from assistant.engine.decoding_sequence import rule_of
+from assistant.engine.reply import rule_of
 from assistant.lab.protocol import FALSE_ALARM
 from assistant.lab.prove import mistakes
 from assistant.lab.prove.mistakes import DRAFT, TARGET

@@ -1,1 +1,0 @@
-"""GGUF files as somebody would write them who means no good."""
