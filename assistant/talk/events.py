@@ -51,7 +51,7 @@ class AnswersEnded:
 
 @dataclass(frozen=True, slots=True)
 class CallWaits:
-    """Ask the user whether a call may run; `Talk.decide` takes what the user says.
+    """Ask the user whether a call may run; `Calling.decide` takes what the user says.
 
     `urgent`: it follows from what has just ended.
     """

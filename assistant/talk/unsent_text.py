@@ -14,24 +14,13 @@ OPEN, EDITED = "open", "edited"
 """Names of notes: the conversation on the screen, and the question that was being changed."""
 
 
-class Typed(Protocol):
-    """Where the user types. What is there is told as a text, its state; empty when it is empty."""
+class _Typed(Protocol):
+    """Where the user types; its state is a text, which is put before what is there."""
 
-    def state(self) -> str:
-        """Return what is there."""
-        ...
-
-    def drop(self) -> None:
-        """Drop what is there."""
-        ...
-
-    def restore(self, state: str) -> None:
-        """Put a state before what is there."""
-        ...
-
-    def give_back(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
-        """Put a text where nothing is; say whether that was possible."""
-        ...
+    def state(self) -> str: ...
+    def drop(self) -> None: ...
+    def restore(self, state: str) -> None: ...
+    def give_back(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool: ...
 
 
 class UnsentText:
@@ -41,7 +30,7 @@ class UnsentText:
     one. A change that is left is there when the user comes back to it.
     """
 
-    def __init__(self, prompt: Typed, path: ShownPath) -> None:
+    def __init__(self, prompt: _Typed, path: ShownPath) -> None:
         self._prompt, self._path = prompt, path
         self.question: Record | None = None
         """The earlier question that is being changed."""

@@ -176,7 +176,7 @@ class ChatController:
             return
         self.parts.prompt.focus()
         try:
-            self.talk.decide(decision)
+            self.talk.calls.decide(decision)
         except StorageError as error:
             self.parts.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
 
