@@ -49,7 +49,7 @@ class ChatList(Vertical):
         Binding("x", "act('export')", "Export", id="chats.export", tooltip="Export as Markdown"),
         Binding("slash", "search", "Search", id="chats.search"),
         Binding("escape", "back", "Back", id="chats.back"),
-        Binding("down", "list", show=False, id="chats.list"),
+        Binding("down", "list", "To the list", show=False, id="chats.list"),
     ]
     DEFAULT_CSS = """
     ChatList {

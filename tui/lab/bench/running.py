@@ -19,11 +19,11 @@ from assistant.lab.bench.systems import System
 from assistant.lab.bench.table import ResultTable
 from assistant.lab.protocol import LAB, Lockstep, Trial
 from assistant.request import Message, Request, Setup
+from models.drafts import NO_DRAFT
 from models.errors import ModelError, ModelMissing, SpecchatError
 from models.files.locate import variant
 from models.files.places import cache_dir
 from tui.lab.bench.output import check_writable, show
-from tui.models.locate_pair import NO_DRAFT, find_models, find_with
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole
@@ -66,7 +66,7 @@ def measure(
 
 def here(settings: Settings) -> list[str]:
     """Return the quantisations of the target that are on this machine."""
-    target, found = find_models(settings)[0].target, list[str]()
+    target, found = settings.setup()[0].target, list[str]()
     for label in FILES:
         with suppress(ModelMissing):
             found += [label] if variant(target, label) != target else []
@@ -75,10 +75,10 @@ def here(settings: Settings) -> list[str]:
 
 def _setups(systems: Sequence[System], settings: Settings) -> dict[str, Setup]:
     """Find every system's models on this machine."""
-    usual, no_draft = find_models(settings)
+    usual, no_draft = settings.setup()
     setups: dict[str, Setup] = {}
     for system in systems:
-        own = find_with(system.target, settings)[0] if system.target else usual
+        own = settings.setup(target=system.target)[0] if system.target else usual
         setups[system.name] = own = replace(own, engine=system.engine or usual.engine)
         sources = {*(system.sources or settings.draft_sources)}
         if system.mode == "sps" and not own.has_draft and not COPYING & sources:
