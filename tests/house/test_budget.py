@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_layers import MODULES, ROOT
+from tests import ROOT
+from tests.test_layers import MODULES
 
 LINES = {
     "models": 5_909,  # wanted: 6,000
@@ -19,7 +20,7 @@ LINES = {
     "tui": 15_286,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_490, 338, 40_400
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_490, 338, 40_304
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 

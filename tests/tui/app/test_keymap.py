@@ -8,7 +8,7 @@ from textual.app import App
 from textual.binding import Binding
 from textual.widgets import Static
 
-from tests.test_layers import ROOT
+from tests import ROOT
 from tests.tui.rest import until
 from tui.app.help_screen import AREAS, KEYS_WIDTH, HelpScreen
 from tui.app.keymap import all_bindings, prompt_keys, readable, usable
