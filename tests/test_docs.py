@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.tools.manual import ENVIRONMENT, ROOT
+from tests import ROOT
+from tests.tools.manual import ENVIRONMENT
 from tui.settings.settings import KEYS
 from tui.shell.cli import COMMANDS, specchat
 
