@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile_texts import ALL
 from tests.terminal.terminal import ESCAPE, Terminal, opened
-
-TURNS = 200 if ALL else 60
 
 
 def paste(terminal: Terminal, text: str) -> float:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests import ROOT
+
 HOME = ROOT / "tui/app/textual_private.py"
 FOREIGN = ("textual", "rich")
 MODULES = [path for path in sorted((ROOT / "tui").rglob("*.py")) if path != HOME]

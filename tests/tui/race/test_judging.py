@@ -66,8 +66,8 @@ SAME = "Both wrote the same text."
             "as F16 ArS, with 2.00 tokens per evaluation.",
             "ArS and SpS wrote the same text.",
         ),
-        ([ARS, standing("SpS", "sps", 99.0, tokens=5)], GREEDY, "The lanes", "compare their speed."),
-        ([ARS, standing("SpS", "sps", 99.0, tokens=0)], GREEDY, "The lanes", "compare their speed."),
+        ([ARS, standing("SpS", "sps", 99.0, tokens=5)], GREEDY, "The", "compare their speed."),
+        ([ARS, standing("SpS", "sps", 99.0, tokens=0)], GREEDY, "The", "compare their speed."),
     ],
 )  # fmt: skip
 def test_the_outcome_is_told_with_its_factor_its_reason_and_what_was_written(
