@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -9,9 +10,8 @@ from models.base import Logits, common_prefix
 from models.errors import ContextFull
 from models.native.batch import BATCH
 from models.native.context import Context
-from models.native.engine import ContextSettings
+from models.native.engine import ContextSettings, HeadFunctions
 from models.native.model import NativeModel
-from models.progress import CancelFlag
 
 WINDOW = 512
 """Tokens of a long text that heads read, the last ones."""
@@ -26,8 +26,7 @@ class HeadModel:
     a draft, that decides how good guesses are, not what is said.
 
     Args:
-        target: made with `heads`; it must outlive this.
-        cancel: raised by another thread, it stops an evaluation.
+        target: made with `heads`; it must outlive this, and its cancel flag stops both.
 
     Raises:
         ModelError: the library cannot run them.
@@ -37,7 +36,7 @@ class HeadModel:
     can_roll_back = True
     rollback: int | None = None  # its one block is attention, also in a model that is recurrent
 
-    def __init__(self, target: NativeModel, cancel: CancelFlag | None = None) -> None:
+    def __init__(self, target: NativeModel) -> None:
         self.weights = target.weights
         self.n_vocab, self.n_ctx = target.n_vocab, target.n_ctx
         self.conditions = f"{target.conditions} heads"
@@ -46,7 +45,7 @@ class HeadModel:
         self._target = target
         target.weights.heads()  # says what is wrong before a context is made
         settings = ContextSettings(self.n_ctx, 1, target.threads, use="heads")
-        self._context = Context(target.weights, settings, cancel or CancelFlag())
+        self._context = Context(target.weights, settings, target.cancel)
         self._before: list[int] = []  # tokens that were not read, before those that were
         self._sound = 0  # so many positions were read with the target's states
         self._own: int | None = None  # the position whose state it has itself
@@ -129,3 +128,39 @@ class HeadModel:
         if theirs:
             rows[-len(theirs) :] = self._target.states_at(theirs)
         return rows
+
+
+class States:
+    """The hidden states of a context's tokens: a row for each token where it is known.
+
+    Args:
+        functions: the library's.
+        context: the context that computes them.
+        n_ctx: tokens to make room for; the memory is taken as it is filled.
+        width: numbers in a row.
+    """
+
+    def __init__(self, functions: HeadFunctions, context: Any, n_ctx: int, width: int) -> None:
+        self.width = width
+        self._functions, self._context = functions, context
+        self._rows = np.zeros((n_ctx, width), np.float32)
+        self._start = self._end = 0
+
+    def known(self, length: int) -> range:
+        """Return the positions below `length` whose states are known."""
+        return range(self._start, max(self._start, min(self._end, length)))
+
+    def at(self, positions: range) -> Logits:
+        """Return the states of positions, shape (positions, width)."""
+        return self._rows[positions.start : positions.stop]
+
+    def take(self, first: int, count: int) -> None:
+        """Store the states of an evaluated batch of `count` tokens, the first at a position."""
+        self._start = min(self._start, first) if first <= self._end else first
+        self._end = first + count
+        pointer = self._functions.states(self._context)
+        self._rows[first : self._end] = np.ctypeslib.as_array(pointer, shape=(count, self.width))
+
+    def forget(self) -> None:
+        """Drop all states."""
+        self._start = self._end = 0

@@ -36,8 +36,8 @@ MUTANTS = (
     Mutant(
         "mask the rows of a draft alone",
         Rounds.__init__,
-        "else warp, mask)",
-        "else warp, None)",
+        "forced), mask)",
+        "forced), None)",
         CUT,
     ),
     Mutant(

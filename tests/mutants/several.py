@@ -54,9 +54,9 @@ MUTANTS = (
     ),
     Mutant(
         "a prompt counts as read to its last token, which is read again",
-        Assistant._prepare_cache,
-        "min(self.target.cached(tokens), len(tokens) - 1)",
-        "self.target.cached(tokens)",
+        Assistant.reply,
+        "min(self.target.cached(prompt.tokens), len(prompt.tokens) - 1)",
+        "self.target.cached(prompt.tokens)",
         single.test_of_a_prompt_that_was_read_before_only_the_last_token_is_read_again,
     ),
     Mutant(

@@ -60,7 +60,7 @@ MUTANTS = (
     Mutant(
         "the end of a thought is proposed, and the target's rows are not forced",
         Rounds.__init__,
-        "forcing(warp, forced) if forced else warp",
+        "forcing(warp, forced)",
         "warp",
         copied,
     ),

@@ -1,7 +1,7 @@
 """What the engine does, on the banner, the status line and the panel."""
 
-from assistant.draft_sources import COMPUTING
 from assistant.events import Decoded, Loading, Origin, Prefilled, Ready
+from assistant.request import COMPUTING
 from tui.chat.layout import ChatLayout
 from tui.chat.status import Activity
 from tui.settings.settings import Settings
