@@ -15,8 +15,8 @@ from models.native.state import RecurrentState
 from models.native.weights import Weights
 from models.progress import CancelFlag
 
-if TYPE_CHECKING:  # which builds on this
-    from models.native.heads import States
+if TYPE_CHECKING:  # few targets have heads, which read them
+    from models.native.states import States
 
 NO_ROOM, ABORTED = 1, 2  # what llama_decode returns
 SHORT = 32
@@ -92,7 +92,7 @@ class Context:
         self._heads.give_states(self._handle, is_target)
         if not is_target:
             return None
-        from models.native.heads import States
+        from models.native.states import States
 
         return States(self._heads, self._handle, self.n_ctx, self.state_width)
 
@@ -111,7 +111,7 @@ class Context:
     def evaluate(self, tokens: Sequence[int], rows: int, states: Logits | None = None) -> None:
         """Append tokens, of which the last `rows` want logits, in one batch.
 
-        For heads, `states` has a row for each token; see `models.native.heads`.
+        For heads, `states` has a row for each token; see `models.native.states`.
 
         Raises:
             Cancelled: the cancel flag was raised; the cache is as before, or shorter if the model

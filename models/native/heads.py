@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from models.base import Logits, common_prefix
 from models.errors import ContextFull
 from models.native.batch import BATCH
 from models.native.context import Context
-from models.native.engine import ContextSettings, HeadFunctions
+from models.native.engine import ContextSettings
 from models.native.model import NativeModel
 
 WINDOW = 512
@@ -128,39 +127,3 @@ class HeadModel:
         if theirs:
             rows[-len(theirs) :] = self._target.states_at(theirs)
         return rows
-
-
-class States:
-    """The hidden states of a context's tokens: a row for each token where it is known.
-
-    Args:
-        functions: the library's.
-        context: the context that computes them.
-        n_ctx: tokens to make room for; the memory is taken as it is filled.
-        width: numbers in a row.
-    """
-
-    def __init__(self, functions: HeadFunctions, context: Any, n_ctx: int, width: int) -> None:
-        self.width = width
-        self._functions, self._context = functions, context
-        self._rows = np.zeros((n_ctx, width), np.float32)
-        self._start = self._end = 0
-
-    def known(self, length: int) -> range:
-        """Return the positions below `length` whose states are known."""
-        return range(self._start, max(self._start, min(self._end, length)))
-
-    def at(self, positions: range) -> Logits:
-        """Return the states of positions, shape (positions, width)."""
-        return self._rows[positions.start : positions.stop]
-
-    def take(self, first: int, count: int) -> None:
-        """Store the states of an evaluated batch of `count` tokens, the first at a position."""
-        self._start = min(self._start, first) if first <= self._end else first
-        self._end = first + count
-        pointer = self._functions.states(self._context)
-        self._rows[first : self._end] = np.ctypeslib.as_array(pointer, shape=(count, self.width))
-
-    def forget(self) -> None:
-        """Drop all states."""
-        self._start = self._end = 0
