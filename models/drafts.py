@@ -1,21 +1,80 @@
-"""Which files on this machine can draft for a target, judged by their headers only."""
+"""Which files on this machine are a target and its draft; what can draft is judged by headers."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from models import catalog
-from models.catalog import GGUF
-from models.errors import ModelError
+from models.catalog import GGUF, HEADS
+from models.errors import ModelError, ModelMissing, SpecchatError
+from models.files.checksum import ready
 from models.files.gguf_files import gguf_files
-from models.files.locate import identify
+from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.places import models_dir
+from models.files.stores import discover, find
 from models.gguf import FileVocabulary, Header, read_vocabulary
 from models.gguf.vocabulary import mismatch
+from models.progress import Report
 
 MAX_SHARE_OF_TARGET = 0.5
 """How large a draft may be, relative to its target, to be chosen by default."""
+NO_DRAFT = "none"
+"""Instead of a draft's name: decode without one."""
+
+
+def find_target(reference: str | None, folders: Iterable[Path], report: Report) -> Path:
+    """Return the file of a target, or of the usual one; other models in `folders` are suggested.
+
+    A file whose bytes are known is verified before its first use, which takes seconds.
+
+    Raises:
+        ModelMissing: it is not on this machine.
+        ModelError: it is damaged.
+    """
+    usual = catalog.DEFAULT.target.name
+    try:
+        return ready(reference or usual, report)
+    except ModelMissing as missing:
+        here = discover(folders) if reference is None else ()
+        if other := next((found for found in here if found.refusal is None), None):
+            raise ModelMissing(
+                f"The default model, {usual}, is not on this machine, but others are: name "
+                f"one, as in --target {other.reference}, or fetch it: specchat models pull default"
+            ) from missing
+        raise
+
+
+def find_draft(
+    named: str | None, target: str, folders: Iterable[Path], report: Report
+) -> tuple[Path | None, str | None]:
+    """Return the file of the draft that is named, or else of the best one on this machine.
+
+    Without a file, the other is the reason; heads within the target need neither.
+    """
+    if named == NO_DRAFT:
+        return None, "No draft, as you asked."
+    if named == HEADS:
+        return None, None
+    wanted, reason = (named, "") if named else _choose(target, folders)
+    try:
+        return (ready(wanted, report), None) if wanted else (None, reason)
+    except SpecchatError as error:
+        return None, str(error)
+
+
+def _choose(target: str, folders: Iterable[Path]) -> tuple[str | None, str]:
+    """Return the draft to use for a target and why; other programs' files only when needed."""
+    if made := made_here(identify(target)):
+        return made.reference, f"{made.name} was made to draft for {target}."
+    known = resolve(target)
+    listed = catalog.draft_for(known) if isinstance(known, GGUF) else None
+    if listed and find(listed):
+        return listed.name, f"{listed.name} is the draft listed for {target}."
+    here = list(discover(folders))
+    draft, reason = best_draft(identify(target, here), here)
+    return (draft.reference if draft else None), reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ SHELL = "SPECCHAT_TEST_SHELL"
 KEPT = (
     *("PATH", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
     *("PYTEST_", "TEXTUAL_SNAPSHOT_", "SPECCHAT_TEST_"),  # what pytest tells its workers, and we
-    *("SPECCHAT_KILLS", "SPECCHAT_ARGUMENTS"),  # how thorough tests are
+    *("SPECCHAT_KILLS", "SPECCHAT_ARGUMENTS", "SPECCHAT_FUZZ"),  # how thorough tests are
 )
 """How the names of all variables begin that tests may know of."""
 USUAL = {

@@ -1,6 +1,6 @@
 """Conversations to tokens, with the model's chat template, thoughts and tool calls."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -35,7 +35,7 @@ class ChatPrompt(NamedTuple):
     dropped: int  # of the oldest turns, which did not fit
     remarks: list[str]  # what of the request cannot be done, in sentences
     beginning: AnswerBeginning
-    thoughts: Callable[[], ThoughtReader]  # makes the reader of an answer's thoughts
+    thoughts: ThoughtReader
     calls: CallFormat
     thought: tuple[str, str] | None  # the marks of one that the model may begin by itself
 
@@ -87,7 +87,7 @@ class ChatTokens:
             oversized + dropped,
             [*self.remarks(request)],
             beginning,
-            partial(self.thoughts, request, beginning),
+            self.thoughts(request, beginning),
             self.calls,
             (self.markers.opens, self.markers.closes) if may_think else None,
         )

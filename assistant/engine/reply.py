@@ -44,7 +44,8 @@ from models.errors import Cancelled
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:  # few answers need the libraries of these
-    from assistant.forms.forms import Forms, MakeMask
+    from assistant.forms.forms import Forms
+    from assistant.forms.mask import FormMask
 
 
 class Assistant:
@@ -125,7 +126,7 @@ class Assistant:
         known = Stats(request.mode, draft=self._draft_name, engine=self._engine)
         figures = Figures(known, self.target, self.draft, clock)
         prompt = self.chat.prompt(request, self._room(request), control.cancel)
-        make_mask = self._make_mask(request, prompt)
+        mask = self._mask(request, prompt)
         if self.resuming:
             self.resuming.begin(prompt.tokens, request.stored)
         # A round reads the last token again, for its logits.
@@ -134,9 +135,7 @@ class Assistant:
         yield Prepared(len(prompt.tokens), cached, prompt.dropped)
         yield from map(Noticed, prompt.remarks)
 
-        thoughts = prompt.thoughts()
-        forced = None if thoughts.budget is None else thoughts.forced
-        mask = make_mask(prompt.tokens, thoughts.answer_start) if make_mask else None
+        forced = None if prompt.thoughts.budget is None else prompt.thoughts.forced
         calls = None
         if request.tools:
             from assistant.calling.reader import calls_of
@@ -178,18 +177,19 @@ class Assistant:
             answer.stop = answer.stop or Stop.CANCELLED
         yield from answer.finish()
 
-    def _make_mask(self, request: Request, prompt: ChatPrompt) -> MakeMask | None:
-        """Return what makes the mask of an answer, if it has a form or may call tools.
+    def _mask(self, request: Request, prompt: ChatPrompt) -> FormMask | None:
+        """Return the mask of an answer, if it has a form or may call tools.
 
         What of the tools cannot be enforced is added to the remarks of the prompt.
         """
+        at = prompt.tokens, prompt.thoughts.answer_start
         if not request.tools:
-            return self._forms.mask(request.form) if request.form else None
-        make_mask, doubts = self._forms.calls(
-            prompt.calls, request, prompt.thought, self.chat.thinks
+            return self._forms.mask(request.form, *at) if request.form else None
+        mask, doubts = self._forms.calls(
+            prompt.calls, request, *at, prompt.thought, self.chat.thinks
         )
         prompt.remarks.extend(doubts)
-        return make_mask
+        return mask
 
     @cached_property
     def _forms(self) -> Forms:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from llguidance import LLMatcher
@@ -31,8 +31,6 @@ from models.native.vocab import Vocab
 if TYPE_CHECKING:
     from llguidance._lib import JsonCompileOptions
 
-MakeMask = Callable[[list[int], Start], FormMask]
-"""Makes the mask of an answer from its tokens and the function that finds its start."""
 _STYLE: JsonCompileOptions = {**STYLE, "lenient": True}
 _FORM = "form"
 _MOST_KNOWN = 1000  # tools whose schemas are remembered
@@ -45,26 +43,29 @@ class Forms:
         self._stops, self._controls = vocab.stop_tokens, vocab.controls
         self._tokenizer = tokenizer_of(vocab, n_vocab)
         self._schemas: dict[tuple[Tool, CallFormat], tuple[Schema, str]] = {}
-        # Most requests offer the same tools, so the last grammar of calls is kept.
-        self._last: tuple[str, LLMatcher] | None = None
-        self._masks: list[FormMask] = []  # made since; copies of a matcher share its lexer
+        # Most requests offer the same tools, so the last grammar of calls is kept, with its mask.
+        self._last: tuple[str, LLMatcher, FormMask] | None = None
 
-    def mask(self, form: AnswerForm) -> MakeMask:
-        """Compile a form; return what makes the masks of its answers.
+    def mask(self, form: AnswerForm, tokens: list[int], start: Start) -> FormMask:
+        """Compile a form; return the mask of an answer that has it, as `FormMask` takes the rest.
 
         Raises:
             UsageError: the form cannot be used.
         """
-        return self._made(matcher_of(form, self._tokenizer))
+        return FormMask(
+            matcher_of(form, self._tokenizer), self._tokenizer, self._stops, tokens, start
+        )
 
     def calls(
         self,
         form: CallFormat,
         request: Request,
+        tokens: list[int],
+        start: Start,
         thought: tuple[str, str] | None = None,
         thinks: bool = False,
-    ) -> tuple[MakeMask, list[str]]:
-        """Compile the calls that a request allows; return what makes masks, and remarks.
+    ) -> tuple[FormMask, list[str]]:
+        """Compile the calls that a request allows; return the mask of its answer, and remarks.
 
         A schema that cannot be enforced is relaxed, with a remark. `thought` has the markers around
         a thought that may come first, if the model `thinks`.
@@ -87,22 +88,19 @@ class Forms:
         if parts:
             answer = {"name": "answer", "lark_grammar": grammar}
             grammar = json.dumps({"grammars": [answer, *parts]})
-        spoilt = any(mask.failed for mask in self._masks)
-        self._masks = []
-        if self._last is None or self._last[0] != grammar or spoilt:
-            matcher, why = compiled(grammar, self._tokenizer)
-            if why:
-                raise _refused(request.tools, reason(why))
-            self._last = grammar, matcher
-        return self._made(self._last[1]), [remark for _, remark in checked.values() if remark]
+        matcher = self._matcher(grammar, request.tools)
+        mask = FormMask(matcher.deep_copy(), self._tokenizer, self._stops, tokens, start)
+        self._last = grammar, matcher, mask
+        return mask, [remark for _, remark in checked.values() if remark]
 
-    def _made(self, matcher: LLMatcher) -> MakeMask:
-        def made(tokens: list[int], start: Start) -> FormMask:
-            own = matcher.deep_copy()
-            self._masks.append(mask := FormMask(own, self._tokenizer, self._stops, tokens, start))
-            return mask
-
-        return made
+    def _matcher(self, grammar: str, tools: Sequence[Tool]) -> LLMatcher:
+        """Return a matcher of a grammar: the last one, unless the lexer it shares has failed."""
+        if self._last and self._last[0] == grammar and not self._last[2].failed:
+            return self._last[1]
+        matcher, why = compiled(grammar, self._tokenizer)
+        if why:
+            raise _refused(tools, reason(why))
+        return matcher
 
     def _schema(self, tool: Tool, form: CallFormat) -> tuple[Schema, str]:
         """Return the schema that is enforced for a tool, and a remark if it is not the tool's own.

@@ -40,20 +40,15 @@ def model_of(seed):
 
 
 @cache
-def forms():
+def forms(choice):
     with patch("assistant.forms.grammar.SAMPLE", "a"):
         return Forms(WORDS, WORDS.size)
 
 
-@cache
-def made(choice):
+def mask_of(choice, tokens):
     tool = Tool("f", "", '{"type": "object", "properties": {}}')
     request = Request((Message("user", "?"),), tools=(tool,), tool_choice=choice)
-    return forms().calls(FORM, request)[0]
-
-
-def mask_of(choice, tokens):
-    shipped = made(choice)(tokens, lambda context: len(START))
+    shipped, _ = forms(choice).calls(FORM, request, tokens, lambda context: len(START))
     exact = ExactMask.__new__(ExactMask)
     exact.__dict__.update(shipped.__dict__)
     return exact
@@ -92,7 +87,7 @@ def test_an_answer_that_may_call_has_the_law_of_masked_ars(rule, choice, sources
 
 def test_the_text_is_free_until_the_token_that_begins_a_call():
     """By the law itself: what comes before calls, in them and after them."""
-    made.cache_clear()
+    forms.cache_clear()
     a, begins, braces, closes, stop = range(5)
     every = Toy(5, 0, "uniform")
     auto = {said for said, chance in expected("auto", every, keep_all).items() if chance}

@@ -1,1 +1,1 @@
-"""A fuzzer for whoever has a night: `python -m tests.fuzz TARGET [SECONDS] [FOLDER]`."""
+"""Inputs that chance makes, and what reads what strangers write."""

@@ -124,14 +124,8 @@ class SpecchatApp(Program):
     @work(exclusive=True, group="models")
     async def _find(self, settings: Settings) -> None:
         """Find the files on a thread, as checking them may take a while; then load them."""
-
-        def find() -> tuple[Setup, str | None]:
-            from tui.models.locate_pair import find_models
-
-            return find_models(settings)
-
         try:
-            setup, no_draft = await asyncio.to_thread(find)
+            setup, no_draft = await asyncio.to_thread(settings.setup)
         except SpecchatError as error:
             self._explain(error)
         else:

@@ -52,13 +52,12 @@ def _pair(
     target: str | None, draft: str | None, chosen: "Settings"
 ) -> "tuple[ModelFile, ModelFile]":
     """Return the target and what to make a draft from."""
-    from models.drafts import Pairing, best_draft
+    from models.drafts import NO_DRAFT, Pairing, best_draft
     from models.files.locate import identify
     from models.files.stores import discover
-    from tui.models.locate_pair import NO_DRAFT, default_target
 
     candidates = list(discover(chosen.folders))
-    large = identify(target or chosen.target or default_target(), candidates)
+    large = identify(target or chosen.target_name, candidates)
     reference = draft or (None if chosen.draft == NO_DRAFT else chosen.draft)
     if reference is None:
         # What was made before is no source: each step costs some acceptance.

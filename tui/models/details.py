@@ -13,7 +13,7 @@ from models.files.model_file import ModelFile
 from models.files.places import hub_cache, models_dir
 from models.memory import Fit
 from tui.models.downloads import OFFLINE
-from tui.models.inventory import Advice, ModelEntry, ModelInventory, wanted
+from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed
 from tui.models.model_list import STYLES, fitted
 from tui.safe import safe
 from tui.widgets.text_figures import duration, size
@@ -40,8 +40,8 @@ class ModelDetails(Static):
         if entry is None or self._entry is None or entry.key != self._entry.key:
             self.advice = None
         self._entry = entry
-        if entry and isinstance(entry.model, ModelFile) and not entry.model.refusal:
-            self._advise(entry, entry.model)
+        if entry and entry.here and not entry.refused:
+            self._advise(entry, entry.here)
         self._paint()
 
     @work(exclusive=True, group="advice")
@@ -109,7 +109,7 @@ def fit_line(fit: Fit | None, both: bool) -> Content:
 
 
 def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[Content]:
-    files = wanted(model)
+    files = needed(model)
     total = sum(each.size for each in files)
     about = "" if all(each.tested for each in files) else "about "
     place = hub_cache() if model.repo else models_dir()

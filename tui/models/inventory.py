@@ -22,6 +22,10 @@ class ModelEntry:
     """A model to choose from: a file that is here, or one that can be fetched."""
 
     model: ModelFile | GGUF
+    weights: str  # how it is quantised
+    place: str  # the program that keeps it, or the terms on which it is to be had
+    role: str  # what it is or could be
+    style: str  # in which its role is shown
     fit: Fit | None = None
     verdict: DraftVerdict | None = None  # as a draft for the target that is loaded
     now: str = ""  # the role that it has: target or draft
@@ -29,47 +33,35 @@ class ModelEntry:
     @property
     def key(self) -> str:
         """What tells it from the others."""
-        return str(self.model.path) if isinstance(self.model, ModelFile) else self.model.name
+        return str(self.here.path) if self.here else self.model.name
+
+    @property
+    def here(self) -> ModelFile | None:
+        """The file, if it is on this machine."""
+        return self.model if isinstance(self.model, ModelFile) else None
 
     @property
     def refused(self) -> bool:
         """Whether no conversation can be held with it."""
-        return isinstance(self.model, ModelFile) and self.model.refusal is not None
-
-    @property
-    def weights(self) -> str:
-        """How it is quantised."""
-        if isinstance(self.model, ModelFile):
-            return (self.model.header and self.model.header.file_type) or "?"
-        return self.model.file.removesuffix(".gguf").rpartition("-")[2].upper()
-
-    @property
-    def place(self) -> str:
-        """The program that keeps it, or the terms on which it is to be had."""
-        return self.model.store if isinstance(self.model, ModelFile) else self.model.licence
-
-    @property
-    def role(self) -> tuple[str, str]:
-        """What it is or could be, and in which style to show that."""
-        if isinstance(self.model, GGUF):
-            if self.verdict is not None:
-                return "draft for your target", "$text-success"
-            return _listed_role(self.model), "$foreground-muted"
-        if self.now:
-            return f"● {self.now} now", "bold $text-accent"
-        if self.model.refusal:
-            return f"✗ {self.model.refusal}", "$text-error"
-        if self.verdict is None:
-            return "target", ""
-        if self.verdict.serves:
-            return "target, or draft", "$text-success"
-        return f"target only: {self.verdict.reason}", ""
+        return self.here is not None and self.here.refusal is not None
 
     def matches(self, text: str) -> bool:
         """Say whether every word of a filter is somewhere in what is known of it."""
-        path = str(self.model.path) if isinstance(self.model, ModelFile) else ""
-        known = " ".join([self.model.name, self.weights, self.place, self.now, path]).lower()
+        known = " ".join([self.model.name, self.weights, self.place, self.now, self.key]).lower()
         return all(word in known for word in text.lower().split())
+
+
+def _role(model: ModelFile, now: str, verdict: DraftVerdict | None) -> tuple[str, str]:
+    """Return what a file is or could be, and in which style to show that."""
+    if now:
+        return f"● {now} now", "bold $text-accent"
+    if model.refusal:
+        return f"✗ {model.refusal}", "$text-error"
+    if verdict is None:
+        return "target", ""
+    if verdict.serves:
+        return "target, or draft", "$text-success"
+    return f"target only: {verdict.reason}", ""
 
 
 def _listed_role(model: GGUF) -> str:
@@ -133,7 +125,10 @@ class ModelInventory:
 
     def entry(self, model: ModelFile, verdict: DraftVerdict | None = None) -> ModelEntry:
         """Return what there is to say about a file in one line."""
-        return ModelEntry(model, self.fit(model), verdict, self._role(model))
+        weights = (model.header and model.header.file_type) or "?"
+        now = self._role(model)
+        role = _role(model, now, verdict)
+        return ModelEntry(model, weights, model.store, *role, self.fit(model), verdict, now)
 
     def verdicts(self, target: ModelFile) -> dict[Path, DraftVerdict]:
         """Return what each file is worth as a draft for a target."""
@@ -164,20 +159,18 @@ class ModelInventory:
         """Return what can be fetched and is not here."""
         target = self.target()
         draft = listed_draft(target) if target else None
-        for_target = DraftVerdict(True, "listed for the target")
-        return [
-            ModelEntry(gguf, self.fit_by_size(gguf), for_target if gguf is draft else None)
-            for gguf in FILES.values()
-            if find(gguf) is None
-        ]
+        return [self._listed(gguf, gguf is draft) for gguf in FILES.values() if find(gguf) is None]
 
-    def fit_by_size(self, gguf: GGUF) -> Fit:
-        """Return whether a file that is not here yet would fit, about."""
+    def _listed(self, gguf: GGUF, drafts: bool) -> ModelEntry:
+        role = _listed_role(gguf), "$foreground-muted"
+        role = ("draft for your target", "$text-success") if drafts else role
+        weights = gguf.file.removesuffix(".gguf").rpartition("-")[2].upper()
         needed, held = memory.estimate_by_size(gguf.size, gguf.file), memory.held_by_size(gguf.size)
-        return memory.fit(needed, held, self._freed)
+        fit = memory.fit(needed, held, self._freed)
+        return ModelEntry(gguf, weights, gguf.licence, *role, fit)
 
 
-def wanted(target: GGUF) -> tuple[GGUF, ...]:
+def needed(target: GGUF) -> tuple[GGUF, ...]:
     """Return what to fetch to use a target: itself, and its draft unless that is here."""
     draft = draft_for(target)
     return (target, draft) if draft and find(draft) is None else (target,)

@@ -13,9 +13,6 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
-from models.catalog import GGUF
-from models.files.model_file import ModelFile
-from models.memory import Fit
 from tui.models.inventory import ModelEntry, ModelInventory
 from tui.safe import safe
 from tui.widgets.text_figures import size
@@ -87,13 +84,17 @@ class ModelList(OptionList):
     @property
     def usable(self) -> list[ModelEntry]:
         """What is on this machine and can be a target."""
-        entries = self._entries.values()
-        return [e for e in entries if isinstance(e.model, ModelFile) and not e.model.refusal]
+        return [each for each in self._entries.values() if each.here and not each.refused]
 
     @property
     def row_width(self) -> int:
         """Cells that a line has, beside its margins and the scroll bar."""
         return max(30, self.outer_size.width - 3)
+
+    def action_cursor_up(self) -> None:
+        """Go up, and no further than the first model: the last one can only be fetched."""
+        if any(not option.disabled for option in self.options[: self.highlighted]):
+            super().action_cursor_up()
 
     def look(self, go_to: str | None = None) -> None:
         """Look at every file again, on a thread, and put the cursor onto one of them."""
@@ -151,7 +152,7 @@ class ModelList(OptionList):
         """Show everything again, the cursor and the scroll position where they were."""
         kept, scroll = self.current, self.scroll_offset
         self.clear_options()
-        self.add_options([*self._group(ModelFile, self._title()), *self._group(GGUF, THERE)])
+        self.add_options(self._group(self._title(), here=True) + self._group(THERE, here=False))
         if self._wanted and self.go_to(self._wanted):
             self._wanted = None
         elif kept is None or not self.go_to(kept.key):
@@ -169,40 +170,61 @@ class ModelList(OptionList):
             return f"{HERE} · looking …"
         return HERE if self.usable else f"{HERE} · no model found"
 
-    def _group(self, kind: type, title: str) -> list[Option]:
-        every = (entry for entry in self._entries.values() if isinstance(entry.model, kind))
+    def _group(self, title: str, here: bool) -> list[Option]:
+        every = (each for each in self._entries.values() if (each.here is not None) is here)
         shown = [entry for entry in every if entry.matches(self._filter)]
         shown.sort(key=lambda entry: entry.refused)
-        if not shown and (kind is GGUF or self._filter):
+        if not shown and (not here or self._filter):
             return []
         head = Option(Content.styled(title, "bold $text-accent"), disabled=True)
         return [head, *(Option(row(entry, self.row_width), id=entry.key) for entry in shown)]
 
 
+def columns(width: int) -> dict[str, int]:
+    """Return the columns that a line has room for, and their cells; the role takes the rest."""
+    others = {"Size": SIZE}
+    if width >= NARROW:
+        others["Weights"] = WEIGHTS
+    if width >= WIDE:
+        others["Where"] = STORE
+    others["Memory"] = SIZE + 1 + VERDICT if width >= WIDE else VERDICT
+    left = width - sum(cells + 2 for cells in others.values()) - 2  # for the name and the role
+    return {"Model": max(8, min(48, left * 11 // 20)), **others}
+
+
 def row(entry: ModelEntry, width: int) -> Content:
     """Return the line of one model."""
-    model = entry.model
-    cells = [
-        Content.styled(fitted(model.name, _name_width(width)), "bold" if entry.now else ""),
-        Content.styled(f"{size(model.size) if model.size else '?':>{SIZE}}", "$foreground-muted"),
-    ]
-    if width >= NARROW:
-        cells.append(Content.styled(fitted(entry.weights, WEIGHTS), "$foreground-muted"))
-    if width >= WIDE:
-        cells.append(Content.styled(fitted(entry.place, STORE), "$foreground-muted"))
-    cells.append(_memory(entry.fit, width))
-    used = sum(cell.cell_length + 2 for cell in cells)
-    cells.append(_role(entry, max(0, width - used)))
-    return Content("  ").join(cells)
+    shown = columns(width)
+    cells = Content("  ").join(_cell(entry, title, cells) for title, cells in shown.items()) + "  "
+    role = Content.styled(safe(entry.role), entry.style)
+    return cells + role.truncate(max(0, width - cells.cell_length), ellipsis=True)
+
+
+def _cell(entry: ModelEntry, title: str, cells: int) -> Content:
+    """Return what a column says of a model, in just so many cells."""
+    model, fit, muted = entry.model, entry.fit, "$foreground-muted"
+    match title:
+        case "Model":
+            return Content.styled(fitted(model.name, cells), "bold" if entry.now else "")
+        case "Size":
+            return Content.styled(f"{size(model.size) if model.size else '?':>{cells}}", muted)
+        case "Weights":
+            return Content.styled(fitted(entry.weights, cells), muted)
+        case "Where":
+            return Content.styled(fitted(entry.place, cells), muted)
+    if fit is None:
+        return Content(" " * cells)
+    verdict = Content.styled(f"{fit.verdict:<{VERDICT}}", STYLES[fit.verdict])
+    return Content(f"{size(fit.needed):>{SIZE}} ") + verdict if cells > VERDICT else verdict
 
 
 def heading(width: int) -> Content:
     """Return the titles of the columns."""
-    place = [f"{'Where':<{STORE}}"] if width >= WIDE else []
-    fits = f"{'Memory':<{_memory_width(width)}}"
-    titles = [f"{'Model':<{_name_width(width)}}", f"{'Size':>{SIZE}}"]
-    titles += [f"{'Weights':<{WEIGHTS}}"] if width >= NARROW else []
-    return Content.styled("  ".join([*titles, *place, fits, "Role"]), "$foreground-muted bold")
+    titles = [
+        title.rjust(cells) if title == "Size" else title.ljust(cells)
+        for title, cells in columns(width).items()
+    ]
+    return Content.styled("  ".join([*titles, "Role"]), "$foreground-muted bold")
 
 
 def fitted(text: str, width: int) -> str:
@@ -212,27 +234,3 @@ def fitted(text: str, width: int) -> str:
         head = (width - 1) // 3
         return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
     return set_cell_size(text, width)
-
-
-def _name_width(width: int) -> int:
-    others = [SIZE, _memory_width(width)]
-    others += [WEIGHTS] if width >= NARROW else []
-    others += [STORE] if width >= WIDE else []
-    left = width - sum(other + 2 for other in others) - 2  # for the name and the role
-    return max(8, min(48, left * 11 // 20))
-
-
-def _memory(fit: Fit | None, width: int) -> Content:
-    if fit is None:
-        return Content(" " * _memory_width(width))
-    verdict = Content.styled(f"{fit.verdict:<{VERDICT}}", STYLES[fit.verdict])
-    return Content(f"{size(fit.needed):>{SIZE}} ") + verdict if width >= WIDE else verdict
-
-
-def _memory_width(width: int) -> int:
-    return SIZE + 1 + VERDICT if width >= WIDE else VERDICT
-
-
-def _role(entry: ModelEntry, width: int) -> Content:
-    text, style = entry.role
-    return Content.styled(safe(text), style).truncate(width, ellipsis=True)

@@ -10,15 +10,16 @@ from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 
 from assistant.events import Ready
+from models import catalog
 from models.catalog import GGUF, HEADS
+from models.drafts import NO_DRAFT
 from models.errors import SpecchatError
 from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.stores import find
 from tui.models.details import ModelDetails
 from tui.models.downloads import Downloads
-from tui.models.inventory import ModelInventory, wanted
-from tui.models.locate_pair import NO_DRAFT, default_target, offered
+from tui.models.inventory import ModelInventory, needed
 from tui.models.model_list import ModelList, heading
 from tui.safe import safe
 from tui.settings.settings import Settings
@@ -117,7 +118,8 @@ class ModelsScreen(Screen[Choice | None]):
         title = f"Models · {loaded} · {free} of memory available"
         self.query_one("#title", Static).update(safe(title))
         if not self.list.usable:
-            self.list.go_to(offered(self.settings).name)
+            wanted = catalog.find(self.settings.target_name) or catalog.DEFAULT.target
+            self.list.go_to(wanted.name)
 
     @on(OptionList.OptionHighlighted)
     def describe(self) -> None:
@@ -136,21 +138,20 @@ class ModelsScreen(Screen[Choice | None]):
         entry = self.list.current
         if entry is None:
             return
-        if isinstance(entry.model, GGUF):
-            self.pull(wanted(entry.model), then_use=True)
-        elif entry.model.refusal:
-            self.say(f"{entry.model.name} cannot be used: {entry.model.refusal}")
+        model, advice = entry.model, self.details.advice
+        if isinstance(model, GGUF):
+            self.pull(needed(model), then_use=True)
+        elif model.refusal:
+            self.say(f"{model.name} cannot be used: {model.refusal}")
         else:
-            advice = self.details.advice
             draft = advice.draft if advice else None
-            self._choose(
-                (entry.model.reference, draft.reference if draft else None), entry.model, draft
-            )
+            self._choose((model.reference, draft.reference if draft else None), model, draft)
 
     def action_draft(self) -> None:
         """Use what is under the cursor as the draft of the target that is loaded."""
         entry, target = self.list.current, self.inventory.target()
-        if entry is None or not isinstance(entry.model, ModelFile):
+        model = entry.here if entry else None
+        if entry is None or model is None:
             return
         if target is None:
             self.say("A draft needs a target: choose that first, with Enter.")
@@ -158,22 +159,18 @@ class ModelsScreen(Screen[Choice | None]):
             self.say("Wait a moment: its vocabulary is still being compared.")
         elif not entry.verdict.serves:
             reason = entry.verdict.reason.rstrip(".")
-            self.say(f"{entry.model.name} cannot draft for {target.name}: {reason}.")
+            self.say(f"{model.name} cannot draft for {target.name}: {reason}.")
         else:
-            is_other = entry.model.path != target.path
-            draft, name = (entry.model, entry.model.reference) if is_other else (None, HEADS)
-            self._choose((self._target, name), target, draft)
+            is_other = model.path != target.path
+            draft, name = (model, model.reference) if is_other else (None, HEADS)
+            self._choose((self.settings.target_name, name), target, draft)
 
     def action_no_draft(self) -> None:
         """Continue with the target alone."""
         if self.ready is None:
             self.say("No target is loaded; choose one with Enter.")
         else:
-            self.dismiss((self._target, NO_DRAFT))
-
-    @property
-    def _target(self) -> str:
-        return self.settings.target or default_target()
+            self.dismiss((self.settings.target_name, NO_DRAFT))
 
     def _choose(self, choice: Choice, target: ModelFile, draft: ModelFile | None) -> None:
         """Return what was chosen, if there is room for it or the user insists."""
@@ -273,7 +270,7 @@ class ModelsScreen(Screen[Choice | None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Dim the keys that mean nothing for what is under the cursor."""
         entry = self.list.current
-        here = entry is not None and isinstance(entry.model, ModelFile)
+        here = entry is not None and entry.here is not None
         if action == "draft":
             return True if self.ready and here else None
         if action == "no_draft":

@@ -7,11 +7,11 @@ from random import randrange
 from typing import cast
 
 from assistant.request import Lane, Mode, Race, Request, Setup
+from models.drafts import NO_DRAFT
 from models.engines import EngineName
 from models.errors import ModelError, UsageError
 from models.files.gguf_files import is_label
 from models.progress import Report, silent
-from tui.models.locate_pair import NO_DRAFT, find_with
 from tui.settings.settings import Settings
 
 DEFAULT = "ars,sps"
@@ -88,7 +88,7 @@ def line_up(
 
     lanes: list[Lane] = []
     for entry in entries:
-        setup, no_draft = find_with(entry.target, settings, report)
+        setup, no_draft = settings.setup(report, entry.target)
         if entry.mode == "sps" and not setup.has_draft and settings.draft != NO_DRAFT:
             raise ModelError(f"{no_draft} SpS needs a draft.")
         lanes.append(_lane(setup, entry, settings))

@@ -55,8 +55,10 @@ def keys() -> None:
     """List the names of the app's keys, for the table [keys]."""
     from tui.app.keymap import all_bindings  # imports Textual
 
-    for name, binding in all_bindings().items():
-        click.echo(f"{name:<24} {binding.keys:<24} {safe(binding.description)}")
+    rows = [(name, bound.keys, bound.description) for name, bound in all_bindings().items()]
+    names, shown = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for name, typed, description in rows:
+        click.echo(f"{name:<{names}}  {typed:<{shown}}  {safe(description)}")
 
 
 def _print(layers: Layers) -> None:

@@ -1,22 +1,18 @@
 """Editing `config.toml`: its template, and the user's editor."""
 
 import json
-import os
-import shlex
-import shutil
 import signal
-import subprocess
 import textwrap
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import click
+
 from models.files.disk import private_folder
 from tui.settings.keys import Value
 from tui.settings.settings import KEYS
 
-EDITORS = ("nano", "vim", "vi")
-"""What is looked for when neither VISUAL nor EDITOR names an editor."""
 _TITLES = {
     "target": "Models",
     "mode": "Speculation",
@@ -86,27 +82,20 @@ def edit(path: Path) -> str:
 
     The terminal is the editor's until it ends, with Ctrl+C.
     """
-    named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
-    try:
-        command = shlex.split(named) or [*filter(shutil.which, EDITORS)][:1]
-    except ValueError as error:
-        return f"EDITOR is not a command: {named} ({error})."
-    if not command or not shutil.which(command[0]):
-        name = " ".join(["There is no editor", *command[:1]])
-        return f"{name}. Set EDITOR to one, or edit {path} elsewhere."
     before = {number: signal.signal(number, _pass) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
         private_folder(path.parent)
         with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
             file.write(template())
-        code = subprocess.run([*command, path], check=False).returncode
+        click.edit(filename=str(path))
     except OSError as error:
         return f"{path} cannot be edited: {error.strerror}."
+    except (click.ClickException, ValueError) as error:  # a quotation mark that is never closed
+        return f"{error}. Set EDITOR to a program that edits files, or edit {path} elsewhere."
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    how = f"exit code {code}" if code > 0 else f"signal {-code}"
-    return f"The editor {command[0]} ended with {how}." if code else ""
+    return ""
 
 
 def _pass(number: int, frame: object) -> None:

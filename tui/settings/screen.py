@@ -222,6 +222,8 @@ class SettingsScreen(ModalScreen[None]):
         except SuspendNotSupported:
             problem = f"This terminal cannot be lent to an editor. Edit {self.now.config.path}."
         self.app.clear_notifications()  # what was wrong with the file may be so no longer
+        for screen in self.app.screen_stack:  # of all but the top one Textual leaves them
+            screen.query("ToastHolder").remove()
         self._read_again()
         if problem:
             self._say(problem)

@@ -20,10 +20,16 @@ from assistant.request import (
     Request,
     RuleName,
     Sampling,
+    Setup,
     Switch,
 )
 from assistant.talk.tool_set import ToolSettings
 from models.engines import ENGINES, EngineName
+from models.errors import UsageError
+from models.files.gguf_files import is_label
+from models.files.places import cache_dir
+from models.machine import RPC_VARIABLE, rpc_servers
+from models.progress import Report, silent
 from tui.settings.keys import ANSWER, CONVERSATION, NOW, RELOAD, ROUND, UNLIMITED, Key
 
 View = Literal["words", "tokens"]
@@ -158,6 +164,48 @@ class Settings:
     def draft_sources(self) -> tuple[str, ...]:
         """The draft sources that may propose."""
         return tuple(self.source.split(",")) if self.source else SOURCES
+
+    @property
+    def target_name(self) -> str:
+        """What the target is called, the usual one if none is set."""
+        from models import catalog  # which --help does without
+
+        return self.target or catalog.DEFAULT.target.name
+
+    def setup(self, report: Report = silent, target: str | None = None) -> tuple[Setup, str | None]:
+        """Find the models to load; return also why there is no draft if there is none.
+
+        Args:
+            report: hears how far the check of a file is that was never used.
+            target: a model instead of the one that is set, or another quantisation of that.
+
+        Raises:
+            ModelMissing: the target is not on this machine.
+            ModelError: the target is damaged.
+            UsageError: other machines are to compute, but specchat is offline.
+        """
+        from models.catalog import HEADS
+        from models.drafts import find_draft, find_target
+        from models.files.locate import variant
+
+        label = target if target and is_label(target) else None
+        name = self.target if label else target or self.target
+        path = find_target(name, self.folders, report)
+        draft, no_draft = find_draft(self.draft, name or self.target_name, self.folders, report)
+        if self.offline and rpc_servers():
+            raise UsageError(f"{RPC_VARIABLE} names other machines, but you are offline.")
+        setup = Setup(
+            find_target(str(variant(path, label)), (), report) if label else path,
+            draft,
+            self.n_ctx,
+            self.threads,
+            self.gpu_layers,
+            self.engine,
+            recalls=self.save and self.learn,
+            cache=cache_dir(),
+            heads=self.draft == HEADS,
+        )
+        return setup, no_draft
 
     def request(self, *questions: str) -> Request:
         """Return what these settings ask of the engine, after the system prompt if there is one."""

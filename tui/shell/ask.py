@@ -40,11 +40,11 @@ from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.tokens import said
 from assistant.tools.values import OfferedTool
+from models.drafts import NO_DRAFT
 from models.errors import StorageError, UsageError
 from tui import draft_use
 from tui.call_text import access, arguments
 from tui.figures import figures, of_form, of_several
-from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.outlook import outlook
 from tui.safe import safe
 from tui.settings.settings import Settings
@@ -165,7 +165,7 @@ class AskSession:
 
     def _load(self) -> None:
         console, settings = self._console, self._settings
-        setup, no_draft = find_models(settings, console.checking)
+        setup, no_draft = settings.setup(console.checking)
         chooses_by_time = settings.mode != "ars" and settings.lookahead is None
         setup = replace(setup, measure=chooses_by_time)
         self._outcome.ready = ready = console.run(setup, self._hear_loading, keeps=False)
@@ -258,7 +258,7 @@ class AskSession:
         given = [f"  {name}: {value}" for name, value in arguments(waits.call)]
         click.echo(safe("\n".join([f"Call of {waits.call.name}", *given])), err=True)
         allowed = self._may_run(waits.tool)
-        self.talk.decide("once" if allowed else "refuse")
+        self.talk.calls.decide("once" if allowed else "refuse")
 
     def _may_run(self, tool: OfferedTool) -> bool:
         asks = not self._yes and _is_terminal()

@@ -161,9 +161,9 @@ class EngineConsole:
         Raises:
             SpecchatError: the target cannot be used.
         """
-        from tui.models.locate_pair import NO_DRAFT, find_models  # after the process has started
+        from models.drafts import NO_DRAFT  # after the process has started
 
-        setup, no_draft = find_models(settings, self.checking)
+        setup, no_draft = settings.setup(self.checking)
         if no_draft and settings.draft != NO_DRAFT:
             click.echo(safe(no_draft), err=True)
         return setup

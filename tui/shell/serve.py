@@ -24,7 +24,6 @@ from assistant.serve.guard import Guard, is_local
 from models import errors
 from models.errors import StorageError, UsageError, well_formed
 from tui.figures import figures
-from tui.models.locate_pair import default_target, find_models
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.shell.engine_console import looking
@@ -78,7 +77,7 @@ def _run(settings: Settings, host: str, port: int, token_file: Path | None) -> i
     made = None if token or is_local(address) else secrets.token_urlsafe(24)
     with _bound(address, port) as listening:
         with looking() as report:
-            setup, _ = find_models(settings, report)
+            setup, _ = settings.setup(report)
         # Stored conversations are private here, even as proposals.
         setup = replace(setup, recalls=False, snapshots=0)
         forbid_connections()  # from here on; what is bound may listen
@@ -162,7 +161,7 @@ class Serving:
 
 def name_of(settings: Settings, setup: Setup) -> str:
     """Return the target's name for clients: its short name, or its file's."""
-    reference = settings.target or default_target()
+    reference = settings.target_name
     by_path = "/" in reference or setup.target.name in reference
     return well_formed(setup.target.stem if by_path else reference)
 

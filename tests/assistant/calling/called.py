@@ -39,6 +39,11 @@ def wrote(form, *calls):
     return form.before + form.joins.join(texts) + form.after
 
 
+def calls(forms, form, request, tokens=(), **thought):
+    """Return the mask of an answer that is these tokens, and the remarks."""
+    return forms.calls(form, request, [*tokens], lambda context: 0, **thought)
+
+
 def token(text, part="answer", number=1):
     """Return a token of an answer."""
     return Token(number, text, Origin.TARGET, None, 1.0, None, part=part)

@@ -21,6 +21,7 @@ from tests.assistant.calling.called import (
     SPACED,
     TOOLS,
     XML,
+    calls,
     wrote,
 )
 from tests.assistant.forms.spelt import Words
@@ -46,9 +47,8 @@ def read(forms, form, text, choice="auto", tools=TOOLS, several=True, asked=None
     """Return how much of a text may be an answer, and whether that is whole."""
     messages = (Message("user", "?"),)
     request = Request(messages, tools=tools, tool_choice=choice, parallel_calls=several, form=asked)
-    made, _ = forms.calls(form, request, thought, thought is not None)
-    tokens = WORDS.tokens(text)
-    mask = made(tokens, lambda context: 0)
+    tokens, thinks = WORDS.tokens(text), thought is not None
+    mask, _ = calls(forms, form, request, tokens, thought=thought, thinks=thinks)
     fits = mask.fitting([], tokens)
     return fits == len(tokens), fits == len(tokens) and mask.is_complete
 
@@ -123,7 +123,7 @@ def test_calls_of_some_models_may_be_bare_json(forms):
 def test_what_must_follow_is_proposed_up_to_a_control_token(forms):
     request = Request((Message("user", "?"),), tools=(TOOLS[0],), tool_choice="required")
     trigger, between = (WORDS.controls[name] for name in ("[TOOL_CALLS]", "[ARGS]"))
-    mask = forms.calls(NAMED, request)[0]([], lambda context: 0)
+    mask, _ = calls(forms, NAMED, request)
     assert (mask.only([]), list(mask.likely([]))) == (trigger, [])
     name = WORDS.tokens("get_weather")
     assert list(mask.likely([trigger])) == name
@@ -195,7 +195,7 @@ def test_what_cannot_be_enforced_of_a_schema_is_left_out_with_a_remark(
     text = schema if isinstance(schema, str) else json.dumps(schema)
     tools = (Tool("odd", "", text),)
     request = Request((Message("user", "?"),), tools=tools)
-    _, remarks = forms.calls(HERMES, request)
+    _, remarks = calls(forms, HERMES, request)
     assert remark in " ".join(remarks)
     assert len(remarks) == bool(remark)
     assert read(forms, HERMES, wrote(HERMES, ("odd", arguments)), tools=tools) == WHOLE
@@ -210,5 +210,5 @@ def test_tools_that_are_too_large_together_are_refused_with_the_largest_and_fewe
     tools = tuple(tool(i, 120 if i == 7 else 100) for i in range(128))
     request = Request((Message("user", "?"),), tools=tools)
     with pytest.raises(UsageError, match=r"128 tools .* too large .*: tool_7, with"):
-        forms.calls(HERMES, request)
-    assert forms.calls(HERMES, replace(request, tools=tools[:4]))[1] == []
+        calls(forms, HERMES, request)
+    assert calls(forms, HERMES, replace(request, tools=tools[:4]))[1] == []

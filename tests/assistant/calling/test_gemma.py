@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assistant.calling.gemma import GemmaArguments
 from assistant.forms.forms import Forms
 from assistant.request import Message, Request, Tool
-from tests.assistant.calling.called import GEMMA, wrote
+from tests.assistant.calling.called import GEMMA, calls, wrote
 from tests.assistant.forms.spelt import Words
 
 CONTROLS = ("<|tool_call>", "<tool_call|>", '<|"|>')
@@ -29,9 +29,8 @@ def allows(words, schema, said):
     """Say whether a call may have such arguments."""
     tool = Tool("find", "", json.dumps(schema))
     request = Request((Message("user", "?"),), tools=(tool,), tool_choice="required")
-    made, _ = forms_of(words).calls(GEMMA, request)
     tokens = words.tokens(wrote(GEMMA, ("find", said)))
-    mask = made(tokens, lambda context: 0)
+    mask, _ = calls(forms_of(words), GEMMA, request, tokens)
     return mask.fitting([], tokens) == len(tokens) and mask.is_complete
 
 
@@ -81,7 +80,6 @@ SCHEMA = properties(
     [
         ('b:<|"|>x<|"|>,list:[]', True),
         ('a:3,b:<|"|>}"<tool\n,é<|"|>,list:[{x:<|"|><|"|>},{n:null,x:<|"|>y<|"|>}]', True),
-        ('any:{k:[null]},b:<|"|><|"|>,list:[]', True),
         ('b:<|"|><|"|>,list:[],<|"|>o:d d<|"|>:-2.5', True),
         ('b:<|"|><|"|>,list:[],or:[<|"|>x<|"|>],unit:<|"|>c<|"|>', True),
         ('any:{q-1:[1.5,{}],é:<|"|>,<|"|>},b:<|"|><|"|>,list:[],or:true', True),
@@ -89,10 +87,8 @@ SCHEMA = properties(
         ('list:[],b:<|"|><|"|>', False),
         ('b:<|"|><|"|>,list:[],', False),
         ('a:2.5,b:<|"|><|"|>,list:[]', False),
-        ('b:"x",list:[]', False),
         ('b:<|"|><|"|>,list:[{}]', False),
         ('b:<|"|><|"|>,list:[],or:[1]', False),
-        ('b:<|"|><|"|>,list:[],unit:6', False),
         ('b:<|"|><|"|>,list:[],z:1', False),
         ('b:<|"|><|"|>,list:[],unit:<|"|>d<|"|>', False),
     ],
@@ -107,16 +103,13 @@ def test_arguments_fit_the_schema_in_the_order_of_its_keys(words, said, fits):
 @pytest.mark.parametrize(
     "schema",
     [
-        {},
         "no schema",
-        {"type": "array"},
         {"$ref": "#/$defs/x", "$defs": {"x": properties({"a": {"type": "array"}})}},
         properties({}, ["a"]),
         {**properties({"b": TEXT}), "additionalProperties": True},
         {**properties({}), "patternProperties": {"^a": {"type": "array"}}},
         properties({"a": {"$ref": "#/$defs/x"}}) | {"$defs": {"x": {"type": "array"}}},
         properties({"a": {"prefixItems": [TEXT]}}),
-        properties({"a": {"type": "odd"}}),
         properties({'<|"|>': TEXT}),
         {**properties({"b": TEXT}), "anyOf": [properties({"a": {"type": "array"}})]},
     ],
@@ -131,7 +124,7 @@ def test_no_text_that_spells_the_end_of_a_string_stands_in_one():
     words = KINDS[1]
     tool = Tool("find", "", json.dumps(properties({"a": TEXT})))
     request = Request((Message("user", "?"),), tools=(tool,), tool_choice="required")
-    mask = forms_of(words).calls(GEMMA, request)[0]([], lambda context: 0)
+    mask, _ = calls(forms_of(words), GEMMA, request)
     begun = words.tokens('<|tool_call>call:find{a:<|"|>x')
     assert mask.fitting([], [*begun, *words.tokenize('<|"|')]) == len(begun) + 4
     assert mask.fitting([], [*begun, *words.tokenize('<|"|>')]) == len(begun) + 4

@@ -12,7 +12,7 @@ from assistant.calling.elements import XmlArguments
 from assistant.calling.gemma import GemmaArguments
 from assistant.request import Message, Request, Tool
 from models.errors import UsageError
-from tests.assistant.calling.called import GEMMA, XML, wrote
+from tests.assistant.calling.called import GEMMA, XML, calls, wrote
 from tests.assistant.calling.test_gemma import KINDS, forms_of
 
 SYNTAXES = [(XML, KINDS[0]), (GEMMA, KINDS[0]), (GEMMA, KINDS[1])]
@@ -35,8 +35,7 @@ def spelt(form, text):
 
 def allows(form, words, schema, said):
     tokens = words.tokens(wrote(form, ("find", said)))
-    made, remarks = forms_of(words).calls(form, asking(schema))
-    mask = made(tokens, lambda context: 0)
+    mask, remarks = calls(forms_of(words), form, asking(schema), tokens)
     return mask.fitting([], tokens) == len(tokens) and mask.is_complete and not remarks
 
 
@@ -64,20 +63,12 @@ def test_a_text_is_one_of_those_that_its_schema_lists_and_else_any(
 NESTED = {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "string"}}}}
 BEYOND = [
     ((XML, GEMMA), of({"format": "ipv6", "pattern": "a"}), "format, pattern"),
-    ((XML, GEMMA), of({"enum": ["a"], "minLength": 1}), "minLength"),
     ((XML, GEMMA), of({"enum": ["a", 1]}), "enum"),
-    ((XML, GEMMA), of({"allOf": [{"minLength": 1}]}), "allOf"),
     ((XML,), of({}, anyOf=[{"required": ["a"]}]), "anyOf"),
     ((GEMMA,), of({}, anyOf=[{"required": ["a"]}]), "anyOf, properties, required"),
     ((XML,), {"properties": {"a>b": {}}, "required": ["a>b"]}, "required"),
     ((GEMMA,), {"properties": {"a": {**NESTED, "maxItems": 2}}}, "maxItems"),
-    (
-        (GEMMA,),
-        {"properties": {"a": {**NESTED, "items": of({"format": "ipv6"}, type="object")}}},
-        "format",
-    ),
     ((GEMMA,), {"properties": {"a": {"type": "integer", "minimum": 3}}}, "minimum"),
-    ((GEMMA,), {"properties": {"a": {"anyOf": [{}], "type": "array"}}}, "type"),
     ((GEMMA,), {"properties": {"a": {"oneOf": [{"type": "string"}]}}}, "oneOf"),
     (
         (GEMMA,),
@@ -94,9 +85,9 @@ def test_what_a_syntax_leaves_to_the_tool_is_no_remark_and_refused_of_a_strict_o
     form, schema, what
 ):
     forms = forms_of(KINDS[0])
-    assert forms.calls(form, asking(schema))[1] == []
+    assert calls(forms, form, asking(schema))[1] == []
     with pytest.raises(UsageError, match=f"^The tool find cannot be strict: {what} cannot be enf"):
-        forms.calls(form, asking(schema, strict=True))
+        calls(forms, form, asking(schema, strict=True))
 
 
 def go_on(mask, tokens, rng):
@@ -112,23 +103,23 @@ def test_a_text_that_is_too_complex_ends_an_answer_and_none_after_it(monkeypatch
     texts = {"odd": {"type": ["string", "null"], "pattern": "(a|b)*c.{60}d"}, "find": {}}
     tools = tuple(Tool(name, "", json.dumps(of(text))) for name, text in texts.items())
     request = Request(ASKED, tools=tools, tool_choice="required")
-    mask, begun = (made := forms.calls(XML, request)[0])([], lambda context: 0), '<parameter=a>\n"'
-    tokens = KINDS[0].tokens(XML.opens + "odd" + XML.between + begun)
+    (before, _), (mask, _) = calls(forms, XML, request), calls(forms, XML, request)
+    tokens = KINDS[0].tokens(XML.opens + "odd" + XML.between + '<parameter=a>\n"')
     with pytest.raises(UsageError, match="too complex"):
         go_on(mask, tokens, rng)
     call = KINDS[0].tokens(wrote(XML, ("find", spelt(XML, "aaa"))))
-    assert forms.calls(XML, request)[0](call, lambda context: 0).fitting([], call) == len(call)
-    assert made(call, lambda context: 0).fitting([], call) < len(call)  # the law is no luck
+    assert calls(forms, XML, request)[0].fitting([], call) == len(call)
+    assert before.fitting([], call) < len(call)  # the law is no luck
 
 
 def test_a_tool_that_makes_no_rules_does_not_keep_others_from_being_called():
     odd = {"properties": {"a": {"$ref": "#/properties/b"}, "b": {"type": "array"}}}
     tools = (Tool("odd", "", json.dumps(odd)), Tool("find", "", json.dumps(of({}))))
     request = Request(ASKED, tools=tools, tool_choice="required")
-    made, (remark,) = forms_of(KINDS[0]).calls(XML, request)
-    assert remark.startswith("The tool odd may be called with any arguments")
     tokens = KINDS[0].tokens(wrote(XML, ("find", spelt(XML, "x")), ("odd", spelt(XML, "y"))))
-    assert made(tokens, lambda context: 0).fitting([], tokens) == len(tokens)
+    mask, (remark,) = calls(forms_of(KINDS[0]), XML, request)
+    assert remark.startswith("The tool odd may be called with any arguments")
+    assert mask.fitting([], tokens) == len(tokens)
 
 
 WHOLE = {
@@ -149,11 +140,11 @@ def test_whatever_is_written_of_a_strict_tool_fits_its_schema(form, words):
     """Tokens by chance, under the mask."""
     jsonschema = pytest.importorskip("jsonschema")
     right = jsonschema.Draft202012Validator(WHOLE, format_checker=jsonschema.FormatChecker())
-    made, remarks = forms_of(words).calls(form, asking(WHOLE, strict=True))
-    assert not remarks
     for seed in range(20):
         rng, tokens = np.random.default_rng(seed), []
-        mask = made(tokens, lambda context: 0)
+        asked = asking(WHOLE, strict=True)
+        mask, remarks = forms_of(words).calls(form, asked, tokens, lambda context: 0)
+        assert not remarks
         while not mask.is_over:
             noise = rng.random(words.size).astype(np.float32)
             tokens.append(int(mask.masked(noise, tokens).argmax()))
@@ -177,8 +168,8 @@ def test_what_is_read_of_a_value_in_an_element_is_json(value):
     assert kept or json.loads(said) == {"a": value}
 
 
-@pytest.mark.parametrize("required", [3, None, [["a"]], [{}], "a"])
+@pytest.mark.parametrize("required", [3, [["a"]], "a"])
 def test_a_schema_that_requires_nonsense_is_still_one(required):
     assert closed({"properties": {"a": {}}, "required": required})["type"] == ANY_OBJECT["type"]
     for form, words in SYNTAXES:
-        forms_of(words).calls(form, asking({"properties": {"a": {}}, "required": required}))
+        calls(forms_of(words), form, asking({"properties": {"a": {}}, "required": required}))

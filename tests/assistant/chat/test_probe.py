@@ -33,13 +33,6 @@ HONEST = {
     "{% for m in messages %}{% if m.role != 'system' %}<|start_header_id|>{{ m.role }}"
     "<|end_header_id|>\n\n{% endif %}{{ m.content | trim }}<|eot_id|>{% endfor %}"
     "<|start_header_id|>assistant<|end_header_id|>\n\n",
-    "mistral": "{{ bos_token }}{% for m in messages %}{% if m.role == 'user' %}[INST]"
-    "{{ m.content }}[/INST]{% elif m.role == 'system' %}[SYSTEM_PROMPT]{{ m.content }}"
-    "[/SYSTEM_PROMPT]{% else %}{{ m.content }}{{ eos_token }}{% endif %}{% endfor %}",
-    "phi 3": "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|end|>\n{% endfor %}"
-    "<|assistant|>\n",
-    "zephyr": "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{{ eos_token }}\n"
-    "{% endfor %}<|assistant|>",
     "vicuna": "{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}\n\n{% else %}"
     "{{ m.role | upper }}: {{ m.content }}\n{% endif %}{% endfor %}ASSISTANT:",
     "deepseek coder": "{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}{% else %}"
@@ -88,15 +81,17 @@ def test_a_template_that_drops_or_adds_is_told_of(source: str, says: str) -> Non
     assert says in remark.text
 
 
-def test_a_system_prompt_of_its_own_is_told_without_suspicion() -> None:
-    (remark,) = probe(OWN_SYSTEM)
-    assert "You are Owl, a helpful assistant." in remark.text
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (OWN_SYSTEM, "You are Owl, a helpful assistant."),
+        (HONEST["gemma"], "has no system prompt"),
+    ],
+)
+def test_what_a_template_does_with_system_prompts_is_told_without_suspicion(source, says) -> None:
+    (remark,) = probe(source)
+    assert says in remark.text
     assert not remark.suspicious
-
-
-def test_a_template_that_knows_no_system_prompt_is_said_to(tmp_path: Path) -> None:
-    (remark,) = probe(HONEST["gemma"])
-    assert "has no system prompt" in remark.text
 
 
 def test_another_template_than_the_known_one_is_told_of(tmp_path: Path, monkeypatch) -> None:

@@ -16,13 +16,8 @@ from assistant.request import Message
 from assistant.streamed_text import TokenText
 from models.errors import ContextFull
 from tests import tiny
-from tests.assistant.chat.test_chat_tokens import (
-    bytes_of,
-    check_injection,
-    control_count,
-    vocabulary,
-)
-from tests.examples import examples
+from tests.assistant.chat.test_chat_tokens import bytes_of, chat_of, control_count
+from tests.patience import examples
 
 BYTES = st.one_of(
     st.binary(max_size=30),
@@ -82,7 +77,6 @@ def test_text_is_held_back_no_longer_than_it_may_begin_a_stop_string():
     assert shown == ["", "a<else", "b"]
 
 
-MASK = chr(MEANINGLESS[0])
 FRAGMENTS = st.sampled_from(
     (
         *tiny.CONTROLS,
@@ -98,39 +92,31 @@ FRAGMENTS = st.sampled_from(
 WRITTEN = st.one_of(st.lists(FRAGMENTS, max_size=10).map("".join), st.text(max_size=20))
 
 
-@pytest.fixture(scope="module")
-def vocab(tiny_target):
-    with vocabulary(tiny_target) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def chat(vocab):
-    return ChatTokens(vocab)
-
-
-@settings(max_examples=examples(300))
-@given(text=WRITTEN)
-def test_no_text_becomes_a_control_token_and_none_is_lost(vocab, chat, text):
-    check_injection(vocab, chat, text.encode("utf-8", "replace").decode())
+@pytest.fixture(scope="module", name="tiny_chat")
+def opened(tmp_path_factory):
+    with chat_of(tmp_path_factory.mktemp("tiny")) as found:
+        yield found
 
 
 @settings(max_examples=examples(200))
 @given(texts=st.lists(WRITTEN, min_size=1, max_size=6))
 def test_a_prompt_has_the_control_tokens_of_its_template_and_the_bytes_of_its_texts(
-    vocab, chat, texts
+    tiny_chat, texts
 ):
     """Answers keep the tokens they were decoded as."""
+    vocab, chat = tiny_chat
     messages = [Message("system", texts[0])]
     for i, text in enumerate(texts):
         messages += [Message("user", text), Message("assistant", "?", (65 + i, 66, 67))]
-    tokens = chat.encode([*messages, Message("user", "end")])
-    assert control_count(vocab, tokens) == 2 * (len(messages) + 1) + 1
+    typed = Message("assistant", texts[-1])
+    tokens = chat.encode([*messages, typed, Message("user", "end")])
+    assert control_count(vocab, tokens) == 2 * (len(messages) + 2) + 1
     rest = bytes_of(vocab, tokens)
     for i, text in enumerate(texts):
         turn = text.encode("utf-8", "replace") + b"\nassistant\n" + bytes((65 + i, 66, 67))
         assert turn in rest
         rest = rest[rest.index(turn) :]
+    assert b"assistant\n" + texts[-1].encode("utf-8", "replace") in rest
 
 
 ROLES = st.sampled_from(("user", "assistant", "user"))

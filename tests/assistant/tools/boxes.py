@@ -18,10 +18,6 @@ def odd(case: str, argument: object = "", name: str = "odd") -> ServerSettings:
     return ServerSettings(name, sys.executable, ("-S", script, case, str(argument)))
 
 
-def good() -> ServerSettings:
-    return ServerSettings("good", sys.executable, (str(HERE / "good_server.py"),))
-
-
 @asynccontextmanager
 async def opened(*servers: ServerSettings) -> AsyncIterator[Tools]:
     tools = Tools(servers)

@@ -75,9 +75,18 @@ class Failing(Server):
         return said("no such thing", isError=True)
 
 
-class Structured(Server):
+class Parts(Server):
+    """Returns a text, an image and a resource, or a structure, and says that it changes nothing."""
+
+    def tools(self, cursor):
+        return {"tools": [tool("go", annotations={"readOnlyHint": True}), tool("other")]}
+
     def call(self, identity):
-        return {"content": [], "structuredContent": {"degrees": 20}}
+        if '"other"' in self.line:
+            return {"content": [], "structuredContent": {"degrees": 20}}
+        image = {"type": "image", "mimeType": "image/png", "data": "MTIzNDU="}
+        resource = {"type": "resource", "resource": {"uri": "note://1", "text": "a note"}}
+        return {"content": [{"type": "text", "text": "a text"}, image, resource]}
 
 
 class Unusable(Server):

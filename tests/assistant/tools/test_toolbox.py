@@ -1,11 +1,9 @@
 """Servers that work, by their standard streams and by HTTP; addresses that are not contacted."""
 
 import json
-import socket
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -16,31 +14,22 @@ import pytest
 
 from assistant.tools.server_settings import ServerSettings
 from assistant.tools.toolbox import Tools
-from tests.assistant.tools.boxes import HERE, call, good, odd, opened, report
+from tests.assistant.tools.boxes import call, odd, opened, report
 
 
 async def test_a_server_is_started_when_it_is_needed_and_its_results_are_texts():
-    tools = Tools([good()])
+    tools = Tools([odd("Failing", name="a"), odd("Parts")])
     assert report(tools).state == "off"
     offered = await tools.offered()
     assert offered == await tools.offered()
-    names = ["good__add", "good__fail", "good__parts", "good__grow"]
-    assert [each.tool.name for each in offered] == names
-    assert [each.read_only for each in offered] == [True, False, False, False]
-    assert (await call(tools, "good__add", '{"a": 1, "b": 2}')).text == "3"
-    assert (await call(tools, "good__parts")).text == ("a text\n[image, left out]\na note")
-    failed = await call(tools, "good__fail")
-    assert failed.failed
-    assert "Error executing tool fail" in failed.text
+    assert [each.tool.name for each in offered] == ["a__go", "odd__go", "odd__other"]
+    assert [each.read_only for each in offered] == [False, True, False]
+    assert (await call(tools)).text == "a text\n[image, left out]\na note"
+    assert (await call(tools, "odd__other")).text == '{"degrees": 20}'
+    failed = await call(tools, "a__go")
+    assert (failed.text, failed.failed) == ("no such thing", True)
     await tools.close()
     assert (report(tools).state, report(tools).tools) == ("off", ())
-
-
-async def test_tools_that_a_server_adds_are_offered_in_the_next_round():
-    async with opened(good()) as tools:
-        assert (await call(tools, "good__grow")).text == "done"
-        assert "good__grown" in [each.tool.name for each in await tools.offered()]
-        assert (await call(tools, "good__grown")).text == "grown"
 
 
 async def test_a_server_gets_no_variables_but_the_usual_and_those_of_its_settings(monkeypatch):
@@ -76,8 +65,8 @@ async def test_an_approval_is_for_a_command_and_all_that_its_server_says():
     ],
 )
 async def test_a_server_that_cannot_be_used_is_reported_and_the_others_go_on(server, problem):
-    async with opened(odd("Structured"), server) as tools:
-        assert (await call(tools)).text == '{"degrees": 20}'
+    async with opened(odd("Failing"), server) as tools:
+        assert (await call(tools)).text == "no such thing"
         assert report(tools).state == "failed"
         assert problem in report(tools).problem
 
@@ -90,37 +79,6 @@ async def test_without_the_package_a_server_is_reported_with_the_command_that_in
     monkeypatch.setitem(sys.modules, "mcp", found)
     async with opened(odd("Failing")) as tools:
         assert 'pip install "mcp' in report(tools).problem
-
-
-@contextmanager
-def listening() -> Iterator[int]:
-    """A server of the official package, by HTTP."""
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with subprocess.Popen(
-        [sys.executable, str(HERE / "good_server.py"), str(port)], stderr=subprocess.PIPE
-    ) as process:
-        assert process.stderr
-        while b"running on" not in process.stderr.readline():
-            assert process.poll() is None
-        try:
-            yield port
-        finally:
-            process.kill()
-
-
-async def test_a_server_answers_by_http_and_one_that_dies_is_reported(monkeypatch):
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")  # nothing answers there
-    with listening() as port:
-        server = ServerSettings("web", url=f"http://127.0.0.1:{port}/mcp")
-        tools = Tools([server])
-        await tools.offered()
-        assert report(tools).problem == ""
-        (add, *_) = await tools.offered()
-        assert (await call(tools, "web__add", '{"a": 1, "b": 2}', add)).text == "3"
-    assert (await call(tools, "web__add", '{"a": 1, "b": 2}', add)).failed
-    await tools.close()
 
 
 class Web(BaseHTTPRequestHandler):
@@ -200,13 +158,18 @@ async def test_a_server_that_wants_a_token_says_where_it_goes():
     assert {*asked} == {None, SECRET[0][1]}
 
 
-async def test_a_secret_that_a_server_repeats_is_not_shown():
+async def test_a_secret_that_a_server_repeats_is_not_shown_and_one_that_dies_is_reported(
+    monkeypatch,
+):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")  # nothing answers there
     with web() as (port, _):
-        server = ServerSettings("web", url=f"http://127.0.0.1:{port}/", headers=SECRET)
-        async with opened(server) as tools:
-            refused = await call(tools, "web__go")
-            assert refused.text == "The server refused: You sent [secret]"
-            assert "sesame" not in f"{report(tools)}"
+        tools = Tools([ServerSettings("web", url=f"http://127.0.0.1:{port}/", headers=SECRET)])
+        (go,) = await tools.offered()
+        refused = await call(tools, allowed=go)
+        assert refused.text == "The server refused: You sent [secret]"
+        assert "sesame" not in f"{report(tools)}"
+    assert "does not run. Nothing usable answers" in (await call(tools, allowed=go)).text
+    await tools.close()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

@@ -17,7 +17,6 @@ from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.shell.program import endless, start
 from tui.models.command import models
-from tui.models.locate_pair import find_models
 from tui.settings.settings import Settings
 
 WORDS = tuple(f" word{i}" for i in range(600))
@@ -53,7 +52,7 @@ def test_what_is_made_drafts_for_its_target_from_then_on(here):
     assert draft.path == made
     assert "was made to draft for target.gguf" in reason
     assert made_here(target).path == made
-    setup, problem = find_models(Settings(target=str(target.path)))
+    setup, problem = Settings(target=str(target.path)).setup()
     assert (setup.draft, problem) == (made, None)
     assert "shares 300 tokens" in Pairing(target).judge(draft).reason
     assert Mapping(*shared_tokens(read_vocabulary(target.path), read_vocabulary(made))).size == 300

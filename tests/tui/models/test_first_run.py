@@ -8,7 +8,6 @@ import pytest
 from models.progress import Progress
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.models.downloads import figures
-from tui.models.locate_pair import find_models
 from tui.models.screen import ModelsScreen
 from tui.settings.config_file import config_path
 from tui.settings.layers import load, state_path
@@ -83,7 +82,7 @@ async def test_the_next_start_begins_with_the_model_that_was_chosen(mine: Path) 
         await choose(chat)
         assert str(chat.app.layers.given["target"][1]) == "state.json"
     assert load({}).settings().target == str(mine)
-    assert find_models(load({}).settings())[0].target == mine
+    assert load({}).settings().setup()[0].target == mine
     assert not config_path().exists()
 
 

@@ -8,7 +8,6 @@ from models.errors import ModelMissing, UsageError
 from models.machine import RPC_VARIABLE
 from tests import tiny
 from tests.models.files.stores import file, ollama_model
-from tui.models.locate_pair import find_models
 from tui.settings.settings import Settings
 
 
@@ -25,7 +24,7 @@ def test_a_target_by_its_path_gets_the_smallest_draft_that_serves(
     tiny.write(folder / "middle.gguf", layers=3)
     tiny.write(folder / "small.gguf", layers=1)
     tiny.write(folder / "alien.gguf", layers=1, controls=("<|a|>", "<|b|>", "<|c|>"))
-    setup, no_draft = find_models(Settings(target=str(target), folders=(folder,)))
+    setup, no_draft = Settings(target=str(target), folders=(folder,)).setup()
     assert (setup.target, setup.draft) == (target, folder / "small.gguf")
     assert no_draft is None
 
@@ -36,12 +35,12 @@ def test_a_target_in_another_programs_store_is_named_and_gets_a_draft(
     blob = ollama_model("registry.example/library/big/1b", target.read_bytes())
     small = tiny.write(bare_machine / "x", layers=1).read_bytes()
     draft = file(bare_machine / "person/.lmstudio/models/a/b/small.gguf", small)
-    setup, _ = find_models(Settings(target="ollama:big:1b"))
+    setup, _ = Settings(target="ollama:big:1b").setup()
     assert (setup.target, setup.draft) == (blob, draft)
 
 
 def test_without_one_that_serves_the_reason_is_a_sentence(target: Path) -> None:
-    setup, no_draft = find_models(Settings(target=str(target)))
+    setup, no_draft = Settings(target=str(target)).setup()
     assert setup.draft is None
     assert no_draft == "No model on this machine can draft for target.gguf."
 
@@ -50,17 +49,17 @@ def test_none_means_none_and_a_named_one_is_taken_as_it_is(
     bare_machine: Path, target: Path
 ) -> None:
     other = tiny.write(bare_machine / "other.gguf", controls=("<|a|>", "<|b|>", "<|c|>"))
-    assert find_models(Settings(target=str(target), draft="none"))[0].draft is None
-    assert find_models(Settings(target=str(target), draft=str(other)))[0].draft == other
+    assert Settings(target=str(target), draft="none").setup()[0].draft is None
+    assert Settings(target=str(target), draft=str(other)).setup()[0].draft == other
 
 
 def test_who_has_models_but_not_the_usual_one_hears_of_both_ways(
     bare_machine: Path, target: Path
 ) -> None:
     with pytest.raises(ModelMissing) as nothing_here:
-        find_models(Settings())
+        Settings().setup()
     with pytest.raises(ModelMissing) as some_here:
-        find_models(Settings(folders=(target.parent,)))
+        Settings(folders=(target.parent,)).setup()
     assert "models pull" in str(nothing_here.value)
     assert "--target" not in str(nothing_here.value)
     assert f"name one, as in --target {target.parent}" in str(some_here.value)
@@ -69,7 +68,7 @@ def test_who_has_models_but_not_the_usual_one_hears_of_both_ways(
 
 def test_who_named_one_hears_of_that_one_alone(bare_machine: Path, target: Path) -> None:
     with pytest.raises(ModelMissing) as missing:
-        find_models(Settings(target="smollm2-135m", folders=(target.parent,)))
+        Settings(target="smollm2-135m", folders=(target.parent,)).setup()
     assert "others are" not in str(missing.value)
 
 
@@ -79,16 +78,16 @@ def test_only_what_can_answer_is_named_instead_of_the_usual_one(
     (bare_machine / "own").mkdir()
     (bare_machine / "own" / "a.gguf").write_bytes(b"GGUF")
     with pytest.raises(ModelMissing) as missing:
-        find_models(Settings(folders=(bare_machine / "own",)))
+        Settings(folders=(bare_machine / "own",)).setup()
     assert "a.gguf" not in str(missing.value)
     with pytest.raises(ModelMissing, match=str(target.parent)):
-        find_models(Settings(folders=(bare_machine / "own", target.parent)))
+        Settings(folders=(bare_machine / "own", target.parent)).setup()
 
 
 def test_who_is_offline_asks_no_other_machine(
     target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(RPC_VARIABLE, "10.0.0.2:50052")
-    assert find_models(Settings(target=str(target)))[0].target == target
+    assert Settings(target=str(target)).setup()[0].target == target
     with pytest.raises(UsageError, match=f"{RPC_VARIABLE} names other machines"):
-        find_models(Settings(target=str(target), offline=True))
+        Settings(target=str(target), offline=True).setup()

@@ -17,14 +17,13 @@ from models.drafts import mark
 from models.errors import ModelError, ModelMissing, NetworkError
 from models.files.locate import identify
 from models.slim import slim_draft
-from tests import tiny
+from tests import ROOT, tiny
 from tests.models.files import conftest
 from tests.models.files.wheels import build_parts
 from tests.patience import WAIT_S
 from tui.models.command import models
 from tui.shell.doctor_command import checkup
 
-ROOT = Path(__file__).parents[3]
 RUN = """
 from models import catalog
 from models.catalog import *
@@ -58,12 +57,9 @@ def run(*arguments):
 
 def test_list_shows_what_is_here_and_what_can_be_fetched(here):
     output = run("list").stdout
+    assert run().stdout == output
     assert str(here / "models" / "mine.gguf") in output
     assert "qwen2.5-coder-1.5b" in output
-
-
-def test_models_alone_lists_them(here):
-    assert run().stdout == run("list").stdout
 
 
 def test_list_as_json_is_one_object(here):
@@ -265,17 +261,6 @@ def test_pair_says_what_is_gained_here_or_that_nobody_measured(here, monkeypatch
     assert fact["predicted"]["pays_from_acceptance_rate"] is None
     assert fact["serves"]
     assert fact["memory_of_both_at_8192"] > fact["size"] + target.stat().st_size
-
-
-def test_models_of_other_programs_and_configured_folders_are_listed(here, monkeypatch):
-    tiny.write(here / "models" / "mine.gguf")
-    monkeypatch.setenv("HOME", str(here))
-    monkeypatch.setenv("SPECCHAT_MODEL_FOLDERS", str(here / "own"))
-    for folder in (here / ".lmstudio/models/org/lm", here / "own"):
-        folder.mkdir(parents=True)
-        tiny.write(folder / "model.gguf", seed=len(str(folder)))
-    stores = {model["store"] for model in json.loads(run("list", "--json").stdout)["installed"]}
-    assert stores == {"specchat", "LM Studio", "folder"}
 
 
 @pytest.mark.parametrize("terminal", [True, False])

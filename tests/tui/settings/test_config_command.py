@@ -69,7 +69,10 @@ def test_template_is_a_file_that_can_be_used(home):
 def test_keys_lists_the_names_that_can_be_remapped(home):
     code, out, err = run("config", "keys")
     assert (code, err) == (0, "")
-    assert any(line.split()[:2] == ["chat.new", "ctrl+n"] for line in out.splitlines())
+    rows = out.splitlines()
+    assert ["chat.new", "ctrl+n"] in [row.split()[:2] for row in rows]
+    ends = {row.index(row.split(maxsplit=2)[2]) for row in rows}
+    assert len(ends) == 1  # each has its words below those of the others
 
 
 @pytest.mark.parametrize("arguments", [["ask", "hi"], ["config", "show"]])

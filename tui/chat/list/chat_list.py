@@ -49,7 +49,7 @@ class ChatList(Vertical):
         Binding("x", "act('export')", "Export", id="chats.export", tooltip="Export as Markdown"),
         Binding("slash", "search", "Search", id="chats.search"),
         Binding("escape", "back", "Back", id="chats.back"),
-        Binding("down", "list", show=False, id="chats.list"),
+        Binding("down", "list", "To the list", show=False, id="chats.list"),
     ]
     DEFAULT_CSS = """
     ChatList {
@@ -185,7 +185,8 @@ class ChatList(Vertical):
     def settle(self) -> None:
         """Go back to the list."""
         self.say("")
-        self.rows.focus()
+        if self.display:  # hidden, it would take the keys that are meant for the prompt
+            self.rows.focus()
 
     @on(ChatChanged)
     def follow(self, news: ChatChanged) -> None:
