@@ -49,7 +49,8 @@ class EngineConsole:
         """What is to be closed with the engine."""
         self._what = ""
         self._loop = asyncio.Runner()
-        self._engine = EngineProcess(protocol=protocol)
+        self.engine = EngineProcess(protocol=protocol)
+        """Does the jobs; it is used in the loop of `wait`."""
         self._following: asyncio.Task[Any] | None = None
         self._cancel: Callable[[], object] | None = None  # ends what was begun last
 
@@ -74,7 +75,7 @@ class EngineConsole:
         try:
             with self._interrupts_heard():
                 if starts:
-                    self._loop.run(self._engine.start())
+                    self._loop.run(self.engine.start())
                 with self._status:
                     yield
         finally:
@@ -124,7 +125,7 @@ class EngineConsole:
 
     def do(self, job: AnyJob) -> EventStream:
         """Have a job done; after Ctrl-C, have it stop at once. Called while `wait` waits."""
-        stream = self._engine.do(job)
+        stream = self.engine.do(job)
         if self.interrupted:
             stream.cancel()
         return stream
@@ -153,7 +154,7 @@ class EngineConsole:
             await asyncio.gather(self._following, return_exceptions=True)
         for close in self.closing:
             await close()
-        await self._engine.close()
+        await self.engine.close()
 
     def pair(self, settings: Settings) -> Setup:
         """Find the models that the settings ask for, and say it where the draft is missing.
