@@ -16,7 +16,7 @@ from assistant.process.wire import CHAT, Protocol
 from assistant.request import AnyJob, Setup
 from assistant.service import EventStream
 from models import errors
-from models.progress import Progress, Report
+from models.progress import Progress
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.widgets.text_figures import left
@@ -171,7 +171,8 @@ class EngineConsole:
 
     def checking(self, progress: Progress) -> None:
         """Say how far the check of the model files is."""
-        self.say(_checking(progress))
+        share = progress.done / progress.total if progress.total else 0.0
+        self.say(f"checking the model files: {share:.0%}")
 
     def measuring(self, what: str, fraction: float, left_s: float | None) -> None:
         """Say how far it is; where there is no terminal, when something new begins."""
@@ -204,18 +205,3 @@ class EngineConsole:
         self.interrupted = True
         if self._cancel is not None:
             self._cancel()
-
-
-@contextmanager
-def looking() -> Iterator[Report]:
-    """Show that models are looked for, and how far the check of their files is."""
-    from rich.console import Console
-    from rich.text import Text
-
-    with Console(stderr=True).status("looking for the models") as status:
-        yield lambda progress: status.update(Text(_checking(progress)))
-
-
-def _checking(progress: Progress) -> str:
-    share = progress.done / progress.total if progress.total else 0.0
-    return f"checking the model files: {share:.0%}"
