@@ -22,7 +22,6 @@ from assistant.talk.events import (
     AnswersEnded,
     Changed,
     GivenBack,
-    Grew,
     Noted,
     TalkEvent,
 )
@@ -67,12 +66,10 @@ class AnswerSoFar:
         """How it was decoded so far."""
         return (*self._before, *self._steps)
 
-    def add(self, event: Decoded) -> Step:
-        """Take a round; return it as it is shown and kept."""
-        step = Step(event.tokens, event.ghosts)
-        self._steps.append(step)
+    def add(self, event: Decoded) -> None:
+        """Take a round."""
+        self._steps.append(Step(event.tokens, event.ghosts))
         self.calls += event.calls
-        return step
 
     def is_nothing(self, event: Finished) -> bool:
         """Say whether it was stopped before its first word."""
@@ -158,53 +155,49 @@ class Answering:
                 self.note(f"Left out, to fit the context: the oldest turns ({dropped}).")
             case Noticed(text):
                 self.note(text)
+            case OneOf(number, of_one):
+                self._take(number, of_one)
             case Decoded():
-                self._grow(0, event)
+                self._take(0, event)
             case Finished():
-                self._finish(0, event)
+                self._take(0, event)
                 self.end("stopped")
-            case OneOf(number, Decoded() as round_):
-                self._grow(number, round_)
-            case OneOf(number, Finished() as end):
-                self._finish(number, end)
             case Answered():
-                self.end("stopped", event)
+                self.end("stopped")
             case Failed(message):
                 self.end("failed")
                 self._tell(Noted(message, "error"))
 
-    def end(self, state: State, event: Answered | None = None) -> None:
+    def end(self, state: State) -> None:
         """Keep what there is of answers that did not finish; nothing of one that never began."""
         answers, self.under_way = self.under_way, ()
-        for number, answer in enumerate(answers):
+        for answer in answers:
             if answer.is_over:
                 continue
             if answer.text or answer.thought:
-                self._end(answer, answer.abandoned(state), None, number)
+                self._end(answer, answer.abandoned(state))
             else:
                 self._forget(answer)
         if answers:
-            self._tell(AnswersEnded(event))
+            self._tell(AnswersEnded())
 
-    def _grow(self, number: int, event: Decoded) -> None:
-        if number < len(self.under_way):
-            answer = self.under_way[number]
-            self._tell(Grew(answer.record, answer.add(event), event, number))
-
-    def _finish(self, number: int, event: Finished) -> None:
-        if number >= len(self.under_way):
+    def _take(self, number: int, event: Decoded | Finished) -> None:
+        if number >= len(self.under_way):  # the program ends
             return
         answer = self.under_way[number]
+        if isinstance(event, Decoded):
+            answer.add(event)
+            return
         if event.stop is not Stop.CANCELLED and not event.complete:
             self.note("The answer ended before it had its form.")
         if not answer.is_nothing(event):
-            self._end(answer, answer.finished(event), event, number)
+            self._end(answer, answer.finished(event))
 
-    def _end(self, answer: AnswerSoFar, ended: Record, event: Finished | None, number: int) -> None:
+    def _end(self, answer: AnswerSoFar, ended: Record) -> None:
         with self._streaming:
             answer.is_over = True
             record = self._path.end_message(ended, answer.trace)
-        self._tell(Changed(record, event, number))
+        self._tell(Changed(record))
 
     def _forget(self, answer: AnswerSoFar) -> None:
         """Drop an empty answer, and give back its question if that has no other one."""

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assistant.events import Answered, Decoded, Event, Finished
+from assistant.events import Event
 from assistant.request import ToolCall
 from assistant.store.values import Attachment, Record
-from assistant.tokens import Step
 from assistant.tools.values import OfferedTool
 
 Severity = Literal["info", "warning", "error"]
@@ -32,25 +31,10 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class Grew:
-    """Show what one round adds to an answer."""
-
-    record: Record
-    step: Step
-    event: Decoded
-    number: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Changed:
-    """Show a message as it is now: it has ended, or it is an answer that goes on.
-
-    `event` is the end of an answer; one without an event failed or was abandoned.
-    """
+    """Show a message as it is now: it has ended, or it is an answer that goes on."""
 
     record: Record
-    event: Finished | None = None
-    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +46,12 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class AnswersEnded:
-    """Stop showing that the engine works: every answer has ended; several, with their figures."""
-
-    event: Answered | None = None
+    """Stop showing that the engine works: every answer has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallWaits:
-    """Ask the user whether a call may run; `Talk.decide` takes what the user says.
+    """Ask the user whether a call may run; `Calling.decide` takes what the user says.
 
     `urgent`: it follows from what has just ended.
     """
@@ -121,6 +103,6 @@ class NeedsModel:
 
 
 TalkEvent = (
-    PathShown | Added | Grew | Changed | Removed | AnswersEnded | CallWaits | CallSettled
+    PathShown | Added | Changed | Removed | AnswersEnded | CallWaits | CallSettled
     | ToolsStart | GivenBack | Noted | NotSaved | NeedsModel | Event
 )  # fmt: skip

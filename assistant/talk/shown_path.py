@@ -152,7 +152,10 @@ class ShownPath:
             self._tell(Removed(record))
 
     def keep_in(self, store: "Store") -> dict[int, Record]:
-        """Keep this conversation in a store from now on; return its records by old numbers."""
+        """Keep this conversation in a store from now on; return its records by old numbers.
+
+        They are not shown yet.
+        """
         self.store, self.writes = store, True
         moved: dict[int, Record] = {}
         if not self.records:
@@ -164,7 +167,7 @@ class ShownPath:
             if trace := self._traces.get(record.id):
                 new = self.end_message(new, trace)
             moved[record.id] = new
-        self._show(tuple(moved.values()), self.conversation)
+        self.records = tuple(moved.values())
         return moved
 
     def _begun(self) -> int | None:

@@ -12,7 +12,7 @@ from assistant.request import Message, Request
 from assistant.service import EventStream
 from assistant.store.values import Attachment, Record
 from assistant.talk.answering import Answering, AnswerSoFar
-from assistant.talk.calling import Calling, Decision
+from assistant.talk.calling import Calling
 from assistant.talk.events import GivenBack, NeedsModel, Noted, PathShown, TalkEvent
 from assistant.talk.messages import (
     calls_since_question,
@@ -119,6 +119,8 @@ class Talk:
         self.calls.moved(moved)
         if self._question is not None:
             self._question = moved.get(self._question.id, self._question)
+        if moved:
+            self._tell_path(PathShown(self.path.records))
 
     # What the user says
 
@@ -186,14 +188,6 @@ class Talk:
             self.calls.ask_no_more()  # and ask once more
             self._go()
 
-    def decide(self, decision: Decision) -> None:
-        """Run the call that is asked about, or refuse it.
-
-        Raises:
-            StorageError: that it may run unasked cannot be kept; the call runs anyway.
-        """
-        self.calls.decide(decision)
-
     def open(self, conversation: int | None) -> None:
         """Show a conversation; None is a new one. What is under way is stopped, and kept.
 
@@ -220,17 +214,14 @@ class Talk:
 
     def race_request(self, text: str, attachments: Sequence[Attachment] = ()) -> Request | None:
         """Return what a race answers: `text` after the path, or else the last question."""
-        path = self.path.records
-        if not text.strip() and not attachments:
-            while path and path[-1].role != "user":
-                path = path[:-1]
-            if not path:
-                return None
+        path, added = self.path.records, joined(text, attachments)
+        while not added and path and path[-1].role != "user":
+            path = path[:-1]
+        if not added and not path:
+            return None
         request = replace(self._request(path), stored=False, tools=())
-        if path != self.path.records or not (text.strip() or attachments):
-            return request
-        question = Message("user", joined(text, attachments))
-        return replace(request, messages=(*request.messages, question))
+        new = (Message("user", added),) if added else ()
+        return replace(request, messages=(*request.messages, *new))
 
     # The program
 

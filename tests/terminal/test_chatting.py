@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile_texts import ALL
-from tests.patience import WAIT_S
+from tests.patience import ALL, WAIT_S
 from tests.terminal.recording import run
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, gone, opened, streaming
 from tui.chat.screen import KEEP_EVERY

@@ -10,7 +10,8 @@ import pytest
 
 from assistant.store import Store
 from tests import tiny
-from tests.hostile_texts import ALL, leaks, quoted, share, valid
+from tests.hostile_texts import leaks, quoted, share, valid
+from tests.patience import ALL
 from tests.stored import ask, begin, end
 from tests.terminal.recording import run, run_each
 from tests.terminal.terminal import TINY

@@ -14,9 +14,11 @@ import pytest
 from assistant.events import Alternative, Ghost, Origin, Token
 from assistant.store import Store
 from assistant.store.values import Attachment
+from assistant.talk.unsent_text import OPEN
 from assistant.tokens import Step, Trace
 from tests import tiny
-from tests.hostile_texts import ALL, MARK, batches, leaks, quoted, share, valid
+from tests.hostile_texts import MARK, batches, leaks, quoted, share, valid
+from tests.patience import ALL
 from tests.stored import ask, begin, end
 from tests.terminal.recording import (
     CONTROL_HOME,
@@ -27,7 +29,6 @@ from tests.terminal.recording import (
     recorded,
 )
 from tests.terminal.terminal import ESCAPE, F
-from tui.chat.autosave import OPEN
 
 pytestmark = [pytest.mark.timeout(7200)] if ALL else []
 SEEN = 0.8

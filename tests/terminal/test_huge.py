@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from assistant.store import Store
-from tests.hostile_texts import ALL
-from tests.patience import WAIT_S
+from tests.patience import ALL, WAIT_S
 from tests.terminal.terminal import ESCAPE, Terminal, opened
 
 TURNS = 200 if ALL else 60

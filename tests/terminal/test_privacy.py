@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import ROOT
 from tests.terminal.recording import Recording, recorded, run, run_each
-from tests.terminal.terminal import ESCAPE, ROOT, TINY, F, Terminal, gone, idle, loading, streaming
+from tests.terminal.terminal import ESCAPE, TINY, F, Terminal, gone, idle, loading, streaming
 
 CANARY = "xylophone-canary-4711"
 HEARD = "import os,sys\nsys.addaudithook(lambda event, args: {0})\n"

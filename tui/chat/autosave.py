@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from assistant.talk.unsent_text import EDITED, OPEN
 from models.errors import StorageError
 from tui.safe import safe
 
@@ -12,10 +13,8 @@ if TYPE_CHECKING:
     from assistant.store import Store
     from tui.chat.chat_controller import ChatController
 
-OPEN, EDITED, EXPLAINED = "open", "edited", "explained"
-"""Names of notes: the conversation on the screen, the question that was being changed, and whether
-the colours were explained.
-"""
+EXPLAINED = "explained"
+"""The name of the note that says whether the colours were explained."""
 
 
 class Autosave:
@@ -24,9 +23,9 @@ class Autosave:
     def __init__(self, controller: ChatController) -> None:
         self._controller, self._talk = controller, controller.talk
         self._parts = controller.parts
-        self._told: dict[str, str] = {}  # where the user was when that was last kept
         self.begun = False
         """Whether conversations are kept, in a file or not."""
+        self._explained = False  # whether that note is kept
 
     def begin(self, store: Store) -> None:
         """Keep everything in `store` from now on, and resume where the user left off."""
@@ -35,7 +34,7 @@ class Autosave:
         try:
             prompt.earlier.begin(store.prompts())
             view.asked += len(prompt.earlier.entries)
-            view.explained = bool(store.recall(EXPLAINED))
+            view.explained = self._explained = bool(store.recall(EXPLAINED))
             left, edited = store.recall(OPEN), store.recall(EDITED)
             talk.keep_in(store)
             if not talk.path.records and left:
@@ -52,7 +51,7 @@ class Autosave:
         self.begun = True  # from here on, threads use the store
         question = next((each for each in talk.path.records if str(each.id) == edited), None)
         if question is not None and not typed:
-            self._controller.editing.begin(question)
+            self._controller.change(question)
 
     def keep(self) -> None:
         """Save the answers under way and what is unfinished; may be called on any thread."""
@@ -73,20 +72,11 @@ class Autosave:
                 self._note()
 
     def _note(self) -> None:
-        """Save where the user is, and what is being written."""
         self._controller.unsent.keep()
-        question = self._controller.editing.question
-        numbers = {
-            OPEN: self._talk.path.conversation,
-            EDITED: question.id if question else None,
-            EXPLAINED: 1 if self._parts.conversation.explained else None,
-        }
-        store = self._talk.path.store
-        for key, number in numbers.items():
-            text = "" if number is None else str(number)
-            if store is not None and text != self._told.get(key):
-                store.remember(key, text)
-                self._told[key] = text
+        explained, store = self._parts.conversation.explained, self._talk.path.store
+        if store is not None and explained and not self._explained:
+            store.remember(EXPLAINED, "1")
+            self._explained = True
 
     def learn(self, model: str) -> None:
         """Learn what a model's stored answers say again and again, if that is wanted.

@@ -21,17 +21,16 @@ from assistant.events import (
 )
 from assistant.request import AnswerForm, Count, Mode, Request, Setup
 from assistant.service import EventStream
-from assistant.store.values import Attachment
+from assistant.store.values import Attachment, Record
 from assistant.talk.attachments import read
-from assistant.talk.events import AnswersEnded, Grew, TalkEvent
+from assistant.talk.events import TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.talk.unsent_text import UnsentText
 from models.errors import StorageError, UsageError
-from tui.chat.engine_display import EngineDisplay
 from tui.chat.layout import ChatLayout
 from tui.chat.prompt.file_search import located
-from tui.chat.question_editing import QuestionEditing
+from tui.chat.status import Activity
 from tui.chat.talk_view import TalkView
 from tui.draft_use import DraftNotes
 from tui.safe import one_line, safe
@@ -39,10 +38,13 @@ from tui.settings.settings import Settings
 from tui.widgets.entry_screen import EntryScreen
 
 if TYPE_CHECKING:
+    from assistant.talk.calling import Decision
     from tui.app.program import Program
+    from tui.chat.tools.approval_turn import ApprovalTurn
 
 ALTERNATIVES = 5
 """Alternatives of each row to report with each token, for the inspector."""
+CHANGING = "Enter asks it again, on a new branch · Esc cancels"
 
 
 class ModelsLoaded(Message):
@@ -59,8 +61,6 @@ class ChatController:
         """How answers are decoded."""
         self.form: AnswerForm | None = None
         """What answers have to look like."""
-        self.view = TalkView(parts)
-        """The conversation on the screen."""
         self.talk = Talk(
             self._take,
             self._do,
@@ -70,13 +70,11 @@ class ChatController:
             system=lambda: self.settings.system or "",
         )
         """The conversation."""
-        self.view.use(self.talk)
+        self.view = TalkView(parts, self.talk)
+        """What there is to be seen of it."""
         self.unsent = UnsentText(parts.prompt, self.talk.path)
         """What is in the prompt, here and elsewhere."""
-        self.editing = QuestionEditing(parts.prompt, self.talk, self.unsent)
-        """The earlier question that is being changed."""
         self.ready: Ready | None = None
-        self._display = EngineDisplay(parts)
         self._draft_notes = DraftNotes()
         self._stream: EventStream | None = None  # of what the engine did last for the talk
         self._leaves = False  # whether the program ends, and nothing is shown any more
@@ -97,7 +95,7 @@ class ChatController:
         """Note that models are being looked for."""
         self.ready = None
         self.talk.expect_model()
-        self._display.looking()
+        self.parts.status.show(loaded=False, activity=Activity("looking for the models", 0.0))
 
     def load(self, setup: Setup, no_draft: str | None) -> None:
         """Have models loaded instead of an answer; what waits is answered afterwards."""
@@ -109,7 +107,8 @@ class ChatController:
     def no_model(self, reason: str) -> None:
         """Say why nothing can be answered, and give back the waiting prompt."""
         self.ready = None
-        self._display.no_model()
+        self.parts.status.show(loaded=False, activity=None)
+        self.parts.banner.show("no model")
         self.talk.no_model(reason)
 
     def idle_target(self, why: str = "") -> ModelInfo | None:
@@ -139,17 +138,47 @@ class ChatController:
             text = "One message is waiting already; this one stays here."
             self.parts.notify(text, timeout=3, markup=False)
         else:
-            self.talk.say(text, attachments, self.editing.sent())
+            self.talk.say(text, attachments, self.unsent.replaced)
             self._sent()
 
     def keep(self, text: str, attachments: Sequence[Attachment]) -> None:
         """Keep and show a question, which is in the prompt no longer."""
-        self.talk.add_question(text, attachments, self.editing.sent())
+        self.talk.add_question(text, attachments, self.unsent.replaced)
         self._sent()
 
     def _sent(self) -> None:
         self.parts.prompt.take()
         self.unsent.sent()
+        self._show_change()
+
+    def change(self, question: Record) -> None:
+        """Put an earlier question into the prompt, to be asked again in other words."""
+        self.leave_question()
+        self.unsent.change(question)
+        self._show_change()
+        self.parts.prompt.focus()
+
+    def leave_question(self) -> None:
+        """Leave the question that is changed as it was; nothing that was typed is lost."""
+        if self.unsent.leave():
+            hint = "Your change is kept; e on that message continues it."
+            self.parts.notify(hint, timeout=5, markup=False)
+        self._show_change()
+
+    def _show_change(self) -> None:
+        """Say on the prompt whether it holds a change of an earlier question."""
+        self.parts.prompt.head(CHANGING if self.unsent.question else "")
+        self.parts.refresh_bindings()
+
+    def decide(self, turn: ApprovalTurn, decision: Decision) -> None:
+        """Have a call run, or refused, as the user decided."""
+        if turn is not self.view.asked:
+            return
+        self.parts.prompt.focus()
+        try:
+            self.talk.calls.decide(decision)
+        except StorageError as error:
+            self.parts.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
 
     def open(self, conversation: int | None, to_prompt: bool = False) -> None:
         """Show a conversation; an answer under way in another one is stopped and kept."""
@@ -160,7 +189,7 @@ class ChatController:
     def go(self, there: Callable[[], None]) -> None:
         """Show another conversation, with what is unsent in it; or say why that cannot be."""
         self.stop()
-        self.editing.leave()
+        self.leave_question()
         try:
             there()
         except StorageError as error:
@@ -171,7 +200,7 @@ class ChatController:
         """Show that another conversation is on the screen."""
         self.unsent.go()
         self.view.list_chats()
-        self._display.clear()
+        self.view.forget_figures()
         self.parts.refresh_bindings()
 
     def stop(self) -> None:
@@ -187,23 +216,23 @@ class ChatController:
     def toggle_form(self) -> None:
         """Ask for a file whose schema all answers follow; or let them be as they come again."""
         if self.form is None:
-            screen = EntryScreen("Answer with JSON", hint="The file with a JSON Schema.")
-            self._program.open_entry(screen, self._use_form)
+            hint = "The file with a JSON Schema."
+            screen = EntryScreen("Answer with JSON", hint=hint, objection=self._use_form)
+            self._program.open_entry(screen, lambda _: None)
         else:
             self.form = None
             self.parts.prompt.show_form("")
             self.parts.notify("Answers come as they are again.", timeout=3)
 
-    def _use_form(self, name: str | None) -> None:
-        if not name:
-            return
+    def _use_form(self, name: str) -> str:
+        """Have answers follow the schema in a file; return why that cannot be."""
         try:
             text = read(located(name, self.parts.prompt.picker.root), name).text
             self.form = AnswerForm("schema", text)
         except UsageError as error:
-            self.parts.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
-        else:
-            self.parts.prompt.show_form(f"JSON by {one_line(name)}")
+            return str(error)
+        self.parts.prompt.show_form(f"JSON by {one_line(name)}")
+        return ""
 
     # What the engine and the talk say
 
@@ -219,26 +248,19 @@ class ChatController:
         if self._leaves:
             return
         match event:
-            case Loading():
-                self._display.loading(event)
+            case Loading() | Prefilled():
+                self.view.show_models(event, self.settings)
             case Ready():
                 self._be_ready(event)
-            case Prefilled():
-                self._display.reading(event)
-            case Grew(record, _, decoded) if self.talk.path.shows(record):
-                self._display.decoded(decoded)
             case Finished():
                 if doubt := self._draft_notes.doubt(event.stats):
                     self.talk.answers.note(doubt)
-            case AnswersEnded():
-                self._display.over()
-                self.view.list_chats()
-        self.view.take(event)
+        self.view.show(event)
 
     def _loading(self, event: Event | None) -> None:
         match event:
             case Loading():
-                self._display.loading(event)
+                self.view.show_models(event, self.settings)
             case Ready():
                 self._be_ready(event)
             case Noticed(text):
@@ -254,7 +276,7 @@ class ChatController:
 
     def _be_ready(self, ready: Ready) -> None:
         self.ready = ready
-        self._display.ready(ready, self.settings)
+        self.view.show_models(ready, self.settings)
         if refused := self._draft_notes.ready(ready, self.settings):
             self.parts.conversation.note(refused, "warning")
         self.parts.post_message(ModelsLoaded())

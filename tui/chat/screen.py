@@ -204,7 +204,7 @@ class ChatScreen(Screen[None]):
     @on(ApprovalTurn.Decided)
     def decide(self, message: ApprovalTurn.Decided) -> None:
         """Run a call, or refuse it."""
-        self.controller.view.calls.decide(message.turn, message.decision)
+        self.controller.decide(message.turn, message.decision)
 
     @on(Deleted)
     def leave_deleted(self, message: Deleted) -> None:
@@ -240,7 +240,7 @@ class ChatScreen(Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the key that stops while there is something to stop, else the way to the prompt."""
         occupied = self.controller.busy or self.talk.waits
-        edits = self.controller.editing.question is not None
+        edits = self.controller.unsent.question is not None
         if action == "stop":
             return occupied
         if action == "leave":
@@ -255,7 +255,7 @@ class ChatScreen(Screen[None]):
 
     def action_leave(self) -> None:
         """Leave the question that is edited as it was."""
-        self.controller.editing.leave()
+        self.controller.leave_question()
 
     def action_back(self) -> None:
         """Go back to the prompt and the conversation."""
@@ -313,7 +313,14 @@ class ChatScreen(Screen[None]):
 
     def action_tools(self) -> None:
         """List the tools and their servers."""
-        self.controller.view.calls.show_list()
+        tools = self.talk.calls.tools
+        if not tools.any:
+            text = "There are no tools. config.toml names folders and servers, under [tools]."
+            self.notify(text, timeout=6, markup=False)
+            return
+        from tui.chat.tools.screen import ToolsScreen
+
+        self.app.push_screen(ToolsScreen(tools, self.talk.path.conversation))
 
     def action_copy(self) -> None:
         """Copy the last answer."""

@@ -1,4 +1,4 @@
-"""A conversation on the screen: what the talk says is shown."""
+"""What a talk says, and what the engine does for it, on the screen."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from assistant.draft_sources import COMPUTING
+from assistant.events import (
+    Answered,
+    Decoded,
+    Event,
+    Loading,
+    OneOf,
+    Prefilled,
+    Ready,
+)
 from assistant.talk.events import (
     Added,
     AnswersEnded,
@@ -15,7 +25,6 @@ from assistant.talk.events import (
     CallWaits,
     Changed,
     GivenBack,
-    Grew,
     NeedsModel,
     Noted,
     NotSaved,
@@ -24,16 +33,23 @@ from assistant.talk.events import (
     TalkEvent,
     ToolsStart,
 )
+from assistant.tokens import Step
 from models.errors import StorageError
 from tui.chat.conversation.answer import Answer, below
 from tui.chat.conversation.turn import Turn
 from tui.chat.layout import ChatLayout
-from tui.chat.tools.call_display import CallDisplay
+from tui.chat.status import Activity
+from tui.chat.tools.result_turn import ResultTurn
 from tui.safe import safe
+from tui.settings.settings import Settings
 
 if TYPE_CHECKING:
     from assistant.store import Record
     from assistant.talk.talk import Talk
+    from tui.chat.tools.approval_turn import ApprovalTurn
+
+FIGURES_EVERY = 0.5
+"""Seconds between two looks of a round's figures: they change no more often than one can read."""
 
 
 class ModelWanted(Message):
@@ -41,67 +57,62 @@ class ModelWanted(Message):
 
 
 class TalkView:
-    """Show a conversation, and the answers under way in it."""
+    """Show a conversation, the answers under way and the calls that they ask for."""
 
-    def __init__(self, parts: ChatLayout) -> None:
-        self._parts, self._view = parts, parts.conversation
-        self._streaming: dict[int, Answer] = {}  # answers under way that are on the screen
+    def __init__(self, parts: ChatLayout, talk: Talk) -> None:
+        self._parts, self._view, self._talk = parts, parts.conversation, talk
+        self._figures: Decoded | None = None  # to be shown
         self.show_beside: Callable[[TalkEvent], None] | None = None
         """Shows answers that are not in the conversation yet: several to one question."""
+        self.asked: ApprovalTurn | None = None
+        """The call that the user is asked about."""
+        self.call_is_wanted = False
+        """Whether the user asked for the call that is asked about next."""
 
-    def use(self, talk: Talk) -> None:
-        """Show what this talk says."""
-        self._talk = talk
-        self.calls = CallDisplay(self._parts, talk)
-        """The calls that answers ask for."""
-
-    def take(self, event: TalkEvent) -> None:
+    def show(self, event: TalkEvent) -> None:
         """Show what the talk says."""
         match event:
             case PathShown(path):
-                self._show(path)
+                self._show_path(path)
+            case Decoded():
+                self._grow(event)
             case Added(record) if record.role == "user":
                 self._view.trace = self._talk.path.trace
                 asked = self._view.ask(record.content, record, record.attachments)
                 asked.add_class("waiting")
                 self.list_chats()
-            case Added(record) if record.role == "assistant" and self._talk.path.shows(record):
+            case Added(record) if record.role == "tool":
+                self._view.add(ResultTurn(record))
+            case Added(record) if self._talk.path.shows(record):
                 self._begin(record)
-            case Grew(record, step, decoded) if record.id in self._streaming:
-                answer = self._streaming[record.id]
-                answer.add(step)
-                answer.call(decoded.calls)
-                answer.tell(decoded.stats)
-            case Changed(record) if record.state == "streaming":
-                self._streaming[record.id] = self._answer_of(record)
-                self._streaming[record.id].resume()
-            case Changed(record) if record.id in self._streaming:
-                answer = self._streaming.pop(record.id)
-                answer.record = record
-                answer.finish(below(record), record.state)
-            case Removed(record):
-                self._streaming.pop(record.id, None)
-                for turn in self._view.turns:
-                    if turn.record is not None and turn.record.id == record.id:
-                        turn.remove()
+            case Changed(record) if turn := self._turn(record):
+                self._change(turn, record)
+            case Removed(record) if turn := self._turn(record):
+                turn.remove()
             case GivenBack(text, attachments):
                 if not self._parts.prompt.give_back(text, attachments):
                     hint = "Up-arrow in an empty prompt brings back the unanswered one."
                     self._parts.notify(hint, markup=False)
             case Noted(text, severity, before):
-                self._view.note(text, severity, self._streaming.get(before.id) if before else None)
+                self._view.note(text, severity, self._turn(before) if before else None)
                 if severity == "error" and not self._parts.screen.is_active:
                     self._parts.notify(safe(text), severity="error", markup=False)
             case NotSaved(reason):
                 self._parts.banner.not_saved(StorageError(reason))
             case NeedsModel():
                 self._parts.app.post_message(ModelWanted())
-            case CallWaits() | CallSettled() | ToolsStart():
-                self.calls.take(event)
-            case Added(record) | Changed(record) if record.role == "tool":
-                self.calls.take(event)
-            case _ if self.show_beside is not None:
+            case CallWaits():
+                self._ask(event)
+            case CallSettled() if self.asked is not None:
+                self.asked.remove()
+                self.asked = None
+            case ToolsStart(over):
+                activity = None if over else Activity("starting the tools", 0.0)
+                self._parts.status.show(activity=activity)
+            case Added() | Changed() | OneOf() | Answered() if self.show_beside is not None:
                 self.show_beside(event)
+            case AnswersEnded():
+                self._end(event)
         if isinstance(event, Added | Changed | AnswersEnded):
             self._parts.refresh_bindings()
 
@@ -113,31 +124,111 @@ class TalkView:
         chats.current = path.conversation
         chats.refresh_list()
 
+    # Messages
+
     def _begin(self, record: Record) -> None:
         self._view.query(".waiting").remove_class("waiting")
         followed = isinstance(self._parts.screen.focused, Turn)  # what is replaced
-        self._streaming[record.id] = self._view.begin(record.model, record)
+        self._view.begin(record.model, record)
         if followed:
             self._view.focus_last()
 
-    def _show(self, path: Sequence[Record]) -> None:
+    def _change(self, turn: Turn, record: Record) -> None:
+        if isinstance(turn, Answer) and record.state == "streaming":
+            turn.resume()
+            return
+        turn.record = record
+        if isinstance(turn, Answer):
+            turn.finish(below(record), record.state)
+
+    def _show_path(self, path: Sequence[Record]) -> None:
         # What streams is shown as it streamed: the store has an older state of it.
         streaming = [(record, self._talk.answers.so_far(record)) for record in path]
         self._view.open(
             [replace(r, content="", thought="") if so_far else r for r, so_far in streaming],
             self._talk.path.trace,
         )
-        self._streaming.clear()
         for record, so_far in streaming:
-            if so_far is not None:
-                self._streaming[record.id] = answer = self._answer_of(record)
+            if so_far is not None and isinstance(answer := self._turn(record), Answer):
                 for step in so_far.trace:
                     answer.add(step)
                 answer.call(so_far.calls)
 
-    def _answer_of(self, record: Record) -> Answer:
-        """Return the answer on the screen that a record is shown as."""
-        turns = reversed(self._view.turns)  # older ones may not be gone yet
-        return next(
-            t for t in turns if isinstance(t, Answer) and t.record and t.record.id == record.id
-        )
+    def _turn(self, record: Record) -> Turn | None:
+        """Return the turn on the screen that shows a message; older ones may not be gone yet."""
+        turns = reversed(self._view.turns)
+        return next((t for t in turns if t.record is not None and t.record.id == record.id), None)
+
+    # Answers under way
+
+    def _grow(self, event: Decoded) -> None:
+        """Show a round of the only answer under way, if that is on the screen."""
+        under_way = self._talk.answers.under_way
+        answer = self._turn(under_way[0].record) if under_way else None
+        if not isinstance(answer, Answer):
+            return
+        answer.add(Step(event.tokens, event.ghosts))
+        answer.call(event.calls)
+        answer.tell(event.stats)
+        if self._figures is None:
+            self._parts.set_timer(FIGURES_EVERY, self._show_figures)
+        self._figures = event
+        self._parts.panel.take(event)
+        self._view.explain(event.tokens)
+
+    def _show_figures(self) -> None:
+        event, self._figures = self._figures, None
+        if event is not None:
+            self._parts.status.show(activity=None, last=event)
+            self._parts.panel.paint()
+
+    def _end(self, event: AnswersEnded) -> None:
+        self._show_figures()
+        self._parts.status.show(activity=None, last=self._parts.panel.last)
+        self.list_chats()
+        if self.show_beside is not None:
+            self.show_beside(event)
+
+    def forget_figures(self) -> None:
+        """Show no figures: another conversation is on the screen."""
+        self._parts.status.show(last=None)
+        self._parts.panel.clear()
+
+    # Calls
+
+    def _ask(self, waits: CallWaits) -> None:
+        from tui.chat.tools.approval_turn import ApprovalTurn
+
+        self.asked = turn = ApprovalTurn(waits.call, waits.tool)
+        self._view.add(turn)
+        prompt, screen = self._parts.prompt, self._parts.screen
+        free = screen.is_active and screen.focused is prompt.editor and not prompt.text
+        if self.call_is_wanted or (waits.urgent and free):
+            turn.focus()
+        else:  # a key that is pressed now means something else
+            text = "A call waits to be allowed; Ctrl+Up goes there."
+            self._parts.notify(text, timeout=6, markup=False)
+        self.call_is_wanted = False
+
+    # The models
+
+    def show_models(self, event: Event, settings: Settings) -> None:
+        """Show which models are loaded, or how far one has loaded, or has read a prompt."""
+        match event:
+            case Loading(role, name, fraction):
+                verb = "loading" if fraction < 1 else "preparing"
+                self._parts.status.show(activity=Activity(f"{verb} the {role} {name}", fraction))
+            case Prefilled(role, done, total):
+                who = "reading the prompt" if role == "target" else "the draft reads along"
+                text = f"{who}: {done:,} of {total:,} tokens"
+                self._parts.status.show(activity=Activity(text, done / total if total else 1.0))
+            case Ready(target, draft):
+                parts, tables = self._parts, set(settings.draft_sources) - COMPUTING
+                drafting = draft is not None or (event.rolls_back and bool(tables))
+                parts.banner.ready(event)
+                parts.panel.ready(event)
+                parts.status.show(
+                    loaded=True, activity=None, drafting=drafting, n_ctx=target.n_ctx, last=None
+                )
+                parts.prompt.room = target.n_ctx
+                parts.prompt.attached.recount()

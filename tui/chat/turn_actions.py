@@ -63,7 +63,7 @@ class TurnActions:
 
     def _again(self, record: Record) -> None:
         if record.role == "tool":
-            self._controller.view.calls.look()
+            self._controller.view.call_is_wanted = True
         self._talk.answer_again(record)
 
     def toggle_ghosts(self) -> None:
@@ -126,7 +126,7 @@ class TurnActions:
     def _change(self, record: Record, verb: Verb) -> None:
         match verb:
             case "edit":
-                self._controller.editing.begin(record)
+                self._controller.change(record)
             case "regenerate":
                 self._again(record)
             case "continue":

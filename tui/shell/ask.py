@@ -258,7 +258,7 @@ class AskSession:
         given = [f"  {name}: {value}" for name, value in arguments(waits.call)]
         click.echo(safe("\n".join([f"Call of {waits.call.name}", *given])), err=True)
         allowed = self._may_run(waits.tool)
-        self.talk.decide("once" if allowed else "refuse")
+        self.talk.calls.decide("once" if allowed else "refuse")
 
     def _may_run(self, tool: OfferedTool) -> bool:
         asks = not self._yes and _is_terminal()

@@ -48,7 +48,12 @@ class EntryText(TextArea):
 
 
 class EntryScreen(ModalScreen[str | None]):
-    """Return the text that was typed, or None; a text that `refusal` objects to stays here."""
+    """Return the text that was typed, or None; a text that is refused stays here.
+
+    Args:
+        refusal: says while one types why a text would not be taken, or nothing.
+        objection: says that of a text that Enter has completed, if that takes a while to know.
+    """
 
     DEFAULT_CSS = """
     EntryScreen {
@@ -83,12 +88,14 @@ class EntryScreen(ModalScreen[str | None]):
         hint: str = "",
         refusal: Callable[[str], str] = _anything,
         many_lines: bool = False,
+        objection: Callable[[str], str] = _anything,
     ) -> None:
         super().__init__()
         self.begun: Callable[[], object] = lambda: None  # is called once the text has the focus
         self.input = EntryText(safe(text), many_lines)
         self.message = Static(safe(hint), markup=False)
-        self._title, self._hint, self._refusal = title, hint, refusal
+        self._title, self._hint = title, hint
+        self._refusal, self._objection = refusal, objection
         self._many_lines, self._before = many_lines, self.input.text
 
     def compose(self) -> ComposeResult:
@@ -110,12 +117,20 @@ class EntryScreen(ModalScreen[str | None]):
     @on(TextArea.Changed)
     def check(self) -> None:
         """Say why the text would not be taken."""
-        refusal = self._refusal(self.input.text)
-        self.message.set_class(bool(refusal), "wrong")
-        self.message.update(safe(f"✗ {refusal}" if refusal else self._hint))
+        self._refuse(self._refusal(self.input.text))
+
+    def _refuse(self, reason: str) -> None:
+        self.message.set_class(bool(reason), "wrong")
+        self.message.update(safe(f"✗ {reason}" if reason else self._hint))
 
     @on(EntryText.Completed)
     def take(self, message: EntryText.Completed) -> None:
         """Return the text; one that was not changed may not be shown as it is."""
-        if self.is_current and not self._refusal(message.text):
-            self.dismiss(message.text if message.text != self._before else None)
+        if not self.is_current or self._refusal(message.text):
+            return
+        if message.text == self._before:
+            self.dismiss(None)
+        elif reason := self._objection(message.text):
+            self._refuse(reason)
+        else:
+            self.dismiss(message.text)

@@ -190,7 +190,7 @@ class Stage:
 
     async def decide(self, decision: Decision) -> None:
         """Decide the call that is asked about."""
-        self.talk.decide(decision)
+        self.talk.calls.decide(decision)
         await self.rest()
 
     @property

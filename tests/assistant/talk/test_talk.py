@@ -2,11 +2,11 @@
 
 import pytest
 
-from assistant.events import Answered, Finished, OneOf, Prepared, Stop
+from assistant.events import Answered, Decoded, Finished, OneOf, Prepared, Stop
 from assistant.request import Request
 from assistant.stats import Stats
 from assistant.store import Store
-from assistant.talk.events import Added, AnswersEnded, Changed, Grew, NeedsModel
+from assistant.talk.events import Added, AnswersEnded, Changed, NeedsModel, PathShown
 from models.errors import StorageError, UsageError
 from tests.assistant.talk.stage import MODEL, Stage
 from tests.stored import ask
@@ -42,7 +42,7 @@ async def test_an_answer_is_kept_while_it_comes_and_with_how_it_was_decoded(chat
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
     answer = stage.talk.path.records[-1]
     steps = [step.text for step in stage.store.answers.trace(answer.id)]
-    assert steps == [each.step.text for each in stage.told(Grew)] == ["Bec", "ause."]
+    assert steps == [each.tokens[0].text for each in stage.told(Decoded)] == ["Bec", "ause."]
     assert stage.told(Changed)[-1].record == answer
     assert stage.talk.idle
     await stage.ask("And?")
@@ -284,6 +284,8 @@ async def test_what_was_said_before_there_was_a_store_moves_there_in_mid_answer(
     await stage.ask("And?")
     await stage.decode("S")
     stage.talk.keep_in(chats[0])
+    so_far = stage.talk.answers.so_far(stage.told(PathShown)[-1].path[-1])
+    assert so_far.text == "S"  # the store's record is the one that goes on
     await stage.decode("o.")
     await stage.finish("So.")
     assert [each.content for each in chats[1].path(1)] == ["Why?", "Because.", "And?", "So."]

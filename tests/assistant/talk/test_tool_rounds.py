@@ -231,7 +231,7 @@ async def test_only_tools_that_were_named_are_offered_and_each_call_is_asked_abo
 
 async def test_a_decision_that_the_user_left_at_once_runs_nothing_elsewhere(stage):
     await stage.ask("Why?", [READ])
-    stage.talk.decide("once")
+    stage.talk.calls.decide("once")
     stage.talk.open(None)
     await stage.rest()
     assert (stage.box.called, stage.roles) == ([], "")

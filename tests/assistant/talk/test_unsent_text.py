@@ -4,8 +4,9 @@ import pytest
 
 from assistant.store import Store
 from assistant.talk.shown_path import ShownPath
-from assistant.talk.unsent_text import UnsentText
+from assistant.talk.unsent_text import EDITED, OPEN, UnsentText
 from models.errors import StorageError
+from tests.stored import ask
 
 
 class Typed:
@@ -22,6 +23,10 @@ class Typed:
     def restore(self, state: str) -> None:
         self.text = state + self.text
 
+    def give_back(self, text: str, attachments: object = ()) -> bool:
+        self.text = text
+        return True
+
 
 class Typist:
     """Somebody who types in the conversations of a store."""
@@ -32,9 +37,13 @@ class Typist:
         self.unsent = UnsentText(self.prompt, self.path)
         self.unsent.begin()
 
-    def go(self, conversation: int | None, message: int | None = None) -> str:
+    def go(self, conversation: int | None, changes: bool = False) -> str:
+        """Go to a conversation, and change its first question or not; return what is there."""
+        self.unsent.leave()
         self.path.open(conversation)
-        self.unsent.go(message)
+        self.unsent.go()
+        if changes:
+            self.unsent.change(self.path.records[0])
         return self.prompt.text
 
 
@@ -45,35 +54,69 @@ def store(tmp_path):
     store.close()
 
 
-def test_every_conversation_a_new_one_and_every_question_has_its_own_also_after_a_restart(store):
-    one, two, typist = store.begin(), store.begin(), Typist(store)
-    for place in ((None,), (one,), (two,), (two, 7)):
-        assert typist.go(*place) == ""
+@pytest.fixture
+def asked(store):
+    """A conversation of one question, "One"."""
+    conversation = store.begin()
+    ask(store, conversation, None, "One")
+    return conversation
+
+
+def test_every_conversation_a_new_one_and_every_question_has_its_own_also_after_a_restart(
+    store, asked
+):
+    other, typist = store.begin(), Typist(store)
+    places = {(None, False): "", (other, False): "", (asked, False): "", (asked, True): "One"}
+    for place, before in places.items():
+        assert typist.go(*place) == before
         typist.prompt.text = f"half of {place}"
     for _ in range(2):
-        for place in ((two, 7), (two,), (one,), (None,)):
+        for place in reversed(places):
             assert typist.go(*place) == f"half of {place}"
         typist.unsent.keep()
         typist = Typist(store)
 
 
-def test_what_was_sent_or_forgotten_is_not_unsent_any_more(store):
-    one, typist = store.begin(), Typist(store)
-    typist.go(one)
-    typist.prompt.text = "sent"
+def test_a_question_that_is_left_is_as_it_was_unless_it_was_changed(store, asked):
+    typist = Typist(store)
+    typist.go(asked)
+    typist.prompt.text = "meanwhile"
+    for change in ("One", "One and a half", ""):
+        typist.unsent.change(typist.path.records[0])
+        typist.prompt.text = change
+        assert typist.unsent.leave() is (change == "One and a half")
+        assert typist.prompt.text == "meanwhile"
     typist.unsent.keep()
-    typist.prompt.text = "typed since"
+    assert typist.go(asked, changes=True) == "One"  # of an empty one nothing is kept
+
+
+def test_where_the_user_is_is_kept(store, asked):
+    typist = Typist(store)
+    typist.go(asked, changes=True)
+    typist.unsent.keep()
+    question = typist.path.records[0].id
+    assert (store.recall(OPEN), store.recall(EDITED)) == (str(asked), str(question))
+    again = Typist(store)  # which was not anywhere yet
+    again.unsent.keep()
+    assert (store.recall(OPEN), store.recall(EDITED)) == ("", "")
+
+
+def test_what_was_sent_is_not_unsent_any_more_and_a_change_replaces_its_question(store, asked):
+    typist = Typist(store)
+    typist.go(asked)
+    typist.prompt.text = "meanwhile"
+    typist.unsent.change(typist.path.records[0])
+    typist.prompt.text = "changed"
+    typist.unsent.keep()
+    assert typist.unsent.replaced == typist.path.records[0]
+    typist.prompt.text = " typed since"
     typist.unsent.sent()
-    assert typist.prompt.text == "typed since"
-    typist.prompt.drop()
-    typist.go(one, 7)
-    typist.prompt.text = "a change"
-    typist.go(None)
-    typist.go(one)
-    typist.unsent.forget(7)
+    assert (typist.prompt.text, typist.unsent.replaced) == ("meanwhile typed since", None)
     typist.unsent.keep()
-    for again in (typist, Typist(store)):
-        assert (again.go(one, 7), again.go(one)) == ("", "")
+    assert Typist(store).go(asked, changes=True) == "One"
+    typist.unsent.change(typist.path.records[0])
+    typist.path.open(None)
+    assert typist.unsent.replaced is None  # which is not shown any more
 
 
 def test_what_was_typed_before_there_was_a_store_follows_what_is_there(store):
@@ -86,10 +129,10 @@ def test_what_was_typed_before_there_was_a_store_follows_what_is_there(store):
     assert typist.prompt.text == "half a sentence"
 
 
-def test_what_a_full_disk_does_not_take_is_there_until_the_program_ends(store):
-    one, typist = store.begin(), Typist(store)
+def test_what_a_full_disk_does_not_take_is_there_until_the_program_ends(store, asked):
+    typist = Typist(store)
     store._database._sql.execute("PRAGMA query_only = 1")
     typist.prompt.text = "half"
     with pytest.raises(StorageError):
         typist.unsent.keep()
-    assert (typist.go(one), typist.go(None)) == ("", "half")
+    assert (typist.go(asked), typist.go(None)) == ("", "half")

@@ -229,7 +229,7 @@ async def test_escape_says_where_it_leads(pair: Pair) -> None:
         await chat.pilot.press("k", "e")
         await chat.until(lambda: chat.footer.get("esc") == "Leave")
         await chat.pilot.press("escape")
-        assert chat.screen.controller.editing.question is None
+        assert chat.screen.controller.unsent.question is None
         assert chat.screen.focused is chat.prompt.editor
 
 

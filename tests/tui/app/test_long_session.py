@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from assistant.events import Decoded, Event, Finished, Origin, Prepared, Stats, Stop, Token
 from assistant.request import AnyJob, Request
-from tests.hostile_texts import ALL
+from tests.patience import ALL
 from tests.tui.race.race_recorded import Recorded, ready
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer

@@ -17,7 +17,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets.markdown import MarkdownBlock
 
-ROOT = Path(__file__).parents[3]
+from tests import ROOT
+
 HOME = ROOT / "tui/app/textual_private.py"
 FOREIGN = ("textual", "rich")
 MODULES = [path for path in sorted((ROOT / "tui").rglob("*.py")) if path != HOME]

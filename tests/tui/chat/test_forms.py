@@ -47,7 +47,13 @@ async def test_a_file_that_cannot_be_read_or_used_is_said_and_nothing_is_lost(
 ) -> None:
     async with open_chat(*pair, max_tokens=60) as chat:
         await chat.ready()
-        await choose(chat, str(tmp_path / "nowhere.json"))
+        missing = str(tmp_path / "nowhere.json")
+        await choose(chat, missing)
+        entry = chat.app.screen
+        assert isinstance(entry, EntryScreen)  # with the path, to be corrected
+        assert entry.input.text == missing
+        assert "nowhere.json cannot be read" in str(entry.message.render())
+        await chat.pilot.press("escape")
         assert chat.screen.controller.form is None
         wrong = tmp_path / "wrong.json"
         wrong.write_text("{")

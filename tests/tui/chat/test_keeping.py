@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Decoded, Finished
-from assistant.store import Store, place
+from assistant.store import Store, place, unsent
 from tests.tui.chat.chat_driver import Pair, open_chat
 
 
@@ -50,14 +50,17 @@ async def test_quitting_in_the_middle_of_an_answer_keeps_it(pair: Pair) -> None:
         assert (question.content, answer.content, answer.state) == ("Tell me", seen, "stopped")
 
 
-async def test_an_answer_is_kept_while_it_streams(pair: Pair) -> None:
+async def test_an_answer_and_what_is_typed_are_kept_meanwhile(pair: Pair) -> None:
     async with open_chat(*pair, hold=(Decoded, 8), asking="Stream") as chat:
         await chat.until(lambda: chat.screen.conversation.turns[-1].text)
         seen = chat.screen.conversation.turns[-1].text
+        chat.prompt.text = "more"
         other = Store(place())
         (summary,) = other.summaries()
         await chat.until(lambda: other.path(summary.id)[-1].content == seen)
         assert other.path(summary.id)[-1].state == "streaming"
+        await chat.until(lambda: "more" in (other.recall(unsent(summary.id, None)) or ""))
+        assert other.recall("open") == str(summary.id)
         other.close()
         await chat.end()
 
@@ -126,3 +129,34 @@ async def test_an_answer_continues_in_its_place_when_its_conversation_is_opened_
         whole = chat.engine.heard(Finished)[0].text
         assert whole.startswith(chat.screen.conversation.turns[-1].text)
         assert len(whole) - len(chat.screen.conversation.turns[-1].text) <= 1  # cut in a character
+
+
+async def test_a_change_of_a_question_goes_on_after_a_restart(pair: Pair) -> None:
+    async with open_chat(*pair, asked=("One",)) as chat:
+        said = chat.said
+        await chat.press("ctrl+up", "up", "e")
+        chat.prompt.text = "One and a half"
+        await chat.pilot.press("ctrl+q")
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        assert (chat.prompt.text, chat.said) == ("One and a half", said)
+        await chat.pilot.press("escape")
+        assert chat.prompt.text == ""
+        assert any("change is kept" in text for text in chat.told)
+        await chat.press("ctrl+up", "up", "e", "enter")
+        await chat.until(lambda: chat.said[0] == "One and a half")
+        await chat.until(lambda: not chat.screen.talk.answers.under_way)
+
+
+async def test_a_conversation_that_has_been_deleted_for_good_is_no_reason_to_complain(
+    pair: Pair,
+) -> None:
+    async with open_chat(*pair, asked=("One",)):
+        pass
+    store = Store(place())
+    store.delete(store.summaries()[0].id)
+    store.close()
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        assert chat.said == []
+        assert "not saved" not in "".join(chat.shown("#name"))

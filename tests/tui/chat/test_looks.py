@@ -18,7 +18,7 @@ from tui.chat.screen import ChatScreen
 from tui.settings.settings import Settings
 
 Snap = Callable[..., bool]
-SIZES = [(80, 24), (120, 40)]
+LOW, WIDE = (80, 24), (120, 40)
 NOON = 1_900_000_000.0
 
 
@@ -86,20 +86,8 @@ async def with_the_list(pilot: Pilot[None]) -> None:
     await calm(pilot)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_the_first_screen(snap_compare: Snap, target, draft, size: tuple[int, int]) -> None:
-    assert snap_compare(app(target, draft), terminal_size=size, run_before=opened)
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_an_answer_seen_as_tokens(snap_compare: Snap, target, draft, size: tuple[int, int]) -> None:
-    shown = app(target, draft)
-    assert snap_compare(shown, terminal_size=size, run_before=seen_as_tokens)
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_an_answer_seen_as_words_beside_the_list(
-    snap_compare: Snap, target, draft, size: tuple[int, int]
-) -> None:
-    shown = app(target, draft)
-    assert snap_compare(shown, terminal_size=size, run_before=with_the_list)
+@pytest.mark.parametrize(
+    ("size", "seen"), [(LOW, opened), (LOW, seen_as_tokens), (WIDE, with_the_list)]
+)
+def test_the_chat_looks_as_it_did(snap_compare: Snap, target, draft, size, seen) -> None:
+    assert snap_compare(app(target, draft), terminal_size=size, run_before=seen)

@@ -109,6 +109,15 @@ async def test_what_is_typed_is_seen_on_a_screen_of_a_few_lines(pair: Pair) -> N
             assert chat.prompt.region.height == 3
 
 
+async def test_a_list_that_is_hidden_leaves_the_keys_to_the_prompt(pair: Pair) -> None:
+    async with open_chat(*pair, asked=("One",)) as chat:
+        await chat.press("f2")
+        await chat.until(lambda: chat.screen.parts.chats.rows.chosen)
+        await chat.press("r", "f2", *"rx", "enter")
+        await chat.until(lambda: "rx" in chat.said)
+        assert [each.title for each in chat.store.summaries()] == ["One"]
+
+
 async def test_keys_of_a_screen_that_is_closed_are_left_alone(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         line = chat.screen.query_one(KeyLine)

@@ -9,6 +9,7 @@ from assistant.events import Origin
 from assistant.talk.tool_set import ToolSettings
 from assistant.tools.server_settings import ServerSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tests.tui.chat.turns import RESIDUAL, open_page, said, token
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.welcome import (
@@ -171,6 +172,16 @@ async def test_the_first_colours_are_explained_once_and_stay_until_the_next_ques
         chat.novice = True
         await chat.ask("Third")
         assert lessons(chat) == []
+
+
+async def test_colours_are_explained_of_the_first_round_with_several_right_guesses() -> None:
+    async with open_page() as page:
+        page.view.explained = False
+        await page.stream(said("x"))
+        for tokens, count in (([token("a"), token("b", RESIDUAL)], 0), ([token("a")] * 2, 1)):
+            page.view.explain(tokens)
+            await page.settle()
+            assert len(page.view.query(Lesson)) == count
 
 
 async def test_an_answer_without_guesses_leaves_the_explanation_for_later(pair: Pair) -> None:

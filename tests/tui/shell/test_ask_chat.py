@@ -3,14 +3,13 @@
 import json
 import os
 import signal
-import time
 
 import pytest
 from click.testing import CliRunner
 
 from assistant.store import Store
 from models.errors import UsageError
-from tests.patience import WAIT_S
+from tests.patience import WAIT_S, until
 from tests.tui.shell.program import ENDLESS, HOT, run, start
 from tui.safe import safe
 from tui.shell.ask_command import ask
@@ -81,10 +80,8 @@ def test_an_interrupt_keeps_question_and_answer(endless, home):
 def test_an_answer_is_kept_while_it_comes_and_a_kill_leaves_that(endless, home):
     process = start("ask", "--target", endless, *ENDLESS, "--chat", "new", "Well?")
     assert process.stdout.read(100)
-    deadline = time.monotonic() + WAIT_S
-    while len((kept := said(home)[0])[-1]) <= 10:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: len(said(home)[0][-1]) > 10)
+    kept = said(home)[0]
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     ((question, answer),) = said(home)

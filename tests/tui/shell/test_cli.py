@@ -15,10 +15,10 @@ import pytest
 from assistant.store import Store, place
 from models.errors import Bug
 from models.files import checksum
-from tests import tiny
+from tests import ROOT, tiny
 from tests.assistant.store.talks import talk
 from tests.patience import WAIT_S
-from tests.tui.shell.program import ENDLESS, HOT, MAIN, ROOT, run, run_apart, start
+from tests.tui.shell.program import ENDLESS, HOT, MAIN, run, run_apart, start
 
 
 def ask(target: Path, draft: Path, *arguments: object, **options) -> tuple[int, str, str]:

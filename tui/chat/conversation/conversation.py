@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Static
 
+from assistant.events import Origin, Token
 from assistant.store.values import Attachment
 from assistant.tokens import Trace
 from tui.app.textual_private import reads_end
@@ -22,7 +23,7 @@ from tui.chat.conversation.turn import Turn, turns_in
 from tui.chat.conversation.user_turn import Note, UserTurn
 from tui.chat.conversation.welcome import NOVICE, Lesson, Welcome
 from tui.chat.tools.result_turn import ResultTurn
-from tui.widgets.token_styles import Kind
+from tui.widgets.token_styles import kind
 
 if TYPE_CHECKING:
     from assistant.store.values import Record
@@ -148,22 +149,26 @@ class Conversation(VerticalScroll):
     def note(
         self,
         text: str,
-        kind: Literal["info", "warning", "error"] = "info",
+        severity: Literal["info", "warning", "error"] = "info",
         before: Turn | None = None,
     ) -> None:
         """Add a sentence of the app's own."""
-        self.mount(Note(text, kind), before=before)
+        self.mount(Note(text, severity), before=before)
 
     def welcome(self) -> None:
         """Begin a conversation in which nothing is said; what was noted by now stays."""
         self.mount(Welcome(self.asked < NOVICE, self.servers), after=self.hint)
 
-    def explain(self, kind: Kind) -> None:
-        """Say below the newest answer what its first coloured tokens mean, once and for all."""
+    def explain(self, tokens: Sequence[Token]) -> None:
+        """Say below the newest answer what its colours mean, once and for all.
+
+        It is said of the first round in which several guesses were right.
+        """
+        guessed = [token for token in tokens if token.origin is Origin.DRAFT]
         answers = [turn for turn in self.turns[-1:] if isinstance(turn, Answer)]
-        if answers and not self.explained:
+        if answers and len(guessed) > 1 and not self.explained:
             self.explained = True
-            self.mount(Lesson(kind, answers[0]))
+            self.mount(Lesson(kind(guessed[0]), answers[0]))
 
     def suggest(self, key: str) -> None:
         """Let a key that the prompt has no use for choose among the suggestions."""

@@ -185,7 +185,8 @@ class ChatList(Vertical):
     def settle(self) -> None:
         """Go back to the list."""
         self.say("")
-        self.rows.focus()
+        if self.display:  # hidden, it would take the keys that are meant for the prompt
+            self.rows.focus()
 
     @on(ChatChanged)
     def follow(self, news: ChatChanged) -> None:

@@ -47,7 +47,8 @@ class AttachmentsScreen(ModalScreen[Outcome]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Close", id="attachments.close"),
-        Binding("delete,backspace,d", "drop", "Remove", id="attachments.drop"),
+        Binding("delete,d", "drop", "Remove", id="attachments.drop"),
+        Binding("backspace", "drop", show=False),
         Binding("i", "insert", "Insert into the text", id="attachments.insert"),
         Binding("pageup", "scroll(-1)", "Scroll up", show=False, priority=True),
         Binding("pagedown,space", "scroll(1)", "Scroll down", show=False, priority=True),

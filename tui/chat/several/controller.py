@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assistant.talk.events import Added, AnswersEnded, Changed, Grew, TalkEvent
+from assistant.events import Answered, OneOf
+from assistant.talk.events import Added, AnswersEnded, Changed, TalkEvent
 from models.errors import StorageError
 from tui.chat.chat_controller import ChatController
 from tui.chat.layout import ChatLayout
@@ -24,7 +25,7 @@ class SeveralAnswers:
     def __init__(self, parts: ChatLayout, controller: ChatController) -> None:
         self._parts, self._controller = parts, controller
         self._shown: SeveralScreen | None = None
-        self._records: dict[int, Record] = {}
+        self._records: dict[int, Record] = {}  # by their numbers in the store
         self._chosen = 0
 
     def begin(self) -> None:
@@ -53,21 +54,17 @@ class SeveralAnswers:
         """Show what the talk says about an answer that is not in the conversation yet."""
         shown = self._shown
         match event:
-            case Added(record, number):
-                self._records[number] = record
-            case Grew(_, _, decoded, number) if shown is not None:
-                shown.columns[number].take(decoded)
-            case Changed(record, finished, number):
-                self._records[number] = record
-                if shown is not None and finished is not None:
-                    shown.columns[number].take(finished)
-            case AnswersEnded(figures):
+            case Added(record) | Changed(record):
+                self._records[record.id] = record
+            case OneOf(number, of_one) if shown is not None:
+                shown.columns[number].take(of_one)
+            case Answered() if shown is not None:
+                shown.end(event)
+            case AnswersEnded():
                 if shown is None:
                     self._show()
-                elif figures is None:  # they failed
+                elif not shown.over:  # they failed
                     shown.dismiss(0)
-                else:
-                    shown.end(figures)
 
     def _choose(self, number: int | None) -> None:
         """Continue with an answer, once all have ended."""
@@ -83,7 +80,8 @@ class SeveralAnswers:
         """Show the conversation with the answer that was chosen; if that is empty, as it is."""
         self._controller.view.show_beside = None
         try:
-            self._controller.talk.path.choose_answer(self._records[self._chosen])
+            chosen = [*self._records.values()][self._chosen]
+            self._controller.talk.path.choose_answer(chosen)
         except StorageError as error:
             self._parts.notify(safe(str(error)), severity="error", timeout=10, markup=False)
         self._controller.follow()
