@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.store import Store
+from assistant.store.store import Store
 from tests.patience import ALL, WAIT_S
 from tests.terminal.terminal import ESCAPE, Terminal, opened
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.store import INTERRUPTED, Attachment, Store
 from assistant.store.exports import json_lines, markdown, read_json_lines
+from assistant.store.store import Store
+from assistant.store.values import INTERRUPTED, Attachment
 from models.errors import StorageError
 from tests.assistant.store.talks import STATS, answering, contents, opened, talk, trace
 from tests.stored import ask, begin, end

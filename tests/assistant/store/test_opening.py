@@ -5,7 +5,9 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from assistant.store import Store, backups, database, files, place, present
+from assistant.store import backups, database, files
+from assistant.store.files import place, present
+from assistant.store.store import Store
 from models.errors import StorageError
 from tests.assistant.store import talks
 from tests.assistant.store.talks import contents, integrity, opened, talk

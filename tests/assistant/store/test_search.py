@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assistant.store import Store
+from assistant.store.store import Store
 from tests.assistant.store.talks import opened, talk
 from tests.stored import begin, end
 

@@ -10,7 +10,7 @@ from assistant.events import Decoded, Failed, Finished, ModelInfo, Origin, Stop,
 from assistant.request import Request, Tool, ToolCall
 from assistant.service import EventStream
 from assistant.stats import Stats
-from assistant.store import Store
+from assistant.store.store import Store
 from assistant.talk.calling import Decision
 from assistant.talk.events import CallWaits, GivenBack, Noted, NotSaved, TalkEvent
 from assistant.talk.talk import Talk

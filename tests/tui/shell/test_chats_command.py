@@ -3,7 +3,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from assistant.store import Store
+from assistant.store.store import Store
 from models.errors import StorageError, UsageError
 from tests.assistant.store.talks import talk
 from tests.stored import ask, begin, end
