@@ -21,6 +21,7 @@ from models.native.vocab import Vocab
 from models.native.weights import Weights
 from tests import environment, tiny
 from tests.engine import ENGINE
+from tests.patience import ALL
 
 loaded.use(ENGINE)
 # A shell that runs the tests in the background ignores interrupts, and so would all they start.
@@ -29,7 +30,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.dont_write_bytecode = False
 # Which engine is faster with a tiny model is nobody's question, and seconds for each.
 os.environ["SPECCHAT_ENGINE"] = ENGINE
-ALL = bool(os.environ.get("SPECCHAT_TEST_ALL"))
 Open = Callable[..., NativeModel]
 NUMBERS = count()
 

@@ -1,13 +1,13 @@
 """Texts as somebody would write them who means to command a terminal, and what got there."""
 
 import json
-import os
 import random
 import re
 from collections.abc import Callable, Iterator
 from itertools import cycle, islice
 
-ALL = bool(os.environ.get("SPECCHAT_TEST_ALL"))
+from tests.patience import ALL
+
 MARK = "7741"
 """A number in every payload, so that a sequence of the app's own is never taken for one."""
 BIDI = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]

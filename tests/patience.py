@@ -1,7 +1,26 @@
-"""How long a test waits for what has to come.
+"""How much a test tries, and how long it waits for what has to come.
 
 A busy machine may take minutes for the work of a moment. A test that is right never waits so long,
 and one that is wrong may: this is no measure of speed.
 """
 
+import os
+import time
+from collections.abc import Callable
+
 WAIT_S = 200.0
+ALL = bool(os.environ.get("SPECCHAT_TEST_ALL"))
+"""Whether to try all that there is, as before a release."""
+
+
+def examples(most: int) -> int:
+    """Return how many of `most` examples to try: the same ones every day."""
+    return most if ALL else most // 3
+
+
+def until(condition: Callable[[], object], said: Callable[[], object] = lambda: "") -> None:
+    """Wait until a condition holds; `said` tells what there is instead."""
+    end = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < end, said()
+        time.sleep(0.01)

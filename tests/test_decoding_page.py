@@ -1,9 +1,10 @@
 """The walk through `assistant/decoding`: each line of code on the page runs, in its order."""
 
 import re
-from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs/decoding.md"
+from tests import ROOT
+
+PAGE = ROOT / "docs/decoding.md"
 
 
 def test_every_snippet_of_the_walk_through_the_library_runs():

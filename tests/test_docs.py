@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.tools.manual import ENVIRONMENT, ROOT
+from tests import ROOT
+from tests.tools.manual import ENVIRONMENT
 from tui.settings.settings import KEYS
 from tui.shell.cli import COMMANDS, specchat
 
@@ -197,7 +198,7 @@ def test_each_kind_of_fault_is_found(text: str, fault: str) -> None:
 
 def test_what_is_right_passes() -> None:
     right = """[a](docs/using.md#install) `tests/exact` `loops.py.` `decoding/loops.py`
-    `make test` `specchat bench prompts FILE --repeats N` `.venv/bin/python -m tests.mutants`
+    `make test` `specchat bench prompts FILE --repeats N` `.venv/bin/python -m tests.tools.lock`
     `SPECCHAT_HOME` `specchat` don't `specchat ask -k auto "a # b" -f x`
 """
     assert list(faults(ROOT / "README.md", right)) == []

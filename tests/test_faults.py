@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
-TABLE = Path(__file__).parents[1] / "docs" / "faults.md"
+from tests import ROOT
+
+TABLE = ROOT / "docs/faults.md"
 
 
 def test_every_row_names_tests_that_exist() -> None:

@@ -15,11 +15,10 @@ import pytest
 from packaging.requirements import Requirement
 
 from models.engines import PACKAGES
-from tests import tiny
+from tests import ROOT, tiny
 from tests.patience import WAIT_S
 from tests.tools import lock
 
-ROOT = Path(__file__).parents[1]
 SECOND_ENGINE = ROOT / "requirements-ik.txt"
 BUILD = "import sys; from hatchling import build; print(getattr(build, sys.argv[1])(sys.argv[2]))"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import ROOT
 from tests.house.trace import Trace
 from tests.terminal.terminal import DONE, TINY, idle, opened
-from tests.test_layers import ROOT
 
 OPEN_CHAT, ASK = 108, 138
 """Files that one answer may run: in a chat that is open, and of `ask` from start to end.

@@ -4,7 +4,7 @@ import os
 import signal
 from pathlib import Path
 
-from tests.test_layers import ROOT
+from tests import ROOT
 
 HOOK = Path(__file__).parent / "tracing"
 """Python imports the `sitecustomize` in here when a process starts."""

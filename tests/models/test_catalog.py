@@ -1,5 +1,4 @@
 import re
-from pathlib import Path
 
 import pytest
 
@@ -7,6 +6,7 @@ from models import catalog
 from models.catalog import DEFAULT, FILES, HEADS, PAIRS
 from models.drafts import MAX_SHARE_OF_TARGET
 from models.memory import machine
+from tests import ROOT
 
 
 def test_default_pair_is_pinned_to_the_byte():
@@ -46,7 +46,7 @@ def test_every_model_fits_a_machine_that_people_have_and_tells_its_context():
 
 
 def test_the_page_on_models_tells_of_every_model():
-    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
+    page = (ROOT / "docs/models.md").read_text()
     assert [name for name in FILES if f"`{name}`" not in page] == []
 
 

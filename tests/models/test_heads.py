@@ -16,8 +16,8 @@ from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
 from tests.engine import llama_alone
-from tests.hostile_texts import ALL
 from tests.models.test_llama_cache import assert_same, random_tokens
+from tests.patience import ALL
 
 pytestmark = llama_alone
 

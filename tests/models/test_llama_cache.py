@@ -19,7 +19,7 @@ from models.progress import CancelFlag
 from models.rollback import rollback_slots
 from tests import tiny
 from tests.engine import ENGINE, llama_alone
-from tests.hostile_texts import ALL
+from tests.patience import ALL
 
 # Of logits with a deviation of 8: the cache holds 16-bit numbers, batches sum in their own order.
 CLOSE = 0.1

@@ -17,11 +17,9 @@ from models.native.batch import BATCH
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import Weights
 from models.progress import CancelFlag
-from tests import tiny
+from tests import ROOT, tiny
 from tests.models.test_llama_cache import assert_same
 from tests.patience import WAIT_S
-
-ROOT = Path(__file__).parents[2]
 
 
 def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:

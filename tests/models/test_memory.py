@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import psutil
 import pytest
@@ -10,9 +9,8 @@ import pytest
 from models import memory
 from models.files.locate import identify
 from models.rollback import rollback_slots, state_bytes
-from tests import tiny
+from tests import ROOT, tiny
 
-ROOT = Path(__file__).parents[2]
 THOROUGH = pytest.mark.thorough
 LOAD = """
 import sys

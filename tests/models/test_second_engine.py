@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,11 +10,10 @@ from assistant.lab.tune import engine_trial
 from models.errors import ModelError, OtherEngine, UsageError
 from models.native import loaded
 from models.progress import CancelFlag
-from tests import tiny
+from tests import ROOT, tiny
 from tests.engine import ENGINE, needs_both
 from tests.patience import WAIT_S
 
-ROOT = Path(__file__).parents[2]
 DAY = (
     "tests/models/test_llama_cache.py",
     "tests/models/test_llama_guards.py",

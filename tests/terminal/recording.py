@@ -14,9 +14,10 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+from tests import ROOT
 from tests.hostile_texts import OWN, leaks
 from tests.patience import WAIT_S
-from tests.terminal.terminal import ROOT, TINY, Terminal, shell
+from tests.terminal.terminal import TINY, Terminal, shell
 
 DOWN, CONTROL_UP, CONTROL_HOME = "\x1b[6~", "\x1b[1;5A", "\x1b[1;5H"
 WIDE = (240, 120)

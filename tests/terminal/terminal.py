@@ -17,9 +17,9 @@ from typing import Any
 import psutil
 import pyte
 
+from tests import ROOT
 from tests.patience import WAIT_S
 
-ROOT = Path(__file__).parents[2]
 MODE = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
 PUSHED = re.compile(rb"\x1b\[>\d+u")  # kitty's way to say how keys are sent
 USUAL = {b"25": b"h", b"7": b"h"}  # a terminal shows its cursor and wraps lines; all else is off

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile_texts import ALL
-from tests.patience import WAIT_S
+from tests.patience import ALL, WAIT_S
 from tests.terminal.recording import run
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, gone, opened, streaming
 from tui.chat.screen import KEEP_EVERY
@@ -57,14 +56,6 @@ def test_at_rest_nothing_is_painted_whatever_is_open(
         while terminal.read(2.5 * KEEP_EVERY):
             assert time.monotonic() < deadline, "it paints and paints"
         terminal.press(ESCAPE)
-        terminal.quit()
-
-
-def test_escape_stops_an_answer_and_the_next_one_comes(tmp_path: Path, slow: list[str]) -> None:
-    with opened(tmp_path, *slow) as terminal:
-        streaming(terminal)
-        terminal.press(ESCAPE)
-        terminal.shows("stopped", DONE)
         terminal.quit()
 
 

@@ -17,7 +17,8 @@ from assistant.store.values import Attachment
 from assistant.talk.unsent_text import OPEN
 from assistant.tokens import Step, Trace
 from tests import tiny
-from tests.hostile_texts import ALL, MARK, batches, leaks, quoted, share, valid
+from tests.hostile_texts import MARK, batches, leaks, quoted, share, valid
+from tests.patience import ALL
 from tests.stored import ask, begin, end
 from tests.terminal.recording import (
     CONTROL_HOME,

@@ -15,7 +15,8 @@ from assistant.tools.files import Files
 from models import engines
 from models.errors import well_formed
 from tests import tiny
-from tests.hostile_texts import ALL, leaks
+from tests.hostile_texts import leaks
+from tests.patience import ALL
 from tests.terminal.recording import recorded, run_each
 from tests.terminal.terminal import ESCAPE, TINY, F, shell
 from tests.tui.shell.test_serve_command import complete, serving

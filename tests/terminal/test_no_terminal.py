@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import ROOT
 from tests.patience import WAIT_S
-from tests.terminal.terminal import ROOT
 
 
 @pytest.mark.parametrize("piped", ["stdin", "stdout", "stderr"])

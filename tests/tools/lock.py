@@ -7,13 +7,12 @@ requires in turn. No address is in it, so whatever index is configured is asked.
 import re
 import tomllib
 from importlib.metadata import PackageNotFoundError, distribution
-from pathlib import Path
 
 from packaging.requirements import Requirement
 
 from models.engines import PACKAGES
+from tests import ROOT
 
-ROOT = Path(__file__).parents[2]
 FILE = ROOT / "constraints.txt"
 HEAD = "# Written by: python -m tests.tools.lock\n# Used by: make, and pip install --constraint\n"
 MORE = "# More, for llama.cpp and for the tests:\n"

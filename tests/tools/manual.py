@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
+from tests import ROOT
 from tui.settings.settings import KEYS
 from tui.shell.cli import COMMANDS, specchat
 
-ROOT = Path(__file__).parents[2]
 PAGES, MAN = ROOT / "docs" / "commands", ROOT / "docs" / "specchat.1"
 SHARED = {name for name, key in KEYS.items() if key.option}
 """Options that most commands have; described once, with `specchat` itself."""

@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 from statistics import median
 
-ROOT = Path(__file__).parents[2]
+from tests import ROOT
+
 ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[()][0-9A-Z]|[=>78])|[\x00-\x20]")
 PATIENCE = 30.0
 MARK = b"sk something"  # the cursor is on the first letter

@@ -9,9 +9,9 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests import ROOT
+
 PROGRAM = ("models", "assistant", "tui")
 STRING_OR_COMMENT = re.compile(r'"""(?s:.*?)"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|(#.*)')
 KINDS = ("messages", "docstrings", "comments", "tests", "pages")

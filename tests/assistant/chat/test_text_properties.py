@@ -17,7 +17,7 @@ from assistant.streamed_text import TokenText
 from models.errors import ContextFull
 from tests import tiny
 from tests.assistant.chat.test_chat_tokens import bytes_of, chat_of, control_count
-from tests.examples import examples
+from tests.patience import examples
 
 BYTES = st.one_of(
     st.binary(max_size=30),

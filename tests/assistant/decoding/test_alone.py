@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import ROOT
 from tests.patience import WAIT_S
 
-ROOT = Path(__file__).parents[3]
 DECODING = ROOT / "assistant/decoding"
 
 

@@ -11,7 +11,7 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.warp import COLDEST, EMPTY, Row, penalise, warp
 from assistant.request import Sampling
 from tests.assistant.decoding.rules.given import Given, drafted
-from tests.examples import examples
+from tests.patience import examples
 
 LARGEST = float(np.finfo(np.float32).max)
 FLOATS = st.floats(-LARGEST, LARGEST, width=32)

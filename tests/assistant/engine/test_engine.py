@@ -1,6 +1,5 @@
 """The engine's thread: jobs in order, events out, and no failure that silences it."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -16,7 +15,7 @@ from tests.asking import Asking, NearEngine
 from tests.assistant.process.driving import Heard, ask
 from tests.assistant.process.driving import near as running
 from tests.engine import ENGINE
-from tests.patience import WAIT_S
+from tests.patience import until
 
 
 def test_what_an_answer_shows_of_the_draft_is_kept_before_its_last_word(setup, tmp_path):
@@ -111,9 +110,7 @@ def worth_keeping(tmp_path, monkeypatch):
 
 def rested():
     """Wait until a snapshot has been written."""
-    end = time.monotonic() + WAIT_S
-    while not snapshots() and time.monotonic() < end:
-        time.sleep(0.02)
+    until(snapshots)
     return snapshots()
 
 

@@ -9,7 +9,7 @@ from assistant.request import Message, Request, Sampling
 from tests import tiny
 from tests.assistant.engine.test_assistant import opened
 from tests.assistant.engine.test_long_chats import spoken
-from tests.hostile_texts import ALL
+from tests.patience import ALL
 
 WORDS = ("sky", "blue", "<|im_end|>", "é😀", "\n\n", "def f():", "a" * 50, "\ue000", "")
 

@@ -14,7 +14,7 @@ from assistant.decoding.warp import one_hot, warp
 from assistant.request import Message, Sampling
 from models.native.model import NativeModel
 from models.native.weights import Weights
-from tests.hostile_texts import ALL
+from tests.patience import ALL
 
 pytestmark = pytest.mark.weights
 LENGTH, WIDTHS = (24, (2, 3, 4, 5, 8, 16)) if ALL else (8, (4,))

@@ -13,7 +13,7 @@ from assistant.forms.mask import FormMask
 from assistant.request import AnswerForm, Sampling
 from models.errors import UsageError
 from tests.assistant.forms.spelt import Words
-from tests.hostile_texts import ALL
+from tests.patience import ALL
 
 WORDS = Words("ab", "abc", "b")
 A, B, C = (WORDS.tokenize(text)[0] for text in "abc")

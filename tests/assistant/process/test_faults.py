@@ -16,12 +16,11 @@ from assistant.process import engine_process
 from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import WORKER_TIMEOUT_S, WorkerProcess
 from assistant.request import Count, Setup
+from tests import ROOT
 from tests.asking import Asking
 from tests.assistant.process.driving import LONG, ask, running, unheard
-from tests.hostile_texts import ALL
-from tests.patience import WAIT_S
+from tests.patience import ALL, WAIT_S, until
 
-ROOT = Path(__file__).parents[3]
 FAKES = "tests.assistant.process.fakes"
 PARENT = """
 import asyncio, sys, time
@@ -66,10 +65,7 @@ def lose_patience(engine: Asking, seconds: float = 0.5) -> None:
 
 
 def wait_until_gone(pid: int) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while not is_gone(pid):
-        assert time.monotonic() < deadline, "an orphan"
-        time.sleep(0.01)
+    until(lambda: is_gone(pid), lambda: "an orphan")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV])

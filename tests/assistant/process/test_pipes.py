@@ -9,8 +9,6 @@ from assistant.process import wire
 from assistant.request import Setup
 from tests.assistant.process.driving import ask, near, running
 
-ROOT = Path(__file__).parents[3]
-
 
 def test_the_answer_is_that_of_an_engine_in_this_process(setup: Setup) -> None:
     answers = []

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import socket
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
@@ -21,7 +20,7 @@ from assistant.serve.endpoint import Endpoint
 from assistant.serve.exchange import Exchange
 from assistant.serve.guard import Guard
 from assistant.service import EventStream
-from tests.patience import WAIT_S
+from tests.patience import WAIT_S, until
 
 # Varied, except for the control tokens, which are not among the likelier half.
 USUAL = Request((), Sampling(temperature=8, top_k=100, top_p=1), max_tokens=20)
@@ -111,10 +110,7 @@ class Running:
         return socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)
 
     def until(self, condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + WAIT_S
-        while not condition():
-            assert time.monotonic() < deadline, self.served
-            time.sleep(0.01)
+        until(condition, lambda: self.served)
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._until.set)

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 from assistant.store import INTERRUPTED
+from tests import ROOT
 from tests.assistant.store.talks import answering, integrity, opened
-from tests.hostile_texts import ALL
+from tests.patience import ALL
 
-ROOT = Path(__file__).parents[3]
 KILLS = int(os.environ.get("SPECCHAT_KILLS", "12" if ALL else "6"))
 
 

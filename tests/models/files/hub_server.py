@@ -24,11 +24,10 @@ class Hub:
         self.data = data
         self.sha256 = hashlib.sha256(data).hexdigest()
         self.size = len(data)
-        self.etag = '"store-1"'
         self.gets: list[Fault] = []
         self.answers: list[Fault] = []
         self.described: Any = None  # what the hub says of the repository, if not the truth
-        self.requests: list[tuple[str, str, dict[str, str]]] = []
+        self.requests: list[tuple[str, dict[str, str]]] = []
         self.released = Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.hub = self  # type: ignore[attr-defined]
@@ -46,11 +45,8 @@ class Hub:
     @property
     def ranges(self) -> list[str | None]:
         """What each request to the store asked for."""
-        return [
-            headers.get("range")
-            for method, path, headers in self.requests
-            if (method, path[:7]) == ("GET", "/store/")
-        ]
+        stored = (headers for path, headers in self.requests if path.startswith("/store/"))
+        return [headers.get("range") for headers in stored]
 
     def truth(self, *names: str) -> dict[str, Any]:
         """Return what the hub says of its repository: its file, by all its names."""
@@ -62,9 +58,7 @@ class Hub:
         return {"id": "org/toy-GGUF", "sha": self.commit, "siblings": files, "tags": []}
 
     def __enter__(self) -> "Hub":
-        Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-        ).start()
+        Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -81,7 +75,8 @@ class Handler(BaseHTTPRequestHandler):
         return self.server.hub  # type: ignore[attr-defined,no-any-return]
 
     def do_GET(self) -> None:
-        self._note()
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.hub.requests.append((self.path, headers))
         if self.path.startswith("/api/models/") and self.hub.answers:
             self.hub.answers.pop(0)(self)
         elif self.path.startswith("/api/models/org/toy-GGUF"):
@@ -97,11 +92,10 @@ class Handler(BaseHTTPRequestHandler):
     def send_file(self, data: bytes | None = None, stop_after: int | None = None) -> None:
         """Send the file or the range asked for; after `stop_after` bytes cut the line."""
         data = self.hub.data if data is None else data
-        begin = self._begin()
+        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        begin = int(asked[1]) if asked else 0
         body = data[begin:]
         self.send_response(206 if begin else 200)
-        self.send_header("ETag", self.hub.etag)
-        self.send_header("Content-Type", "application/octet-stream")
         self.send_header("Content-Length", str(len(body)))
         if begin:
             self.send_header("Content-Range", f"bytes {begin}-{len(data) - 1}/{len(data)}")
@@ -110,22 +104,12 @@ class Handler(BaseHTTPRequestHandler):
         if stop_after is not None:
             self.close_connection = True
 
-    def send_page(self, status: int = 200, body: bytes = b"<html>log in</html>", **headers: str):
+    def send_page(self, status: int = 200, body: bytes = b"<html>log in</html>") -> None:
         """Send something that is not the file."""
         self.send_response(status)
-        self.send_header("Content-Type", "text/html")
         self.send_header("Content-Length", str(len(body)))
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
         self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(body)
-
-    def _begin(self) -> int:
-        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        if asked and self.headers.get("If-Range", self.hub.etag) == self.hub.etag:
-            return int(asked[1])
-        return 0
+        self.wfile.write(body)
 
     def _redirect(self) -> None:
         if not self.path.startswith(f"/org/toy-GGUF/resolve/{self.hub.commit}/toy"):
@@ -135,10 +119,6 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Location", self.hub.store)
         self.send_header("Content-Length", "0")
         self.end_headers()
-
-    def _note(self) -> None:
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        self.hub.requests.append((self.command, self.path, headers))
 
     def log_message(self, *_: object) -> None:
         pass

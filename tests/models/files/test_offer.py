@@ -67,6 +67,8 @@ def test_what_it_takes_and_its_licence_are_said(hub, room):
     assert "Licence: apache-2.0." in offer("org/toy-GGUF", silent)[1]
     hub.described = described(tags=[])
     assert "none given" in offer("org/toy-GGUF", silent)[1]
+    hub.described = described(cardData={"license": "mit " * 10_000})
+    assert len(offer("org/toy-GGUF", silent)[1]) < 300
 
 
 def test_where_nothing_fits_the_smallest_is_named_with_what_it_takes(hub, room):
@@ -91,10 +93,8 @@ def test_a_repository_without_a_model_is_refused(hub, room):
 @pytest.mark.parametrize(
     "answer",
     [
-        {}, [], 7, "text", described(sha=None), described(sha="main"), described(siblings=[{}]),
-        described(siblings=7), described(siblings=["toy-Q8_0.gguf"]), described(cardData=[1]),
+        [], {}, described(sha="main"), described(siblings=[{}]), described(siblings=7),
         described({"a-Q8_0.gguf": -1}), described({"a-Q8_0.gguf": "x"}), described(tags=[5]),
-        described(tags=7),
     ],
     ids=str,
 )  # fmt: skip
@@ -104,17 +104,12 @@ def test_a_hub_that_talks_nonsense_is_not_believed(hub, room, answer):
         offer("org/toy-GGUF", silent)
 
 
-def test_a_licence_of_any_length_is_said_in_a_line(hub, room):
-    hub.described = described(cardData={"license": "mit " * 10_000})
-    assert len(offer("org/toy-GGUF", silent)[1]) < 300
-
-
-def test_offline_nobody_is_asked(hub, monkeypatch):
-    with pytest.raises(NetworkError, match="--offline"):
-        offer("org/toy-GGUF", silent, offline=True)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(NetworkError, match="HF_HUB_OFFLINE"):
-        offer("org/toy-GGUF", silent)
+@pytest.mark.parametrize("by_variable", [True, False])
+def test_offline_nobody_is_asked(hub, monkeypatch, by_variable):
+    if by_variable:
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(NetworkError, match="--offline or HF_HUB_OFFLINE"):
+        offer("org/toy-GGUF", silent, offline=not by_variable)
     assert hub.requests == []
 
 
@@ -123,14 +118,10 @@ def test_offline_nobody_is_asked(hub, monkeypatch):
     [
         ("org/toy-GGUF", True), ("org/toy-GGUF@v1", True), ("org/toy:Q4_K_M", False),
         ("models/toy.gguf", False), ("toy", False), ("a/b/c", False), ("~/toy", False),
-        ("", False), ("ollama:toy", False),
+        ("", False), ("ollama:toy", False), ("org/here", False),
     ],
 )  # fmt: skip
-def test_a_repository_is_told_from_a_file(reference, is_one):
-    assert is_repository(reference) == is_one
-
-
-def test_a_folder_that_is_here_is_no_repository(tmp_path, monkeypatch):
-    (tmp_path / "org" / "toy").mkdir(parents=True)
+def test_a_repository_is_told_from_a_file(reference, is_one, tmp_path, monkeypatch):
+    (tmp_path / "org" / "here").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    assert not is_repository("org/toy")
+    assert is_repository(reference) == is_one

@@ -3,7 +3,6 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -18,11 +17,11 @@ from models.files.places import hub_cache
 from models.files.pull import pull
 from models.files.stores import installed
 from models.progress import CancelFlag
+from tests import ROOT
 from tests.models.files.conftest import enter, leftovers, refused, toy
-from tests.patience import WAIT_S
+from tests.patience import WAIT_S, until
 from tests.tui.shell.program import run
 
-ROOT = Path(__file__).parents[3]
 CHUNK = 1 << 16  # bytes at most that arrive at once
 NO_MIRROR = "org/toy-GGUF:toy.gguf"  # by its repository it is unknown to the package index
 SECRET = "hf_NobodyMayEverSeeThis"
@@ -54,10 +53,17 @@ def killed_at(stop_at, *arguments):
     process.communicate()
 
 
+# Python would cut what it compiles, too, and read that in every later run.
+FULL = """
+import os, resource, sys
+sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
+resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
+"""
+
+
 def full_disk_at(size, *arguments, prepare=""):
     """Pull in another process to a disk on which no file may be larger."""
-    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
-    process = pulling(*arguments, prepare=limit + prepare)
+    process = pulling(*arguments, prepare=FULL.format(size=size) + prepare)
     assert b"StorageError: The disk" in process.communicate(timeout=WAIT_S)[1]
 
 
@@ -245,9 +251,9 @@ def test_a_token_is_for_the_hub_alone_and_never_seen(hub, hosted, tmp_path, monk
     monkeypatch.setattr(client, "token", lambda: SECRET)  # as if the hub were encrypted
     hub.gets = [lambda handler: handler.send_file(stop_after=1000)]
     pull(hosted.name)
-    told = [(path, headers.get("authorization")) for _, path, headers in hub.requests]
+    told = [(path, headers.get("authorization")) for path, headers in hub.requests]
     assert {token for path, token in told if "/store/" not in path} == {f"Bearer {SECRET}"}
-    stored = [headers for _, path, headers in hub.requests if "/store/" in path]
+    stored = [headers for path, headers in hub.requests if "/store/" in path]
     assert len(stored) >= 2
     assert SECRET not in str(stored)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -309,8 +315,7 @@ def test_two_pulls_at_once_fetch_once(hub, data):
 def test_waiting_for_another_pull_can_be_cancelled(hub):
     hub.gets = [lambda handler: hub.released.wait(WAIT_S)]
     process, cancel = pulling(), CancelFlag()
-    while not hub.ranges:
-        pass
+    until(lambda: hub.ranges)
     with pytest.raises(Cancelled):
         pull(
             NO_MIRROR,

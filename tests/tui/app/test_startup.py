@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import ROOT
 from tests.patience import WAIT_S
 
-ROOT = Path(__file__).parents[3]
 MODELS = ("llama_cpp", "numpy", "huggingface_hub", "httpx2", "jinja2", "gguf")
 OTHERS = ("markdown_it", "pygments.lexers", "tree_sitter", "psutil")
 FIRST_FRAME = """

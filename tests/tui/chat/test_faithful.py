@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.hostile_texts import ALL
+from tests.patience import ALL
 from tests.tui.chat.turns import Shown, answer, open_page, said
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.markdown_view import Words

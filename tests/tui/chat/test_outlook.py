@@ -7,7 +7,7 @@ from itertools import islice, product
 import pytest
 
 from assistant.events import Decoded, Forecast, Reason, Stats
-from tests.hostile_texts import ALL
+from tests.patience import ALL
 from tui.chat.panel.panel import WIDTH
 from tui.outlook import CLEAR, DOING, NO_GUESSES, NOT_TIMED, Outlook, outlook
 

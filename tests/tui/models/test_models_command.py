@@ -17,14 +17,13 @@ from models.drafts import mark
 from models.errors import ModelError, ModelMissing, NetworkError
 from models.files.locate import identify
 from models.slim import slim_draft
-from tests import tiny
+from tests import ROOT, tiny
 from tests.models.files import conftest
 from tests.models.files.wheels import build_parts
 from tests.patience import WAIT_S
 from tui.models.command import models
 from tui.shell.doctor_command import checkup
 
-ROOT = Path(__file__).parents[3]
 RUN = """
 from models import catalog
 from models.catalog import *

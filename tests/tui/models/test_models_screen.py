@@ -310,8 +310,6 @@ async def test_a_file_of_the_hub_can_be_typed(hub: Hub) -> None:
 def trickle(handler: Handler) -> None:
     """Send half of the file and then a byte now and then, until the other end has enough."""
     handler.send_response(200)
-    handler.send_header("ETag", handler.hub.etag)
-    handler.send_header("Content-Type", "application/octet-stream")
     handler.send_header("Content-Length", str(handler.hub.size))
     handler.end_headers()
     half = handler.hub.size // 2

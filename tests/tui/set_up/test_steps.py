@@ -11,11 +11,11 @@ from typing import ClassVar
 import psutil
 import pytest
 
+from tests import ROOT
 from tests.patience import WAIT_S
 from tui.set_up import steps
 from tui.set_up.steps import SetupStep, StepFailed
 
-ROOT = Path(__file__).parents[3]
 NO_WHEEL = "ERROR: No matching distribution found for ik-llama-cpp-python==0.1.5"
 SLEEP = "import time; time.sleep(600)"
 PARENT = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEP!r}]); {SLEEP}"

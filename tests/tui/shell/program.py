@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,12 +15,12 @@ from assistant.lab.worker import laboratories
 from assistant.process.wire import Envelope, Protocol
 from assistant.request import AnyJob
 from assistant.service import EventStream
+from tests import ROOT
 from tests.asking import NearEngine
 from tests.engine import ENGINE
 from tests.patience import WAIT_S
 from tui.shell.cli import main
 
-ROOT = Path(__file__).parents[3]
 MAIN = "from tui.__main__ import main; main()"
 # A random model is most sure of a few bytes; heat makes its text vary.
 HOT = (

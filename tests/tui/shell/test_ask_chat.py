@@ -3,14 +3,13 @@
 import json
 import os
 import signal
-import time
 
 import pytest
 from click.testing import CliRunner
 
 from assistant.store import Store
 from models.errors import UsageError
-from tests.patience import WAIT_S
+from tests.patience import WAIT_S, until
 from tests.tui.shell.program import ENDLESS, HOT, run, start
 from tui.safe import safe
 from tui.shell.ask_command import ask
@@ -46,16 +45,6 @@ def test_a_conversation_is_begun_and_continued(target, home):
     store.close()
 
 
-def test_what_is_kept_is_backed_up_and_comes_back_when_the_file_is_damaged(target, home):
-    known = ("ask", "--target", target, "--draft", "none", *FEW)
-    run(*known, "--chat", "new", "First?")
-    before = said(home)
-    os.truncate(home / "chats.db", 70_000)
-    code, _, err = run("chats", "list")
-    assert (code, "restored from the backup" in err) == (0, True)
-    assert said(home) == before
-
-
 def test_what_is_not_kept_knows_the_conversation_anyway(target, home):
     known = ("ask", "--target", target, "--draft", "none", *FEW)
     run(*known, "--chat", "new", "First?")
@@ -81,10 +70,8 @@ def test_an_interrupt_keeps_question_and_answer(endless, home):
 def test_an_answer_is_kept_while_it_comes_and_a_kill_leaves_that(endless, home):
     process = start("ask", "--target", endless, *ENDLESS, "--chat", "new", "Well?")
     assert process.stdout.read(100)
-    deadline = time.monotonic() + WAIT_S
-    while len((kept := said(home)[0])[-1]) <= 10:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: len(said(home)[0][-1]) > 10)
+    kept = said(home)[0]
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     ((question, answer),) = said(home)

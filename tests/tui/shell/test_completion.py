@@ -6,10 +6,11 @@ import sys
 
 import pytest
 
+from tests import ROOT
 from tests.models.files.stores import ollama_model
 from tests.tui.settings.test_config_command import home as home
 from tests.tui.settings.test_config_command import put
-from tests.tui.shell.program import ROOT, run
+from tests.tui.shell.program import run
 
 
 def complete(*words: str, heavy: tuple[str, ...] = ()) -> list[str]:

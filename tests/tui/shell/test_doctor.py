@@ -1,7 +1,5 @@
 """What `specchat doctor` says of the engines."""
 
-from pathlib import Path
-
 import pytest
 
 from assistant.engine import engine_choice
@@ -10,12 +8,10 @@ from assistant.request import Setup
 from models import engines
 from models.files.places import cache_dir
 from models.native import loaded
-from tests import tiny
+from tests import ROOT, tiny
 from tests.engine import needs_both
 from tui.shell import doctor_command
 from tui.shell.doctor_command import Finding
-
-ROOT = Path(__file__).parents[3]
 
 
 def of_the_second_engine() -> Finding:

@@ -17,9 +17,10 @@ import pytest
 from click.testing import CliRunner
 
 from models.errors import ModelMissing, StorageError, UsageError
+from tests import ROOT
 from tests.assistant.process.test_landlock import attempt
 from tests.patience import WAIT_S
-from tests.tui.shell.program import MAIN, ROOT, start
+from tests.tui.shell.program import MAIN, start
 from tui.shell.serve import serve
 
 STRACE = shutil.which("strace")
