@@ -119,7 +119,6 @@ def _byte_names() -> list[str]:
     return [chr(byte) if byte in printable else chr(next(others)) for byte in range(256)]
 
 
-_SIZES = {"E": EMBEDDING, "F": FEED_FORWARD, "H": HEAD, "K": KV_HEADS * HEAD}
 _NORMS = "=attn_q_norm H, =attn_k_norm H"
 _NETWORK = "ffn_gate E F, ffn_up E F, ffn_down F E"
 _HEAD_OF_BLOCK = "nextn.eh_proj, =nextn.enorm E, =nextn.hnorm E"
@@ -178,8 +177,8 @@ def _layers(kind: str, count: int, head: bool) -> list[str]:
 
 def _settings(kind: str, layers: int, head: bool) -> dict[str, object]:
     """Return the other values of a header, by the names of the writer's methods."""
-    heads = {"key_length": HEAD, "value_length": HEAD, "head_count_kv": KV_HEADS}
-    transformer = {
+    heads: dict[str, object] = {"key_length": HEAD, "value_length": HEAD, "head_count_kv": KV_HEADS}
+    transformer: dict[str, object] = {
         "feed_forward_length": FEED_FORWARD, "head_count": HEADS, "head_count_kv": KV_HEADS,
         "rope_dimension_count": HEAD, "rope_freq_base": 10000.0,
     }  # fmt: skip
@@ -193,16 +192,20 @@ def _settings(kind: str, layers: int, head: bool) -> dict[str, object]:
             return transformer | {"head_count_kv": attend, "shortconv_l_cache": 3}
         case "qwen35":
             rope = {"rope_dimension_sections": [6, 5, 5, 0], "full_attention_interval": 2}
-            last = {"nextn_predict_layers": 1} if head else {}
-            return transformer | heads | rope | last | _ssm(64, 16, 4, 2)
+            drafts = {"nextn_predict_layers": 1} if head else {}
+            return transformer | heads | rope | drafts | _ssm(64, 16, 4, 2)
         case "nemotron_h":
             last = layers - 1
             networks = [FEED_FORWARD if i % 2 and i < last else 0 for i in range(layers)]
             attend = [KV_HEADS if i == last else 0 for i in range(layers)]
-            own = {"feed_forward_length": networks, "head_count": HEADS, "layer_norm_eps": 1e-5}
+            own: dict[str, object] = {
+                "feed_forward_length": networks,
+                "head_count": HEADS,
+                "layer_norm_eps": 1e-5,
+            }
             return heads | own | {"head_count_kv": attend} | _ssm(128, 16, 4, 2)
         case "glm4moe":
-            experts = {"count": 2, "used_count": 1, "shared_count": 1}
+            experts: dict[str, object] = {"count": 2, "used_count": 1, "shared_count": 1}
             mixture = {f"expert_{name}": count for name, count in experts.items()}
             mixture |= {"expert_feed_forward_length": FEED_FORWARD, "leading_dense_block_count": 1}
             return transformer | heads | mixture | {"nextn_predict_layers": 1}
@@ -249,12 +252,13 @@ class _Tensors:
 
     def add(self, parts: str, block: str = "") -> None:
         """Add tensors that are named with their sizes, as in `_PARTS`."""
+        known = {"E": EMBEDDING, "F": FEED_FORWARD, "H": HEAD, "K": KV_HEADS * HEAD}
         for part in parts.split(", "):
             if part in _PARTS:
                 self.add(_PARTS[part], block)
                 continue
             name, *sizes = part.split()
-            shape = tuple(_SIZES.get(size) or int(size) for size in reversed(sizes))
+            shape = tuple(known.get(size) or int(size) for size in reversed(sizes))
             self._add(name.lstrip("=-"), name[0], shape, block)
 
     def _add(self, name: str, sign: str, shape: tuple[int, ...], block: str) -> None:
