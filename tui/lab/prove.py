@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from assistant.lab.table import ResultTable
 from models.errors import SpecchatError
+from tui.lab.tables import WIDTH, lines
 from tui.safe import safe
 from tui.shell.options import settings, shared
 from tui.widgets.text_figures import duration
@@ -33,7 +35,7 @@ TITLES: "dict[Layer, str]" = {
     "restored": "A snapshot, dropped and restored from disk: the rest compared with ArS",
     "samples": "Without a seed, as in a chat: samples compared with the target's exact law",
 }
-WIDTH = 79
+MARKS = {True: "", False: "BROKEN ", None: "NOT TESTED "}
 
 
 @click.command()
@@ -81,27 +83,34 @@ def prove(thorough: bool, as_json: bool, **options: Any) -> None:
         layers = {layer: [asdict(c) for c in checks if c.layer == layer] for layer in TITLES}
         click.echo(json.dumps(facts | {"sampling": asdict(chosen.sampling), "layers": layers}))
     else:
-        click.echo("\n".join(map(safe, [*lines(checks), *wrap(said, WIDTH)])))
+        shown = [line for table in tables(checks) for line in (*lines(table), "")]
+        click.echo("\n".join(map(safe, [*shown, *wrap(said, WIDTH)])))
     if error is not None:
         raise error
     sys.exit(1 if broken else 130 if console.interrupted else 0)
 
 
-def lines(checks: "list[Check]") -> Iterator[str]:
-    """Yield what was compared, layer by layer."""
+def tables(checks: "list[Check]") -> Iterator[ResultTable]:
+    """Yield what was compared, a table for each layer."""
     for layer, title in TITLES.items():
-        here = [check for check in checks if check.layer == layer]
-        yield from (title, *(line for check in here for line in _lines(check)), "") if here else ()
+        if not (here := [check for check in checks if check.layer == layer]):
+            continue
+        columns: dict[str, list[str | None]] = {
+            "compared": [f"{MARKS[check.holds]}{check.what}" for check in here],
+            "": [check.note or None for check in here],
+        }
+        for name in dict.fromkeys(name for check in here for name in check.figures):
+            columns[name] = [_figure(check.figures.get(name)) for check in here]
+        columns["p at most"] = [_figure(check.p_value) for check in here]
+        filled = {name: cells for name, cells in columns.items() if any(cells)}
+        header = [(name, "s" if place else "") for place, name in enumerate(filled)]
+        yield ResultTable(title, header, [*zip(*filled.values(), strict=True)])
 
 
-def _lines(check: "Check") -> Iterator[str]:
-    marks = {True: "", False: "BROKEN ", None: "NOT TESTED "}
-    shown = {name: f"{n:,}" if n == int(n) else f"{n:.3g}" for name, n in check.figures.items()}
-    figures = [f"{name} {figure}" for name, figure in shown.items()]
-    figures += [] if check.p_value is None else [f"p at most {check.p_value:.2g}"]
-    yield from wrap(f"{marks[check.holds]}{check.what}", WIDTH, initial_indent="  ")
-    text = ", ".join([*([check.note] if check.note else []), *figures])
-    yield from wrap(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
+def _figure(value: float | None) -> str | None:
+    if value is None:
+        return None
+    return f"{value:,}" if value == int(value) else f"{value:.3g}"
 
 
 def verdict(

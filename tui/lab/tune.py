@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assistant.decoding.lookahead import theory
+from assistant.lab.table import Cell, ResultTable
 from models.engines import ENGINES
+from tui.lab.tables import lines
 from tui.safe import safe
 from tui.shell.options import settings, shared
 
 if TYPE_CHECKING:
-    from assistant.lab.protocol import LabEvent, SettingTrial, Tuned
+    from assistant.lab.protocol import LabEvent, Tuned
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
+TRIED = (1, 2, 4, 8)
 LOOKAHEADS = (1, 2, 3, 4, 5, 7, 11, 15, 31)
 """What is shown."""
+READING = (("engine", ""), ("tokens/s read", ".0f"), ("tokens/s", ".1f"), ("answer, s", ".1f"))
+SETTINGS = (("file", ""), ("setting", ""), ("× usual", ".2f"), *((f"at {n}", ".2f") for n in TRIED))
+PAYOFFS = (("lookahead", ""), ("drafted", ".2f"), ("×", ".2f"), ("copied", ".2f"), ("×", ".2f"))
+PAYOFFS_NOTE = "The acceptance rate from which on it does, and the speed-up at one of 80 %."
 
 
 @click.command()
@@ -45,31 +52,20 @@ def tune(as_json: bool, **options: Any) -> None:
     if as_json:
         click.echo(json.dumps(asdict(tuned), default=str))
     else:
-        click.echo("\n".join(map(safe, lines(tuned))))
+        click.echo("\n".join(map(safe, report(tuned))))
 
 
-def lines(tuned: "Tuned") -> Iterator[str]:
+def report(tuned: "Tuned") -> Iterator[str]:
     """Yield tables, and what they mean in sentences."""
     yield from (f"{role:<8}{path}" for role, path in zip(("target", "draft"), tuned.paths))  # noqa: B905  # there may be no draft
     yield f"engine  {ENGINES[tuned.engine.engine]}. {tuned.engine.reason}"
-    for name, found in tuned.engine.figures.items():
-        widths = ", ".join(f"{width}: {s * 1000:.1f}" for width, s in found.seconds.items())
-        reading = f"reads {1 / found.reading_s:.0f} tokens/s"
-        yield f"        {ENGINES[name]} {reading}, evaluates in ms by tokens at once {widths}"
-    yield ""
-    yield f"{'tokens at once':<16}{'target':>24}{'draft':>24}"
-    for width in WIDTHS:
-        cells = (_cell(curve.get(width), curve.get(1)) for curve in (tuned.verify, tuned.draft))
-        yield f"{width:>14}  {''.join(cells)}".rstrip()
-    yield ""
-    yield from _payoffs(tuned)
-    yield ""
-    yield "Other settings, and their time compared with the usual:"
-    yield from map(_trial, tuned.trials)
-    yield ""
+    for table in _tables(tuned):
+        if table.rows or table.note:
+            yield from ("", *lines(table))
     token_s = tuned.verify[1]
-    yield f"A token takes {token_s * 1000:.1f} ms, {1 / token_s:.1f} tokens/s without speculation."
     used = [f"{trial.role}: {trial.what}" for trial in tuned.trials if trial.is_used]
+    yield ""
+    yield f"A token takes {token_s * 1000:.1f} ms, {1 / token_s:.1f} tokens/s without speculation."
     if not tuned.is_kept:
         yield (
             "Other programs kept this machine busy, so nothing of this was kept. "
@@ -81,31 +77,41 @@ def lines(tuned: "Tuned") -> Iterator[str]:
         yield "The usual settings are the fastest here; they stay."
 
 
-def _cell(seconds: float | None, one: float | None) -> str:
-    if not seconds or not one:
-        return " " * 24
-    return f"{seconds * 1000:>13.1f} ms{seconds / one:>8.2f}"
+def _tables(tuned: "Tuned") -> Iterator[ResultTable]:
+    """Yield how engines, widths, lookaheads and other settings compare."""
+    engines: list[list[Cell]] = [
+        [ENGINES[name], 1 / found.reading_s, 1 / found.seconds[1], found.answer_s]
+        for name, found in tuned.engine.figures.items()
+    ]
+    yield ResultTable("Engines, with the target", READING, engines)
+    curves = {"target": tuned.verify, **({"draft": tuned.draft} if tuned.draft else {})}
+    widths: list[list[Cell]] = [[str(width)] for width in WIDTHS]
+    for curve in curves.values():
+        for row, seconds in zip(widths, map(curve.get, WIDTHS), strict=True):
+            row += [seconds and 1000 * seconds, seconds and seconds / curve[1]]
+    columns = [each for role in curves for each in ((f"{role}, ms", ".1f"), ("× one", ".2f"))]
+    yield ResultTable("Evaluations", [("tokens at once", ""), *columns], widths, bars=2)
+    header = PAYOFFS if tuned.draft else (PAYOFFS[0], *PAYOFFS[3:])
+    payoffs = [_payoff(tuned, k) for k in LOOKAHEADS]
+    yield ResultTable("When a lookahead pays", header, payoffs, PAYOFFS_NOTE, len(header) - 1)
+    settings: list[list[Cell]] = [
+        [each.role, each.what, each.ratio, *map(each.ratios.get, TRIED)]
+        for each in tuned.trials
+        if each.ratio
+    ]
+    untried = (f"{each.role}, {each.what}: {each.note}" for each in tuned.trials if each.note)
+    yield ResultTable("Time with other settings", SETTINGS, settings, " ".join(untried))
 
 
-def _payoffs(tuned: "Tuned") -> Iterator[str]:
-    """Yield from which acceptance rate on lookaheads pay, and what they bring at 80 %."""
-    yield "A lookahead pays from this acceptance rate on, and makes it so fast where that is 80 %:"
-    yield f"{'lookahead':<16}{'drafted':>18}{'copied':>18}"
-    token_s, steps = tuned.verify[1], [tuned.draft.get(1), 0.0]
-    for k in LOOKAHEADS:
-        cells = ""
-        for step_s in steps:
-            round_s = tuned.verify[k + 1] + k * (step_s or 0.0)
-            rate = theory.break_even(k, round_s, token_s)
-            gain = theory.expected_tokens(theory.TYPICAL, k) * token_s / round_s
-            text = f"{'never' if rate is None else f'{rate:.2f}'}{gain:>7.2f} ×"
-            cells += f"{'' if step_s is None else text:>18}"
-        yield f"{k:>9}{'':<7}{cells}"
+def _payoff(tuned: "Tuned", k: int) -> list[Cell]:
+    """Return from which acceptance rate on a lookahead pays, and what it brings at a typical one.
 
-
-def _trial(trial: "SettingTrial") -> str:
-    if trial.ratio is None:
-        return f"{trial.role:<8}{trial.what}: not measured. {trial.note}"
-    each = ", ".join(f"{width}: {ratio:.2f}" for width, ratio in trial.ratios.items())
-    better = "  better" if trial.is_used else ""
-    return f"{trial.role:<8}{trial.what:<28}{trial.ratio:>6.2f}  ({each}){better}"
+    First with the draft's steps, if there is a draft, and then for copies, which cost nothing.
+    """
+    row: list[Cell] = [str(k)]
+    for step_s in ([tuned.draft[1]] if tuned.draft else []) + [0.0]:
+        token_s, round_s = tuned.verify[1], tuned.verify[k + 1] + k * step_s
+        rate = theory.break_even(k, round_s, token_s)
+        gain = theory.expected_tokens(theory.TYPICAL, k) * token_s / round_s
+        row += ["never" if rate is None else rate, gain]
+    return row

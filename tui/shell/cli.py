@@ -31,7 +31,7 @@ COMMANDS = {
         "Measure this machine, and find the fastest settings for it.",
     ),
     "prove": ("tui.lab.prove", "Check that speculation changes nothing but the speed."),
-    "bench": ("tui.lab.bench.command", "Measure what speculation is worth, like the papers."),
+    "bench": ("tui.lab.bench_command", "Measure what speculation is worth, like the papers."),
     "models": ("tui.models.command", "See, fetch and check model files."),
     "chats": ("tui.shell.chats_command", "Find, show, export and delete conversations."),
     "doctor": (

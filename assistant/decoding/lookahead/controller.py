@@ -12,7 +12,7 @@ from assistant.decoding.lookahead.acceptance import Acceptance, RecentMean
 from assistant.decoding.lookahead.budget import Budget, Reference
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.forecast import Forecast, Reason
-from assistant.decoding.lookahead.theory import LONGEST_WEIGHED, cheapest, fastest
+from assistant.decoding.lookahead.theory import LONGEST_WEIGHED, best_lookahead, cheapest
 from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan
@@ -211,7 +211,7 @@ class Controller:
         The draft's acceptance is unknown before it has read, so the saving is averaged over its
         distribution, and a loss counts as zero: where it does not pay it is not asked.
         """
-        read_s = self._costs.draft(option.unread)
+        read_s, step_s = self._costs.draft(option.unread), self._costs.draft(1)
         whole = options[-1].context
         token_s = self._costs.verify(1)
         left_s = self._budget.left(self._token_s) * token_s
@@ -222,7 +222,7 @@ class Controller:
         pace = max(self._pace.value, 1 / token_s)
         verify = {width: self._costs.verify(width) for width in range(1, LONGEST_WEIGHED + 2)}
         saved_s = sum(
-            weight * max(0.0, 1 / pace - 1 / fastest(chance, verify, self._costs.draft(1))[1])
+            weight * max(0.0, 1 / pace - token_s / best_lookahead(chance, verify, step_s)[1])
             for weight, chance in self._acceptance.quadrature(self._draft_source, better)
         )
         return min(more, TYPICAL_ANSWER) * saved_s - read_s

@@ -30,10 +30,10 @@ def expected_tokens(acceptance_rate: float, k: int) -> float:
     return tokens_along([acceptance_rate] * k)
 
 
-def fastest(
+def best_lookahead(
     acceptance_rate: float, verify: Mapping[int, float], step_s: float
 ) -> tuple[int, float]:
-    """Return the lookahead with the most tokens per second, 0 included, and how many those are.
+    """Return the lookahead with the most tokens per second, 0 included, and its speed-up over ArS.
 
     `verify` has the seconds of evaluations by width, `step_s` is what a proposal costs.
     """
@@ -42,15 +42,7 @@ def fastest(
         for width, seconds in verify.items()
     }
     best = max(speeds, key=lambda k: speeds[k])
-    return best, speeds[best]
-
-
-def best_lookahead(
-    acceptance_rate: float, verify: Mapping[int, float], step_s: float
-) -> tuple[int, float]:
-    """Return the fastest lookahead, and its speed-up over ArS."""
-    best, tokens_per_s = fastest(acceptance_rate, verify, step_s)
-    return best, tokens_per_s / (1 / verify[1])
+    return best, speeds[best] * verify[1]
 
 
 def break_even(k: int, round_s: float, token_s: float) -> float | None:

@@ -1,19 +1,16 @@
 """Answers that were measured, as the file of a run keeps them, and what they come to together."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any
-
-import msgspec
 
 from assistant.stats import Stats
-from models.errors import StorageError
 
 ALL = "all"
 """Stands for a kind: questions of all kinds together."""
 Place = tuple[str, str]
 """The kind and the name of a question."""
+Key = tuple[str, str, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +60,9 @@ class RunAnswer:
     failure: str | None = None
 
     @property
-    def plain(self) -> Any:
-        """Return it as plain values, as the file of a run keeps it; `kept` reads it."""
-        return msgspec.to_builtins(self, str_keys=True)
-
-
-def kept(results: Mapping[str, Any]) -> Iterator[RunAnswer]:
-    """Yield the answers among the results of a run.
-
-    Raises:
-        StorageError: one is damaged.
-    """
-    for name, result in results.items():
-        if name.startswith("answer"):
-            try:
-                yield msgspec.convert(result, RunAnswer, str_keys=True)
-            except msgspec.ValidationError as error:
-                raise StorageError(f"The run has a damaged answer, {name!r}: {error}.") from error
+    def key(self) -> Key:
+        """What no other answer of a run has: the kind and the question, the repeat, the system."""
+        return self.kind, self.question, self.repeat, self.system
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +91,8 @@ class Totals:
         own_s = reference_s = 0.0
         for ours, theirs in zip(self.answers, reference.answers, strict=False):
             tokens = min(ours.stats.generated_tokens, theirs.stats.generated_tokens)
-            own_s, reference_s = (
-                own_s + ours.seconds_to(tokens),
-                reference_s + theirs.seconds_to(tokens),
-            )
+            own_s += ours.seconds_to(tokens)
+            reference_s += theirs.seconds_to(tokens)
         return reference_s / own_s
 
 
@@ -130,14 +111,12 @@ def together(totals: Iterable[Totals]) -> Totals:
 
 
 def matched(
-    own: Mapping[Place, Totals], reference: Mapping[Place, Totals], kind: str = ALL
+    answers: Sequence[RunAnswer], system: str, reference: str, kind: str = ALL
 ) -> dict[Place, tuple[Totals, Totals]]:
     """Return two systems' answers to the questions of a kind that both have answered."""
-    return {
-        place: (each, reference[place])
-        for place, each in own.items()
-        if place in reference and kind in (place[0], ALL)
-    }
+    own, other = sums(answers, system), sums(answers, reference)
+    both = (place for place in own if place in other and kind in (place[0], ALL))
+    return {place: (own[place], other[place]) for place in both}
 
 
 def kinds(answers: Iterable[RunAnswer]) -> list[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from assistant.decoding.lookahead.theory import expected_tokens
 from assistant.lab.bench import reports
-from assistant.lab.bench.answers import RunAnswer, Totals, kinds, matched, sums, together
+from assistant.lab.bench.answers import RunAnswer, kinds, matched, sums, together
+from assistant.lab.bench.intervals import geometric_mean, mean, ratio_of_sums
 from assistant.lab.bench.plan import (
     CHEN_K,
     DRAFTS,
@@ -19,14 +20,7 @@ from assistant.lab.bench.plan import (
     task_and_sampling,
 )
 from assistant.lab.bench.systems import System
-from assistant.lab.bench.table import (
-    Cell,
-    Interval,
-    ResultTable,
-    geometric_mean,
-    mean,
-    ratio_of_sums,
-)
+from assistant.lab.table import Cell, Interval, ResultTable
 
 SPS = f"model={CHEN_K}"
 CHEN = (
@@ -102,7 +96,7 @@ def tables(
 def _chen(answers: Sequence[RunAnswer], references: Mapping[str, str]) -> ResultTable:
     rows: list[list[Cell]] = []
     for kind in sorted(kinds(answers), key=lambda kind: task_and_sampling(kind)[0]):
-        both = matched(sums(answers, SPS), sums(answers, "ars"), kind)
+        both = matched(answers, SPS, "ars", kind)
         if task_and_sampling(kind)[1] not in (GREEDY, NUCLEUS) or not both:
             continue
         scored = [
@@ -140,7 +134,7 @@ def _speeds(greedy: Sequence[RunAnswer], rates: Mapping[str, float]) -> list[lis
     rows: list[list[Cell]] = []
     for kind, alpha in rates.items():
         for k in LOOKAHEADS:
-            both = matched(sums(greedy, f"model={k}"), sums(greedy, "ars"), kind).values()
+            both = matched(greedy, f"model={k}", "ars", kind).values()
             if not any(own.stats.drafted for own, _ in both):
                 continue
             own, ars = (together(side) for side in zip(*both, strict=True))
@@ -166,11 +160,12 @@ def _weights(answers: Sequence[RunAnswer], ways: Sequence[System]) -> list[list[
     """Return each way to run the model on the mixed prompts, other weights first."""
     files = [answer for answer in answers if task_and_sampling(answer.kind)[1] == FILES]
     rows: list[list[Cell]] = []
-    first: dict[tuple[str, str], Totals] = {}
+    first = ""
     for way in sorted(ways, key=lambda way: way.target is None):
         if own := sums(files, way.name):
-            ratios = [each.speedup(other) for each, other in matched(own, first).values()]
-            first = first or own
+            both = matched(files, way.name, first).values()
+            ratios = [each.speedup(other) for each, other in both]
+            first = first or way.name
             speeds = [each.stats.tokens_per_s for each in own.values()]
             stats, factor = together(own.values()).stats, geometric_mean(ratios) if ratios else None
             ends = min(speeds), max(speeds)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from assistant.lab.bench.answers import Compared, RunAnswer
+from assistant.lab.bench.answers import Compared, Key, RunAnswer
 from assistant.lab.bench.questions import Question
 from assistant.lab.bench.systems import System, parse
 from assistant.request import Sampling
@@ -36,10 +36,10 @@ class Asked:
     max_tokens: int | None = None  # None: as many as usual
 
     @property
-    def keys(self) -> list[str]:
-        """What the answers are kept by: no others of a run have the same."""
-        place = f"{self.question.kind} | {self.question.name} | {self.repeat}"
-        return [f"answer | {place} | {system.name}" for system in self.systems]
+    def keys(self) -> set[Key]:
+        """What the answers to it are known by; see `RunAnswer.key`."""
+        name, kind = self.question.name, self.question.kind
+        return {(kind, name, self.repeat, system.name) for system in self.systems}
 
     def answers(self, compared: Compared) -> Iterator[RunAnswer]:
         """Yield what came of it."""

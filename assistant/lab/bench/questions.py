@@ -7,7 +7,6 @@ from pathlib import Path
 
 from models.errors import UsageError
 
-MAX_FILE_BYTES = 100_000_000
 COMPLETE = (
     "Complete this Python function. Answer with the whole function, its signature and its imports, "
     "in one code block.\n\n```python\n{code}\n```"
@@ -44,8 +43,6 @@ def read(path: Path) -> list[Question]:
         UsageError: it cannot be read, or a line is of neither format.
     """
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise UsageError(f"{path} is too large: {MAX_FILE_BYTES // 10**6} MB at most.")
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error

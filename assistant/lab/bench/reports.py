@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from assistant.lab.bench.answers import ALL, RunAnswer, kinds, matched, sums, together
+from assistant.lab.bench.intervals import geometric_mean, mean
 from assistant.lab.bench.systems import System
-from assistant.lab.bench.table import Cell, ResultTable, geometric_mean, mean
+from assistant.lab.table import Cell, ResultTable
 
 PROMPTS = (
     ("kind", ""),
@@ -45,12 +46,10 @@ def prompts(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Res
 
     A question counts where both the system and ArS have answered it.
     """
-    by_system = {system.name: sums(answers, system.name) for system in systems}
-    reference = systems[0].name
-    rows: list[list[Cell]] = []
+    reference, rows = systems[0].name, list[list[Cell]]()
     for kind in [*kinds(answers), ALL]:
-        for name, own in by_system.items():
-            if both := matched(own, by_system[reference], kind).values():
+        for name in (system.name for system in systems):
+            if both := matched(answers, name, reference, kind).values():
                 ratios = [each.speedup(ars) for each, ars in both]
                 stats = together(each for each, _ in both).stats
                 ratio: list[Cell] = [geometric_mean(ratios), min(ratios)]

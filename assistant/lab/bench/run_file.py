@@ -1,9 +1,8 @@
-"""The file of a run, in JSON lines: its facts, then a line for each thing that was measured.
+"""The file of a run, in JSON lines: its facts, then a line for each answer that was measured.
 
-Each line is on disk before the next thing is measured, so what ends a run loses one answer at most.
+Each line is on disk before the next answer is, so what ends a run loses one at most.
 """
 
-import json
 import os
 import platform
 from collections.abc import Iterator, Mapping
@@ -12,15 +11,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 from filelock import FileLock, Timeout
 
+from assistant.lab.bench.answers import Key, RunAnswer
 from models.engines import PACKAGES
 from models.errors import StorageError, UsageError
 from models.files.checksum import known_sha256
 from models.machine import physical_cores, processor
 
-FORMAT = "specchat bench 2"
+FORMAT = "specchat bench 3"
 
 
 class RunFile:
@@ -33,27 +34,27 @@ class RunFile:
 
     def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
         self.path = path
-        self.results: dict[str, Any] = {}
-        """What was measured already, by key."""
+        self.answers: dict[Key, RunAnswer] = {}
+        """What was measured already."""
         self._lock = FileLock(f"{path}.lock", timeout=0)
         with _disk_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire()
             self._file = path.open("a+b")
         try:
-            self._begin({"format": FORMAT, **json.loads(json.dumps(facts))})
+            self._begin(msgspec.json.decode(msgspec.json.encode({"format": FORMAT, **facts})))
         except BaseException:  # nobody else could release what was locked
             self.close()
             raise
 
-    def add(self, key: str, result: Any) -> None:
-        """Keep a result.
+    def add(self, answer: RunAnswer) -> None:
+        """Keep an answer.
 
         Raises:
             StorageError: it cannot be written.
         """
-        self._write({"key": key, "result": result})
-        self.results[key] = json.loads(json.dumps(result))
+        self._write(answer)
+        self.answers[answer.key] = answer
 
     def close(self) -> None:
         """Let others write."""
@@ -71,8 +72,9 @@ class RunFile:
         if not content:
             self._write(facts)
             return
-        header, *lines = map(_parsed, content[:whole].splitlines() or [b""])
-        if not isinstance(header, dict) or header.get("format") != FORMAT:
+        first, *lines = content[:whole].splitlines() or [b""]
+        header = _header(first)
+        if header.get("format") != FORMAT:
             raise UsageError(
                 f"{self.path} is not the file of a run; choose another one with --run."
             )
@@ -82,26 +84,27 @@ class RunFile:
                 "Choose another file with --run."
             )
         for number, line in enumerate(lines, start=2):
-            match line:
-                case {"key": str(key), "result": result}:
-                    self.results[key] = result
-                case _:
-                    raise StorageError(
-                        f"{self.path}, line {number}, is damaged; delete that line, or the file."
-                    )
+            try:
+                answer = msgspec.json.decode(line, type=RunAnswer)
+            except ValueError as error:
+                raise StorageError(
+                    f"{self.path}, line {number}, is damaged; delete that line, or the file."
+                ) from error
+            self.answers[answer.key] = answer
 
     def _write(self, value: Any) -> None:
         with _disk_errors(self.path):
-            self._file.write(json.dumps(value).encode() + b"\n")
+            self._file.write(msgspec.json.encode(value) + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
 
 
-def _parsed(line: bytes) -> Any:
+def _header(line: bytes) -> dict[str, Any]:
+    """Return the facts of a run; nothing where a file begins with something else."""
     try:
-        return json.loads(line)
+        return msgspec.json.decode(line, type=dict[str, Any])
     except ValueError:
-        return None
+        return {}
 
 
 def _differences(a: Any, b: Any, where: str = "") -> Iterator[tuple[str, str, str]]:
@@ -110,7 +113,7 @@ def _differences(a: Any, b: Any, where: str = "") -> Iterator[tuple[str, str, st
         for name in dict.fromkeys([*a, *b]):
             yield from _differences(a.get(name), b.get(name), f"{where}, {name}".lstrip(", "))
     elif a != b:
-        before, now = (json.dumps(each, ensure_ascii=False)[:60] for each in (a, b))
+        before, now = (msgspec.json.encode(each).decode()[:60] for each in (a, b))
         yield where, before, now
 
 

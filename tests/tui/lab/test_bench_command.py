@@ -75,13 +75,11 @@ def test_prompts_compares_systems_in_a_table_json_and_markdown(
     assert facts["versions"]["llama-cpp-python"]
     header, *results = [json.loads(line) for line in kept.read_text().splitlines()]
     assert header["settings"]["systems"] == ["ars", "model=3", "auto"]
-    answers = [each["result"] for each in results]
-    assert len(answers) == 9
-    drafted = [
-        each["measured"]["stats"]["drafted"] for each in answers if each["system"] == "model=3"
-    ]
-    assert all(drafted)
-    texts = {each["measured"]["text"] for each in answers if each["question"] == "hills/2"}
+    assert len(results) == 9
+    assert all(
+        each["measured"]["stats"]["drafted"] for each in results if each["system"] == "model=3"
+    )
+    texts = {each["measured"]["text"] for each in results if each["question"] == "hills/2"}
     assert len(texts) == 1  # at temperature 0 a random model's answer is what it is
 
     code, out, _ = run(*command, "--markdown")  # of the run's file, with nothing measured again
@@ -181,7 +179,7 @@ def test_death_of_the_engine_is_a_model_error_and_what_was_measured_is_kept(
         (("prompts", "none.jsonl"), 2, "cannot be read"),
         (("sweep", "--lookaheads", "1,x"), 2, "not a list of lookaheads"),
         (("sweep", "--lookaheads", "40"), 2, "1 to 31"),
-        (("prompts", "--json", "/no/such/folder/x.json"), 4, "there is no folder"),
+        (("prompts", "--json", "/no/such/folder/x.json"), 4, "no folder"),
         (("prompts", "--draft", "none", "--systems", "model=3"), 3, "needs a draft"),
     ],
 )

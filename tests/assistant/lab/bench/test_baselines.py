@@ -19,18 +19,18 @@ def row(source, tokens=TEXT, **sampling):
     return dict(zip(found.ids.tolist(), found.probs.tolist(), strict=True)), evidence
 
 
-def test_a_unigram_row_has_the_frequencies_of_the_conversation():
-    assert row(baselines(9)["unigram"])[0] == pytest.approx({1: 4 / 7, 2: 2 / 7, 3: 1 / 7})
-
-
-def test_a_bigram_row_has_the_frequencies_after_the_last_token():
-    assert row(baselines(9)["bigram"])[0] == pytest.approx({2: 2 / 3, 3: 1 / 3})
-
-
-def test_counts_are_warped_as_the_target_is():
-    assert row(baselines(9)["bigram"], temperature=0)[0] == {2: 1.0}
-    assert row(baselines(9)["bigram"], temperature=0.5)[0] == pytest.approx({2: 4 / 5, 3: 1 / 5})
-    assert row(baselines(9)["unigram"], top_k=2)[0] == pytest.approx({1: 2 / 3, 2: 1 / 3})
+@pytest.mark.parametrize(
+    ("name", "sampling", "expected"),
+    [
+        ("unigram", {}, {1: 4 / 7, 2: 2 / 7, 3: 1 / 7}),  # the frequencies of the conversation
+        ("bigram", {}, {2: 2 / 3, 3: 1 / 3}),  # of what followed the last token
+        ("bigram", {"temperature": 0}, {2: 1}),
+        ("bigram", {"temperature": 0.5}, {2: 4 / 5, 3: 1 / 5}),
+        ("unigram", {"top_k": 2}, {1: 2 / 3, 2: 1 / 3}),
+    ],
+)
+def test_a_row_has_frequencies_warped_as_the_target_is(name, sampling, expected):
+    assert row(baselines(9)[name], **sampling)[0] == pytest.approx(expected)
 
 
 def test_a_token_that_nothing_followed_gives_no_row():

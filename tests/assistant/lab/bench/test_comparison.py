@@ -7,10 +7,11 @@ import pytest
 
 from assistant.lab.bench import reports
 from assistant.lab.bench.answers import ALL
+from assistant.lab.bench.intervals import geometric_mean, mean
 from assistant.lab.bench.plan import interleaved
 from assistant.lab.bench.questions import Question
 from assistant.lab.bench.systems import parse, sweep
-from assistant.lab.bench.table import Interval, geometric_mean, mean
+from assistant.lab.table import Interval
 from assistant.request import Sampling
 from models.errors import UsageError
 from tests.assistant.lab.bench.made import answer

@@ -10,20 +10,19 @@ from typing import Any
 
 import click
 
-from assistant.draft_sources import COPYING
 from assistant.engine.engine_choice import told_apart
-from assistant.lab.bench.answers import Compared, RunAnswer, kept
+from assistant.lab.bench.answers import Compared, RunAnswer
 from assistant.lab.bench.plan import Asked
 from assistant.lab.bench.run_file import RunFile, surroundings
 from assistant.lab.bench.systems import System
-from assistant.lab.bench.table import ResultTable
 from assistant.lab.protocol import LAB, Lockstep, Trial
-from assistant.request import Message, Request, Setup
+from assistant.lab.table import ResultTable
+from assistant.request import COPYING, Message, Request, Setup
 from models.drafts import NO_DRAFT
-from models.errors import ModelError, ModelMissing, SpecchatError
+from models.errors import ModelError, ModelMissing, SpecchatError, StorageError
 from models.files.locate import variant
 from models.files.places import cache_dir
-from tui.lab.bench.output import check_writable, show
+from tui.lab.tables import show
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole
@@ -52,7 +51,8 @@ def measure(
         StorageError: a file cannot be written.
         KeyboardInterrupt: Ctrl-C; what was done is kept.
     """
-    check_writable(options["json_file"])
+    if (json_file := options["json_file"]) and not json_file.parent.is_dir():
+        raise StorageError(f"{json_file} cannot be written: no folder {json_file.parent}.")
     setups, all_asked = _setups(systems, settings), [*asked]
     about = _about(command, settings, systems, setups, all_asked)
     now = datetime.now().strftime("%Y%m%d-%H%M%S")
@@ -60,7 +60,7 @@ def measure(
     with closing(RunFile(path, about)) as file:
         click.echo(safe(f"Results are kept in {path}"), err=True)
         _fill(file, all_asked, setups, settings)
-        answers = [*kept(file.results)]
+        answers = [*file.answers.values()]
     show(report(answers), about, options)
 
 
@@ -118,7 +118,7 @@ def _fill(
     file: RunFile, asked: Sequence[Asked], setups: Mapping[str, Setup], settings: Settings
 ) -> None:
     """Measure what the file of a run lacks; each lockstep is on disk before the next begins."""
-    lacking = [each for each in asked if not file.results.keys() >= {*each.keys}]
+    lacking = [each for each in asked if not file.answers.keys() >= each.keys]
     if not lacking:
         return
     before = len(asked) - len(lacking)
@@ -137,8 +137,8 @@ def _fill(
                     raise KeyboardInterrupt
                 trials = [_trial(each, way, setups[way.name], settings) for way in each.systems]
                 compared: Compared = console.run(Lockstep(tuple(trials)))
-                for name, answer in zip(each.keys, each.answers(compared), strict=True):
-                    file.add(name, answer.plain)
+                for answer in each.answers(compared):
+                    file.add(answer)
                 done += 1
     except (KeyboardInterrupt, SpecchatError):
         again = f"To go on, give the same command with --run {file.path}"

@@ -1,15 +1,14 @@
-"""Where tables go: to standard output, as text or as Markdown, and to a JSON file."""
+"""Tables on a terminal, as Markdown and in a JSON file, for all laboratories."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 import click
 
-from assistant.lab.bench.table import ResultTable
+from assistant.lab.table import Cell, ResultTable
 from models.errors import StorageError
 from tui.safe import safe
 from tui.widgets.text_figures import bar
@@ -17,16 +16,6 @@ from tui.widgets.text_figures import bar
 WIDTH = 79
 BAR = 16
 """Cells of the longest bar, where there is room."""
-
-
-def check_writable(path: Path | None) -> None:
-    """Check before hours of measuring that the figures can be written.
-
-    Raises:
-        StorageError: they cannot.
-    """
-    if path is not None and not path.parent.is_dir():
-        raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
 
 
 def show(
@@ -50,20 +39,28 @@ def show(
 
 
 def lines(table: ResultTable) -> Iterator[str]:
-    """Yield a table in columns; of two columns of names, the first becomes lines of its own."""
+    """Yield a table in columns; of two columns of names, the first becomes lines of its own.
+
+    Where it is too wide for that, each row becomes its names, and below them its figures.
+    """
     groups = table.names > 1
     rows = [table.text(row)[groups:] for row in table.rows]
     header = [name for name, _ in table.header][groups:]
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    room = min(BAR, WIDTH - sum(widths) - 2 * len(widths) - 3)
-    yield from (table.title, _row(header, widths, table.names - groups))
-    before = None
-    for row, cells in zip(table.rows, rows, strict=True):
-        if groups and row[0] != before:
-            yield str(row[0])
-        drawn = bar(table.share(row), room) if table.bars is not None and room > 3 else ""
-        yield f"{_row(cells, widths, table.names - groups)}  {drawn}".rstrip()
-        before = row[0]
+    left = WIDTH - sum(widths) - 2 * len(widths)
+    yield table.title
+    if left < 0:
+        yield from (line for row in table.rows for line in _listed(table, row))
+    else:
+        room, names = min(BAR, left - 3), table.names - groups
+        yield _row(header, widths, names)
+        before = None
+        for row, cells in zip(table.rows, rows, strict=True):
+            if groups and row[0] != before:
+                yield str(row[0])
+            drawn = bar(table.share(row), room) if table.bars is not None and room > 3 else ""
+            yield f"{_row(cells, widths, names)}  {drawn}".rstrip()
+            before = row[0]
     yield from wrap(table.note, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
@@ -76,6 +73,18 @@ def markdown(table: ResultTable) -> Iterator[str]:
         drawn = [bar(table.share(row), BAR)] if has_bars else []
         yield f"| {' | '.join([*table.text(row), *drawn])} |"
     yield from ("", table.note) if table.note else ()
+
+
+def _listed(table: ResultTable, row: Sequence[Cell]) -> Iterator[str]:
+    cells, names = table.text(row), table.names
+    figures = [
+        f"{name} {text}".strip()
+        for (name, _), text, cell in zip(table.header, cells, row, strict=True)
+        if cell is not None
+    ]
+    yield from wrap(" ".join(cells[:names]), WIDTH, initial_indent="  ", subsequent_indent="  ")
+    below = ", ".join(figures[names:])
+    yield from wrap(below, WIDTH, initial_indent="    ", subsequent_indent="    ")
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], names: int) -> str:

@@ -82,7 +82,7 @@ def prompts(
     questions, maths, translation and editing.
     """
     from assistant.lab.bench import reports
-    from tui.lab.bench.running import measure
+    from tui.lab.bench_run import measure
 
     settings, ways = chosen(options), systems.parse(spec)
     given = questions.read(file) if file else questions.shipped("tasks")
@@ -110,7 +110,7 @@ def sweep(
     FILE. Proposals are the draft model's; --source names another source.
     """
     from assistant.lab.bench import reports
-    from tui.lab.bench.running import measure
+    from tui.lab.bench_run import measure
 
     settings = chosen(options)
     ways = systems.sweep((settings.source or "model").replace(",", "+"), lookaheads)
@@ -144,7 +144,7 @@ def paper(
     settings. No code from answers is run.
     """
     from assistant.lab.bench.paper_tables import tables
-    from tui.lab.bench.running import here, measure
+    from tui.lab.bench_run import here, measure
 
     settings = chosen(options | {"seed": None})  # the coupled draws of a seed are not their SpS
     texts = questions.read(summaries) if summaries else questions.shipped("summaries")

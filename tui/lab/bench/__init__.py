@@ -1,1 +1,0 @@
-"""`specchat bench`, as a user sees it."""
