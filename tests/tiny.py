@@ -16,6 +16,8 @@ TEMPLATE = (
     "{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
+THINKING = TEMPLATE.replace("assistant\n' }}", "assistant\n<think>\n' }}")
+"""Opens a thought, which no tiny model ends by itself."""
 HEADS, KV_HEADS, EMBEDDING, FEED_FORWARD = 2, 1, 64, 128
 HEAD = EMBEDDING // HEADS
 KINDS = ("llama", "gemma3", "lfm2", "qwen35", "nemotron_h", "mamba", "glm4moe")
