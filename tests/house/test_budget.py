@@ -17,10 +17,10 @@ LINES = {
     "assistant/talk": 1_540,  # wanted: 1,100
     "assistant/serve": 1_224,
     "assistant/lab tui/lab": 3_151,  # wanted, with models/slim: 3,200
-    "tui": 15_274,  # wanted: 13,000
+    "tui": 15_261,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_458, 337, 38_649
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_445, 337, 38_318
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 
