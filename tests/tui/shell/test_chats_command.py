@@ -3,7 +3,7 @@ from functools import partial
 
 import pytest
 
-from assistant.store import Store
+from assistant.store.store import Store
 from models.errors import StorageError, UsageError
 from tests.assistant.store.talks import talk
 from tests.stored import ask, begin, end
