@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Alternative, Ghost, Origin, Token
-from assistant.store import Store
+from assistant.store.store import Store
 from assistant.store.values import Attachment
 from assistant.talk.unsent_text import OPEN
 from assistant.tokens import Step, Trace

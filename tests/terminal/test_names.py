@@ -10,7 +10,7 @@ from pathlib import Path
 import openai
 import pytest
 
-from assistant.store import Store
+from assistant.store.store import Store
 from models import engines
 from models.errors import well_formed
 from tests import tiny

@@ -2,6 +2,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from models.slim import slim_draft
 from tests import ROOT, tiny
 from tests.models.files import conftest
 from tests.models.files.wheels import build_parts
+from tests.tui.shell.program import invoke
 from tui.models.command import models
 from tui.shell.doctor_command import checkup
 
@@ -36,11 +38,7 @@ def toy(here, monkeypatch):
     return conftest.enter(monkeypatch, conftest.toy(data, repo=None))
 
 
-def run(*arguments):
-    result = CliRunner().invoke(models, arguments)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+run = partial(invoke, models)
 
 
 def test_list_shows_what_is_here_and_what_can_be_fetched(here):

@@ -4,13 +4,15 @@ import json
 
 import pytest
 
-from tests import tiny_thinking
+from tests import tiny
 from tests.tui.shell.program import HOT, run
 
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
-    path = tiny_thinking.write(tmp_path_factory.mktemp("tiny") / "thinking.gguf")
+    path = tiny.write(
+        tmp_path_factory.mktemp("tiny") / "thinking.gguf", template=tiny.THINKING, stops=False
+    )
     return ("ask", "--target", path, "--draft", "none", *HOT, "--max-tokens", "24")
 
 

@@ -1,12 +1,13 @@
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
-from assistant.store import Store
+from assistant.store.store import Store
 from models.errors import StorageError, UsageError
 from tests.assistant.store.talks import talk
 from tests.test_layers import light
+from tests.tui.shell.program import invoke
 from tests.tui.shell.program import run as run_program
 from tui.safe import safe
 from tui.shell.chats_command import chats
@@ -27,11 +28,7 @@ def filled(home):
     return home / "chats.db"
 
 
-def run(*arguments, **options):
-    result = CliRunner().invoke(chats, arguments, **options)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+run = partial(invoke, chats)
 
 
 def test_chats_are_listed_newest_first(filled):
