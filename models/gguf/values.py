@@ -18,6 +18,7 @@ STRING, ARRAY = 8, 9
 _INTEGERS = (4, 5)
 _MAX_KEPT_TEXT = 1 << 20  # longer ones are skipped: no template or name is
 _MAX_STRING = 64 << 20
+_MAX_KEY = 1024
 _MAX_ALL_TEXT = 64 << 20  # in everything that is read; known vocabularies have 15
 _MAX_KEPT_NUMBERS = 1024  # one per layer is kept, scores of a vocabulary are not
 _MAX_STRINGS = 4 << 20
@@ -70,6 +71,11 @@ class Stream:
             return Length(length)
         self._take(length)
         return self._bytes(length).decode("utf-8", "replace")
+
+    def keys(self, count: int) -> Iterator[str]:
+        """Yield the keys of so many values; each value is to be read before the next key."""
+        for _ in range(count):
+            yield str(self.text(_MAX_KEY))
 
     def value(self) -> Value | Length:
         """Read a value and the type before it."""
