@@ -184,10 +184,8 @@ def _sources(setup: Setup, target: NativeModel, model: ModelSource | None) -> li
     if not target.can_roll_back:
         return []
     sources: list[Source] = [SuffixSource(), TailSource()]
-    tables = [recalled(_name(target))] if setup.recalls else []
-    if (others := shipped(target.weights.header.vocabulary)) is not None:
-        tables.append(others)
-    if tables:
+    own = recalled(_name(target)) if setup.recalls else []
+    if tables := [*own, *shipped(target.weights.header.vocabulary)]:
         from assistant.engine.sources.ngram import NgramSource
 
         sources.append(NgramSource(target.n_vocab, *tables))
