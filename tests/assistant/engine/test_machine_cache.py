@@ -155,7 +155,7 @@ def test_a_folder_that_cannot_be_written_costs_a_measurement_and_nothing_else(tm
 
 def test_records_are_bounded_and_the_oldest_make_room(tmp_path, monkeypatch):
     monkeypatch.setattr(machine_cache, "MAX_RECORDS", 3)
-    notes = Records(tmp_path / "notes.json", int)
+    notes = Records(tmp_path, "notes.json", int)
     for number in (1, 2, 3, 1, 4):
         notes.put(f"note {number}", number)
     assert [notes.get(f"note {number}") for number in (1, 2, 3, 4)] == [1, None, 3, 4]
