@@ -55,7 +55,7 @@ class Typist(Driver):
 
     async def type(self, text: str) -> None:
         names = {" ": "space", "\n": "ctrl+j", "@": "@", "/": "slash", ".": "full_stop"}
-        names |= {"~": "tilde", "_": "underscore", "-": "minus"}
+        names |= {"\x1b": "escape", "~": "tilde", "_": "underscore", "-": "minus"}
         await self.pilot.press(*(names.get(letter, letter) for letter in text))
 
     async def paste(self, text: str) -> None:

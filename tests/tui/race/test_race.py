@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from assistant.events import Event, Finished, LaneEvent, RaceOver, RaceReady, Stop
+from assistant.events import Event, Finished, LaneEvent, RaceOver, Stop
 from assistant.request import Message, Race, Request, Setup
 from tests.tui.chat.chat_driver import HOT, TINY, Watched
 from tests.tui.driver import Driver
 from tui.chat.conversation.token_view import TokenView
 from tui.race.lane_view import LaneView
 from tui.race.lanes import duel, line_up, parse
-from tui.race.screen import RaceApp, RaceScreen
-from tui.race.verdict import HEADERS
+from tui.race.screen import RaceApp
 from tui.safe import safe
 
 SETTINGS = replace(TINY, max_tokens=40)
@@ -117,22 +116,6 @@ async def test_lanes_show_what_the_engine_said_in_each(race: Race) -> None:
         await course.until(
             lambda: sorted("".join(text.split()) for text in course.texts()) == sorted(said)
         )
-
-
-async def test_scoreboard_has_a_row_for_each_lane_whose_figures_are_the_engines(race: Race) -> None:
-    async with racing(race, size=(120, 40)) as course:
-        await course.over()
-        header, ars, sps = course.board
-        assert header.split("  ")[0].strip() == "lane"
-        assert all(name in header for name in HEADERS)
-        ends = [end.stats for end in course.ends]
-        for row, stats in zip((ars, sps), ends, strict=True):
-            assert f"{stats.generated_tokens}" in row.split()
-            assert f"{stats.tokens_per_s:.1f}" in row.split()
-            assert f"{stats.tokens_per_eval:.2f}" in row.split()
-        assert "1.00×" in ars
-        assert f"{ends[1].tokens_per_s / ends[0].tokens_per_s:.2f}×" in sps
-        assert "SpS was" in course.line
 
 
 async def test_while_racing_it_says_that_lanes_take_turns(race: Race) -> None:
@@ -280,12 +263,3 @@ async def test_every_size_works_and_lanes_stand_side_by_side_where_they_fit(
         assert len(tops) == lanes // columns
         await course.pilot.press("r", "space", "g", "s")
         await course.until(lambda: course.phase == "over")
-
-
-async def test_screen_knows_its_race_before_the_engine_does(race: Race) -> None:
-    async with racing(race, hold=(RaceReady, 1)) as course:
-        await course.until(lambda: course.engine.held)
-        titles = [str(view.border_title) for view in course.screen.views]
-        assert "ArS" in titles[0]
-        assert "SpS" in titles[1]
-        assert isinstance(course.app.screen, RaceScreen)

@@ -17,7 +17,8 @@ from tui.chat.list.chat_rows import ChatRows
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.store import ChatSummary, Store
+    from assistant.store.store import Store
+    from assistant.store.values import ChatSummary
 
 Purpose = Literal["rename", "export"]
 Action = Literal["rename", "pin", "delete", "undo", "export"]

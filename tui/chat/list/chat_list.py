@@ -28,7 +28,7 @@ from tui.chat.list.row_text import Listing, listing
 from tui.widgets.entry import EntryLine
 
 if TYPE_CHECKING:
-    from assistant.store import Store
+    from assistant.store.store import Store
 
 MOST = 5000
 """Conversations that are listed; a search finds the others."""
