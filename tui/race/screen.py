@@ -96,9 +96,7 @@ class RaceScreen(Screen[None]):
     phase: reactive[Phase] = reactive[Phase]("loading", init=False)
     """What is shown: the lanes being loaded, computing, being replayed, or the outcome."""
 
-    def __init__(
-        self, race: Race, submit: Callable[[Race, Callable[[Event], None]], EventStream]
-    ) -> None:
+    def __init__(self, race: Race, submit: Callable[..., EventStream]) -> None:
         super().__init__()
         self.recorded, self._submit = RecordedRace(race), submit
         self.legend = Static(classes="legend", markup=False)
