@@ -30,7 +30,7 @@ from tui.settings.settings import Settings
 from tui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
-    from assistant.store import Store
+    from assistant.store.store import Store
     from tui.app.program import Program
 
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")

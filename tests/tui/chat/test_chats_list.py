@@ -14,7 +14,8 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from assistant.store import ChatSummary, Store
+from assistant.store.store import Store
+from assistant.store.values import ChatSummary
 from models.errors import StorageError
 from tests.patience import WAIT_S
 from tests.stored import ask, begin, end

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from assistant.events import Stats
 from assistant.tokens import Step
-from tests import tiny_thinking
+from tests import tiny
 from tests.tui.chat.chat_driver import open_chat
 from tests.tui.chat.turns import TARGET, answer, open_page, said, token, tokens_of
 from tui.chat.conversation.thought import Thought
@@ -77,7 +77,7 @@ async def test_a_stored_thought_is_folded_and_copying_takes_the_answer_alone() -
 
 
 async def test_a_stop_in_mid_thought_keeps_it_and_going_on_goes_on_there(tmp_path) -> None:
-    target = tiny_thinking.write(tmp_path / "thinking.gguf")
+    target = tiny.write(tmp_path / "thinking.gguf", template=tiny.THINKING, stops=False)
     async with open_chat(target, max_tokens=10, thinking_budget=14, draft=None) as chat:
         state = chat.path
         await chat.ask("Why?")

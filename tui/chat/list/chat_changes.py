@@ -11,7 +11,8 @@ from textual.widgets import Input
 from models.errors import StorageError
 
 if TYPE_CHECKING:
-    from assistant.store import ChatSummary, Store
+    from assistant.store.store import Store
+    from assistant.store.values import ChatSummary
 
 Purpose = Literal["rename", "export"]
 HINTS: dict[Purpose, str] = {

@@ -24,7 +24,7 @@ from tui.safe import safe
 from tui.widgets.entry import EntryLine
 
 if TYPE_CHECKING:
-    from assistant.store import Store
+    from assistant.store.store import Store
 
 MOST = 5000
 """Conversations that are listed; a search finds the others."""

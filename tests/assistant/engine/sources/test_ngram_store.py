@@ -5,8 +5,8 @@ import stat
 import pytest
 
 from assistant.engine.sources import ngram_store
-from assistant.store import Store
 from assistant.store.files import place
+from assistant.store.store import Store
 from models import catalog
 from tests.stored import ask, begin, end
 
