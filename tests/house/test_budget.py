@@ -20,7 +20,7 @@ LINES = {
     "tui": 15_166,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_289, 336, 37_778
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_253, 336, 37_776
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 
