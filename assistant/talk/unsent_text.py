@@ -8,7 +8,7 @@ from assistant.talk.shown_path import ShownPath
 from models.errors import StorageError
 
 if TYPE_CHECKING:
-    from assistant.store import Store
+    from assistant.store.store import Store
 
 OPEN, EDITED = "open", "edited"
 """Names of notes: the conversation on the screen, and the question that was being changed."""

@@ -14,8 +14,8 @@ from assistant.lab.protocol import LAB
 from assistant.process import wire
 from assistant.process.wire import MAX_FRAME_BYTES, Envelope, Garbled, framed
 from assistant.request import Count, Message, Request, Setup
-from assistant.store import Store
 from assistant.store.exports import json_lines, read_json_lines
+from assistant.store.store import Store
 from models import gguf
 from models.errors import ModelError, StorageError, UsageError
 from models.rollback import rollback_slots

@@ -26,7 +26,7 @@ from tui.settings.settings import DEFAULT, THEMES, Settings, SettingSource
 
 if TYPE_CHECKING:
     from assistant.service import Service
-    from assistant.store import Store
+    from assistant.store.store import Store
 
 RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "engine", "folders")
 """The settings that the loaded models depend on."""
@@ -96,7 +96,8 @@ class SpecchatApp(Program):
 
     @work(thread=True, group="store")
     def _open_store(self) -> None:
-        from assistant.store import Store, place
+        from assistant.store.files import place
+        from assistant.store.store import Store
 
         failed = None
         try:

@@ -10,7 +10,7 @@ from models.errors import StorageError
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.store import Store
+    from assistant.store.store import Store
     from tui.chat.chat_controller import ChatController
 
 EXPLAINED = "explained"

@@ -19,7 +19,7 @@ from tui.chat.chat_controller import ChatController, ModelsLoaded
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation.welcome import SuggestionLine
 from tui.chat.layout import ChatLayout
-from tui.chat.list.chat_actions import Deleted, Restored
+from tui.chat.list.chat_changes import Deleted, Restored
 from tui.chat.list.chat_list import ChatList
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
@@ -30,7 +30,7 @@ from tui.settings.settings import Settings
 from tui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
-    from assistant.store import Store
+    from assistant.store.store import Store
     from tui.app.program import Program
 
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")

@@ -44,7 +44,7 @@ from tui.safe import safe
 from tui.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from assistant.store import Record
+    from assistant.store.values import Record
     from assistant.talk.talk import Talk
     from tui.chat.tools.approval_turn import ApprovalTurn
 

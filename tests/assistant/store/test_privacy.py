@@ -1,8 +1,10 @@
 import os
 import stat
 
-from assistant.store import Store, backups, unsent
+from assistant.store import backups
 from assistant.store.purging import purge
+from assistant.store.store import Store
+from assistant.store.values import unsent
 from tests.assistant.store.talks import opened, talk, trace
 from tests.stored import end
 

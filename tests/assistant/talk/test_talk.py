@@ -5,7 +5,7 @@ import pytest
 from assistant.events import Answered, Decoded, Finished, OneOf, Prepared, Stop
 from assistant.request import Request
 from assistant.stats import Stats
-from assistant.store import Store
+from assistant.store.store import Store
 from assistant.talk.events import Added, AnswersEnded, Changed, NeedsModel, PathShown
 from models.errors import StorageError, UsageError
 from tests.assistant.talk.stage import MODEL, Stage

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.store import Store
+from assistant.store.store import Store
 from assistant.talk.shown_path import ShownPath
 from assistant.talk.unsent_text import EDITED, OPEN, UnsentText
 from models.errors import StorageError

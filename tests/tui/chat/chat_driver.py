@@ -15,7 +15,7 @@ from textual.widgets._footer import FooterKey
 from assistant.events import Event, Failed, Finished
 from assistant.request import AnyJob, Request, Sampling, ToolCall
 from assistant.service import EventStream
-from assistant.store import Store
+from assistant.store.store import Store
 from assistant.talk.shown_path import ShownPath
 from tests.asking import NearEngine
 from tests.engine import ENGINE

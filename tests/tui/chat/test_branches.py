@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.events import Decoded, Finished, Prepared, Stop, Token
-from assistant.store import Record
+from assistant.store.values import Record
 from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.conversation.turn import Verb

@@ -14,13 +14,14 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from assistant.store import ChatSummary, Store
+from assistant.store.store import Store
+from assistant.store.values import ChatSummary
 from models.errors import StorageError
 from tests.patience import WAIT_S
 from tests.stored import ask, begin, end
 from tests.tui.driver import Driver
 from tui.chat.list import chat_list
-from tui.chat.list.chat_actions import Deleted
+from tui.chat.list.chat_changes import Deleted
 from tui.chat.list.chat_list import ChatList
 from tui.chat.list.row_text import Listing, group, when
 

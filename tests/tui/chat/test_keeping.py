@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Decoded, Finished
-from assistant.store import Store, place, unsent
+from assistant.store.files import place
+from assistant.store.store import Store
+from assistant.store.values import unsent
 from tests.tui.chat.chat_driver import Pair, open_chat
 
 
