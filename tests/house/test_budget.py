@@ -15,6 +15,7 @@ LINES = {
     "assistant/tools": 863,
     "assistant/store": 1_776,
     "assistant/talk": 1_534,  # wanted: 1,100
+    "assistant/settings": 1_000,
     "assistant/serve": 1_216,
     "assistant/lab tui/lab": 3_151,  # wanted, with models/slim: 3,200
     "tui": 15_168,  # wanted: 13,000
