@@ -257,7 +257,7 @@ class ChatController:
                     self.talk.answers.note(doubt)
         self.view.show(event)
 
-    def _loading(self, event: Event | None) -> None:
+    def _loading(self, event: Event) -> None:
         match event:
             case Loading():
                 self.view.show_models(event, self.settings)
@@ -270,7 +270,7 @@ class ChatController:
                     self.parts.notify(safe(message), severity="error", markup=False)
                 self.no_model(message)
 
-    def _counted(self, event: Event | None) -> None:
+    def _counted(self, event: Event) -> None:
         if isinstance(event, Counted):
             self.parts.prompt.attached.counted(event.label, event.tokens)
 

@@ -19,7 +19,7 @@ from tui.chat.chat_controller import ChatController, ModelsLoaded
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation.welcome import SuggestionLine
 from tui.chat.layout import ChatLayout
-from tui.chat.list.chat_actions import Deleted, Restored
+from tui.chat.list.chat_changes import Deleted, Restored
 from tui.chat.list.chat_list import ChatList
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt

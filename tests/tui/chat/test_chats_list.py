@@ -21,7 +21,7 @@ from tests.patience import WAIT_S
 from tests.stored import ask, begin, end
 from tests.tui.driver import Driver
 from tui.chat.list import chat_list
-from tui.chat.list.chat_actions import Deleted
+from tui.chat.list.chat_changes import Deleted
 from tui.chat.list.chat_list import ChatList
 from tui.chat.list.row_text import Listing, group, when
 

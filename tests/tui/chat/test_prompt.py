@@ -9,8 +9,7 @@ from textual import events
 
 from assistant.talk.attachments import LIMIT
 from tests.tui.chat.prompting import at_the_prompt
-from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES
-from tui.chat.prompt.input_history import InputHistory
+from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES, InputHistory
 from tui.chat.prompt.prompt_attachments import from_json
 
 

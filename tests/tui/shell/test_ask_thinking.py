@@ -28,17 +28,6 @@ def test_the_answer_is_printed_alone_and_the_thought_before_it_when_told_to(know
     assert both.endswith(f"\n\n{alone}")
 
 
-def test_what_was_thought_is_kept_with_what_was_said(known, home):
-    run(*known, "--thinking-budget", "6", "--chat", "new", "Why?")
-    report = json.loads(run(*known, "--thinking", "off", "--chat", "last", "--json", "So?")[1])
-    assert report["text"]
-    assert "reasoning_content" not in report
-    exported = run("chats", "export", "1", "--format", "jsonl")[1].splitlines()
-    assert [bool(json.loads(line).get("thought")) for line in exported[1:]] == [
-        False, True, False, False,
-    ]  # fmt: skip
-
-
 def test_what_a_model_cannot_do_is_refused_where_it_is_asked_for_and_only_there(
     known, target, home
 ):

@@ -138,11 +138,11 @@ def test_what_serves_could_not_connect_if_it_wanted_to(target, tmp_path):
     """The code below runs in its process, after the models are loaded."""
     (tmp_path / "sitecustomize.py").write_text(
         "import socket, tui.shell.serve as serving\n"
-        "def tell(self, ready, port):\n"
+        "def tell(*_):\n"
         "    client = socket.socket()\n"
-        "    print('errno', client.connect_ex(('127.0.0.1', port)), flush=True)\n"
-        "serving.Serving._tell = tell\n"
+        "    print('errno', client.connect_ex(('127.0.0.1', 9)), flush=True)\n"
+        "serving.tell = tell\n"
     )
     environment = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
-    with serving("--target", target, env=environment) as (_, line):
-        assert line == f"errno {errno.EACCES}"
+    with serving("--target", target, env=environment) as (process, _):
+        assert process.stdout.readline() == f"errno {errno.EACCES}\n"

@@ -135,5 +135,6 @@ def _walked(root: Path) -> Iterator[str]:
 
 def _tightest(letters: re.Pattern[str], name: str, start: int) -> tuple[int, ...]:
     """Return where the letters stand closest together; nothing where they are not."""
-    found = ([span[0] for span in match.regs[1:]] for match in letters.finditer(name, start))
-    return tuple(min(found, key=lambda marks: marks[-1] - marks[0], default=()))
+    matches = letters.finditer(name, start)
+    found = (tuple(begin for begin, _ in match.regs[1:]) for match in matches)
+    return min(found, key=lambda marks: marks[-1] - marks[0], default=())
