@@ -21,6 +21,7 @@ from assistant.events import (
 )
 from assistant.request import AnswerForm, Count, Mode, Request, Setup
 from assistant.service import EventStream
+from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from assistant.talk.attachments import read
 from assistant.talk.events import TalkEvent
@@ -34,7 +35,6 @@ from tui.chat.status import Activity
 from tui.chat.talk_view import TalkView
 from tui.draft_use import DraftNotes
 from tui.safe import one_line, safe
-from tui.settings.settings import Settings
 from tui.widgets.entry_screen import EntryScreen
 
 if TYPE_CHECKING:
