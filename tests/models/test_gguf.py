@@ -122,7 +122,6 @@ IMPOSSIBLE = {
         tensor(name=b"x" * 5000),
     ],
     "it claims .* strings": [array(STRING, count) for count in (1 << 32, HUGE)],
-    "a string is too long": [array(STRING, 1, struct.pack("<Q", 2 << 20) + bytes(3 << 20))],
     "it ends inside its header": [
         *(header(tensors=1), header(values=1), array(STRING, 100), array(U32, 100)),
         *(array(U32, 1 << 60), value(STRING, struct.pack("<Q", 100)), header()[:20]),
@@ -223,7 +222,7 @@ def test_a_header_of_gigabytes_that_are_no_more_than_a_hole_takes_no_memory(tmp_
             file.seek(size - 4, os.SEEK_CUR)
         file.truncate()
     tracemalloc.start()
-    with pytest.raises(ModelError, match="more than 64 MB of text"):
+    with pytest.raises(ModelError, match="more than 64 MB"):
         read(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

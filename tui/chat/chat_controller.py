@@ -19,6 +19,7 @@ from assistant.events import (
 )
 from assistant.request import AnswerForm, Count, Mode, Request, Setup
 from assistant.service import EventStream
+from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from assistant.talk.attachments import read
 from assistant.talk.events import TalkEvent
@@ -32,7 +33,6 @@ from tui.chat.status import Activity
 from tui.chat.talk_view import TalkView
 from tui.draft_use import DraftNotes
 from tui.safe import one_line, safe
-from tui.settings.settings import Settings
 from tui.widgets.entry_screen import EntryScreen
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ class ChatController:
                     self.talk.answers.note(doubt)
         self.view.show(event)
 
-    def _loading(self, event: Event | None) -> None:
+    def _loading(self, event: Event) -> None:
         match event:
             case Loading():
                 self.view.show_models(event, self.settings)
@@ -264,7 +264,7 @@ class ChatController:
                     self.parts.notify(safe(message), severity="error", markup=False)
                 self.no_model(message)
 
-    def _counted(self, event: Event | None) -> None:
+    def _counted(self, event: Event) -> None:
         if isinstance(event, Counted):
             self.parts.prompt.attached.counted(event.label, event.tokens)
 

@@ -12,6 +12,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 
 from assistant.request import Count, Mode, Request
+from assistant.settings.settings import Settings
 from models.errors import StorageError
 from tui.app.clipboard import copy_and_say
 from tui.chat.autosave import Autosave
@@ -26,7 +27,6 @@ from tui.chat.prompt.prompt import Prompt
 from tui.chat.several.controller import SeveralAnswers
 from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.chat.turn_actions import TurnActions
-from tui.settings.settings import Settings
 from tui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
