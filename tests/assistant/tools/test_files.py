@@ -155,9 +155,7 @@ async def test_with_two_folders_a_path_has_to_be_chosen(folder, tmp_path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        "[]",
         "{}",
-        "{",
         "[" * 9999,
         '{"path": 1}',
         '{"path": "a.py", "lines": true}',
