@@ -8,7 +8,7 @@ from tests import ROOT
 from tests.test_layers import MODULES
 
 LINES = {
-    "models": 5_898,  # wanted: 6,000
+    "models": 5_878,  # wanted: 6,000
     "assistant/decoding": 2_808,
     "assistant/engine assistant/process": 3_334,  # wanted: 2,600
     "assistant/chat assistant/forms assistant/calling": 2_636,  # wanted: 2,500
@@ -21,7 +21,7 @@ LINES = {
     "tui": 14_258,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_196, 337, 37_660
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_176, 337, 37_641
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 
