@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from textual.message import Message
-
 from assistant.events import (
     Counted,
     Event,
@@ -45,10 +43,6 @@ if TYPE_CHECKING:
 ALTERNATIVES = 5
 """Alternatives of each row to report with each token, for the inspector."""
 CHANGING = "Enter asks it again, on a new branch · Esc cancels"
-
-
-class ModelsLoaded(Message):
-    """Questions can be answered from now on."""
 
 
 class ChatController:
@@ -279,6 +273,5 @@ class ChatController:
         self.view.show_models(ready, self.settings)
         if refused := self._draft_notes.ready(ready, self.settings):
             self.parts.conversation.note(refused, "warning")
-        self.parts.post_message(ModelsLoaded())
         self.talk.ready(ready.target)
         self.parts.refresh_bindings()

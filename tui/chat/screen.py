@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -16,7 +16,7 @@ from assistant.settings.settings import Settings
 from models.errors import StorageError
 from tui.app.clipboard import copy_and_say
 from tui.chat.autosave import Autosave
-from tui.chat.chat_controller import ChatController, ModelsLoaded
+from tui.chat.chat_controller import ChatController
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation.welcome import SuggestionLine
 from tui.chat.layout import ChatLayout
@@ -134,20 +134,9 @@ class ChatScreen(Screen[None]):
     def use(self, store: Store) -> None:
         """Keep conversations in `store` from now on, and resume where the user left off."""
         self.autosave.begin(store)
-        self.learn()
 
     def _keep(self) -> None:
         self.app.run_worker(self.autosave.keep, group="keep", exclusive=True, thread=True)
-
-    @on(ModelsLoaded)
-    def learn(self) -> None:
-        """Learn what stored answers say often, once models and conversations are there."""
-        if self.controller.ready is not None and self.autosave.begun:
-            self._learn(self.controller.ready.target.name)
-
-    @work(thread=True, exclusive=True, group="learn")
-    def _learn(self, model: str) -> None:
-        self.autosave.learn(model)
 
     def apply(self, settings: Settings) -> None:
         """Continue with other settings, from the next round or answer on."""
