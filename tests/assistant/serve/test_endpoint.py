@@ -48,6 +48,7 @@ def test_a_completion_tells_of_each_token_where_it_came_from(running: Running) -
     assert choice.finish_reason == own["stop"] == "length"
     assert choice.message.content.startswith("".join(token["text"] for token in own["tokens"]))
     assert done.usage.completion_tokens == len(own["tokens"]) == 30
+    assert done.usage.total_tokens == done.usage.prompt_tokens + 30
     origins = [token["origin"] for token in own["tokens"]]
     assert origins.count("draft") == own["stats"]["accepted"] > 0
     assert origins.count("target") == 30 - own["stats"]["accepted"]
