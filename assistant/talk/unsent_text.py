@@ -112,7 +112,6 @@ class UnsentText:
         if self._store is not store:  # its conversations have other numbers
             self._store = store
             self._states.clear()
-            self._kept.clear()
         if place not in self._states:
             self._states[place] = self._kept[place] = ""
             with suppress(StorageError):

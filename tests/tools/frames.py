@@ -36,12 +36,12 @@ from assistant.events import (
 )
 from assistant.request import AnyJob, Request
 from assistant.service import EventStream
+from assistant.settings.settings import Settings
 from assistant.tokens import Step
 from tests import tiny
 from tests.hostile_texts import leaks, texts, valid
 from tests.tui.race.race_recorded import Recorded, ready
 from tui.app.app import SpecchatApp
-from tui.settings.settings import Settings
 
 TEXT = "the draft proposes some tokens, one batch of the target tests them all\n at once,"
 WORDS = TEXT.split(" ")

@@ -6,12 +6,12 @@ import gguf
 import pytest
 
 from assistant.events import ModelInfo, Stats, Tally
+from assistant.settings.settings import Settings, SettingSource
 from models.native.model import NativeModel
 from tests import tiny
 from tests.tui.chat.chat_driver import Pair, open_chat
 from tests.tui.shell.program import HOT, run
 from tui import draft_use
-from tui.settings.settings import Settings, SettingSource
 
 DRAFT = ModelInfo("draft", "Draft", Path("/models/draft.gguf"), 10**8, 512, 260, 0.1)
 HELPLESS = Stats("sps", drafted=30, tested=14, sources={"model": Tally(14, 0)}, draft_s=1.0)

@@ -15,14 +15,14 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from assistant.request import Setup
+from assistant.settings.layers import Layers, with_models, write_choices
+from assistant.settings.settings import DEFAULT, THEMES, Settings, SettingSource
 from models.errors import ModelMissing, SpecchatError, StorageError
 from tui.app.program import Program
 from tui.app.signals import hangs_up
 from tui.chat.screen import ChatScreen, RaceWanted
 from tui.chat.talk_view import ModelWanted
 from tui.safe import safe
-from tui.settings.layers import Layers, with_models, write_choices
-from tui.settings.settings import DEFAULT, THEMES, Settings, SettingSource
 
 if TYPE_CHECKING:
     from assistant.service import Service

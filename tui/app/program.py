@@ -19,10 +19,10 @@ from textual.filter import LineFilter
 
 from assistant.request import AnyJob
 from assistant.service import EventStream, Service
+from assistant.settings.settings import Settings
 from tui.app.signals import signals_leave, starts_over
 from tui.app.textual_private import driver_of, uncaught
 from tui.safe import safe
-from tui.settings.settings import Settings
 from tui.widgets.entry_screen import EntryScreen
 
 DEBUG = "SPECCHAT_DEBUG"

@@ -15,12 +15,12 @@ from textual.widgets import Static
 from assistant.events import Event, Failed, Loading, RaceOver, RaceReady
 from assistant.request import Race
 from assistant.service import EventStream, Service
+from assistant.settings.settings import Settings
 from tui.app.program import Program
 from tui.race.lane_view import Board, LaneView
 from tui.race.recorded import RecordedLane, RecordedRace
 from tui.race.verdict import pays, verdict
 from tui.safe import safe
-from tui.settings.settings import Settings
 from tui.widgets.keyline import KeyLine
 from tui.widgets.text_figures import gauge
 from tui.widgets.token_styles import BASICS, GHOST, legend, styles

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.request import AnswerForm, FormKind
+from assistant.settings.settings import Settings
 from assistant.talk.attachments import decoded, read
 from assistant.talk.messages import joined
 from assistant.talk.tool_set import ToolSet
 from models.errors import UsageError
-from tui.settings.settings import Settings
 
 if TYPE_CHECKING:
     from assistant.store.store import Store

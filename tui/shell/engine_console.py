@@ -15,10 +15,10 @@ from assistant.process.engine_process import EngineProcess
 from assistant.process.wire import CHAT, Protocol
 from assistant.request import AnyJob, Setup
 from assistant.service import EventStream
+from assistant.settings.settings import Settings
 from models import errors
 from models.progress import Progress
 from tui.safe import safe
-from tui.settings.settings import Settings
 from tui.widgets.text_figures import left
 
 if TYPE_CHECKING:

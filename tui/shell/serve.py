@@ -19,11 +19,11 @@ from assistant.events import Ready
 from assistant.process.landlock import forbid_connections
 from assistant.request import Request, Setup
 from assistant.serve.guard import Guard
+from assistant.settings.settings import Settings
 from models.errors import StorageError, UsageError, well_formed
 from models.machine import is_local
 from tui.figures import figures
 from tui.safe import safe
-from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import NumberParameter, settings, shared
 

@@ -46,6 +46,12 @@ async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: P
             assert focused.record == chat.path.leaf
             await chat.pilot.pause(0.1)
             assert chat.screen.focused is focused
+        chat.screen.controller.open(None)
+        for late in ("regenerate", "continue", "delete", "fork", "edit", "inspect"):
+            chat.screen.turns.do(turn, late)
+            await chat.pilot.pause()
+        assert (chat.said, chat.prompt.text) == ([], "")
+        assert chat.app.screen is chat.screen
 
 
 async def test_escape_leaves_the_question_that_is_edited_and_what_is_deleted_comes_back(
@@ -178,14 +184,3 @@ async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pa
             await chat.pilot.press("ctrl+n", "f2", "slash", *word, "enter")
             await found(chat, record, text)
             await chat.pilot.press("f2", "escape", "escape")
-
-
-async def test_keys_that_come_too_late_for_a_message_do_nothing(pair: Pair) -> None:
-    async with open_chat(*pair, asked=("One",)) as chat:
-        gone = chat.screen.conversation.turns[-1]
-        chat.screen.controller.open(None)
-        for verb in ("regenerate", "continue", "delete", "fork", "edit", "inspect"):
-            chat.screen.turns.do(gone, verb)
-            await chat.pilot.pause()
-        assert (chat.said, chat.prompt.text) == ([], "")
-        assert chat.app.screen is chat.screen

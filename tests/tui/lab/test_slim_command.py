@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from assistant.decoding.mapping import Mapping
+from assistant.settings.settings import Settings
 from models.drafts import Pairing, best_draft, made_here
 from models.errors import ModelError, ModelMissing
 from models.files.locate import identify
@@ -17,7 +18,6 @@ from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.shell.program import endless, invoke, start
 from tui.models.command import models
-from tui.settings.settings import Settings
 
 WORDS = tuple(f" word{i}" for i in range(600))
 FEW = ("--tokens", 300)

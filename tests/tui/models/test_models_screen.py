@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import ProgressBar, Static
 
 from assistant.events import ModelInfo, Ready
+from assistant.settings.settings import Settings
 from models import catalog
 from models.files.locate import identify
 from models.files.stores import find
@@ -24,7 +25,6 @@ from tests.models.files.stores import file, ollama_model
 from tests.patience import WAIT_S
 from tests.tui.driver import Driver
 from tui.models.screen import Choice, ModelsScreen
-from tui.settings.settings import Settings
 
 
 class Host(App[None]):
