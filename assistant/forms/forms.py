@@ -47,7 +47,7 @@ class Forms:
         self._last: tuple[str, LLMatcher, FormMask] | None = None
 
     def mask(self, form: AnswerForm, tokens: list[int], start: Start) -> FormMask:
-        """Compile a form; return the mask of an answer that has it, as `FormMask` takes the rest.
+        """Compile a form; return the mask of an answer. `tokens` and `start` are `FormMask`'s.
 
         Raises:
             UsageError: the form cannot be used.
@@ -67,8 +67,9 @@ class Forms:
     ) -> tuple[FormMask, list[str]]:
         """Compile the calls that a request allows; return the mask of its answer, and remarks.
 
-        A schema that cannot be enforced is relaxed, with a remark. `thought` has the markers around
-        a thought that may come first, if the model `thinks`.
+        `tokens` and `start` are `FormMask`'s. A schema that cannot be enforced is relaxed, with a
+        remark. `thought` has the markers around a thought that may come first, if the model
+        `thinks`.
 
         Raises:
             UsageError: the form of answers without calls cannot be used, the grammar is too large,
