@@ -95,6 +95,25 @@ class ThroughputPlan:
         return included
 
     @property
+    def is_owed(self) -> bool:
+        """Whether what it takes is to be earned back: not where the user wants proposals."""
+        return not self.least
+
+    @property
+    def reason(self) -> Reason:
+        """Why it has proposed what it did."""
+        if self.least:
+            return Reason.SPS
+        if self.pause and not self.taken:
+            return self.pause
+        return Reason.LIKELY if self.taken else Reason.UNLIKELY
+
+    @property
+    def speedup(self) -> float | None:
+        """What is expected of the round against ArS, by the cost curve; None for a plain one."""
+        return self._pace * self._costs.verify(1) if self.taken else None
+
+    @property
     def _pace(self) -> float:
         """Expected tokens per second of the round as it is."""
         return self.expected_tokens / (self.expected_s + self.repeated_s)
