@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from assistant.decoding.sampling import Range as Range
 from assistant.decoding.sampling import Sampling as Sampling
-from assistant.draft_sources import BASELINES
-from assistant.draft_sources import SOURCES as SOURCES
 from models.engines import EngineName
 from models.errors import UsageError
 
@@ -17,6 +15,16 @@ RuleName = Literal["token", "block"]
 Switch = Literal["auto", "on", "off"]
 Effort = Literal["low", "medium", "high"]
 RULES: tuple[RuleName, ...] = ("token", "block")
+
+# The draft sources, by name: the one table of what each of them is.
+SOURCES = ("suffix", "tail", "ngram", "model", "heads")
+"""Those of a chat, in the order in which they are asked when nothing is known of them."""
+BASELINES = ("bigram", "unigram", "random")
+"""Those that the papers compare with; only the bench has them."""
+COMPUTING = frozenset({"model", "heads"})
+"""Those that need a draft model, or a target with heads."""
+COPYING = frozenset({*SOURCES, *BASELINES}) - COMPUTING
+"""Those that need neither."""
 
 LONGEST_FORM = 1_000_000
 """Characters of the longest form; a longer one takes minutes to compile."""

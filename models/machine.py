@@ -13,6 +13,15 @@ BUSY = 0.2
 RPC_VARIABLE = "LLAMA_ARG_RPC"
 
 
+def is_local(host: str) -> bool:
+    """Say whether a host is localhost or a loopback address."""
+    from ipaddress import ip_address
+
+    with suppress(ValueError):
+        return ip_address(host).is_loopback
+    return host.lower() == "localhost"
+
+
 def physical_cores() -> int:
     """Return the physical cores this process may use: a second thread on a core gains nothing."""
     import psutil  # takes a while, and a program that only starts another one counts no cores

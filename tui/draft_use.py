@@ -3,8 +3,8 @@
 import shlex
 from pathlib import Path
 
-from assistant.draft_sources import COMPUTING
 from assistant.events import ModelInfo, Ready, Stats
+from assistant.request import COMPUTING
 from tui.settings.settings import Settings
 
 MIN_TESTED = 8

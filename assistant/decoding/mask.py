@@ -4,6 +4,9 @@ The law of an answer with a form is that of masked ArS: each token is drawn from
 warp makes of what the form allows after all tokens before it. SpS has the same law if the target's
 rows are masked like this, each by its own prefix, proposals included. A draft's rows are masked
 too, so that they resemble the target's; whatever they are, the verification is exact.
+
+What forces a token is a function of the tokens before it alone, hypothetical ones included. So the
+target's one-hot rows are rows like any others, and ArS with them is the law that SpS has, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +18,9 @@ from assistant.decoding.warp import Warp
 
 Placed = Callable[[Ids], Ids]
 """Tells where the target's tokens stand among the logits of a draft; ids without a place go."""
+
+Forced = Callable[[Sequence[int]], int | None]
+"""Returns the token that must follow some tokens; None where any may."""
 
 
 class NothingAllowed(Exception):
@@ -66,6 +72,18 @@ def by_form(warp: Warp, mask: Mask | None) -> Warp:
         return warp(allowed, history)
 
     return masked
+
+
+def forcing(warp: Warp, forced: Forced | None) -> Warp:
+    """Return a warp whose row is one-hot where a token is forced."""
+    if forced is None:
+        return warp
+
+    def forced_or_warped(logits: Logits, history: Sequence[int]) -> Row:
+        token = forced(history)
+        return warp(logits, history) if token is None else one_hot(token)
+
+    return forced_or_warped
 
 
 def draft_by_form(

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from assistant.chat.answer_text import AnswerText
-from assistant.chat.thought_reader import AnswerBeginning
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.engine.figures import Figures
@@ -23,7 +22,6 @@ from assistant.events import (
     Token,
 )
 from assistant.request import Request
-from assistant.streamed_text import TokenText
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:
@@ -37,7 +35,7 @@ class AnswerBuilder:
         request: limits its length, and says how many alternatives to report for each token.
         vocab: of the target.
         figures: with what is known before decoding.
-        text: divides its text; None if it can have neither thoughts nor calls.
+        text: divides its text.
         form: the form it must have, if any.
     """
 
@@ -46,15 +44,13 @@ class AnswerBuilder:
         request: Request,
         vocab: Vocab,
         figures: Figures,
-        text: AnswerText | None = None,
+        text: AnswerText,
         form: FormMask | None = None,
     ) -> None:
         self.stop: Stop | None = None
         self._max_tokens = request.max_tokens or sys.maxsize
         self._stop_tokens = vocab.stop_tokens
-        plain = AnswerBeginning(TokenText(vocab.piece))
-        self._text = text or AnswerText(plain, stops=request.stop_strings)
-        self._form = form
+        self._text, self._form = text, form
         self._ids: list[int] = []
         self._provenance = Provenance(vocab, request.alternatives)
         self._figures = figures
@@ -63,15 +59,6 @@ class AnswerBuilder:
     def stats(self) -> Stats:
         """Its figures so far."""
         return self._figures.stats
-
-    @property
-    def tokens_left(self) -> int:
-        """How many tokens the request still allows."""
-        return self._max_tokens - self.stats.generated_tokens
-
-    def begin(self) -> None:
-        """Note that the prompt has been read: the time of decoding starts here."""
-        self._figures.begin()
 
     def add(self, round_: Round, forecast: Forecast | None = None) -> Decoded:
         """Take the tokens of a round up to the end of the answer; return what the user sees."""
@@ -118,7 +105,7 @@ class AnswerBuilder:
         """Return why the answer ends without a stop token or string; None if it does not."""
         if self._form and self._form.is_over:
             return Stop.STOP_TOKEN
-        return Stop.LENGTH if self.tokens_left <= 0 else None
+        return Stop.LENGTH if self.stats.generated_tokens >= self._max_tokens else None
 
     def _decoded(
         self,

@@ -9,7 +9,7 @@ from threading import Thread
 from typing import Any
 
 from assistant.chat import context
-from assistant.engine.load import Loader
+from assistant.engine.load import load
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.events import Answered, Counted, Failed, Finished, RaceOver, Ready
@@ -26,7 +26,6 @@ class EngineState:
     """Sends an event of the job, but not its last one, which the handler returns."""
     await_step: Callable[[], bool]
     """Wait for a `NextStep`; False means that the job was cancelled and awaits no more of them."""
-    loader: Loader | None = None
     assistant: Assistant | None = None
     """The loaded models; None before the first `Setup`, and after one that failed."""
     _made: dict[object, Any] = field(default_factory=dict)
@@ -41,16 +40,14 @@ class EngineState:
 
     def free(self) -> None:
         """Close everything that jobs have created, and free the models."""
-        self.assistant = self.loader = None
+        self.assistant = None
         self._made.clear()
         self._opened.close()
 
     def load(self, setup: Setup) -> Ready:
         """Free all models and load others."""
         self.free()
-        self.loader = Loader(setup, self.control, self.emit)
-        self._opened.callback(self.loader.close)
-        self.assistant, ready = self.loader.load()
+        self.assistant, ready = load(setup, self.control, self.emit, self._opened)
         return ready
 
     @property
@@ -78,8 +75,7 @@ def _answer(request: Request, state: EngineState) -> Finished | Answered:
     answer = assistant.reply if request.answers == 1 else assistant.replies
     for event in answer(request, state.control):
         if isinstance(event, Finished | Answered):
-            if state.loader:
-                state.loader.keep_learnt()  # before the last word: this process may end with it
+            assistant.keep_learnt()  # before the last word: this process may end with it
             return event
         state.emit(event)
     raise AssertionError("an answer ends in one of them")

@@ -13,46 +13,28 @@ Clock = Callable[[], float]
 """Seconds from some moment on. A lane of a race has one that stands still while others compute."""
 
 
-class Stopwatch:
-    """Measure the answers to one request from the moment it comes."""
+class Figures:
+    """Add up the stats of an answer, and measure its times from the moment it is asked for."""
 
-    def __init__(self, target: Model, draft: Model | None = None, clock: Clock = perf_counter):
+    def __init__(
+        self, stats: Stats, target: Model, draft: Model | None = None, clock: Clock = perf_counter
+    ) -> None:
+        self.stats = stats
         self._target, self._draft, self._clock = target, draft, clock
         self._asked = self._begun = clock()
-        self._busy = self._models()
+        self._busy = self._busy_s()
 
-    def begin(self) -> float:
-        """Note that decoding begins; return how many seconds after the request that is."""
-        self._begun, self._busy = self._clock(), self._models()
-        return self._begun - self._asked
-
-    def read(self) -> tuple[float, float, float, float]:
-        """Return the seconds since the request, of decoding, and of it in target and draft.
-
-        The draft's include its reading of the prompt.
-        """
-        now, (target_s, draft_s) = self._clock(), self._models()
-        return (
-            now - self._asked,
-            now - self._begun,
-            target_s - self._busy[0],
-            draft_s - self._busy[1],
-        )
-
-    def _models(self) -> tuple[float, float]:
-        return self._target.busy_s, self._draft.busy_s if self._draft else 0.0
-
-
-class Figures:
-    """Add up the stats of one answer, which begin with what is known before it is decoded."""
-
-    def __init__(self, stats: Stats, stopwatch: Stopwatch) -> None:
-        self.stats = stats
-        self._stopwatch = stopwatch
+    def prepared(self, prompt_tokens: int, cached_tokens: int) -> None:
+        """Note how long the prompt is, and how much of it need not be read."""
+        self.stats = replace(self.stats, prompt_tokens=prompt_tokens, cached_tokens=cached_tokens)
 
     def begin(self) -> None:
         """Note that the prompt has been read: the time of decoding starts here."""
-        self.stats = replace(self.stats, prefill_s=self._stopwatch.begin())
+        self._begun, self._busy = self._clock(), self._busy_s()
+        self.stats = replace(self.stats, prefill_s=self._begun - self._asked)
+
+    def _busy_s(self) -> tuple[float, float]:
+        return self._target.busy_s, self._draft.busy_s if self._draft else 0.0
 
     def add(
         self,
@@ -73,7 +55,9 @@ class Figures:
         """
         stats, k = self.stats, round_.proposed
         tested = [(t.source or "", t.origin is Origin.DRAFT) for t in taken[: round_.tested]]
-        asked_s, decode_s, verify_s, draft_s = self._stopwatch.read()
+        now = self._clock()
+        decode_s = now - self._begun
+        verify_s, draft_s = (s - begun for s, begun in zip(self._busy_s(), self._busy, strict=True))
         guessing_s = decode_s - stats.decode_s if k else draft_s - stats.draft_s
         self.stats = replace(
             stats,
@@ -83,7 +67,7 @@ class Figures:
             accepted=stats.accepted + sum(accepted for _, accepted in tested),
             generated_tokens=stats.generated_tokens + len(taken),
             thought_tokens=stats.thought_tokens + thoughts,
-            first_token_s=stats.first_token_s or asked_s,
+            first_token_s=stats.first_token_s or now - self._asked,
             decode_s=decode_s,
             thought_s=decode_s if thoughts or thinks else stats.thought_s,
             lookahead_counts={**stats.lookahead_counts, k: stats.lookahead_counts.get(k, 0) + 1},

@@ -11,9 +11,12 @@ import msgspec
 from assistant.decoding.lookahead import theory
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.model import Model
-from assistant.engine.cost_measurement import (
+from assistant.engine.measurement import (
+    ERROR,
     LOOKS_NEEDED,
+    NARROW,
     Times,
+    error_of_wide_batches,
     time_draft,
     time_target,
 )
@@ -21,6 +24,7 @@ from assistant.request import Tuning
 from models.files import disk
 from models.machine import OtherLoad
 from models.native import loaded
+from models.native.model import NativeModel
 
 MAX_RECORDS = 64
 """The oldest entry is dropped first."""
@@ -62,6 +66,11 @@ class Records(Generic[Value]):
         newest = dict(list(records.items())[-MAX_RECORDS:])
         disk.write_private(self._path, msgspec.json.encode(newest).decode())
 
+    def keep(self, key: str, value: Value) -> None:
+        """Remember a value if that can be done: otherwise it is found out again."""
+        with suppress(OSError):
+            self.put(key, value)
+
     def _read(self) -> dict[str, msgspec.Raw]:
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=dict[str, msgspec.Raw])
@@ -94,6 +103,27 @@ def cached_or_measured(target: TimedModel, draft: TimedModel | None, folder: Pat
     return Costs(verify.seconds, reading.seconds, attention)
 
 
+def limit_batch(model: NativeModel, folder: Path | None) -> bool:
+    """Have a model evaluate at most `NARROW` tokens at once if wide batches have other logits.
+
+    Say whether that was so. What was found for a file and an engine is kept in `folder`, if any.
+
+    Raises:
+        Cancelled: it was stopped.
+        ModelError: it cannot evaluate.
+    """
+    records = Records(folder / "batches.json", bool) if folder else None
+    key = model.weights.conditions
+    is_sound = records.get(key) if records else None
+    if is_sound is None:
+        is_sound = error_of_wide_batches(model) < ERROR
+        if records:
+            records.keep(key, is_sound)
+    if not is_sound:
+        model.limit_batch(NARROW)
+    return not is_sound
+
+
 def known_attention(target: TimedModel, folder: Path) -> float:
     """Return the seconds that a target's attention was seen to take; see `costs.Curve`."""
     seconds = Records(folder / "costs.json", float).get(_attention_key(target)) or 0.0
@@ -101,10 +131,9 @@ def known_attention(target: TimedModel, folder: Path) -> float:
 
 
 def remember_attention(seconds: float, target: TimedModel, folder: Path) -> None:
-    """Keep what deep texts have shown. Where it cannot be kept, nothing is said: it is a cache."""
+    """Keep what deep texts have shown."""
     if seconds and seconds != known_attention(target, folder):
-        with suppress(OSError):
-            Records(folder / "costs.json", float).put(_attention_key(target), seconds)
+        Records(folder / "costs.json", float).keep(_attention_key(target), seconds)
 
 
 def remember_times(model: TimedModel, what: str, times: Times, folder: Path) -> None:
@@ -149,9 +178,8 @@ def known_acceptance(target: Path, draft: Path | None, folder: Path) -> dict[str
 def remember_acceptance(
     lasting: Mapping[str, float], target: Path, draft: Path | None, folder: Path
 ) -> None:
-    """Keep what answers have shown. A failure to write is ignored: it is a cache."""
-    with suppress(OSError):
-        _all_acceptance(folder).put(_pair_key(target, draft), dict(lasting))
+    """Keep what answers have shown."""
+    _all_acceptance(folder).keep(_pair_key(target, draft), dict(lasting))
 
 
 def _times(
@@ -164,8 +192,7 @@ def _times(
     load = OtherLoad()
     times = known.confirmed(measure(model)) if known else measure(model)
     if folder and not load.is_heavy:  # else measure again next time, perhaps in peace
-        with suppress(OSError):  # a cache that cannot be written costs a second measurement
-            remember_times(model, what, times, folder)
+        _all_times(folder).keep(_times_key(model, what), times)
     return times
 
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from assistant.draft_sources import COMPUTING
-from assistant.engine.load import Loader
+from assistant.engine.load import load
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.events import (
@@ -20,7 +19,7 @@ from assistant.events import (
     RaceReady,
     Ready,
 )
-from assistant.request import Lane, Race, Request, Setup
+from assistant.request import COMPUTING, Lane, Race, Request, Setup
 from models.errors import ModelError, SpecchatError
 
 
@@ -128,9 +127,7 @@ def _load(
         SpecchatError: they cannot be used, or nothing can propose to a lane that is to be SpS.
     """
     with ExitStack() as refused:
-        loader = Loader(_needed(lane), control, emit)
-        refused.callback(loader.close)
-        assistant, ready = loader.load()
+        assistant, ready = load(_needed(lane), control, emit, refused)
         if lane.mode == "sps":
             asked = lane.setup.has_draft and not COMPUTING.isdisjoint(request.sources)
             unserved = asked and assistant.draft is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
@@ -16,19 +16,16 @@ from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
 from assistant.decoding.model import Model
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Rule
-from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Warp, warp
 from assistant.engine.answer import AnswerBuilder
-from assistant.engine.figures import Clock, Figures, Stopwatch
+from assistant.engine.figures import Clock, Figures
 from assistant.engine.policy import Control, Policy
 from assistant.engine.resume import Resuming
 from assistant.engine.rounds import PlannedRound, Rounds, prefill
-from assistant.engine.sources.certain import ForcedSource, FormSource
 from assistant.events import (
     Answered,
     AnswerEvent,
@@ -62,6 +59,7 @@ class Assistant:
         resuming: restores saved caches of conversations that the target has read before.
         draft_name: of the draft model, for the stats of answers.
         engine: the name of the inference library, for the stats of answers.
+        keep_learnt: keeps what answers have shown of the draft's worth, for the next load.
     """
 
     def __init__(
@@ -74,10 +72,11 @@ class Assistant:
         resuming: Resuming | None = None,
         draft_name: str | None = None,
         engine: str | None = None,
+        keep_learnt: Callable[[], None] = lambda: None,
     ) -> None:
         self.target, self.vocab, self.controller = target, vocab, controller
         self.sources = {source.name: source for source in sources}
-        self.resuming = resuming
+        self.resuming, self.keep_learnt = resuming, keep_learnt
         self._draft_name, self._engine = draft_name, engine
         self.chat = ChatTokens(vocab)
         """Tokenises conversations as the target's chat template writes them."""
@@ -124,11 +123,16 @@ class Assistant:
         Raises:
             SpecchatError: the answer cannot begin, or cannot continue.
         """
-        stopwatch = Stopwatch(self.target, self.draft, clock)
+        known = Stats(request.mode, draft=self._draft_name, engine=self._engine)
+        figures = Figures(known, self.target, self.draft, clock)
         prompt = self.chat.prompt(request, self._room(request), control.cancel)
         mask = self._mask(request, prompt)
-        stats = self._prepare_cache(request, prompt.tokens)
-        yield Prepared(stats.prompt_tokens, stats.cached_tokens, prompt.dropped)
+        if self.resuming:
+            self.resuming.begin(prompt.tokens, request.stored)
+        # A round reads the last token again, for its logits.
+        cached = min(self.target.cached(prompt.tokens), len(prompt.tokens) - 1)
+        figures.prepared(len(prompt.tokens), cached)
+        yield Prepared(len(prompt.tokens), cached, prompt.dropped)
         yield from map(Noticed, prompt.remarks)
 
         forced = None if prompt.thoughts.budget is None else prompt.thoughts.forced
@@ -139,17 +143,17 @@ class Assistant:
             calls = calls_of(prompt.calls, request)
         begun = prompt.tokens[prompt.beginning.start :]
         text = AnswerText(prompt.beginning, begun, request.stop_strings, calls)
-        answer = AnswerBuilder(request, self.vocab, Figures(stats, stopwatch), text, mask)
+        answer = AnswerBuilder(request, self.vocab, figures, text, mask)
 
-        certain: list[Source] = []  # never wrong, so they come first
-        if self.target.can_roll_back:
-            certain += [ForcedSource(forced)] if forced else []
-            certain += [FormSource(mask)] if mask else []
-        chosen = [self.sources[name] for name in request.sources if name in self.sources]
+        sources = [self.sources[name] for name in request.sources if name in self.sources]
+        if self.target.can_roll_back and (forced or mask):
+            from assistant.engine.sources.certain import certain_sources
+
+            sources = [*certain_sources(forced, mask), *sources]
         rounds = Rounds(
             self.target,
             prompt.tokens,
-            Cascade(*certain, *chosen, mask=mask),
+            Cascade(*sources, mask=mask),
             rule_of(request),
             warp_of(request, control),
             Policy(control, self.controller),
@@ -159,8 +163,8 @@ class Assistant:
             clock=clock,
         )
         try:
-            yield from prefill(self.target, "target", prompt.tokens[:-1])  # a round reads the last
-            answer.begin()
+            yield from prefill(self.target, "target", prompt.tokens[:-1])
+            figures.begin()
             for step in rounds:
                 if not isinstance(step, PlannedRound):
                     yield step
@@ -187,18 +191,6 @@ class Assistant:
         prompt.remarks.extend(doubts)
         return mask
 
-    def _prepare_cache(self, request: Request, tokens: list[int]) -> Stats:
-        """Restore what is saved of a prompt; return what is known of its answer beforehand."""
-        if self.resuming:
-            self.resuming.begin(tokens, request.stored)
-        return Stats(
-            request.mode,
-            prompt_tokens=len(tokens),
-            cached_tokens=min(self.target.cached(tokens), len(tokens) - 1),
-            draft=self._draft_name,
-            engine=self._engine,
-        )
-
     @cached_property
     def _forms(self) -> Forms:
         from assistant.forms.forms import Forms
@@ -218,9 +210,15 @@ def rule_of(request: Request) -> Rule:
     generator.
     """
     if request.seed is not None:
+        from assistant.decoding.rules.coupled import CoupledRule
+
         return CoupledRule(request.seed)
     rng = np.random.default_rng()
-    return BlockRule(rng) if request.rule == "block" else TokenRule(rng)
+    if request.rule == "block":
+        return BlockRule(rng)
+    from assistant.decoding.rules.token import TokenRule
+
+    return TokenRule(rng)
 
 
 def warp_of(request: Request, control: Control) -> Warp:

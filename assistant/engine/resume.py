@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.base import common_prefix
-from models.files.snapshots import FoundSnapshot, Snapshots
 
-if TYPE_CHECKING:  # toys need no native library
+if TYPE_CHECKING:  # toys need no native library, and what is not stored no snapshots
+    from models.files.snapshots import FoundSnapshot, Snapshots
     from models.native.model import NativeModel
 
 LONG_S = 2.0
@@ -23,7 +23,9 @@ class Resuming:
     A snapshot that is missing, damaged or of another model costs the time of reading, nothing else.
     """
 
-    def __init__(self, model: "NativeModel", identity: str, place: Path, room: int) -> None:
+    def __init__(
+        self, model: "NativeModel", identity: str, room: int, place: Path | None = None
+    ) -> None:
         """`identity` is what the cache depends on; `room` is in bytes, and 0 keeps nothing."""
         self._model = model
         self._identity, self._place, self._room = identity, place, room
@@ -43,8 +45,10 @@ class Resuming:
         self.close()
         self._tokens = tokens
         if stored and self._room:
+            from models.files.snapshots import Snapshots, folder
+
             with suppress(OSError, MemoryError):
-                self._snapshots = Snapshots(self._place, self._identity, self._room)
+                self._snapshots = Snapshots(self._place or folder(), self._identity, self._room)
                 self._restore(self._snapshots, tokens)
         self._model.truncate(self._model.cached(tokens))
 
@@ -72,10 +76,10 @@ class Resuming:
     def _rolls_back(self) -> bool:
         return self._model.rollback is None and not self._model.restores_in_part
 
-    def _restore(self, snapshots: Snapshots, tokens: Sequence[int]) -> None:
+    def _restore(self, snapshots: "Snapshots", tokens: Sequence[int]) -> None:
         """Bring back the snapshot that has most in common with a prompt, if it has enough."""
 
-        def spared(found: FoundSnapshot) -> int:
+        def spared(found: "FoundSnapshot") -> int:
             common = common_prefix(found.tokens, tokens)
             goes_on = common == len(found.tokens) < len(tokens)
             fits = len(found.tokens) <= self._model.n_ctx

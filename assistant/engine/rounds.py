@@ -7,7 +7,7 @@ from typing import NamedTuple
 from assistant.decoding.lookahead.controller import RoundCost, RoundPlan
 from assistant.decoding.lookahead.fixed_plan import FixedPlan
 from assistant.decoding.loops import Round, verified
-from assistant.decoding.mask import Mask, NothingAllowed, by_form
+from assistant.decoding.mask import Forced, Mask, NothingAllowed, by_form, forcing
 from assistant.decoding.model import DraftFailed, Model, most_proposals
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
@@ -15,7 +15,6 @@ from assistant.decoding.sources.draft import Draft
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Warp
 from assistant.engine.policy import Policy
-from assistant.engine.sources.certain import Forced, forcing
 from assistant.events import Forecast, Noticed, Prefilled, Reason, Role
 from models.errors import Cancelled, ModelError, UsageError
 
@@ -65,7 +64,7 @@ class Rounds:
     ) -> None:
         self._target, self._tokens, self._drafter, self._rule = target, tokens, drafter, rule
         self._warp, self._policy, self._clock = warp, policy, clock
-        self._target_warp = by_form(forcing(warp, forced) if forced else warp, mask)
+        self._target_warp = by_form(forcing(warp, forced), mask)
         self._begin = len(tokens) if begin is None else begin
         self._limit = target.n_ctx if limit is None else min(limit, target.n_ctx)
         if policy.controller:

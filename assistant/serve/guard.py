@@ -5,14 +5,13 @@ page's own host name after DNS has rebound it to 127.0.0.1. So the two headers t
 forge are checked: Host and Origin.
 """
 
-import ipaddress
 import re
 import secrets
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from assistant.serve.refusal import Refusal
+from models.machine import is_local
 
 _HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?"
 _ORIGIN = rf"[A-Za-z][A-Za-z0-9+.-]*://{_HOST}"
@@ -50,14 +49,7 @@ class Guard:
         return scheme.lower() == "bearer" and same
 
 
-def is_local(host: str) -> bool:
-    """Whether a host is localhost or a loopback address."""
-    with suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost"
-
-
 def _is_local_name(pattern: str, text: str) -> bool:
     """Whether a header matches a pattern, and the host in it is this machine."""
     found = re.fullmatch(pattern, text)
-    return found is not None and is_local(found[1].strip("[]").lower())
+    return found is not None and is_local(found[1].strip("[]"))

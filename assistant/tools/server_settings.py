@@ -1,12 +1,12 @@
 """The settings of a server, checked before anything is started."""
 
-import ipaddress
 import json
 import re
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
 from models.errors import UsageError
+from models.machine import is_local
 
 BUILT_IN = "files"  # the name of the built-in tools, which no server may have
 NAME = re.compile(r"[a-zA-Z0-9]+(?:[_-][a-zA-Z0-9]+)*")
@@ -62,7 +62,7 @@ class ServerSettings:
     @property
     def is_here(self) -> bool:
         """Whether the server is on this machine."""
-        return not self.url or _is_here(urlsplit(self.url).hostname or "")
+        return not self.url or is_local(urlsplit(self.url).hostname or "")
 
     def _check_address(self) -> None:
         try:
@@ -75,7 +75,7 @@ class ServerSettings:
                 f'The url of the server "{self.name}" must be like http://127.0.0.1:8000/mcp: '
                 f"{self.url}"
             )
-        if not _is_here(host) and host.lower() != self.allow_host.lower():
+        if not is_local(host) and host.lower() != self.allow_host.lower():
             raise UsageError(
                 f'The server "{self.name}" is on another machine, {host}. If it may see what its '
                 f'tools are called with, set allow_host = "{host}"'
@@ -88,11 +88,3 @@ class ServerSettings:
                 if len(secret) >= SHORTEST_SECRET:
                     text = text.replace(secret, "[secret]")
         return text
-
-
-def _is_here(host: str) -> bool:
-    """Whether a host is localhost or a loopback address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"

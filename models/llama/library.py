@@ -8,11 +8,18 @@ from typing import Any
 import llama_cpp.llama_cpp as c
 
 from models.engines import ENGINES, PACKAGES
-from models.llama import devices, heads
+from models.gguf.header import Header
+from models.llama import devices
 from models.machine import physical_cores
 from models.native import native_log
 from models.native.batch import BATCH
-from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary, WeightSettings
+from models.native.engine import (
+    POSITION_FIELDS,
+    ContextSettings,
+    EngineLibrary,
+    HeadFunctions,
+    WeightSettings,
+)
 
 CONTEXT_DEFAULTS: dict[str, object] = {
     "n_batch": 2048,
@@ -81,6 +88,12 @@ def _quantize(source: Path, place: Path, kind: str) -> str | None:
     return native_log.last_errors().rstrip(".") if code else None
 
 
+def _heads(header: Header) -> HeadFunctions:
+    from models.llama import heads  # which few files have
+
+    return heads.functions(header)
+
+
 def engine() -> EngineLibrary:
     """Return the library."""
     native_log.capture(c)  # first of all: the library talks while it looks for devices
@@ -97,7 +110,7 @@ def engine() -> EngineLibrary:
         context_params=_context_params,
         devices=devices.descriptions,
         quantize=_quantize,
-        heads=heads.functions,
+        heads=_heads,
         sliding_window=lambda model: int(c.llama_model_n_swa(model)),
         can_repack=not has_amx(),
         offloads_to_gpu=bool(c.llama_supports_gpu_offload()),

@@ -11,7 +11,6 @@ from models.native.batch import BATCH
 from models.native.context import Context
 from models.native.engine import ContextSettings
 from models.native.model import NativeModel
-from models.progress import CancelFlag
 
 WINDOW = 512
 """Tokens of a long text that heads read, the last ones."""
@@ -26,8 +25,7 @@ class HeadModel:
     a draft, that decides how good guesses are, not what is said.
 
     Args:
-        target: made with `heads`; it must outlive this.
-        cancel: raised by another thread, it stops an evaluation.
+        target: made with `heads`; it must outlive this, and its cancel flag stops both.
 
     Raises:
         ModelError: the library cannot run them.
@@ -37,7 +35,7 @@ class HeadModel:
     can_roll_back = True
     rollback: int | None = None  # its one block is attention, also in a model that is recurrent
 
-    def __init__(self, target: NativeModel, cancel: CancelFlag | None = None) -> None:
+    def __init__(self, target: NativeModel) -> None:
         self.weights = target.weights
         self.n_vocab, self.n_ctx = target.n_vocab, target.n_ctx
         self.conditions = f"{target.conditions} heads"
@@ -46,7 +44,7 @@ class HeadModel:
         self._target = target
         target.weights.heads()  # says what is wrong before a context is made
         settings = ContextSettings(self.n_ctx, 1, target.threads, use="heads")
-        self._context = Context(target.weights, settings, cancel or CancelFlag())
+        self._context = Context(target.weights, settings, target.cancel)
         self._before: list[int] = []  # tokens that were not read, before those that were
         self._sound = 0  # so many positions were read with the target's states
         self._own: int | None = None  # the position whose state it has itself

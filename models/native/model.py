@@ -13,7 +13,6 @@ from models.native.context import Context
 from models.native.engine import ContextSettings
 from models.native.weights import Weights
 from models.progress import CancelFlag
-from models.rollback import rollback_slots
 
 MAX_ROWS = 32
 MIN_TOKENS_TIMED = 32  # minimum of tokens, to measure how fast a prompt is read
@@ -51,6 +50,7 @@ class NativeModel:
         self.batch = weights.engine.widest_batch(weights.header) or BATCH
         """How many tokens are evaluated at once, at most."""
         self.max_rows = min(max_rows, MAX_ROWS, self.batch)
+        self.cancel = CancelFlag() if cancel is None else cancel
         self._inside = Lock()
         self.threads, self._flash_attention = _checked_threads(threads), flash_attention
         self._context = Context(
@@ -61,9 +61,9 @@ class NativeModel:
                 self.threads,
                 flash_attention,
                 "target with heads" if heads else "target",
-                rollback_slots(weights.header, self.max_rows) if weights.is_recurrent else 0,
+                _rollback_slots(weights, self.max_rows),
             ),
-            CancelFlag() if cancel is None else cancel,
+            self.cancel,
         )
         # A library pads the context to a multiple of 256; more than was trained for is useless.
         self.n_ctx = min(self._context.n_ctx, weights.n_ctx_train)
@@ -222,6 +222,14 @@ def _checked_ctx(n_ctx: int, weights: Weights) -> int:
     if n_ctx < BATCH:
         raise ModelError(f"A context of {n_ctx} tokens is too small; use --ctx {BATCH} or more.")
     return min(n_ctx, weights.n_ctx_train)
+
+
+def _rollback_slots(weights: Weights, max_rows: int) -> int:
+    if not weights.is_recurrent:
+        return 0
+    from models.rollback import rollback_slots
+
+    return rollback_slots(weights.header, max_rows)
 
 
 def _checked_threads(threads: int | None) -> int:

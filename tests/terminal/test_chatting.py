@@ -59,14 +59,6 @@ def test_at_rest_nothing_is_painted_whatever_is_open(
         terminal.quit()
 
 
-def test_escape_stops_an_answer_and_the_next_one_comes(tmp_path: Path, slow: list[str]) -> None:
-    with opened(tmp_path, *slow) as terminal:
-        streaming(terminal)
-        terminal.press(ESCAPE)
-        terminal.shows("stopped", DONE)
-        terminal.quit()
-
-
 def test_forty_sizes_a_second_while_it_answers(tmp_path: Path, slow: list[str]) -> None:
     dice = random.Random(1)
     with opened(tmp_path, *slow) as terminal:

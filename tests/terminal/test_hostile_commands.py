@@ -103,24 +103,3 @@ def test_settings(tmp_path: Path, texts: list[str]) -> None:
     for _, seen in run_each(tmp_path, [*config, ["doctor"]]):
         assert seen
         assert leaks(seen, spins=True) == []
-
-
-@pytest.mark.parametrize(
-    "before",
-    [
-        ["ask", "-f"], ["ask", "--target"], ["ask", "--mode"], ["chats", "show"],
-        ["models", "show"], ["models", "pair"], ["models", "pull", "--offline"],
-        ["models", "check"], ["chats", "import"],
-        ["race", "x", "--lanes"], ["chats", "delete"], ["chats", "search"], ["--mode"], [],
-        ["config", "set"], ["--preset"], ["ask", "x", "--top-k"],
-    ],
-    ids=" ".join,
-)  # fmt: skip
-@pytest.mark.some(6)
-def test_arguments(tmp_path: Path, texts: list[str], before: Sequence[str]) -> None:
-    """What is wrong with an argument is said without obeying it."""
-    for text in texts[: max(1, len(texts) // 75)] if before else texts[:3]:
-        exit_code, seen = run(tmp_path, *before, text.replace("\0", "") + "\x1b]0;7741\x07\x9b")
-        assert leaks(seen, spins=True) == []
-        assert exit_code in (0, 1, 2, 3, 4, 5)
-        assert b"bug" not in seen, seen

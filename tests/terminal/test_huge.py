@@ -2,19 +2,13 @@
 
 import os
 import select
-import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from assistant.store import Store
-from tests.patience import ALL, WAIT_S
 from tests.terminal.terminal import ESCAPE, Terminal, opened
-
-TURNS = 200 if ALL else 60
 
 
 def paste(terminal: Terminal, text: str) -> float:
@@ -63,37 +57,3 @@ def test_a_huge_prompt_that_is_sent_is_answered_with_a_sentence(
         terminal.shows("there is room for")
         terminal.press(ESCAPE)
         terminal.quit()
-
-
-@pytest.mark.thorough
-def test_two_hundred_turns_in_a_small_context(tmp_path: Path, models: list[str]) -> None:
-    told = [*models[:4], "--ctx", "512", "--temperature", "14", "--system", "Be brief."]
-    with opened(tmp_path, *told, "--max-tokens", "8", size=(80, 24)) as terminal:
-        terminal.shows("ready")
-        for number in range(TURNS):
-            terminal.press(f"Question {number}, which has some words\r")
-            answered(tmp_path, terminal, number + 1)
-        terminal.quit()
-    store = Store(tmp_path / "home" / "chats.db")
-    (summary,) = store.summaries()
-    records = store.path(summary.id)
-    assert len(records) == 2 * TURNS
-    assert all(record.content and record.state != "failed" for record in records)
-    store.close()
-
-
-def answered(home: Path, terminal: Terminal, number: int) -> None:
-    """Wait until the store has this many finished answers."""
-    deadline = time.monotonic() + WAIT_S
-    while ended(home / "home" / "chats.db") < number:
-        assert terminal.process.poll() is None, terminal.text
-        assert time.monotonic() < deadline, terminal.text
-        terminal.read()
-
-
-def ended(path: Path) -> int:
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-        (count,) = database.execute(
-            "SELECT count(*) FROM message WHERE role = 'assistant' AND state <> 'streaming'"
-        ).fetchone()
-    return int(count)

@@ -129,14 +129,6 @@ def test_no_command_but_pull_asks_the_system_for_one(
     assert "AF_INET" not in trace.read_text()
 
 
-@pytest.mark.skipif(STRACE is None, reason="strace is not installed")
-def test_a_trace_shows_a_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = traced(tmp_path, monkeypatch)
-    script = "import socket; socket.socket(socket.AF_INET).connect_ex(('127.0.0.1', 9))"
-    subprocess.run([sys.executable, "-c", script], check=True)
-    assert "AF_INET" in trace.read_text()
-
-
 def traced(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Have every process that is started from now on tell what it asks of the network."""
     wrapper, trace = home / "python", home / "trace"
@@ -235,20 +227,6 @@ def test_a_bug_ends_in_one_sentence_and_loses_nothing(
         assert CANARY in run(tmp_path, "chats", "show", "1")[1].decode()
 
 
-@pytest.mark.thorough
-def test_debugging_shows_where_but_no_values_and_obeys_nothing(
-    tmp_path: Path, models: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SPECCHAT_DEBUG", "1")
-    with recorded(tmp_path, *models, site=CRASH) as terminal:
-        idle(terminal)
-        terminal.press(F[3])
-        assert terminal.end() == 1
-        last = terminal.seen.rsplit(b"\x1b[?1049l")[-1].decode()
-    assert "in crash" in last
-    assert "\x1b]0;" not in last
-
-
 @pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="needs Linux")
 def test_no_process_leaves_a_core(tmp_path: Path, models: list[str]) -> None:
     with recorded(tmp_path, *models) as terminal:
@@ -275,15 +253,4 @@ def test_poor_terminals_are_enough(
     with recorded(tmp_path, *models, "--max-tokens", "20", size=(80, 24), **variables) as terminal:
         idle(terminal)
         terminal.go("Hello\r", "tokens/evaluation")
-        terminal.quit()
-
-
-@pytest.mark.parametrize("size", [(1, 1), (2, 1), (1, 200), (300, 1)])
-@pytest.mark.some(2)
-def test_terminals_of_almost_no_size(
-    tmp_path: Path, models: list[str], size: tuple[int, int]
-) -> None:
-    with recorded(tmp_path, *models, site="", size=size) as terminal:
-        terminal.settle(1)
-        terminal.go("Hello\r")
         terminal.quit()

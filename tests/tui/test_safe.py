@@ -1,4 +1,3 @@
-import random
 import unicodedata
 
 import pytest
@@ -49,16 +48,3 @@ def test_ordinary_text_is_left_alone(text):
 def test_splitting_a_sequence_defeats_nothing(attack):
     for at in range(len(attack) + 1):
         assert safe(attack[:at]) + safe(attack[at:]) == safe(attack)
-
-
-def test_two_thousand_random_texts_come_out_harmless_and_as_long():
-    rng = random.Random(0)
-    for _ in range(2000):
-        text = "".join(chr(rng.choice([*FORBIDDEN, *range(32, 127)])) for _ in range(50))
-        assert not set(FORBIDDEN) & {ord(character) for character in safe(text)}
-        assert len(safe(text)) == len(text)
-
-
-def test_what_is_safe_stays_as_it_is():
-    for attack in ATTACKS:
-        assert safe(safe(attack)) == safe(attack)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from assistant.draft_sources import COMPUTING
 from assistant.events import (
     Answered,
     Decoded,
@@ -18,6 +17,7 @@ from assistant.events import (
     Prefilled,
     Ready,
 )
+from assistant.request import COMPUTING
 from assistant.talk.events import (
     Added,
     AnswersEnded,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -13,12 +14,12 @@ from models.files.stores import find, installed
 from models.gguf import read
 from models.memory import estimate_by_size
 from tui.lab.slim import slim
-from tui.models import listing
-from tui.models.facts import details, drafts, found, listed, pairs
+from tui.models.drafts import drafts
+from tui.models.facts import details, fetchable, found, here, listed, pairs, short
 from tui.models.inventory import ModelInventory
-from tui.models.listing import amount
 from tui.safe import safe
 from tui.shell.options import ModelParameter, settings
+from tui.widgets.text_figures import size
 
 AMOUNTS = ("size", "memory_at_8192", "memory_of_heads_at_8192")
 """Facts that are bytes."""
@@ -42,7 +43,7 @@ def list_(as_json: bool) -> None:
         told = {"installed": [*map(found, mine)], "catalogue": known, "pairs": pairs()}
         click.echo(json.dumps(told))
         return
-    for line in (*listing.here(mine), "", *listing.fetchable()):
+    for line in (*here(mine), "", *fetchable()):
         click.echo(safe(line))
 
 
@@ -60,7 +61,7 @@ def show(name: str, as_json: bool, template: bool) -> None:
     else:
         for key, value in facts.items():
             if value not in (None, "", []) and key != "template":
-                text = amount(value) if key in AMOUNTS else str(value)
+                text = size(value) if key in AMOUNTS and isinstance(value, int) else str(value)
                 click.echo(safe(f"{key.replace('_', ' '):<20} {text}"))
 
 
@@ -115,9 +116,9 @@ def _offered(wanted: str, offline: bool) -> str:
         return reference
     known = catalog.find(wanted)
     if known and not offline and find(known) is None:
-        needed = amount(estimate_by_size(known.size, known.file))
+        needed = size(estimate_by_size(known.size, known.file))
         terms = f"about {needed} of memory. Licence: {known.licence}."
-        click.echo(safe(f"{wanted}: {amount(known.size)} to fetch, {terms}"), err=True)
+        click.echo(safe(f"{wanted}: {size(known.size)} to fetch, {terms}"), err=True)
     return wanted
 
 
@@ -165,21 +166,22 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
     files' headers, and the gain from earlier measurements; nothing is loaded.
     """
     chosen = settings(context.find_root().params)
-    target = target or chosen.target or catalog.DEFAULT.name
+    target = target or chosen.target_name
     if draft is None and len(both := catalog.expand(target)) > 1:
         target = both[0].name
     inventory = ModelInventory(chosen)
     large = identify(target, [*inventory.look()])
     if draft:
         inventory.models = [identify(draft, inventory.models)]
-    facts = drafts(inventory, large)
+    judged = drafts(inventory, large)
     if as_json:
-        click.echo(json.dumps({"target": large.reference, "drafts": facts}))
+        told = {"target": large.reference, "drafts": [asdict(each) for each in judged]}
+        click.echo(json.dumps(told))
         return
-    for line in listing.drafts(large.reference, facts):
-        click.echo(safe(line))
-    if not draft and not any(fact["chosen"] for fact in facts):
-        click.echo(safe(inventory.advise(large).reason))
+    lines = [f"Drafts for {short(large.reference)}:", *(line for d in judged for line in d.lines())]
+    if not draft and not any(each.chosen for each in judged):
+        lines.append(inventory.advise(large).reason)
+    click.echo(safe("\n".join(lines)))
 
 
 models.add_command(slim)

@@ -1,26 +1,31 @@
-"""What is known of each model, as plain values that print and serialise."""
+"""What is known of each model: as plain values that print and serialise, and as a list."""
 
 import hashlib
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from assistant.chat.template_audit import examine
 from models import catalog, gguf
 from models.catalog import GGUF, HEADS
-from models.drafts import DraftVerdict, Pairing
 from models.errors import ModelMissing
 from models.files import checksum
 from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
-from models.files.places import cache_dir
 from models.files.stores import find
 from models.gguf.header import RECIPE, SOURCE, SOURCE_SHA256
-from models.memory import ROWS, estimate, machine, of_pair
+from models.memory import MACHINES, ROWS, estimate, machine
 from models.rollback import rollback_slots, state_bytes
-from tui.models.inventory import Advice, ModelInventory
 from tui.widgets.text_figures import size as amount
 
 Facts = dict[str, object]
 CONTEXT = 8192
 """Tokens for which memory is stated."""
+WIDTH = 80  # cells
+TESTED = (
+    "* Run by those who listed it. The others were read about, not run; specchat models pair and "
+    "specchat prove tell whether a pair works on this machine."
+)
 
 
 def pairs() -> list[Facts]:
@@ -63,51 +68,6 @@ def _origin(header: gguf.Header) -> str | None:
     """Return what a file says it was made from, and how."""
     source, digest, recipe = (header.metadata.get(key) for key in (SOURCE, SOURCE_SHA256, RECIPE))
     return f"{source}, sha256 {digest}: {recipe}" if source else None
-
-
-def drafts(inventory: ModelInventory, target: ModelFile) -> list[Facts]:
-    """Return what each model is worth as a draft for a target, those that serve first."""
-    advice, verdicts = inventory.advise(target), inventory.verdicts(target)
-    others = [model for model in inventory.models if model is not target]
-    facts = [_draft(target, model, verdicts[model.path], advice) for model in others]
-    if (own := Pairing(target).judge(target)).serves:  # by heads within it
-        facts.insert(0, _draft(target, target, own, advice))
-    return sorted(facts, key=lambda fact: (not fact["chosen"], not fact["serves"]))
-
-
-def _draft(target: ModelFile, draft: ModelFile, verdict: DraftVerdict, advice: Advice) -> Facts:
-    is_other = draft is not target
-    both = verdict.serves and of_pair(
-        target, draft if is_other else None, CONTEXT, heads=not is_other
-    )
-    return {
-        "draft": draft.reference if is_other else HEADS,
-        "store": draft.store,
-        "size": draft.size,
-        "serves": verdict.serves,
-        "reason": verdict.reason,
-        "chosen": advice.reason if draft is advice.draft else None,
-        "memory_of_both_at_8192": both.needed if both else None,
-        **(_prediction(target, draft) if verdict.serves else {}),
-    }
-
-
-def _prediction(target: ModelFile, draft: ModelFile) -> Facts:
-    """Return what speculation with a draft promises here, from what was measured before."""
-    from assistant.decoding.lookahead.theory import TYPICAL
-    from assistant.engine.machine_cache import predict  # imports numpy
-
-    predicted = predict(target.path, draft.path, cache_dir())
-    if predicted is None:
-        return {"predicted": None}
-    return {
-        "predicted": {
-            "acceptance_rate": TYPICAL,
-            "speedup": predicted.speedup,
-            "lookahead": predicted.lookahead,
-            "pays_from_acceptance_rate": predicted.pays_from,
-        }
-    }
 
 
 def found(model: ModelFile) -> Facts:
@@ -168,3 +128,59 @@ def taken_back(header: gguf.Header, size: int) -> str:
     if not most:
         return f"by a copy of its state, {amount(state)}; what stays is evaluated again"
     return f"up to {most} proposals for nothing: their states take {amount(most * state)}"
+
+
+def here(models: Sequence[ModelFile]) -> Iterator[str]:
+    """Yield the models on this machine, by what to call them; that is long, and comes last."""
+    if not models:
+        yield "No models are on this machine."
+        return
+    yield "On this machine (specchat --target MODEL):"
+    for model in models:
+        header = model.header
+        kind = (header and header.file_type) or "?"
+        yield f"{amount(model.size):>9}  {kind:<8} {model.store:<12}  {short(model.reference)}"
+        served = header and header.serves
+        for text in (model.refusal, served and f"made to draft for {served.rpartition(',')[0]}"):
+            yield from remark(text or "", "            ")
+
+
+def fetchable() -> Iterator[str]:
+    """Yield the models that can be fetched by name, and are not here, by the memory they suit."""
+    yield "To be fetched by name (specchat models pull NAME):"
+    groups: dict[int | None, list[str]] = {gigabytes: [] for gigabytes in (*MACHINES, None)}
+    for entry in catalog.FILES.values():
+        if find(entry) is None:
+            groups[needed_gigabytes(entry)].append(_fetchable(entry))
+    for gigabytes, lines in groups.items():
+        if lines:
+            yield f"With {gigabytes or 'more'} GB of memory: size, context, licence, name + draft"
+            yield from lines
+    yield from remark(TESTED, "")
+
+
+def _fetchable(entry: GGUF) -> str:
+    pair = catalog.pair_of(entry)
+    draft = HEADS if entry.heads else pair and pair.draft.name
+    tokens = f"{entry.context // 1024}k" if entry.context else "?"
+    run = "*" if (pair.tested if pair else entry.tested and not entry.heads) else " "
+    name = f"{entry.name} + {draft}" if draft else entry.name
+    return f"{amount(entry.size):>9}  {tokens:>4}  {entry.licence:<15} {run} {name}"
+
+
+def short(reference: str) -> str:
+    """Return what to call a model, a path in the user's home by its short form."""
+    path = Path(reference)
+    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
+
+
+def remark(text: str, indent: str) -> list[str]:
+    """Return a text in lines of a terminal."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

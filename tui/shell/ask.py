@@ -74,33 +74,8 @@ class ReceivedAnswer:
     results: list["Record"] = field(default_factory=list)  # of its calls
 
 
-@dataclass(slots=True)
-class AskOutcome:
-    """The outcome of a question."""
-
-    answers: list[ReceivedAnswer]
-    ready: Ready | None = None
-    answered: Answered | None = None  # when several answers were asked for
-    interrupted: bool = False
-    before: list[ReceivedAnswer] = field(default_factory=list)  # answers that asked for calls
-
-    @property
-    def cut(self) -> str | None:
-        """What is to be said of answers that do not have the form that was asked for."""
-        ends = enumerate((given.finished for given in self.answers), 1)
-        cut = {number: end for number, end in ends if end and not end.complete}
-        if not cut:
-            return None
-        stop = next(iter(cut.values())).stop
-        *first, last = map(str, cut)
-        which = f"Answers {', '.join(first)} and {last}" if first else f"Answer {last}"
-        who = "The answer" if len(self.answers) == 1 else f"{which} of {len(self.answers)}"
-        cure = CURES.get(stop, "ask again")
-        return f"{who} ended ({stop}) before the form was complete; {cure}."
-
-
 class AskSession:
-    """Ask one question, for one answer or several, and show what the talk says about it.
+    """One question, for one answer or several: asked and shown, and what came of it.
 
     Answers go to standard output unless `quiet`, progress and a summary to standard error.
     Both question and answer become part of the conversation that is `continued`, if one is.
@@ -126,7 +101,13 @@ class AskSession:
         self._printing = Printing(quiet, answers, settings.show_thinking)
         self._draft_failed = False  # in the answer, which the engine has said
         self._failed: Failed | None = None
-        self._outcome = AskOutcome([ReceivedAnswer() for _ in range(answers)])
+        self.ready: Ready | None = None
+        """The models, once they are loaded."""
+        self.answers = [ReceivedAnswer() for _ in range(answers)]
+        self.before: list[ReceivedAnswer] = []
+        """Answers that asked for calls, and were followed by another."""
+        self.answered: Answered | None = None
+        """The figures of several answers, once all have ended."""
         self._to_do: list[Coroutine[Any, Any, None]] = []
         self._saved = monotonic()
         request = replace(settings.request(), stop_strings=tuple(stop_strings), form=form)
@@ -144,7 +125,7 @@ class AskSession:
         """The conversation, which is of this question alone unless one is continued."""
         console.closing.append(self.talk.calls.tools.close)
 
-    def run(self) -> AskOutcome:
+    def run(self) -> None:
         """Ask, and wait for the answer. Ctrl-C ends it early and keeps the text so far.
 
         Raises:
@@ -159,16 +140,28 @@ class AskSession:
             self.talk.leave()
         if self._failed is not None:
             raise self._console.error(self._failed)
-        self._outcome.interrupted = self._console.interrupted
         self._summarise()
-        return self._outcome
+
+    @property
+    def cut(self) -> str | None:
+        """What is to be said of answers that do not have the form that was asked for."""
+        ends = enumerate((given.finished for given in self.answers), 1)
+        cut = {number: end for number, end in ends if end and not end.complete}
+        if not cut:
+            return None
+        stop = next(iter(cut.values())).stop
+        *first, last = map(str, cut)
+        which = f"Answers {', '.join(first)} and {last}" if first else f"Answer {last}"
+        who = "The answer" if len(self.answers) == 1 else f"{which} of {len(self.answers)}"
+        cure = CURES.get(stop, "ask again")
+        return f"{who} ended ({stop}) before the form was complete; {cure}."
 
     def _load(self) -> None:
         console, settings = self._console, self._settings
         setup, no_draft = settings.setup(console.checking)
         chooses_by_time = settings.mode != "ars" and settings.lookahead is None
         setup = replace(setup, measure=chooses_by_time)
-        self._outcome.ready = ready = console.run(setup, self._hear_loading, keeps=False)
+        self.ready = ready = console.run(setup, self._hear_loading, keeps=False)
         self._check_thinking(ready)
         self._warn(no_draft)
         self.talk.ready(ready.target)
@@ -204,11 +197,11 @@ class AskSession:
             self._say(event.text)
 
     def _note_draft(self, text: str) -> None:
-        draft = self._outcome.ready and self._outcome.ready.draft
+        draft = self.ready and self.ready.draft
         self._draft_failed |= bool(draft and Path(draft.path).name in text)
 
     def _take(self, event: TalkEvent) -> None:
-        console, outcome = self._console, self._outcome
+        console = self._console
         match event:
             case Loading():
                 console.loading(event)
@@ -221,7 +214,7 @@ class AskSession:
             case OneOf(number, told):
                 self._hear(number, told)
             case Answered():
-                outcome.answered = event
+                self.answered = event
             case Failed():
                 self._failed = event
                 self._printing.end_all()  # what was said so far stands on lines of its own
@@ -232,12 +225,12 @@ class AskSession:
                 self._decide(event)
             case Added(record, number) if record.role != "user":
                 console.keeps = True
-                if record.role == "assistant" and outcome.answers[number].finished:
-                    outcome.before.append(outcome.answers[0])
-                    outcome.answers = [ReceivedAnswer()]
+                if record.role == "assistant" and self.answers[number].finished:
+                    self.before.append(self.answers[0])
+                    self.answers = [ReceivedAnswer()]
                     self._printing = Printing(self._quiet, 1, self._settings.show_thinking)
             case Changed(record) if record.role == "tool":
-                outcome.answers[0].results.append(record)
+                self.answers[0].results.append(record)
                 if record.seconds:
                     size = f"{len(record.content):,} characters · {record.seconds:.1f} s"
                     click.echo(f"{record.state}: {size}", err=True)
@@ -269,7 +262,7 @@ class AskSession:
 
     def _hear(self, number: int, event: Decoded | Finished) -> None:
         """Show what an answer says."""
-        given = self._outcome.answers[number]
+        given = self.answers[number]
         shown = self._settings.show_thinking or given.finished or said(given.tokens)
         if isinstance(event, Decoded) and not shown and not said(event.tokens):
             self._console.say(f"thinking: {event.stats.thought_tokens:,} tokens")
@@ -286,7 +279,7 @@ class AskSession:
 
     def _warn(self, no_draft: str | None) -> None:
         """Say why there is no draft, if somebody may expect one."""
-        ready, settings = self._outcome.ready, self._settings
+        ready, settings = self.ready, self._settings
         expected = settings.draft or settings.mode != "ars"
         if ready is None or ready.draft or settings.draft == NO_DRAFT or not expected:
             return
@@ -296,7 +289,7 @@ class AskSession:
 
     def _doubt_draft(self, ends: Sequence[Finished]) -> None:
         """Say that a draft was no help, or that a requested one was not used."""
-        settings, draft = self._settings, self._outcome.ready and self._outcome.ready.draft
+        settings, draft = self._settings, self.ready and self.ready.draft
         if not draft or not ends:
             return
         if text := draft_use.rejected(ends[0].stats, draft):
@@ -309,20 +302,20 @@ class AskSession:
             self._console.console.print(Text(safe(text), style), soft_wrap=True)
 
     def _summarise(self) -> None:
-        ends = [given.finished for given in self._outcome.answers if given.finished]
+        ends = [given.finished for given in self.answers if given.finished]
         self._doubt_draft(ends)
         if not ends or self._quiet:
             return
-        if self._outcome.answered is None:
+        if self.answered is None:
             line = [*figures(ends[0].stats), self._mode(ends), ends[0].stop]
         else:
-            line = [*of_several(self._outcome.answered, len(ends)), self._mode(ends)]
+            line = [*of_several(self.answered, len(ends)), self._mode(ends)]
         if self._continued is not None:
             line.append(f"conversation {self.talk.path.conversation}")
         self._say(" · ".join(line), "dim")
         if len(ends) == 1 and ends[0].stats.masked_rows and self._form is not None:
             self._say(of_form(ends[0].stats), "dim")
-        last = self._outcome.answers[0].last if self._outcome.answered is None else None
+        last = self.answers[0].last if self.answered is None else None
         if last is not None and (found := outlook(last)).is_measured:
             self._say(" ".join(filter(None, (f"{found.worth}.", found.why))), "dim")
 

@@ -132,11 +132,10 @@ def ask(
         session = AskSession(
             console, chosen, question, stop_strings, as_json, continued, answers, form, offered, yes
         )
-        outcome = session.run()
+        session.run()
     if as_json:
-        number = session.talk.path.conversation
-        click.echo(json.dumps(report(outcome, chosen, number)))
-    if outcome.interrupted:
+        click.echo(json.dumps(report(session, chosen)))
+    if console.interrupted:
         sys.exit(130)
-    if cut := outcome.cut:
-        raise ModelError(cut)
+    if session.cut:
+        raise ModelError(session.cut)

@@ -8,21 +8,19 @@ from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
 from models.errors import ModelError
 from models.files import checksum
 from tui.settings.settings import Settings
-from tui.shell.ask import AskOutcome, ReceivedAnswer
+from tui.shell.ask import AskSession, ReceivedAnswer
 
 
-def report(
-    outcome: AskOutcome, settings: Settings, conversation: int | None = None
-) -> dict[str, Any]:
+def report(asked: AskSession, settings: Settings) -> dict[str, Any]:
     """Return everything about an answer, as plain values; and the conversation it continued.
 
     Several answers are in a list.
     """
-    ready, answered = outcome.ready, outcome.answered
-    answers = [_answer(given, given.finished) for given in outcome.answers if given.finished]
+    ready, answered, conversation = asked.ready, asked.answered, asked.talk.path.conversation
+    answers = [_answer(given, given.finished) for given in asked.answers if given.finished]
     if ready is None or not answers:
         raise ModelError("There is no answer to report.")
-    earlier = [_answer(given, given.finished) for given in outcome.before if given.finished]
+    earlier = [_answer(given, given.finished) for given in asked.before if given.finished]
     told = answers[0] if answered is None else {"answers": answers, "together": _sum(answered)}
     return {
         **told,
@@ -76,9 +74,5 @@ def _stats(stats: Stats) -> dict[str, Any]:
 
 
 def _model(model: ModelInfo) -> dict[str, Any]:
-    path = model.path
-    digest = checksum.known_sha256(path)
-    if digest is None:
-        digest = checksum.sha256(path)
-        checksum.remember(path, digest)
-    return {"name": model.name, "path": str(path), "sha256": digest}
+    digest = checksum.sha256_once(model.path)
+    return {"name": model.name, "path": str(model.path), "sha256": digest}

@@ -20,9 +20,10 @@ from rich.text import Text
 from assistant.events import Failed, Loading, Ready
 from assistant.process.landlock import forbid_connections
 from assistant.request import Setup
-from assistant.serve.guard import Guard, is_local
+from assistant.serve.guard import Guard
 from models import errors
 from models.errors import StorageError, UsageError, well_formed
+from models.machine import is_local
 from tui.figures import figures
 from tui.safe import safe
 from tui.settings.settings import Settings

@@ -1,33 +1,14 @@
-"""What has to come next, as draft sources: forced tokens, and what a form leaves no choice about.
+"""What has to come next, as draft sources: forced tokens, and what a form leaves no choice of."""
 
-What forces a token is a function of the tokens before it alone, hypothetical ones included. So the
-target's one-hot rows are rows like any others, and ArS with them is the law that SpS has, too.
-"""
+from collections.abc import Sequence
 
-from collections.abc import Callable, Sequence
+from assistant.decoding.mask import Forced, Mask
+from assistant.decoding.sources.draft import Copying, Run, Source
 
-from assistant.decoding.mask import Mask
-from assistant.decoding.model import Logits
-from assistant.decoding.row import Row, one_hot
-from assistant.decoding.sources.draft import Copying, Run
-from assistant.decoding.warp import Warp
-
-Forced = Callable[[Sequence[int]], int | None]
-"""Returns the token that must follow some tokens; None where any may."""
 FORCED = 9
 """The evidence for a token that the target cannot refuse."""
 SPELT, ALONE = 0, 1
 """The evidence for tokens of a form: their text is fixed, or they alone may come."""
-
-
-def forcing(warp: Warp, forced: Forced) -> Warp:
-    """Return a warp whose row is one-hot where a token is forced."""
-
-    def forced_or_warped(logits: Logits, history: Sequence[int]) -> Row:
-        token = forced(history)
-        return warp(logits, history) if token is None else one_hot(token)
-
-    return forced_or_warped
 
 
 class ForcedSource(Copying):
@@ -74,3 +55,9 @@ class FormSource(Copying):
             return None
         evidence = [ALONE] * len(alone) + [SPELT] * len(spelt)
         return Run(self.name, (*alone, *spelt), tuple(evidence), len(alone))
+
+
+def certain_sources(forced: Forced | None, mask: Mask | None) -> list[Source]:
+    """Return the sources that are never wrong, which are asked before all others."""
+    sources: list[Source] = [ForcedSource(forced)] if forced else []
+    return [*sources, FormSource(mask)] if mask else sources

@@ -50,11 +50,14 @@ def recalled(model: str) -> "Tables":
     return opened(_place(model))
 
 
-def shipped(vocabulary: str | None) -> "Tables":
-    """Return what came with the program for a vocabulary, by its digest; empty if nothing did."""
+def shipped(vocabulary: str | None) -> "Tables | None":
+    """Return what came with the program for a vocabulary, by its digest; None if nothing did."""
+    place = SHIPPED / f"{vocabulary}.ngrams"
+    if not place.exists():
+        return None
     from assistant.engine.sources.ngram import opened
 
-    return opened(SHIPPED / f"{vocabulary}.ngrams")
+    return opened(place)
 
 
 def refresh(model: str, answers: Iterable[tuple[int, ...]]) -> None:

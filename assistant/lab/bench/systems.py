@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import cast
 
-from assistant.draft_sources import BASELINES, SOURCES
-from assistant.request import Mode
+from assistant.request import BASELINES, SOURCES, Mode
 from models.engines import EngineName
 from models.errors import UsageError
 

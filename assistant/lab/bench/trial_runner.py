@@ -7,7 +7,7 @@ from dataclasses import replace
 from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
 from assistant.engine.engine import EngineState
-from assistant.engine.load import Loader
+from assistant.engine.load import load
 from assistant.engine.machine_cache import cached_or_measured
 from assistant.engine.policy import Control
 from assistant.engine.race import Runner, in_turns
@@ -160,9 +160,8 @@ class TrialRunner:
     def _assistant(self, setup: Setup, others: int) -> tuple[Assistant, Ready]:
         if (setup, others) not in self._assistants:
             bare = replace(setup, measure=False, recalls=False, snapshots=0)
-            loader = Loader(bare, self._state.control, self._state.emit)
-            self._assistants[setup, others] = assistant, _ = loader.load()
-            self._loaded.callback(loader.close)
+            assistant, ready = load(bare, self._state.control, self._state.emit, self._loaded)
+            self._assistants[setup, others] = assistant, ready
             if assistant.target.can_roll_back:
                 assistant.sources |= baselines(assistant.target.n_vocab)
             if setup not in self._costs:

@@ -1,12 +1,12 @@
 """One proof: the samples' own test on deliberate mistakes, then the user's pair by its answers."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import ExitStack
 from dataclasses import replace
 from time import perf_counter
 
 from assistant.decoding.model import most_proposals
-from assistant.engine.load import Loader
+from assistant.engine.load import load
 from assistant.engine.policy import Control
 from assistant.engine.reply import rule_of
 from assistant.lab.protocol import Check, LabEvent, Meter, Prove, Proved
@@ -57,8 +57,8 @@ def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Pro
     tell(mistakes.checks())
     n_ctx = min(N_CTX, job.setup.n_ctx)
     setup = replace(job.setup, n_ctx=n_ctx, snapshots=0, measure=False)
-    with closing(Loader(setup, control, emit)) as loader:
-        assistant, ready = loader.load()
+    with ExitStack() as opened:
+        assistant, ready = load(setup, control, emit, opened)
         if speculates := assistant.target.can_roll_back:
             lookahead = min(job.lookahead or USUAL_LOOKAHEAD, most_proposals(assistant.target))
             tell(_compared(ProvedPair(assistant, job.sampling, lookahead, job.seed), *amounts))

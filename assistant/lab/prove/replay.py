@@ -24,7 +24,7 @@ from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.warp import warped
-from assistant.engine.batch_check import ERROR, NARROW, WIDE, error_of_wide_batches
+from assistant.engine.measurement import ERROR, NARROW, WIDE, error_of_wide_batches
 from assistant.engine.policy import Control, Policy
 from assistant.engine.reply import rule_of
 from assistant.engine.resume import Resuming
@@ -146,7 +146,7 @@ def restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: float)
     with TemporaryDirectory() as folder:
         for is_written in (True, False):
             place = Path(folder) / "snapshots"
-            with closing(Resuming(slow, "proof", place, ROOM)) as resuming:
+            with closing(Resuming(slow, "proof", ROOM, place)) as resuming:
                 resuming.begin(text.tokens, stored=True)
                 if is_written:
                     resuming.keep()

@@ -13,8 +13,8 @@ from typing import cast
 
 import msgspec
 
-from assistant.engine.cost_measurement import TARGET_LIMIT_S, time_target, varied
 from assistant.engine.engine_choice import EngineChoice, EngineFigures, remember
+from assistant.engine.measurement import TARGET_LIMIT_S, time_target, varied
 from assistant.request import Setup
 from models import child_process, engines
 from models.engines import ENGINES, EngineName
@@ -99,7 +99,7 @@ def _measured(
     engine: EngineName, path: Path, gpu_layers: int | None, threads: int | None
 ) -> EngineFigures:
     loaded.use(engine)
-    from assistant.engine.batch_check import limit_batch
+    from assistant.engine.machine_cache import limit_batch
     from models.native.engine import WeightSettings
     from models.native.model import NativeModel
     from models.native.weights import Weights

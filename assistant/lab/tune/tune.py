@@ -5,9 +5,9 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import reduce
 
-from assistant.engine.cost_measurement import SHALLOW, Times, seconds
 from assistant.engine.engine_choice import EngineChoice, choose, needed
 from assistant.engine.machine_cache import remember_times, remember_tuning
+from assistant.engine.measurement import SHALLOW, Times, seconds
 from assistant.lab.protocol import Measuring, Meter, SettingTrial, Tune, Tuned
 from assistant.lab.tune import contest
 from assistant.lab.tune.contest import Candidate, Result

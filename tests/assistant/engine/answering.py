@@ -1,14 +1,17 @@
 """Whole answers of tiny real models."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
+from assistant.engine.load import load
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
-from assistant.events import Decoded, Event, Finished, Token
-from assistant.request import Request
+from assistant.events import Decoded, Event, Finished, Ready, Token
+from assistant.request import Request, Setup
 
 
 def assistant_of(open_model, target, draft=None, *sources) -> Any:
@@ -22,6 +25,13 @@ def assistant_of(open_model, target, draft=None, *sources) -> Any:
     made: Any = Assistant(model, model.weights.vocab, known)
     made.control = control
     return made
+
+
+@contextmanager
+def loaded(setup: Setup) -> Iterator[tuple[Assistant, Ready]]:
+    """Load models as the program does."""
+    with ExitStack() as opened:
+        yield load(setup, Control(), lambda event: None, opened)
 
 
 def answer(assistant, request: Request) -> list[Any]:

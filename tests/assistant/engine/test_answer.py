@@ -14,7 +14,7 @@ from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.sources.draft import Proposal
 from assistant.decoding.warp import Row
 from assistant.engine.answer import AnswerBuilder
-from assistant.engine.figures import Figures, Stopwatch
+from assistant.engine.figures import Figures
 from assistant.events import Alternative, Finished, Forecast, Origin, Reason, Stats, Stop, Tally
 from assistant.request import Message, Request
 from assistant.streamed_text import TokenText
@@ -33,15 +33,14 @@ VOCAB: Any = SimpleNamespace(
     stop_tokens=frozenset({END}), piece=PIECES.__getitem__, text="<{}>".format
 )
 TEXT = TokenText(VOCAB.piece)
-IDLE = SimpleNamespace(busy_s=0.0)
+IDLE: Any = SimpleNamespace(busy_s=0.0)
 OTHER = 1000  # a token that every row holds as well
 
 
 def answer(text=None, **settings) -> AnswerBuilder:
     request = Request((Message("user", "?"),), **settings)
-    begun = AnswerBuilder(request, VOCAB, Figures(Stats(request.mode), Stopwatch(IDLE)), text)
-    begun.begin()
-    return begun
+    plain = AnswerText(AnswerBeginning(TEXT), stops=request.stop_strings)
+    return AnswerBuilder(request, VOCAB, Figures(Stats(request.mode), IDLE), text or plain)
 
 
 def row(token: int) -> Row:
@@ -222,9 +221,8 @@ def test_an_answer_continued_completes_the_character_it_was_cut_in():
 
 def test_max_tokens_ends_the_answer_and_never_exceeds_it():
     begun = answer(max_tokens=3)
-    assert begun.tokens_left == 3
     begun.add(sps(0, 1))
-    assert (begun.tokens_left, begun.stop) == (1, None)
+    assert begun.stop is None
     begun.add(sps(2))
     assert begun.stop is Stop.LENGTH
 
@@ -242,12 +240,12 @@ def test_an_answer_that_nothing_ended_was_cancelled():
 
 
 def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_between_rounds():
-    draft = SimpleNamespace(busy_s=0.0)
+    draft: Any = SimpleNamespace(busy_s=0.0)
     clock = SimpleNamespace(time=0.0)
-    stopwatch = Stopwatch(IDLE, draft, lambda: clock.time)
-    figures = Figures(Stats("sps"), stopwatch)
-    begun = AnswerBuilder(Request((Message("user", "?"),)), VOCAB, figures)
-    begun.begin()
+    figures = Figures(Stats("sps"), IDLE, draft, lambda: clock.time)
+    text = AnswerText(AnswerBeginning(TEXT))
+    begun = AnswerBuilder(Request((Message("user", "?"),)), VOCAB, figures, text)
+    figures.begin()
 
     def round_(sampled, at_s, drafting_s=0.0):
         clock.time, draft.busy_s = at_s, draft.busy_s + drafting_s

@@ -1,23 +1,20 @@
 """Each file is looked at once: an engine that computes wide batches wrongly gets narrow ones."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from assistant.engine import batch_check, engine_choice
-from assistant.engine.batch_check import ERROR, NARROW, error_of_wide_batches, limit_batch
+from assistant.engine import engine_choice, machine_cache
 from assistant.engine.engine_choice import EngineChoice
-from assistant.engine.load import Loader
-from assistant.engine.policy import Control
-from assistant.engine.reply import Assistant
+from assistant.engine.machine_cache import limit_batch
+from assistant.engine.measurement import ERROR, NARROW, error_of_wide_batches
 from assistant.request import Setup
 from models.errors import EngineRefused, OtherEngine
 from models.native.batch import BATCH
 from models.native.context import Context
+from tests.assistant.engine.answering import loaded
 from tests.engine import needs_both
 
 WRONG_FROM = 32  # tokens
@@ -60,9 +57,9 @@ def test_a_file_is_looked_at_once_until_it_changes(
     tmp_path, tiny_target, open_model, misread, monkeypatch
 ):
     looks = []
-    look = batch_check.error_of_wide_batches
+    look = machine_cache.error_of_wide_batches
     monkeypatch.setattr(
-        batch_check, "error_of_wide_batches", lambda model: looks.append(model) or look(model)
+        machine_cache, "error_of_wide_batches", lambda model: looks.append(model) or look(model)
     )
     misread(0.5)
     for expected in (1, 1):
@@ -73,13 +70,6 @@ def test_a_file_is_looked_at_once_until_it_changes(
     tiny_target.touch()
     limit_batch(open_model(tiny_target), tmp_path)
     assert len(looks) == 2
-
-
-@contextmanager
-def loaded(setup: Setup) -> Iterator[Assistant]:
-    loader = Loader(setup, Control(), lambda event: None)
-    with closing(loader):
-        yield loader.load()[0]
 
 
 @pytest.fixture
@@ -102,7 +92,7 @@ def test_a_file_that_it_misreads_goes_to_llama_cpp_unless_it_was_chosen(setup, m
         assert engine_choice.choose(setup).engine == "llama"
         assert "misreads" in engine_choice.choose(setup).reason
     else:
-        with loaded(setup) as assistant:
+        with loaded(setup) as (assistant, _):
             assert assistant.target.max_rows == NARROW
 
 

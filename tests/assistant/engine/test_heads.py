@@ -14,8 +14,7 @@ from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Fixed
-from assistant.engine.load import HeadSource, Loader
-from assistant.engine.policy import Control
+from assistant.engine.sources.heads import HeadSource
 from assistant.request import Setup
 from models.native.engine import WeightSettings
 from models.native.heads import HeadModel
@@ -24,6 +23,7 @@ from models.native.weights import Weights
 from tests import tiny
 from tests.assistant.chi_square import agrees, all_agree
 from tests.assistant.decoding.test_sampling_law import PROMPT, ids, row, warped
+from tests.assistant.engine.answering import loaded
 from tests.assistant.process.driving import ask
 from tests.assistant.process.driving import near as running
 from tests.engine import llama_alone
@@ -87,8 +87,6 @@ def test_a_target_without_heads_answers_without_them_and_says_why(tiny_target):
 
 
 def test_a_setup_without_heads_loads_none(file):
-    loader = Loader(Setup(file, n_ctx=512, threads=1), Control(), lambda event: None)
-    assistant, ready = loader.load()
-    assert ready.draft is None
-    assert "heads" not in assistant.sources
-    loader.close()
+    with loaded(Setup(file, n_ctx=512, threads=1)) as (assistant, ready):
+        assert ready.draft is None
+        assert "heads" not in assistant.sources

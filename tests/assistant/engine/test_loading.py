@@ -3,8 +3,6 @@
 import pytest
 
 from assistant.decoding.sources.draft import Run
-from assistant.engine.load import Loader
-from assistant.engine.policy import Control
 from assistant.engine.sources import ngram_store
 from assistant.engine.sources.ngram import learn
 from assistant.request import Setup
@@ -14,6 +12,7 @@ from models.native.model import NativeModel
 from models.native.weights import Weights
 from models.progress import CancelFlag
 from tests import tiny
+from tests.assistant.engine.answering import loaded
 
 
 def test_a_refused_draft_is_freed_at_once(tiny_target, tmp_path, calls, monkeypatch):
@@ -22,12 +21,10 @@ def test_a_refused_draft_is_freed_at_once(tiny_target, tmp_path, calls, monkeypa
     monkeypatch.setattr(NativeModel, "_warm_up", lambda m: m.max_rows > 1 and warm_up(m))
     freed = calls("llama_model_free")
     setup = Setup(tiny_target, other, 512, threads=1)
-    loader = Loader(setup, Control(), lambda event: None)
-    _, ready = loader.load()
-    assert ready.draft is None
-    assert "roll back tokens" in str(ready.no_draft)
-    assert len(freed) == 1
-    loader.close()
+    with loaded(setup) as (_, ready):
+        assert ready.draft is None
+        assert "roll back tokens" in str(ready.no_draft)
+        assert len(freed) == 1
     assert len(freed) == 2
 
 
@@ -51,9 +48,8 @@ def test_tables_that_came_with_the_program_serve_a_target_of_their_vocabulary_al
     setup = Setup(tiny_target, None, 512, threads=1, recalls=recalls)
 
     def offered() -> object:
-        loader = Loader(setup, Control(), lambda event: None)
-        source = loader.load()[0].sources.get("ngram")
-        loader.close()
+        with loaded(setup) as (assistant, _):
+            source = assistant.sources.get("ngram")
         run = source and source.offer([1, 2], 1)
         return run.tokens if isinstance(run, Run) else source is not None
 

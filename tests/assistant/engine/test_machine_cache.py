@@ -13,7 +13,6 @@ from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.loops import Round, Sampled
 from assistant.decoding.sources.draft import Run
 from assistant.engine import machine_cache
-from assistant.engine.cost_measurement import LOOKS_NEEDED, Times
 from assistant.engine.machine_cache import (
     FURTHEST,
     Records,
@@ -23,6 +22,7 @@ from assistant.engine.machine_cache import (
     remember_acceptance,
     remember_times,
 )
+from assistant.engine.measurement import LOOKS_NEEDED, Times
 from assistant.events import Origin
 from models.errors import Cancelled
 from models.native import loaded

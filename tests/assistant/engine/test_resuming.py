@@ -6,8 +6,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from assistant.engine.load import Loader
-from assistant.engine.policy import Control
 from assistant.engine.resume import MIN_TOKENS_KEPT, Resuming
 from assistant.request import Setup
 from models.base import common_prefix
@@ -15,6 +13,7 @@ from models.files.snapshots import discard
 from models.native.engine import EngineLibrary
 from models.native.model import NativeModel
 from tests import tiny
+from tests.assistant.engine.answering import loaded
 from tests.engine import ENGINE, llama_alone
 from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
 
@@ -41,7 +40,7 @@ def start(open_model, tiny_target, places):
 
     def start(kind: type[NativeModel] = Slow, identity: str = "a", room: int = 1 << 30):
         model = kind(open_model(tiny_target).weights, n_ctx=1024, threads=1)
-        resuming = Resuming(model, identity, places, room)
+        resuming = Resuming(model, identity, room, places)
         opened.append(resuming)
         return model, resuming
 
@@ -108,7 +107,7 @@ def test_what_comes_back_for_a_question_that_differs_is_what_both_begin_with(tmp
     with tiny_model(tmp_path) as model:
         read, again = (Slow(model.weights, n_ctx=1024, threads=1) for _ in range(2))
         for slow, prompt in ((read, CHAT), (again, CHAT[:200] + OTHER)):
-            resuming = Resuming(slow, "a", tmp_path / "snapshots", 1 << 30)
+            resuming = Resuming(slow, "a", 1 << 30, tmp_path / "snapshots")
             resuming.begin(prompt, stored=True)
             assert slow.held == tuple(CHAT[:200] if slow is again else ())
             assert_same(slow.logits(prompt), fresh(model, prompt))
@@ -241,15 +240,12 @@ def test_a_model_that_cannot_roll_back_tokens_only_continues(start):
 
 
 @contextmanager
-def loaded(path, n_ctx, monkeypatch):
-    """Load a model as the program does; it reads slowly enough for its snapshots to be kept."""
+def slow(path, n_ctx, monkeypatch):
+    """Load a model that reads slowly enough for its snapshots to be kept."""
     monkeypatch.setattr(NativeModel, "seconds_a_token", Slow.seconds_a_token)
     setup = Setup(path, n_ctx=n_ctx, threads=1, engine=ENGINE, measure=False)
-    loader = Loader(setup, Control(), lambda event: None)
-    try:
-        yield loader.load()[0]
-    finally:
-        loader.close()
+    with loaded(setup) as (assistant, _):
+        yield assistant
 
 
 @pytest.fixture
@@ -262,27 +258,27 @@ def longrope(tmp_path, monkeypatch):
 @llama_alone
 @pytest.mark.parametrize("n_ctx", [512, 1024])
 def test_a_snapshot_of_another_context_size_is_read_again(longrope, monkeypatch, n_ctx):
-    with loaded(longrope, n_ctx, monkeypatch) as assistant:
+    with slow(longrope, n_ctx, monkeypatch) as assistant:
         answer(assistant.target, assistant.resuming, CHAT, stored=False)
         expected = assistant.target.logits([*CHAT, 7]).copy()
-    with loaded(longrope, 1536 - n_ctx, monkeypatch) as assistant:
+    with slow(longrope, 1536 - n_ctx, monkeypatch) as assistant:
         answer(assistant.target, assistant.resuming, CHAT)
         other = assistant.target.logits([*CHAT, 7]).copy()
     assert (other != expected).any()  # else it would not matter
-    with loaded(longrope, n_ctx, monkeypatch) as assistant:
+    with slow(longrope, n_ctx, monkeypatch) as assistant:
         found = answer(assistant.target, assistant.resuming, CHAT)
         assert (assistant.target.logits([*CHAT, 7]) == expected).all()
         assert found == 0
-    with loaded(longrope, n_ctx, monkeypatch) as assistant:
+    with slow(longrope, n_ctx, monkeypatch) as assistant:
         assert answer(assistant.target, assistant.resuming, CHAT) == len(CHAT)
 
 
 @llama_alone
 def test_a_snapshot_of_another_build_of_the_library_is_read_again(longrope, monkeypatch):
-    with loaded(longrope, 512, monkeypatch) as assistant:
+    with slow(longrope, 512, monkeypatch) as assistant:
         answer(assistant.target, assistant.resuming, CHAT)
     monkeypatch.setattr(EngineLibrary, "build", lambda engine: "another")
-    with loaded(longrope, 512, monkeypatch) as assistant:
+    with slow(longrope, 512, monkeypatch) as assistant:
         assert answer(assistant.target, assistant.resuming, CHAT) == 0
 
 
@@ -291,5 +287,5 @@ def test_a_model_whose_name_is_no_text_has_snapshots_too(tmp_path, monkeypatch):
     path = tmp_path / os.fsdecode(b"\xff\xfe model.gguf")
     tiny.write(tmp_path / "model.gguf").rename(path)
     for found in (0, len(CHAT)):
-        with loaded(path, 512, monkeypatch) as assistant:
+        with slow(path, 512, monkeypatch) as assistant:
             assert answer(assistant.target, assistant.resuming, CHAT) == found

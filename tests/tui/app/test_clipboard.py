@@ -121,11 +121,6 @@ def test_code_blocks_are_found_wherever_they_are() -> None:
     assert code_blocks("no code") == ()
 
 
-@given(st.text())
-def test_no_text_breaks_the_search_for_code(text: str) -> None:
-    code_blocks(text)
-
-
 @given(st.lists(st.text(alphabet="ab\t \\&;*_<>|\u00a0é", max_size=20), min_size=1, max_size=5))
 def test_a_code_block_is_copied_to_the_byte(lines: list[str]) -> None:
     code = "\n".join(lines)

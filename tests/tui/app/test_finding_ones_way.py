@@ -11,13 +11,11 @@ from assistant.events import Decoded, Finished, LaneEvent, ModelInfo, Prepared, 
 from assistant.request import Lane, Setup
 from tests.tui.chat.chat_driver import TINY, Chat, Pair, Watched, open_chat
 from tui.app.app import SpecchatApp
-from tui.app.help_screen import HelpScreen
 from tui.chat.conversation.answer import Answer
 from tui.chat.list.chat_rows import ChatRows
 from tui.models.inventory import ModelInventory
-from tui.models.screen import ModelsScreen
 from tui.race.recorded import RecordedLane
-from tui.race.screen import RaceScreen, turns
+from tui.race.screen import turns
 from tui.settings.settings import Settings
 
 WIDE = (120, 40)
@@ -106,21 +104,6 @@ async def test_the_cursor_of_the_list_begins_on_the_open_conversation(pair: Pair
         assert title(rows) == "Three"
 
 
-async def test_a_deleted_conversation_comes_back_after_another_was_opened(pair: Pair) -> None:
-    async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
-        await chat.pilot.press("ctrl+n")
-        await chat.ask("Two")
-        rows = chat.screen.parts.chats.rows
-        await chat.pilot.press("f2")
-        await chat.until(lambda: len(rows.summaries) == 2)
-        await chat.pilot.press("d")
-        await chat.until(lambda: len(rows.summaries) == 1)
-        await chat.pilot.press("enter")
-        await chat.until(lambda: chat.said[:1] == ["One"])
-        await chat.pilot.press("f2", "u")
-        await chat.until(lambda: len(rows.summaries) == 2)
-
-
 async def test_the_palette_offers_each_thing_once_and_in_words(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ready()
@@ -130,18 +113,6 @@ async def test_the_palette_offers_each_thing_once_and_in_words(pair: Pair) -> No
         assert {"Quit", "Theme", "New conversation", "Chats · List of conversations"} <= set(titles)
         assert not {"Keys", "Maximize"} & set(titles)
         assert {c.help for c in commands if c.title == "New conversation"} == {"Ctrl+N"}
-
-
-@pytest.mark.parametrize(("key", "kind"), [("f4", RaceScreen), ("f5", ModelsScreen)])
-@pytest.mark.some(1)
-async def test_f1_explains_the_keys_on_other_screens_too(pair: Pair, key: str, kind: type) -> None:
-    async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
-        await chat.pilot.press(key)
-        await chat.until(lambda: isinstance(chat.app.screen, kind))
-        await chat.pilot.press("f1")
-        await chat.until(lambda: isinstance(chat.app.screen, HelpScreen))
-        await chat.pilot.press("escape")
-        assert isinstance(chat.app.screen, kind)
 
 
 async def test_a_user_who_types_already_is_not_interrupted_by_the_models(

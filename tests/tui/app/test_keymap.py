@@ -103,15 +103,6 @@ async def test_keymap_and_theme_come_from_the_settings_and_bad_keys_keep_their_o
         assert any("nothing.here" in notice for notice in notices(app))
 
 
-async def test_a_key_that_cannot_be_used_leaves_the_usual_one():
-    app = Tiny()
-    async with app.run_test() as pilot:
-        app.appear(Settings(keymap={"chat.new": "strg+k"}))
-        await until(pilot, lambda: notices(app))
-        await pilot.press("f9")
-        assert app.acted == 1
-
-
 async def test_what_is_odd_in_the_file_is_said_once():
     app = Tiny()
     async with app.run_test() as pilot:
@@ -137,15 +128,3 @@ async def test_help_lists_the_keys_as_they_are_now():
             assert any(line.startswith(keys) for line in text.splitlines() if name in line), name
         known = {name.split(".")[0] for name in all_bindings()}
         assert known <= set(AREAS)  # each has a heading of words
-
-
-async def test_help_scrolls_by_key():
-    app = Tiny()
-    async with app.run_test(size=(80, 24)) as pilot:
-        app.push_screen(HelpScreen())
-        await until(pilot, lambda: list(app.screen.query("#keys .keys")))
-        await until(pilot, lambda: app.screen.query_one("#help").max_scroll_y > 0)
-        await pilot.press("pagedown")
-        await until(pilot, lambda: app.screen.query_one("#help").scroll_y > 0)
-        await pilot.press("escape")
-        assert not isinstance(app.screen, HelpScreen)

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from assistant.events import Event, Finished, LaneEvent, RaceOver, RaceReady, Stop
+from assistant.events import Event, Finished, LaneEvent, RaceOver, Stop
 from assistant.request import Message, Race, Request, Setup
 from tests.tui.chat.chat_driver import HOT, TINY, Watched
 from tests.tui.driver import Driver
 from tui.chat.conversation.token_view import TokenView
 from tui.race.lane_view import LaneView
 from tui.race.lanes import duel, line_up, parse
-from tui.race.screen import RaceApp, RaceScreen
+from tui.race.screen import RaceApp
 from tui.race.verdict import HEADERS
 from tui.safe import safe
 
@@ -280,12 +280,3 @@ async def test_every_size_works_and_lanes_stand_side_by_side_where_they_fit(
         assert len(tops) == lanes // columns
         await course.pilot.press("r", "space", "g", "s")
         await course.until(lambda: course.phase == "over")
-
-
-async def test_screen_knows_its_race_before_the_engine_does(race: Race) -> None:
-    async with racing(race, hold=(RaceReady, 1)) as course:
-        await course.until(lambda: course.engine.held)
-        titles = [str(view.border_title) for view in course.screen.views]
-        assert "ArS" in titles[0]
-        assert "SpS" in titles[1]
-        assert isinstance(course.app.screen, RaceScreen)

@@ -299,14 +299,6 @@ async def test_a_file_that_changed_meanwhile_is_read_when_the_screen_opens(path)
         assert used[-1].given["temperature"][0] == 1.25
 
 
-@pytest.mark.parametrize("size", [(200, 60), (60, 20), (40, 10), (10, 3), (1, 1)])
-@pytest.mark.some(2)
-async def test_every_size_works(path, size):
-    async with opened(size) as page:
-        await page.press("down", "down", "enter", "escape", "right", "escape")
-        assert page.app.screen is not page.screen
-
-
 # The editor
 
 

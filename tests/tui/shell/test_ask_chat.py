@@ -45,16 +45,6 @@ def test_a_conversation_is_begun_and_continued(target, home):
     store.close()
 
 
-def test_what_is_kept_is_backed_up_and_comes_back_when_the_file_is_damaged(target, home):
-    known = ("ask", "--target", target, "--draft", "none", *FEW)
-    run(*known, "--chat", "new", "First?")
-    before = said(home)
-    os.truncate(home / "chats.db", 70_000)
-    code, _, err = run("chats", "list")
-    assert (code, "restored from the backup" in err) == (0, True)
-    assert said(home) == before
-
-
 def test_what_is_not_kept_knows_the_conversation_anyway(target, home):
     known = ("ask", "--target", target, "--draft", "none", *FEW)
     run(*known, "--chat", "new", "First?")

@@ -79,24 +79,6 @@ def test_exports_go_to_a_new_private_file_and_come_back(filled, tmp_path):
     assert len(json.loads(run("list", "--json").stdout)) == 2
 
 
-def test_what_was_imported_is_backed_up(filled, tmp_path):
-    out = tmp_path / "out.jsonl"
-    run("export", "--all", "-o", str(out))
-    run("delete", "1", "2", "--yes")
-    run("import", str(out))
-    filled.write_text("broken")
-    result = run("list", "--json")
-    assert "restored from the backup" in result.stderr
-    assert len(json.loads(result.stdout)) == 2
-
-
-def test_a_store_that_is_gone_is_restored_before_anything_is_listed(filled):
-    filled.unlink()
-    result = run("list", "--json")
-    assert "was missing" in result.stderr
-    assert [each["id"] for each in json.loads(result.stdout)] == [2, 1]
-
-
 def test_the_form_of_an_export_is_asked_for_or_follows_from_the_name(filled, tmp_path):
     assert run("export", "1").stdout.startswith("---\ntitle:")
     assert json.loads(run("export", "1", "--format", "jsonl").stdout.splitlines()[0])["specchat"]

@@ -15,7 +15,7 @@ import pytest
 from assistant.store import Store, place
 from models.errors import Bug
 from models.files import checksum
-from tests import ROOT, tiny
+from tests import ROOT
 from tests.assistant.store.talks import talk
 from tests.patience import WAIT_S
 from tests.tui.shell.program import ENDLESS, HOT, MAIN, run, run_apart, start
@@ -73,15 +73,6 @@ def test_json_has_every_field_and_its_figures_agree(target, draft):
     assert report["sampling"]["temperature"] == 14
 
 
-@pytest.mark.parametrize("mode", ["sps", "ars", "auto"])
-@pytest.mark.some(1)
-def test_same_seed_and_settings_give_the_same_tokens(target, draft, mode):
-    asked = ("--mode", mode, "--seed", 7, "--max-tokens", 25, "--json", "hello")
-    first, second = (json.loads(ask(target, draft, *asked)[1]) for _ in range(2))
-    first, second = ([token["id"] for token in answer["tokens"]] for answer in (first, second))
-    assert first == second
-
-
 def test_prompt_pipe_and_files_make_one_question(target, draft, tmp_path):
     note = tmp_path / "note.txt"
     note.write_text("from a file")
@@ -101,22 +92,6 @@ def test_options_count_in_front_of_the_command_too(target):
     )
     assert code == 0
     assert json.loads(out)["stats"]["generated_tokens"] == 3
-
-
-def test_without_a_draft_it_says_so_and_answers(target):
-    code, out, err = run("ask", "--target", target, *HOT, "--max-tokens", 5, "hello")
-    assert code == 0
-    assert out
-    assert "Proposals come from the conversation alone" in err
-
-
-def test_draft_of_another_vocabulary_proposes_what_both_can_say(target, tmp_path):
-    controls = ("<|im_stop|>", "<|im_start|>", "<|endoftext|>")
-    other = tiny.write(tmp_path / "other.gguf", seed=1, controls=controls)
-    asked = ("--mode", "sps", "--source", "model", "--max-tokens", 30, "--json", "hello")
-    code, out, err = run("ask", "--target", target, "--draft", other, *HOT, *asked)
-    assert (code, err) == (0, "")
-    assert json.loads(out)["stats"]["drafted"] > 10
 
 
 @pytest.mark.parametrize(
@@ -151,13 +126,6 @@ def test_a_bug_that_the_engine_tells_of_is_one_sentence_too(monkeypatch):
 
     monkeypatch.setattr("tui.shell.cli.specchat.invoke", invoke)
     assert run("ask", "hi") == (1, "", "specchat: This is a bug in specchat: KeyError.\n")
-
-
-def test_with_no_model_on_disk_the_command_that_fetches_it_is_named(tmp_path):
-    bare = {"HF_HUB_CACHE": str(tmp_path / "hub"), "SPECCHAT_MODELS": str(tmp_path / "models")}
-    code, out, err = run("ask", "hi", env=bare)
-    assert (code, out) == (3, "")
-    assert "specchat models pull qwen2.5-coder-1.5b" in err
 
 
 @pytest.mark.parametrize("seconds", [0.1, 0.3, 0.5, 0.7])
@@ -245,16 +213,6 @@ def test_doctor_tells_what_is_missing_and_the_command_that_fixes_it(tmp_path):
 
 
 @pytest.mark.weights
-def test_a_real_model_answers(smollm2):
-    asked = ("--json", "--temperature", "0", "--mode", "ars", "--max-tokens", 4, "2 + 2 =")
-    code, out, err = run("ask", "--target", smollm2, "--draft", "none", "--ctx", 512, *asked)
-    assert (code, err) == (0, "")
-    report = json.loads(out)
-    assert (report["text"].isascii(), report["stop"]) == (True, "length")
-    assert report["target"]["path"] == str(smollm2)
-
-
-@pytest.mark.weights
 @pytest.mark.thorough
 def test_the_default_pair_answers(default_pair):
     code, out, err = run(
@@ -283,10 +241,6 @@ def test_the_default_pair_answers(default_pair):
 )
 def test_the_name_that_another_program_has_for_a_command_leads_to_ours(name, meant):
     assert refused(name, "x").endswith(f"No such command {name!r}. Did you mean: {meant}\n")
-
-
-def test_a_name_that_is_like_none_is_refused_anyway():
-    assert refused("xyzzy").endswith("No such command 'xyzzy'.\n")
 
 
 def test_a_number_that_is_none_is_refused_in_words():

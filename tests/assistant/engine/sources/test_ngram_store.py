@@ -98,6 +98,6 @@ def test_only_so_many_tokens_are_read(store, monkeypatch):
 
 def test_what_comes_with_the_program_is_for_the_default_vocabulary_alone():
     vocabulary = catalog.PUBLISHED[catalog.DEFAULT.target.name]["vocabulary"]
-    assert len(ngram_store.shipped(vocabulary)) > 2000
-    assert len(ngram_store.shipped("0" * 32)) == len(ngram_store.shipped(None)) == 0
+    assert len(ngram_store.shipped(vocabulary) or ()) > 2000
+    assert ngram_store.shipped("0" * 32) is ngram_store.shipped(None) is None
     assert (ngram_store.SHIPPED / f"{vocabulary}.ngrams").stat().st_size < 100_000

@@ -4,8 +4,8 @@ from itertools import cycle
 
 import pytest
 
-from assistant.engine import cost_measurement
-from assistant.engine.cost_measurement import time_draft, time_target
+from assistant.engine import measurement
+from assistant.engine.measurement import time_draft, time_target
 from models.errors import Cancelled
 from tests.assistant.engine.stopwatched import Stopwatched
 
@@ -33,7 +33,7 @@ def test_nothing_new_is_begun_once_patience_is_over():
     model = Stopwatched(lambda width, depth: 0.05 * width)
     time_target(model, model.clock)
     last = 0.05 * model.widths[-1]
-    assert model.now < cost_measurement.TARGET_LIMIT_S + 1.0 + last
+    assert model.now < measurement.TARGET_LIMIT_S + 1.0 + last
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_a_small_context_is_never_exceeded(n_ctx):
 
 
 def test_neighbouring_tokens_differ_as_a_mixture_of_experts_would_notice():
-    tokens = cost_measurement.varied(64, 151_936)
+    tokens = measurement.varied(64, 151_936)
     assert len(set(tokens)) == 64
-    assert max(cost_measurement.varied(1000, 7)) == 6
+    assert max(measurement.varied(1000, 7)) == 6
 
 
 @pytest.mark.parametrize("time", [time_target, time_draft])

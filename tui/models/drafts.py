@@ -1,0 +1,94 @@
+"""What each model here is worth as a draft for a target, as values and as lines."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from models.catalog import HEADS
+from models.drafts import DraftVerdict, Pairing
+from models.files.model_file import ModelFile
+from models.files.places import cache_dir
+from models.memory import of_pair
+from tui.models.facts import CONTEXT, remark, short
+from tui.models.inventory import Advice, ModelInventory
+from tui.widgets.text_figures import size
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPromise:
+    """What speculation with a draft promises here, from what was measured before."""
+
+    acceptance_rate: float  # at which it is promised
+    speedup: float
+    lookahead: int  # 0: none pays
+    pays_from_acceptance_rate: float | None  # None: it never pays
+
+
+@dataclass(frozen=True, slots=True)
+class DraftFacts:
+    """A model that is here, or the heads of the target, as a draft for that target."""
+
+    draft: str
+    store: str
+    size: int
+    serves: bool
+    reason: str
+    chosen: str | None  # why it is the best
+    memory_of_both_at_8192: int | None
+    predicted: DraftPromise | None
+
+    def lines(self) -> Iterator[str]:
+        """Say what it is worth, and why."""
+        answer = "best" if self.chosen else "yes" if self.serves else "no"
+        yield f"{answer:<5} {short(self.draft)}  {size(self.size)}"
+        reasons = [self.reason]
+        if self.serves and self.memory_of_both_at_8192:
+            both = f"{size(self.memory_of_both_at_8192)} of memory for both"
+            reasons += [both, _promised(self.predicted)]
+        yield from remark("; ".join([*reasons, *filter(None, [self.chosen])]), "      ")
+
+
+def drafts(inventory: ModelInventory, target: ModelFile) -> Sequence[DraftFacts]:
+    """Return what each model is worth as a draft for a target, those that serve first."""
+    advice, verdicts = inventory.advise(target), inventory.verdicts(target)
+    others = [model for model in inventory.models if model is not target]
+    found = [_draft(target, model, verdicts[model.path], advice) for model in others]
+    if (own := Pairing(target).judge(target)).serves:  # by heads within it
+        found.insert(0, _draft(target, target, own, advice))
+    return sorted(found, key=lambda each: (not each.chosen, not each.serves))
+
+
+def _draft(
+    target: ModelFile, draft: ModelFile, verdict: DraftVerdict, advice: Advice
+) -> DraftFacts:
+    is_other, serves = draft is not target, verdict.serves
+    both = of_pair(target, draft if is_other else None, CONTEXT, heads=not is_other)
+    return DraftFacts(
+        draft.reference if is_other else HEADS,
+        draft.store,
+        draft.size,
+        serves,
+        verdict.reason,
+        advice.reason if draft is advice.draft else None,
+        both.needed if serves and both else None,
+        _promise(target, draft) if serves else None,
+    )
+
+
+def _promise(target: ModelFile, draft: ModelFile) -> DraftPromise | None:
+    from assistant.decoding.lookahead.theory import TYPICAL
+    from assistant.engine.machine_cache import predict  # imports numpy
+
+    if (found := predict(target.path, draft.path, cache_dir())) is None:
+        return None
+    return DraftPromise(TYPICAL, found.speedup, found.lookahead, found.pays_from)
+
+
+def _promised(promise: DraftPromise | None) -> str:
+    if promise is None:
+        return "not measured here yet (specchat tune)"
+    when = f"when {promise.acceptance_rate:.0%} is accepted"
+    if promise.lookahead:
+        return f"{promise.speedup:.2f}× here with lookahead {promise.lookahead} {when}"
+    if promise.pays_from_acceptance_rate is None:
+        return "no gain here, whatever is accepted"
+    return f"no gain here {when}, from {promise.pays_from_acceptance_rate:.0%} on"
