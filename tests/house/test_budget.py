@@ -10,13 +10,13 @@ from tests.test_layers import MODULES
 LINES = {
     "models": 5_942,  # wanted: 6,000
     "assistant/decoding": 2_808,
-    "assistant/engine assistant/process": 3_363,  # wanted: 2,600
+    "assistant/engine assistant/process": 3_334,  # wanted: 2,600
     "assistant/chat assistant/forms assistant/calling": 2_658,  # wanted: 2,500
-    "assistant/tools": 884,
+    "assistant/tools": 876,
     "assistant/store": 1_802,
     "assistant/talk": 1_540,  # wanted: 1,100
-    "assistant/serve": 1_224,
-    "assistant/lab tui/lab": 3_151,  # wanted, with models/slim: 3,200
+    "assistant/serve": 1_216,
+    "assistant/lab tui/lab": 3_148,  # wanted, with models/slim: 3,200
     "tui": 15_274,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
