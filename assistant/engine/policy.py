@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from assistant.decoding.lookahead.controller import SHORT, Controller, RoundPlan
-from assistant.decoding.lookahead.fixed_plan import FixedPlan
+from assistant.decoding.lookahead.controller import SHORT, Controller
+from assistant.decoding.lookahead.plans import FixedPlan, RoundPlan
 from assistant.decoding.sources.model import PrefillOption
 from assistant.events import Reason
 from assistant.request import Mode, Sampling

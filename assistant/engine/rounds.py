@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import NamedTuple
 
-from assistant.decoding.lookahead.controller import RoundCost, RoundPlan
-from assistant.decoding.lookahead.fixed_plan import FixedPlan
+from assistant.decoding.lookahead.controller import RoundCost
+from assistant.decoding.lookahead.plans import FixedPlan, RoundPlan
 from assistant.decoding.loops import Round, verified
 from assistant.decoding.mask import Forced, Mask, NothingAllowed, by_form, forcing
 from assistant.decoding.model import DraftFailed, Model, most_proposals

@@ -5,7 +5,7 @@ import pytest
 from assistant.decoding.lookahead.budget import ALLOWANCE, SHARE
 from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.fixed_plan import FixedPlan
+from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.model import PrefillOption, restart_options
 from assistant.events import Reason

@@ -4,7 +4,7 @@ import pytest
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
+from assistant.decoding.lookahead.plans import ThroughputPlan
 from assistant.decoding.sources.draft import Rows, Run
 from assistant.events import Reason
 from tests.assistant.decoding.lookahead.machines import FLAT, STAIRS, STEEP, costs

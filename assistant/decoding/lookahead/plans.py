@@ -1,4 +1,4 @@
-"""Plan a draft proposal by proposal: expected tokens against measured time."""
+"""Plan a draft proposal by proposal: as somebody has chosen, or expected tokens against time."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -7,10 +7,29 @@ from math import inf
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.forecast import Reason
-from assistant.decoding.sources.draft import Offer, Rows, Run
+from assistant.decoding.sources.draft import Fixed, Offer, Rows, Run
 from assistant.decoding.sources.model import MODELS
 
 DEEPEST = 16  # steps that a source of rows is thought ahead
+
+
+class FixedPlan(Fixed):
+    """Propose a number of tokens that was not decided here: it is not owed, whatever it takes.
+
+    `reason` says who decided, or why it is nothing. The rest is what `ThroughputPlan` tells of
+    itself, so that nobody has to ask which of the two a plan is.
+    """
+
+    runs: tuple[Run, ...] = ()
+    reads: tuple[int, ...] = ()
+    table_rows = 0
+    is_owed = False
+    expected_s = 0.0
+    speedup = None
+
+    def __init__(self, room: int, reason: Reason) -> None:
+        super().__init__(room)
+        self.reason = reason
 
 
 class ThroughputPlan:
@@ -201,3 +220,6 @@ class ThroughputPlan:
         self.taken[source] += len(chances)
         self.room -= len(chances)
         self.expected_s += self._verify_s[self._proposed] - before
+
+
+RoundPlan = FixedPlan | ThroughputPlan
