@@ -90,12 +90,6 @@ class EventStream:
         return event
 
 
-Hear = Callable[[Any], None]
-"""Is called with every event of a job, and with None after the last one."""
-Submit = Callable[[AnyJob, Hear], EventStream]
-"""Has a job done, and its events heard."""
-
-
 class Service(Protocol):
     """Does jobs, one after another; the contract is that of this module."""
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from assistant.request import ToolCall
-from assistant.store import Attachment, Record, Store
+from assistant.store.store import Store
+from assistant.store.values import Attachment, Record
 from assistant.tokens import Trace
 
 

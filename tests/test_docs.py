@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 import pytest
 
+from assistant.settings.settings import KEYS
 from tests import ROOT
 from tests.tools.manual import ENVIRONMENT
-from tui.settings.settings import KEYS
 from tui.shell.cli import COMMANDS, specchat
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

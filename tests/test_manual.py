@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from assistant.settings.settings import KEYS
 from tests.tools.manual import MAN, PAGES, man, pages, roff
-from tui.settings.settings import KEYS
 from tui.shell.cli import COMMANDS
 
 

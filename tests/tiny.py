@@ -16,6 +16,8 @@ TEMPLATE = (
     "{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
+THINKING = TEMPLATE.replace("assistant\n' }}", "assistant\n<think>\n' }}")
+"""Opens a thought, which no tiny model ends by itself."""
 HEADS, KV_HEADS, EMBEDDING, FEED_FORWARD = 2, 1, 64, 128
 HEAD = EMBEDDING // HEADS
 KINDS = ("llama", "gemma3", "lfm2", "qwen35", "nemotron_h", "mamba", "glm4moe")
@@ -66,7 +68,13 @@ def write(
         writer.add_name(name)
     if longrope is not None:
         _write_longrope(writer, longrope)
-    _Tensors(writer, kind, layers, vocabulary, seed, like, noise, stops, head, weights).write()
+    for key, value in _settings(kind, layers, head).items():
+        getattr(writer, f"add_{key}")(value)
+    tensors = _Tensors(writer, seed, like, noise, weights, kind == "llama" and not stops)
+    tensors.embed(vocabulary, kind)
+    tensors.add(_OUTSIDE.get(kind, "=output_norm E"))
+    for layer, parts in enumerate(_layers(kind, layers, head)):
+        tensors.add(parts, f"blk.{layer}.")
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -113,47 +121,126 @@ def _byte_names() -> list[str]:
     return [chr(byte) if byte in printable else chr(next(others)) for byte in range(256)]
 
 
+_NORMS = "=attn_q_norm H, =attn_k_norm H"
+_NETWORK = "ffn_gate E F, ffn_up E F, ffn_down F E"
+_HEAD_OF_BLOCK = "nextn.eh_proj, =nextn.enorm E, =nextn.hnorm E"
+_PARTS = {
+    "attention": "attn_q E E, attn_k E K, attn_v E K, attn_output E E",
+    "gated attention": "attn_q E 128, attn_k E K, attn_v E K, attn_output E E",
+    "experts": "ffn_gate_inp E 2, exp_probs_b.bias 2, ffn_gate_exps E F 2, ffn_gate_shexp E F, "
+    "ffn_up_exps E F 2, ffn_up_shexp E F, ffn_down_exps F E 2, ffn_down_shexp F E",
+    "convolution": "shortconv.conv 3 E, shortconv.in_proj E 192, shortconv.out_proj E E",
+    # With an inner size of 128, and states of 8 numbers.
+    "mamba": "ssm_in E 256, ssm_conv1d 4 128, ssm_conv1d.bias 128, ssm_x 128 20, ssm_dt 4 128, "
+    "ssm_dt.bias 128, -ssm_a 8 128, =ssm_d 128, ssm_out 128 E",
+    # Four heads in two groups, an inner size of 128, and states of 16 numbers.
+    "mamba 2": "ssm_in E 324, ssm_conv1d 4 192, ssm_conv1d.bias 192, ssm_dt.bias 4, -ssm_a 1 4, "
+    "=ssm_d 1 4, =ssm_norm 64 2, ssm_out 128 E",
+    # Four heads in two groups, and states of 16 numbers.
+    "delta net": "attn_qkv E 128, attn_gate E 64, ssm_conv1d 4 128, ssm_dt.bias 4, -ssm_a 4, "
+    "ssm_beta E 4, ssm_alpha E 4, =ssm_norm 16, ssm_out 64 E",
+}
+"""The tensors of what layers are made of: random, but `=` for ones and `-` for their negatives."""
+_SCALES = {"ssm_conv1d.weight": 0.3, "shortconv.conv.weight": 0.5}
+_OUTSIDE = {"lfm2": "=token_embd_norm E"}
+
+
+def _layers(kind: str, count: int, head: bool) -> list[str]:
+    """Return what each layer is made of."""
+    last = count - 1
+    before, after = "=attn_norm E", "=post_attention_norm E"
+    attends = f"{before}, attention"
+    match kind:
+        case "llama":
+            layers = [f"{attends}, {_NETWORK}, =ffn_norm E"] * count
+        case "gemma3":
+            rest = f"{_NETWORK}, =ffn_norm E, {after}, =post_ffw_norm E"
+            layers = [f"{attends}, {_NORMS}, {rest}"] * count
+        case "lfm2":
+            mixed = ("convolution", f"attention, {_NORMS}")
+            network = f"{before}, {_NETWORK}, =ffn_norm E"
+            layers = [f"{network}, {mixed[i % 2]}" for i in range(count)]
+        case "qwen35":  # every other layer is attention, and the head
+            mixed = ("delta net", f"gated attention, {_NORMS}")
+            start = f"{before}, {after}, {_NETWORK}"
+            layers = [f"{start}, {mixed[i % 2 or (head and i == last)]}" for i in range(count)]
+        case "nemotron_h":  # a layer is recurrent, or a network; the last one is attention
+            kinds = ["ffn_up E F, ffn_down F E" if i % 2 else "mamba 2" for i in range(last)]
+            layers = [f"{before}, {each}" for each in (*kinds, "attention")]
+        case "glm4moe":  # a dense layer, and mixtures of two experts
+            start = f"{before}, {after}, attention"
+            layers = [f"{start}, {'experts' if i else _NETWORK}" for i in range(count)]
+        case _:
+            layers = [f"{before}, mamba"] * count
+    if kind == "glm4moe" or head:  # it hardly uses the state
+        layers[last] = f"{layers[last]}, {_HEAD_OF_BLOCK}"
+    return layers
+
+
+def _settings(kind: str, layers: int, head: bool) -> dict[str, object]:
+    """Return the other values of a header, by the names of the writer's methods."""
+    heads: dict[str, object] = {"key_length": HEAD, "value_length": HEAD, "head_count_kv": KV_HEADS}
+    transformer: dict[str, object] = {
+        "feed_forward_length": FEED_FORWARD, "head_count": HEADS, "head_count_kv": KV_HEADS,
+        "rope_dimension_count": HEAD, "rope_freq_base": 10000.0,
+    }  # fmt: skip
+    match kind:
+        case "llama":
+            return transformer
+        case "gemma3":
+            return transformer | heads | {"sliding_window": 32}
+        case "lfm2":
+            attend = [KV_HEADS if i % 2 else 0 for i in range(layers)]
+            return transformer | {"head_count_kv": attend, "shortconv_l_cache": 3}
+        case "qwen35":
+            rope = {"rope_dimension_sections": [6, 5, 5, 0], "full_attention_interval": 2}
+            drafts = {"nextn_predict_layers": 1} if head else {}
+            return transformer | heads | rope | drafts | _ssm(64, 16, 4, 2)
+        case "nemotron_h":
+            last = layers - 1
+            networks = [FEED_FORWARD if i % 2 and i < last else 0 for i in range(layers)]
+            attend = [KV_HEADS if i == last else 0 for i in range(layers)]
+            own: dict[str, object] = {
+                "feed_forward_length": networks,
+                "head_count": HEADS,
+                "layer_norm_eps": 1e-5,
+            }
+            return heads | own | {"head_count_kv": attend} | _ssm(128, 16, 4, 2)
+        case "glm4moe":
+            experts: dict[str, object] = {"count": 2, "used_count": 1, "shared_count": 1}
+            mixture = {f"expert_{name}": count for name, count in experts.items()}
+            mixture |= {"expert_feed_forward_length": FEED_FORWARD, "leading_dense_block_count": 1}
+            return transformer | heads | mixture | {"nextn_predict_layers": 1}
+        case _:
+            return {"feed_forward_length": 0, "head_count": 0} | _ssm(128, 8, 4)
+
+
+def _ssm(inner: int, state: int, rank: int, groups: int | None = None) -> dict[str, object]:
+    sizes = {"inner_size": inner, "state_size": state, "time_step_rank": rank, "conv_kernel": 4}
+    sizes |= {"group_count": groups} if groups else {}
+    return {f"ssm_{name}": size for name, size in sizes.items()}
+
+
 class _Tensors:
     """The random weights of one model."""
 
     def __init__(
         self,
         writer: gguf.GGUFWriter,
-        kind: str,
-        layers: int,
-        vocabulary: int,
         seed: int,
         like: int | None,
         noise: float,
-        stops: bool,
-        head: bool,
         weights: gguf.GGMLQuantizationType | None,
+        endless: bool,
     ) -> None:
-        self._writer, self._kind, self._layers = writer, kind, layers
-        self._head_last, self._weights = head, weights
-        self._vocabulary = vocabulary
-        self._endless = kind == "llama" and not stops
+        self._writer, self._weights, self._endless = writer, weights, endless
         self._rng = np.random.default_rng(seed if like is None else like)
         self._own = None if like is None else np.random.default_rng(seed)
         self._noise = noise
 
-    def write(self) -> None:
-        embedding = self._values((self._vocabulary, EMBEDDING), 1.0)
-        head = self._head(embedding)
-        self._add("token_embd.weight", embedding)
-        if self._kind == "llama":
-            self._add("output.weight", head)
-        {
-            "llama": self._llama,
-            "gemma3": self._gemma3,
-            "lfm2": self._lfm2,
-            "qwen35": self._qwen35,
-            "nemotron_h": self._nemotron_h,
-            "mamba": self._mamba,
-            "glm4moe": self._glm4moe,
-        }[self._kind]()
-
-    def _head(self, embedding: np.ndarray) -> np.ndarray:
+    def embed(self, vocabulary: int, kind: str) -> None:
+        """Add the embedding of each token, and what a llama says them by."""
+        embedding = self._values((vocabulary, EMBEDDING), 1.0)
         head = embedding.copy()
         if self._endless:
             # All states have one direction in common, which speaks against these tokens alone.
@@ -161,7 +248,33 @@ class _Tensors:
             embedding[:, 0] = 4
             head[unlikely] = head[:, 0] = 0
             head[unlikely, 0] = -300
-        return head
+        self._write("token_embd.weight", embedding)
+        if kind == "llama":
+            self._write("output.weight", head)
+
+    def add(self, parts: str, block: str = "") -> None:
+        """Add tensors that are named with their sizes, as in `_PARTS`."""
+        known = {"E": EMBEDDING, "F": FEED_FORWARD, "H": HEAD, "K": KV_HEADS * HEAD}
+        for part in parts.split(", "):
+            if part in _PARTS:
+                self.add(_PARTS[part], block)
+                continue
+            name, *sizes = part.split()
+            shape = tuple(known.get(size) or int(size) for size in reversed(sizes))
+            self._add(name.lstrip("=-"), name[0], shape, block)
+
+    def _add(self, name: str, sign: str, shape: tuple[int, ...], block: str) -> None:
+        whole = name if name.endswith((".bias", "ssm_a", "ssm_d")) else f"{name}.weight"
+        if name == "nextn.eh_proj":  # the token alone, nearly
+            state = self._values((EMBEDDING, EMBEDDING), 0.02)
+            values = np.hstack([np.eye(EMBEDDING), state]).astype(np.float32)
+        elif sign in "=-":
+            values = np.full(shape, -1 if sign == "-" else 1, np.float32)
+        else:
+            values = self._values(shape, _SCALES.get(whole, 0.08))
+        if self._endless and whole.endswith(("_output.weight", "_down.weight")):
+            values[0] = 0  # no layer changes what all states have in common
+        self._write(block + whole, values)
 
     def _values(self, shape: tuple[int, ...], scale: float) -> np.ndarray:
         values = self._rng.standard_normal(shape)
@@ -169,222 +282,9 @@ class _Tensors:
             values += self._noise * self._own.standard_normal(shape)
         return (values * scale).astype(np.float32)
 
-    def _add(self, name: str, values: np.ndarray) -> None:
+    def _write(self, name: str, values: np.ndarray) -> None:
         if self._weights is None or values.ndim < 2 or name == "token_embd.weight":
             self._writer.add_tensor(name, values)
             return
         blocks = gguf.quants.quantize(values, self._weights)
         self._writer.add_tensor(name, blocks, raw_dtype=self._weights)
-
-    def _random(self, name: str, *shape: int, scale: float = 0.08) -> None:
-        values = self._values(shape[::-1], scale)  # ggml counts dimensions the other way
-        if self._endless and name.endswith(("_output.weight", "_down.weight")):
-            values[0] = 0  # no layer changes what all states have in common
-        self._add(name, values)
-
-    def _ones(self, name: str, size: int) -> None:
-        self._add(name, np.ones(size, np.float32))
-
-    def _attention(self, block: str, norms: bool = False, gates: bool = False) -> None:
-        self._random(block + "attn_q.weight", EMBEDDING, (1 + gates) * EMBEDDING)
-        self._random(block + "attn_k.weight", EMBEDDING, KV_HEADS * HEAD)
-        self._random(block + "attn_v.weight", EMBEDDING, KV_HEADS * HEAD)
-        self._random(block + "attn_output.weight", EMBEDDING, EMBEDDING)
-        if norms:
-            self._ones(block + "attn_q_norm.weight", HEAD)
-            self._ones(block + "attn_k_norm.weight", HEAD)
-
-    def _feed_forward(self, block: str, norm: bool = True) -> None:
-        self._random(block + "ffn_gate.weight", EMBEDDING, FEED_FORWARD)
-        self._random(block + "ffn_up.weight", EMBEDDING, FEED_FORWARD)
-        self._random(block + "ffn_down.weight", FEED_FORWARD, EMBEDDING)
-        if norm:
-            self._ones(block + "ffn_norm.weight", EMBEDDING)
-
-    def _transformer(self) -> None:
-        self._writer.add_feed_forward_length(FEED_FORWARD)
-        self._writer.add_head_count(HEADS)
-        self._writer.add_rope_dimension_count(HEAD)
-        self._writer.add_rope_freq_base(10000.0)
-
-    def _llama(self) -> None:
-        self._transformer()
-        self._writer.add_head_count_kv(KV_HEADS)
-        self._ones("output_norm.weight", EMBEDDING)
-        for layer in range(self._layers):
-            block = f"blk.{layer}."
-            self._ones(block + "attn_norm.weight", EMBEDDING)
-            self._attention(block)
-            self._feed_forward(block)
-
-    def _gemma3(self) -> None:
-        self._transformer()
-        self._writer.add_head_count_kv(KV_HEADS)
-        self._writer.add_key_length(HEAD)
-        self._writer.add_value_length(HEAD)
-        self._writer.add_sliding_window(32)
-        self._ones("output_norm.weight", EMBEDDING)
-        for layer in range(self._layers):
-            block = f"blk.{layer}."
-            self._ones(block + "attn_norm.weight", EMBEDDING)
-            self._attention(block, norms=True)
-            self._feed_forward(block)
-            self._ones(block + "post_attention_norm.weight", EMBEDDING)
-            self._ones(block + "post_ffw_norm.weight", EMBEDDING)
-
-    def _lfm2(self) -> None:
-        self._transformer()
-        self._writer.add_head_count_kv([KV_HEADS if i % 2 else 0 for i in range(self._layers)])
-        self._writer.add_shortconv_l_cache(3)
-        self._ones("token_embd_norm.weight", EMBEDDING)
-        for layer in range(self._layers):
-            block = f"blk.{layer}."
-            self._ones(block + "attn_norm.weight", EMBEDDING)
-            self._feed_forward(block)
-            if layer % 2:
-                self._attention(block, norms=True)
-                continue
-            self._random(block + "shortconv.conv.weight", 3, EMBEDDING, scale=0.5)
-            self._random(block + "shortconv.in_proj.weight", EMBEDDING, 3 * EMBEDDING)
-            self._random(block + "shortconv.out_proj.weight", EMBEDDING, EMBEDDING)
-
-    def _glm4moe(self) -> None:
-        """Write a dense block, mixtures of two experts, and a head that hardly uses the state."""
-        self._transformer()
-        self._writer.add_head_count_kv(KV_HEADS)
-        self._writer.add_key_length(HEAD)
-        self._writer.add_value_length(HEAD)
-        self._writer.add_expert_count(2)
-        self._writer.add_expert_used_count(1)
-        self._writer.add_expert_shared_count(1)
-        self._writer.add_expert_feed_forward_length(FEED_FORWARD)
-        self._writer.add_leading_dense_block_count(1)
-        self._writer.add_nextn_predict_layers(1)
-        self._ones("output_norm.weight", EMBEDDING)
-        for layer in range(self._layers):
-            block = f"blk.{layer}."
-            self._ones(block + "attn_norm.weight", EMBEDDING)
-            self._ones(block + "post_attention_norm.weight", EMBEDDING)
-            self._attention(block)
-            if not layer:
-                self._random(block + "ffn_gate.weight", EMBEDDING, FEED_FORWARD)
-                self._random(block + "ffn_up.weight", EMBEDDING, FEED_FORWARD)
-                self._random(block + "ffn_down.weight", FEED_FORWARD, EMBEDDING)
-            else:
-                self._experts(block)
-        self._head_of_block(f"blk.{self._layers - 1}.nextn.")
-
-    def _experts(self, block: str) -> None:
-        self._random(block + "ffn_gate_inp.weight", EMBEDDING, 2)
-        self._random(block + "exp_probs_b.bias", 2)
-        for name, *shape in (
-            ("gate", EMBEDDING, FEED_FORWARD),
-            ("up", EMBEDDING, FEED_FORWARD),
-            ("down", FEED_FORWARD, EMBEDDING),
-        ):
-            self._random(f"{block}ffn_{name}_exps.weight", *shape, 2)
-            self._random(f"{block}ffn_{name}_shexp.weight", *shape)
-
-    def _head_of_block(self, block: str) -> None:
-        token, state = np.eye(EMBEDDING), self._values((EMBEDDING, EMBEDDING), 0.02)
-        self._add(block + "eh_proj.weight", np.hstack([token, state]).astype(np.float32))
-        self._ones(block + "enorm.weight", EMBEDDING)
-        self._ones(block + "hnorm.weight", EMBEDDING)
-
-    def _mamba(self) -> None:
-        inner, state, rank = 2 * EMBEDDING, 8, 4
-        self._writer.add_feed_forward_length(0)
-        self._writer.add_head_count(0)
-        self._ssm(inner, state, rank)
-        self._ones("output_norm.weight", EMBEDDING)
-        for layer in range(self._layers):
-            block = f"blk.{layer}."
-            self._ones(block + "attn_norm.weight", EMBEDDING)
-            self._random(block + "ssm_in.weight", EMBEDDING, 2 * inner)
-            self._random(block + "ssm_conv1d.weight", 4, inner, scale=0.3)
-            self._random(block + "ssm_conv1d.bias", inner)
-            self._random(block + "ssm_x.weight", inner, rank + 2 * state)
-            self._random(block + "ssm_dt.weight", rank, inner)
-            self._random(block + "ssm_dt.bias", inner)
-            self._add(block + "ssm_a", -np.ones((inner, state), np.float32))
-            self._ones(block + "ssm_d", inner)
-            self._random(block + "ssm_out.weight", inner, EMBEDDING)
-
-    def _qwen35(self) -> None:
-        """Every other layer is attention, the rest are delta nets of 4 heads."""
-        heads, groups, state = 4, 2, 16
-        inner = heads * state
-        convolved = inner + 2 * groups * state
-        self._transformer()
-        self._writer.add_head_count_kv(KV_HEADS)
-        self._writer.add_key_length(HEAD)
-        self._writer.add_value_length(HEAD)
-        self._writer.add_rope_dimension_sections([6, 5, 5, 0])
-        self._writer.add_full_attention_interval(2)
-        self._ssm(inner, state, heads, groups)
-        self._ones("output_norm.weight", EMBEDDING)
-        if self._head_last:
-            self._writer.add_nextn_predict_layers(1)
-            self._head_of_block(f"blk.{self._layers - 1}.nextn.")
-        for layer in range(self._layers):
-            block = f"blk.{layer}."
-            self._ones(block + "attn_norm.weight", EMBEDDING)
-            self._ones(block + "post_attention_norm.weight", EMBEDDING)
-            self._feed_forward(block, norm=False)
-            if layer % 2 or (self._head_last and layer == self._layers - 1):
-                self._attention(block, norms=True, gates=True)
-                continue
-            self._random(block + "attn_qkv.weight", EMBEDDING, convolved)
-            self._random(block + "attn_gate.weight", EMBEDDING, inner)
-            self._random(block + "ssm_conv1d.weight", 4, convolved, scale=0.3)
-            self._random(block + "ssm_dt.bias", heads)
-            self._add(block + "ssm_a", -np.ones(heads, np.float32))
-            self._random(block + "ssm_beta.weight", EMBEDDING, heads)
-            self._random(block + "ssm_alpha.weight", EMBEDDING, heads)
-            self._ones(block + "ssm_norm.weight", state)
-            self._random(block + "ssm_out.weight", inner, EMBEDDING)
-
-    def _nemotron_h(self) -> None:
-        """Layers are recurrent, then a network, again and again; the last one is attention."""
-        last = self._layers - 1
-        kinds = ["network" if i % 2 else "ssm" for i in range(last)] + ["attention"]
-        networks = [FEED_FORWARD if kind == "network" else 0 for kind in kinds]
-        self._writer.add_feed_forward_length(networks)
-        self._writer.add_head_count(HEADS)
-        self._writer.add_head_count_kv([KV_HEADS if kind == "attention" else 0 for kind in kinds])
-        self._writer.add_key_length(HEAD)
-        self._writer.add_value_length(HEAD)
-        self._writer.add_layer_norm_eps(1e-5)
-        self._ssm(2 * EMBEDDING, 16, 4, 2)
-        self._ones("output_norm.weight", EMBEDDING)
-        for layer, kind in enumerate(kinds):
-            block = f"blk.{layer}."
-            self._ones(block + "attn_norm.weight", EMBEDDING)
-            match kind:
-                case "attention":
-                    self._attention(block)
-                case "network":
-                    self._random(block + "ffn_up.weight", EMBEDDING, FEED_FORWARD)
-                    self._random(block + "ffn_down.weight", FEED_FORWARD, EMBEDDING)
-                case _:
-                    self._mixer(block, 2 * EMBEDDING, 16, 4, 2)
-
-    def _ssm(self, inner: int, state: int, rank: int, groups: int = 0) -> None:
-        self._writer.add_ssm_conv_kernel(4)
-        self._writer.add_ssm_inner_size(inner)
-        self._writer.add_ssm_state_size(state)
-        self._writer.add_ssm_time_step_rank(rank)
-        if groups:
-            self._writer.add_ssm_group_count(groups)
-
-    def _mixer(self, block: str, inner: int, state: int, heads: int, groups: int) -> None:
-        """Add the tensors of a layer of Mamba 2."""
-        convolved = inner + 2 * groups * state
-        self._random(block + "ssm_in.weight", EMBEDDING, inner + convolved + heads)
-        self._random(block + "ssm_conv1d.weight", 4, convolved, scale=0.3)
-        self._random(block + "ssm_conv1d.bias", convolved)
-        self._random(block + "ssm_dt.bias", heads)
-        self._add(block + "ssm_a", -np.ones((heads, 1), np.float32))
-        self._add(block + "ssm_d", np.ones((heads, 1), np.float32))
-        self._add(block + "ssm_norm.weight", np.ones((groups, inner // groups), np.float32))
-        self._random(block + "ssm_out.weight", inner, EMBEDDING)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assistant.events import ModelInfo, Ready, Stats
 from assistant.request import COMPUTING
-from tui.settings.settings import Settings
+from assistant.settings.settings import Settings
 
 MIN_TESTED = 8
 """How many proposals show that accepting none was no accident."""

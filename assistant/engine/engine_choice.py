@@ -123,12 +123,12 @@ def remember(setup: Setup, folder: Path, choice: EngineChoice) -> None:
 def _known(setup: Setup) -> EngineChoice | None:
     """Return what was found out before for a setup's target and the installed engines."""
     with suppress(OSError):  # there is no such file: reading its header says so
-        return _records(setup.cache).get(_key(setup)) if setup.cache else None
+        return _records(setup.cache).get(_key(setup))
     return None
 
 
-def _records(folder: Path) -> Records[EngineChoice]:
-    return Records(folder / "engines.json", EngineChoice)
+def _records(folder: Path | None) -> Records[EngineChoice]:
+    return Records(folder, "engines.json", EngineChoice)
 
 
 def _key(setup: Setup) -> str:

@@ -184,10 +184,8 @@ def _sources(setup: Setup, target: NativeModel, model: ModelSource | None) -> li
     if not target.can_roll_back:
         return []
     sources: list[Source] = [SuffixSource(), TailSource()]
-    tables = [recalled(_name(target))] if setup.recalls else []
-    if (others := shipped(target.weights.header.vocabulary)) is not None:
-        tables.append(others)
-    if tables:
+    own = recalled(_name(target)) if setup.recalls else []
+    if tables := [*own, *shipped(target.weights.header.vocabulary)]:
         from assistant.engine.sources.ngram import NgramSource
 
         sources.append(NgramSource(target.n_vocab, *tables))
@@ -200,18 +198,15 @@ def _controller(
     """Return what weighs proposals, and what keeps for the next load what it has learnt."""
     if not setup.measure or not target.can_roll_back:
         return None, lambda: None
-    name, folder = (source or ModelSource).name, setup.cache
+    folder, files = setup.cache, (target.weights.path, draft.weights.path if draft else None)
     costs = cached_or_measured(target, draft, folder)
-    if folder is None:
-        return Controller(costs, draft_source=name), lambda: None
-    files = target.weights.path, draft.weights.path if draft else None
     acceptance = Acceptance(known_acceptance(*files, folder))
 
     def keep_learnt() -> None:
         remember_acceptance(acceptance.lasting, *files, folder)
         remember_attention(costs.attention, target, folder)
 
-    return Controller(costs, acceptance, name), keep_learnt
+    return Controller(costs, acceptance, (source or ModelSource).name), keep_learnt
 
 
 def _name(model: DraftModel) -> str:

@@ -36,11 +36,12 @@ Value = TypeVar("Value")
 class Records(Generic[Value]):
     """Values by a text that says under which conditions they hold, in one private file of JSON.
 
-    The file is only a cache: one that is damaged, or not ours, is ignored.
+    The file is only a cache: one that is damaged, or not ours, is ignored. Without a folder nothing
+    is known, and nothing kept.
     """
 
-    def __init__(self, path: Path, kind: type[Value]) -> None:
-        self._path, self._kind = path, kind
+    def __init__(self, folder: Path | None, name: str, kind: type[Value]) -> None:
+        self._path, self._kind = folder and folder / name, kind
 
     def get(self, key: str) -> Value | None:
         """Return what is known, if it is a value of our kind."""
@@ -60,6 +61,8 @@ class Records(Generic[Value]):
         Raises:
             OSError: the file cannot be written.
         """
+        if self._path is None:
+            return
         records = self._read()
         records.pop(key, None)
         records[key] = msgspec.Raw(msgspec.json.encode(value))
@@ -73,7 +76,8 @@ class Records(Generic[Value]):
 
     def _read(self) -> dict[str, msgspec.Raw]:
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=dict[str, msgspec.Raw])
+            text = self._path.read_bytes() if self._path else b"{}"
+            return msgspec.json.decode(text, type=dict[str, msgspec.Raw])
         except (OSError, ValueError, RecursionError):
             return {}
 
@@ -85,6 +89,25 @@ class TimedModel(Model, Protocol):
     def conditions(self) -> str:
         """The file, the library, the machine and the settings, as text."""
         ...
+
+
+def limit_batch(model: NativeModel, folder: Path | None) -> bool:
+    """Have a model evaluate at most `NARROW` tokens at once if wide batches have other logits.
+
+    Say whether that was so. What was found for a file and an engine is kept in `folder`, if any.
+
+    Raises:
+        Cancelled: it was stopped.
+        ModelError: it cannot evaluate.
+    """
+    records, key = Records(folder, "batches.json", bool), model.weights.conditions
+    is_sound = records.get(key)
+    if is_sound is None:
+        is_sound = error_of_wide_batches(model) < ERROR
+        records.keep(key, is_sound)
+    if not is_sound:
+        model.limit_batch(NARROW)
+    return not is_sound
 
 
 def cached_or_measured(target: TimedModel, draft: TimedModel | None, folder: Path | None) -> Costs:
@@ -99,41 +122,21 @@ def cached_or_measured(target: TimedModel, draft: TimedModel | None, folder: Pat
     """
     verify = _times(target, "verify", time_target, folder)
     reading = _times(draft, "draft", time_draft, folder) if draft else Times({})
-    attention = known_attention(target, folder) if folder else 0.0
-    return Costs(verify.seconds, reading.seconds, attention)
+    return Costs(verify.seconds, reading.seconds, known_attention(target, folder))
 
 
-def limit_batch(model: NativeModel, folder: Path | None) -> bool:
-    """Have a model evaluate at most `NARROW` tokens at once if wide batches have other logits.
-
-    Say whether that was so. What was found for a file and an engine is kept in `folder`, if any.
-
-    Raises:
-        Cancelled: it was stopped.
-        ModelError: it cannot evaluate.
-    """
-    records = Records(folder / "batches.json", bool) if folder else None
-    key = model.weights.conditions
-    is_sound = records.get(key) if records else None
-    if is_sound is None:
-        is_sound = error_of_wide_batches(model) < ERROR
-        if records:
-            records.keep(key, is_sound)
-    if not is_sound:
-        model.limit_batch(NARROW)
-    return not is_sound
-
-
-def known_attention(target: TimedModel, folder: Path) -> float:
-    """Return the seconds that a target's attention was seen to take; see `costs.Curve`."""
-    seconds = Records(folder / "costs.json", float).get(_attention_key(target)) or 0.0
-    return seconds if 0 <= seconds < 1 else 0.0
-
-
-def remember_attention(seconds: float, target: TimedModel, folder: Path) -> None:
-    """Keep what deep texts have shown."""
-    if seconds and seconds != known_attention(target, folder):
-        Records(folder / "costs.json", float).keep(_attention_key(target), seconds)
+def _times(
+    model: TimedModel, what: str, measure: Callable[[Model], Times], folder: Path | None
+) -> Times:
+    known = _all_times(folder).get(_times_key(model, what))
+    known = known if known and known.is_sound else None
+    if known and known.looks >= LOOKS_NEEDED:
+        return known
+    load = OtherLoad()
+    times = known.confirmed(measure(model)) if known else measure(model)
+    if not load.is_heavy:  # else measure again next time, perhaps in peace
+        _all_times(folder).keep(_times_key(model, what), times)
+    return times
 
 
 def remember_times(model: TimedModel, what: str, times: Times, folder: Path) -> None:
@@ -143,6 +146,26 @@ def remember_times(model: TimedModel, what: str, times: Times, folder: Path) -> 
         OSError: the folder cannot be written.
     """
     _all_times(folder).put(_times_key(model, what), times)
+
+
+def _all_times(folder: Path | None) -> Records[Times]:
+    return Records(folder, "costs.json", Times)
+
+
+def _times_key(model: TimedModel, what: str) -> str:
+    return f"{what} | {model.conditions}"
+
+
+def known_attention(target: TimedModel, folder: Path | None) -> float:
+    """Return the seconds that a target's attention was seen to take; see `costs.Curve`."""
+    known = Records(folder, "costs.json", float).get(_times_key(target, "attention")) or 0.0
+    return known if 0 <= known < 1 else 0.0
+
+
+def remember_attention(seconds: float, target: TimedModel, folder: Path | None) -> None:
+    """Keep what deep texts have shown."""
+    if seconds and seconds != known_attention(target, folder):
+        Records(folder, "costs.json", float).keep(_times_key(target, "attention"), seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,36 +189,6 @@ def predict(target: Path, draft: Path, folder: Path) -> Prediction | None:
     return Prediction(*best, theory.lowest_break_even(verify, reading[1]))
 
 
-def known_acceptance(target: Path, draft: Path | None, folder: Path) -> dict[str, float]:
-    """Return how much better or worse than usual sources did, in log odds, by name.
-
-    A draft that is bad would otherwise be tried in every answer, and again after every start.
-    """
-    known = _all_acceptance(folder).get(_pair_key(target, draft)) or {}
-    return {name: value for name, value in known.items() if abs(value) < FURTHEST}
-
-
-def remember_acceptance(
-    lasting: Mapping[str, float], target: Path, draft: Path | None, folder: Path
-) -> None:
-    """Keep what answers have shown."""
-    _all_acceptance(folder).keep(_pair_key(target, draft), dict(lasting))
-
-
-def _times(
-    model: TimedModel, what: str, measure: Callable[[Model], Times], folder: Path | None
-) -> Times:
-    known = _all_times(folder).get(_times_key(model, what)) if folder else None
-    known = known if known and known.is_sound else None
-    if known and known.looks >= LOOKS_NEEDED:
-        return known
-    load = OtherLoad()
-    times = known.confirmed(measure(model)) if known else measure(model)
-    if folder and not load.is_heavy:  # else measure again next time, perhaps in peace
-        _all_times(folder).keep(_times_key(model, what), times)
-    return times
-
-
 def _recorded(path: Path, what: str, folder: Path) -> dict[int, float]:
     """Return what was measured last with a file here, however it was run; empty: nothing."""
     try:
@@ -207,20 +200,24 @@ def _recorded(path: Path, what: str, folder: Path) -> dict[int, float]:
     return known.seconds if known and known.is_sound else {}
 
 
-def _all_times(folder: Path) -> Records[Times]:
-    return Records(folder / "costs.json", Times)
+def known_acceptance(target: Path, draft: Path | None, folder: Path | None) -> dict[str, float]:
+    """Return how much better or worse than usual sources did, in log odds, by name.
+
+    A draft that is bad would otherwise be tried in every answer, and again after every start.
+    """
+    known = _all_acceptance(folder).get(_pair_key(target, draft)) or {}
+    return {name: value for name, value in known.items() if abs(value) < FURTHEST}
 
 
-def _times_key(model: TimedModel, what: str) -> str:
-    return f"{what} | {model.conditions}"
+def remember_acceptance(
+    lasting: Mapping[str, float], target: Path, draft: Path | None, folder: Path | None
+) -> None:
+    """Keep what answers have shown."""
+    _all_acceptance(folder).keep(_pair_key(target, draft), dict(lasting))
 
 
-def _attention_key(model: TimedModel) -> str:
-    return f"attention | {model.conditions}"
-
-
-def _all_acceptance(folder: Path) -> Records[dict[str, float]]:
-    return Records(folder / "acceptance.json", dict[str, float])
+def _all_acceptance(folder: Path | None) -> Records[dict[str, float]]:
+    return Records(folder, "acceptance.json", dict[str, float])
 
 
 def _pair_key(target: Path, draft: Path | None) -> str:
@@ -231,7 +228,7 @@ def _pair_key(target: Path, draft: Path | None) -> str:
 
 def known_tuning(path: Path, gpu_layers: int | None, folder: Path | None) -> Tuning:
     """Return the settings that were found best for a file on this machine, or the usual ones."""
-    if folder is None or not path.exists():
+    if not path.exists():  # which is said when it is opened
         return Tuning()
     return _all_tunings(folder).get(loaded.engine().speed_key(path, gpu_layers)) or Tuning()
 
@@ -245,5 +242,5 @@ def remember_tuning(path: Path, gpu_layers: int | None, folder: Path, tuning: Tu
     _all_tunings(folder).put(loaded.engine().speed_key(path, gpu_layers), tuning)
 
 
-def _all_tunings(folder: Path) -> Records[Tuning]:
-    return Records(folder / "tuning.json", Tuning)
+def _all_tunings(folder: Path | None) -> Records[Tuning]:
+    return Records(folder, "tuning.json", Tuning)

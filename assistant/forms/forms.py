@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from llguidance import LLMatcher
@@ -16,7 +17,6 @@ from assistant.calling.wording import largest, read_json
 from assistant.forms.grammar import (
     LIMITS,
     STYLE,
-    TOO_LARGE,
     compiled,
     matcher_of,
     named,
@@ -42,7 +42,7 @@ class Forms:
     def __init__(self, vocab: Vocab, n_vocab: int) -> None:
         self._stops, self._controls = vocab.stop_tokens, vocab.controls
         self._tokenizer = tokenizer_of(vocab, n_vocab)
-        self._schemas: dict[tuple[Tool, CallFormat], tuple[Schema, str]] = {}
+        self._schema = lru_cache(_MOST_KNOWN)(self._enforced)
         # Most requests offer the same tools, so the last grammar of calls is kept, with its mask.
         self._last: tuple[str, LLMatcher, FormMask] | None = None
 
@@ -99,28 +99,27 @@ class Forms:
             return self._last[1]
         matcher, why = compiled(grammar, self._tokenizer)
         if why:
-            raise _refused(tools, reason(why))
+            raise UsageError(
+                f"The grammar of these {len(tools)} tools cannot be used: {reason(why)}. Offer "
+                f"fewer tools, or simplify the largest: {largest(tools)}."
+            )
         return matcher
 
-    def _schema(self, tool: Tool, form: CallFormat) -> tuple[Schema, str]:
+    def _enforced(self, tool: Tool, form: CallFormat) -> tuple[Schema, str]:
         """Return the schema that is enforced for a tool, and a remark if it is not the tool's own.
 
         There is no remark on keywords that a syntax leaves to the tool's own validation.
         """
-        if (tool, form) not in self._schemas:
-            if len(self._schemas) >= _MOST_KNOWN:
-                self._schemas.clear()
-            schema, rules = closed(read_json(tool.parameters)), LarkRules(self._controls, _STYLE)
-            wrong, why = True, "it is not the schema of an object"
-            if schema is not ANY_OBJECT:
-                wrong, why = self._doubts(schema, form, rules)
-            left = f"{', '.join(sorted(rules.unenforced))} cannot be enforced"
-            if tool.strict and (why or rules.unenforced):
-                raise UsageError(f"The tool {tool.name} cannot be strict: {why or left}.")
-            what = "any arguments" if wrong else "more than its schema allows"
-            remark = f"The tool {tool.name} may be called with {what}: {why}." if why else ""
-            self._schemas[tool, form] = ANY_OBJECT if wrong else schema, remark
-        return self._schemas[tool, form]
+        schema, rules = closed(read_json(tool.parameters)), LarkRules(self._controls, _STYLE)
+        wrong, why = True, "it is not the schema of an object"
+        if schema is not ANY_OBJECT:
+            wrong, why = self._doubts(schema, form, rules)
+        left = f"{', '.join(sorted(rules.unenforced))} cannot be enforced"
+        if tool.strict and (why or rules.unenforced):
+            raise UsageError(f"The tool {tool.name} cannot be strict: {why or left}.")
+        what = "any arguments" if wrong else "more than its schema allows"
+        remark = f"The tool {tool.name} may be called with {what}: {why}." if why else ""
+        return ANY_OBJECT if wrong else schema, remark
 
     def _doubts(self, schema: Schema, form: CallFormat, rules: LarkRules) -> tuple[bool, str]:
         """Return whether a schema cannot be enforced at all, and why not completely."""
@@ -134,13 +133,3 @@ class Forms:
             return wrong, reason(said[0]) if said else ""
         _, why = compiled(alone, self._tokenizer)
         return bool(why), reason(why) if why else ""
-
-
-def _refused(tools: Sequence[Tool], why: str) -> UsageError:
-    """Return what is said of tools that are all right one by one."""
-    if why != TOO_LARGE:
-        return UsageError(f"The tools cannot be used: {why}.")
-    return UsageError(
-        f"The schemas of these {len(tools)} tools are too large together. Offer fewer tools, or "
-        f"simplify the largest: {largest(tools)}."
-    )

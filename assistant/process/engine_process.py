@@ -2,14 +2,12 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 
 from assistant.events import Failed, Ready
 from assistant.process.crash_message import crash_message
-from assistant.process.lanes import by_engine, merge
 from assistant.process.wire import CHAT, Protocol, TooLong
 from assistant.process.worker_process import WORKER_TIMEOUT_S, WorkerDied, WorkerProcess
 from assistant.request import AnyJob, Cancel, Count, Request, Setup, Steer
@@ -56,7 +54,11 @@ class EngineProcess:
 
     def do(self, job: AnyJob) -> EventStream:
         """Have a job done after those before it; return its events to come."""
-        parts = by_engine(job) if hasattr(job, "part") else {}
+        if not hasattr(job, "part"):
+            return self._queue(job)
+        from assistant.process.lanes import by_engine, merge  # of a race, which few chats have
+
+        parts = by_engine(job)
         ours = self._engine or next(iter(parts), "auto")
         if ours in parts:
             self._engine = ours
@@ -66,15 +68,7 @@ class EngineProcess:
             self._queue(part) if engine == ours else self._other(engine).do(part)
             for engine, part in parts.items()
         ]
-        return self._merged(job, streams)
 
-    def _other(self, engine: str) -> "EngineProcess":
-        """Return the process that runs the parts of jobs which need another engine."""
-        if engine not in self._others:
-            self._others[engine] = EngineProcess(self._patience_s, self._protocol)
-        return self._others[engine]
-
-    def _merged(self, job: AnyJob, streams: Sequence[EventStream]) -> EventStream:
         def tell(_: EventStream, order: Order) -> None:
             for stream in streams:
                 if isinstance(order, Cancel):
@@ -85,6 +79,12 @@ class EngineProcess:
         self._merging.add(merging)
         merging.add_done_callback(self._merging.discard)
         return whole
+
+    def _other(self, engine: str) -> "EngineProcess":
+        """Return the process that runs the parts of jobs which need another engine."""
+        if engine not in self._others:
+            self._others[engine] = EngineProcess(self._patience_s, self._protocol)
+        return self._others[engine]
 
     def _queue(self, job: AnyJob) -> EventStream:
         stream = EventStream(job, self._obey)

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, NoReturn
 
 from assistant.process import wire
 from assistant.process.landlock import forbid_connections
-from assistant.process.wire import CHAT, Codec, Envelope, Garbled, Protocol
+from assistant.process.wire import CHAT, Envelope, Garbled, Protocol
 from assistant.request import Cancel, NextStep, Steer
 from models import child_process
 from models.errors import UsageError
 from models.machine import rpc_servers
 
 if TYPE_CHECKING:
-    from assistant.engine.engine import Engine, Handler
+    from assistant.engine.engine import Handler
 
 Jobs = tuple[Protocol, "Mapping[type, Handler]"]
 """A protocol, and handlers for its jobs."""
@@ -49,52 +49,30 @@ def serve(
     """Obey until nobody is left to command, also while the engine's thread computes."""
     from assistant.engine.engine import Engine  # native code; see `main`
 
-    outlet = Outlet(events, protocol.messages)
-    engine = Engine(lambda *said: outlet.send(Envelope(*said)), handlers)
-    pipe = os.fdopen(commands, "rb")
+    inlet, outlet = os.fdopen(commands, "rb"), os.fdopen(events, "wb")
+
+    def send(number: int, content: object = None, last: bool = False) -> None:
+        message = wire.framed(protocol.messages.encode(Envelope(number, content, last)))
+        try:
+            outlet.write(message)  # whole: threads take turns
+            outlet.flush()
+        except BrokenPipeError:  # nobody is listening, and there is nothing to save
+            os._exit(0)
+
+    engine = Engine(send, handlers)
     try:
-        while (message := wire.read(pipe)) is not None:
-            _obey(protocol.commands.decode(message), engine, outlet)
+        while (message := wire.read(inlet)) is not None:
+            number, content, _ = protocol.commands.decode(message)
+            if isinstance(content, Steer | NextStep | Cancel):
+                engine.order(number, content)
+                continue
+            send(number)  # a sign of life, as it was asked for; or a job has begun
+            if content is not None:
+                engine.give(number, content)
     except Garbled as error:
         os.write(2, f"garbled command: {error}\n".encode())
         os._exit(1)
-    leave()
-
-
-def leave() -> NoReturn:
-    """Exit immediately: nobody is listening, and there is nothing to save."""
     os._exit(0)
-
-
-class Outlet:
-    """The pipe that events leave by; any thread may send."""
-
-    def __init__(self, pipe: int, codec: Codec) -> None:
-        self._pipe, self._codec = os.fdopen(pipe, "wb"), codec
-
-    def send(self, envelope: Envelope) -> None:
-        """Send an envelope, whole, before another thread's.
-
-        Raises:
-            TypeError: a part of it is no plain value, and nothing was sent.
-        """
-        message = wire.framed(self._codec.encode(envelope))
-        try:
-            self._pipe.write(message)  # which takes turns
-            self._pipe.flush()
-        except BrokenPipeError:
-            leave()
-
-
-def _obey(command: Envelope, engine: Engine, outlet: Outlet) -> None:
-    match command.content:
-        case None:
-            outlet.send(command)  # a sign of life, as it was asked for
-        case Steer() | NextStep() | Cancel() as order:
-            engine.order(command.job, order)
-        case job:
-            outlet.send(Envelope(command.job))  # it has begun
-            engine.give(command.job, job)
 
 
 def _confine(parent: int) -> None:

@@ -8,8 +8,6 @@ from models.errors import UsageError, well_formed
 
 LIMIT = 10_000_000
 """Bytes of the largest file, and characters of the largest paste, that can be attached."""
-CHARACTERS_PER_TOKEN = 4
-"""Characters per token, on average, in English text and in code."""
 _PEEK = 8192
 
 
@@ -43,8 +41,3 @@ def decoded(data: bytes, name: str) -> str:
     if b"\0" in data[:_PEEK]:
         raise UsageError(f"{name} is not text; only text can be part of a question.")
     return data.decode("utf-8-sig", "replace").rstrip("\n")
-
-
-def estimated_tokens(text: str) -> int:
-    """Return about how many tokens a text has, at once and without a model."""
-    return -(-len(text) // CHARACTERS_PER_TOKEN)

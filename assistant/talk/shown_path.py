@@ -12,7 +12,7 @@ from assistant.tokens import Trace
 from models.errors import StorageError
 
 if TYPE_CHECKING:
-    from assistant.store import Store
+    from assistant.store.store import Store
 
 Kept = TypeVar("Kept")
 

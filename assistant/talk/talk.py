@@ -28,7 +28,7 @@ from models.errors import UsageError
 
 if TYPE_CHECKING:
     from assistant.events import ModelInfo
-    from assistant.store import Store
+    from assistant.store.store import Store
 
 
 class Talk:

@@ -10,7 +10,8 @@ from models.errors import UsageError
 if TYPE_CHECKING:  # no server is started before a question needs it
     from assistant.tools.approvals import Approval, Approvals
     from assistant.tools.server_settings import ServerSettings
-    from assistant.tools.values import OfferedTool, ServerReport, Toolbox, ToolResult
+    from assistant.tools.toolbox import Toolbox
+    from assistant.tools.values import OfferedTool, ServerReport, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,9 @@ class ToolSet:
     def box(self) -> "Toolbox":
         """What runs them; made when it is first needed."""
         if self._box is None:
-            from assistant.tools.toolbox import Tools
+            from assistant.tools.toolbox import Toolbox
 
-            self._box = Tools(self.settings.servers, self.settings.folders, self._offline)
+            self._box = Toolbox(self.settings.servers, self.settings.folders, self._offline)
         return self._box
 
     @property

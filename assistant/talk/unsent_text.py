@@ -8,7 +8,7 @@ from assistant.talk.shown_path import ShownPath
 from models.errors import StorageError
 
 if TYPE_CHECKING:
-    from assistant.store import Store
+    from assistant.store.store import Store
 
 OPEN, EDITED = "open", "edited"
 """Names of notes: the conversation on the screen, and the question that was being changed."""
@@ -112,7 +112,6 @@ class UnsentText:
         if self._store is not store:  # its conversations have other numbers
             self._store = store
             self._states.clear()
-            self._kept.clear()
         if place not in self._states:
             self._states[place] = self._kept[place] = ""
             with suppress(StorageError):

@@ -14,10 +14,10 @@ from assistant.tools.server_settings import ServerSettings
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult, tool_result
 
 
-class Tools:
-    """A `Toolbox` of built-in tools and MCP servers: exactly those that the settings name.
+class Toolbox:
+    """Built-in tools and MCP servers: exactly those that the settings name, for one event loop.
 
-    `offline` leaves out servers on other machines.
+    Servers are started on demand. `offline` leaves out servers on other machines.
     """
 
     def __init__(
@@ -34,12 +34,15 @@ class Tools:
         }
 
     async def offered(self) -> tuple[OfferedTool, ...]:
-        """Start the servers that do not run; return all tools."""
+        """Start the servers that do not run; return all tools.
+
+        A server that fails has none, and `reports` says why.
+        """
         lists = await asyncio.gather(*(each.offered() for each in self._servers.values()))
         return (*self._files.offered, *(tool for tools in lists for tool in tools))
 
     async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
-        """Call a tool, unless it has changed since; see `Toolbox`."""
+        """Call a tool; an error is a failed result. None: the tool has changed since."""
         try:
             text = (call.arguments or "{}").encode("utf-8", "replace")
             arguments = msgspec.json.decode(text, type=dict[str, Any])

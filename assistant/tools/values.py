@@ -1,9 +1,9 @@
 """Values of the tools room: tools, the states of servers, results."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
-from assistant.request import Tool, ToolCall
+from assistant.request import Tool
 from models.errors import well_formed
 
 if TYPE_CHECKING:
@@ -58,19 +58,3 @@ def tool_result(text: str, failed: bool = False) -> ToolResult:
 
 class ServerStopped(Exception):
     """A server cannot be used any more; the message says why."""
-
-
-class Toolbox(Protocol):
-    """Tools that can be called from one event loop. Servers are started on demand."""
-
-    async def offered(self) -> tuple[OfferedTool, ...]:
-        """Return all tools; a server that fails has none, and `reports` says why."""
-
-    async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
-        """Call a tool; an error is a failed result. None: the tool has changed since."""
-
-    def reports(self) -> tuple[ServerReport, ...]:
-        """Return the state of each server."""
-
-    async def close(self) -> None:
-        """Stop all servers."""

@@ -21,14 +21,10 @@ from models.files.layout import named_sha256
 from models.files.places import cache_dir
 from models.gguf import Header
 
-VERSION = 4
+VERSION = 5
 """Of `Header`, and of what is refused: records of other versions are not found."""
 LEAST = 16 << 20
 """Bytes of a file below which its header is short, and read every time."""
-LONGEST = 256_000
-"""Bytes of a record; longer headers are read every time."""
-MOST = 256
-"""Records kept; the oldest goes first."""
 
 
 @dataclass(frozen=True)
@@ -114,26 +110,14 @@ def read_header(path: Path) -> Header:
         return replace(known, path=path)
     header = gguf.read(path)
     with suppress(OSError, ValueError):  # without a record it is read again
-        _keep(header, place)
+        write_private(place, msgspec.json.encode(replace(header, path=Path()), enc_hook=str))
     return header
 
 
 def _known(place: Path) -> Header | None:
     try:
-        return msgspec.json.decode(place.read_bytes(), type=Header, dec_hook=_converted)
+        return msgspec.json.decode(
+            place.read_bytes(), type=Header, dec_hook=lambda kind, path: kind(path)
+        )
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None
-
-
-def _converted(kind: type, value: str) -> object:
-    return kind(value)  # a path
-
-
-def _keep(header: Header, place: Path) -> None:
-    record = msgspec.json.encode(replace(header, path=Path()), enc_hook=str)
-    if len(record) > LONGEST:
-        return
-    write_private(place, record)
-    records = sorted(place.parent.glob("*.json"), key=os.path.getmtime)
-    for old in records[:-MOST]:
-        old.unlink(missing_ok=True)

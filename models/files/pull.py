@@ -6,7 +6,7 @@ Importing this costs the time of importing huggingface_hub; `models.files.locate
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +29,8 @@ PART = ".specchat-part"
 """What follows the name of a partial download; no model's name ends so."""
 _STALE_S = 7 * 24 * 3600
 _POLL_S = 0.2
+Fetch = Callable[[GGUF, Path, Report, CancelFlag | None], None]
+"""What appends to a partial file what it lacks."""
 
 
 def pull(
@@ -60,10 +62,8 @@ def pull(
             f"{reference} is one part of a split model; choose a model that is in one file."
         )
     on_hub = _on_hub(wanted, progress)
-    if on_hub is None and not (wanted.mirror and wanted.sha256):
-        raise NetworkError(f"There is no known source for {wanted.name}.")
-    found = on_hub or wanted
-    path = _fetch(found, on_hub is not None, progress, cancel)
+    found, fetch = (on_hub, hub.fetch) if on_hub else (wanted, mirror.fetch)
+    path = _placed(found, fetch, progress, cancel)
     if found.repo and found.revision and (wanted.revision is None or catalog.find(found.name)):
         layout.name_main_commit(found.repo, found.revision)
     return path
@@ -93,14 +93,15 @@ def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
     return found
 
 
-def _fetch(gguf: GGUF, from_hub: bool, report: Report, cancel: CancelFlag | None) -> Path:
+def _placed(gguf: GGUF, fetch: Fetch, report: Report, cancel: CancelFlag | None) -> Path:
+    """Return where a file of one of the two sources is, fetched and verified."""
     place, lock = _places(gguf)
     with disk_errors(place.parent):
         place.parent.mkdir(parents=True, exist_ok=True)
         lock.parent.mkdir(parents=True, exist_ok=True)
         with _held(lock, report, cancel):
             if not _is_whole(place, gguf):  # or the holder of the lock has downloaded it
-                _transfer(gguf, place, from_hub, report, cancel)
+                _transfer(gguf, place, fetch, report, cancel)
             if gguf.repo is None or gguf.revision is None:
                 return place
             return layout.link(gguf.repo, gguf.revision, gguf.file, place)
@@ -122,7 +123,7 @@ def _is_whole(place: Path, gguf: GGUF) -> bool:
 
 
 def _transfer(
-    gguf: GGUF, place: Path, from_hub: bool, report: Report, cancel: CancelFlag | None
+    gguf: GGUF, place: Path, fetch: Fetch, report: Report, cancel: CancelFlag | None
 ) -> None:
     _remove_stale(place.parent)
     part = place.with_name(place.name + PART)
@@ -130,10 +131,8 @@ def _transfer(
     require_room(place.parent, gguf.size - done)
     if done > gguf.size:
         _forget(part)
-    if done != gguf.size and from_hub:
-        hub.fetch(gguf, part, report, cancel)
-    elif done != gguf.size:
-        mirror.fetch(gguf, part, report, cancel)
+    if done != gguf.size:
+        fetch(gguf, part, report, cancel)
     digest = checksum.sha256(part, report, cancel)
     if digest != gguf.sha256:
         _forget(part)

@@ -13,7 +13,6 @@ from models.gguf.vocabulary import TOKENS
 
 _MAX_VALUES = 10_000
 _MAX_TENSORS = 65_536
-_MAX_KEY = 1024
 _FILE_TYPE_NAMES = """0:F32 1:F16 2:Q4_0 3:Q4_1 7:Q8_0 8:Q5_0 9:Q5_1 10:Q2_K 11:Q3_K_S 12:Q3_K_M
 13:Q3_K_L 14:Q4_K_S 15:Q4_K_M 16:Q5_K_S 17:Q5_K_M 18:Q6_K 19:IQ2_XXS 20:IQ2_XS 21:Q2_K_S
 22:IQ3_XS 23:IQ3_XXS 24:IQ1_S 25:IQ4_NL 26:IQ3_S 27:IQ3_M 28:IQ2_S 29:IQ2_M 30:IQ4_XS 31:IQ1_M
@@ -208,10 +207,8 @@ def _read(path: Path, stream: Stream) -> Header:
     if version not in (2, 3):
         raise ModelError(f"{path} is GGUF version {version}; specchat reads versions 2 and 3.")
     tensors = stream.count("tensors", _MAX_TENSORS)
-    metadata: dict[str, Value | Length] = {}
-    for _ in range(stream.count("values", _MAX_VALUES)):
-        key = str(stream.text(_MAX_KEY))
-        metadata[key] = stream.value()
+    count = stream.count("values", _MAX_VALUES)
+    metadata = {key: stream.value() for key in stream.keys(count)}
     alignment = metadata.get("general.alignment", 32)
     if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
         raise Malformed(f"its alignment is {repr(alignment)[:40]}")

@@ -30,7 +30,7 @@ def reading(path: Path) -> Iterator[Stream]:
     """Return what follows the magic number of a GGUF file; a `ModelError` says what is wrong."""
     with _open(path) as file:
         try:
-            yield Stream(file)
+            yield Stream(file, 4)
         except Malformed as error:
             raise ModelError(f"{path} is damaged: {error}. Fetch it again.") from error
         except OSError as error:
@@ -38,7 +38,7 @@ def reading(path: Path) -> Iterator[Stream]:
 
 
 def _open(path: Path) -> BinaryIO:
-    """Open a file that begins like a GGUF."""
+    """Open a file that begins like a GGUF, at its start."""
     try:  # without waiting for somebody to write into a pipe
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -54,9 +54,7 @@ def _open(path: Path) -> BinaryIO:
     except BaseException:  # nobody else could close what was opened
         os.close(descriptor)
         raise
-    file = os.fdopen(descriptor, "rb")
-    file.seek(4)
-    return file
+    return os.fdopen(descriptor, "rb")
 
 
 def _kind(start: bytes) -> str:

@@ -73,8 +73,7 @@ def _read(path: Path, stream: Stream) -> FileVocabulary:
     texts: list[bytes] = []
     kinds: list[int] = []
     tokenizer = ""
-    for _ in range(stream.number("<Q")):
-        key = stream.text()
+    for key in stream.keys(stream.number("<Q")):
         if key == TOKENS:
             texts = stream.texts()
         elif key == KINDS:

@@ -40,9 +40,8 @@ def read_layout(path: Path) -> FileLayout:
         tensors = stream.number("<Q")
         values: dict[str, bytes] = {}
         alignment: object = 32
-        for _ in range(stream.number("<Q")):
-            key, start = str(stream.text()), stream.position
-            value = stream.value()
+        for key in stream.keys(stream.number("<Q")):
+            start, value = stream.position, stream.value()
             alignment = value if key == "general.alignment" else alignment
             values[key] = stream.since(start)
         if not isinstance(alignment, int):

@@ -14,8 +14,10 @@ from assistant.lab.protocol import LAB
 from assistant.process import wire
 from assistant.process.wire import MAX_FRAME_BYTES, Envelope, Garbled, framed
 from assistant.request import Count, Message, Request, Setup
-from assistant.store import Store
+from assistant.settings import config_file as config
+from assistant.settings.layers import Layers
 from assistant.store.exports import json_lines, read_json_lines
+from assistant.store.store import Store
 from models import gguf
 from models.errors import ModelError, StorageError, UsageError
 from models.rollback import rollback_slots
@@ -23,9 +25,7 @@ from models.slim.writing import read_layout
 from tests import tiny
 from tests.assistant.store.talks import talk
 from tests.stored import ask
-from tui.settings import config_file as config
 from tui.settings.editor import template
-from tui.settings.layers import Layers
 
 LONGEST = 400  # characters of a sentence about a file, its path aside
 WEIGHTS = 1 << 20  # bytes after a header, which are never written

@@ -140,15 +140,6 @@ def test_a_file_that_llama_cpp_refuses_is_named_with_its_reason(strange):
     assert "no reason given" not in str(caught.value)
 
 
-def test_loading_reports_progress(tmp_path):
-    path = tiny.write(tmp_path / "m.gguf", layers=8)
-    fractions: list[float] = []
-    Weights(path, progress=fractions.append).close()
-    assert fractions
-    assert fractions == sorted(fractions)
-    assert fractions[-1] == 1
-
-
 def test_a_flag_raised_while_loading_stops_it(tmp_path):
     path = tiny.write(tmp_path / "m.gguf", layers=8)
     flag = CancelFlag()
@@ -156,15 +147,6 @@ def test_a_flag_raised_while_loading_stops_it(tmp_path):
         Weights(path, cancel=flag, progress=lambda fraction: flag.raise_())
     flag.lower()
     Weights(path, cancel=flag).close()
-
-
-def test_closing_twice_is_harmless(tiny_target):
-    weights = Weights(tiny_target)
-    model = NativeModel(weights, n_ctx=512)
-    for _ in range(2):
-        model.close()
-    for _ in range(2):
-        weights.close()
 
 
 def test_a_closed_model_is_refused_and_does_not_kill(tiny_target):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.store import Store
+from assistant.store.store import Store
 from tests import tiny
 from tests.hostile_texts import leaks, quoted, share, valid
 from tests.patience import ALL

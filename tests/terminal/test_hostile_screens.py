@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Alternative, Ghost, Origin, Token
-from assistant.store import Store
+from assistant.store.store import Store
 from assistant.store.values import Attachment
 from assistant.talk.unsent_text import OPEN
 from assistant.tokens import Step, Trace
@@ -91,11 +91,6 @@ def pages(terminal: Recording, keys: str, limit: int) -> str:
     return "".join(painted)
 
 
-def few(whole: int) -> list[str]:
-    """Return texts for what looks at one after the other; other tests show every family."""
-    return share(10, whole=whole)[:: 1 if ALL else 3]
-
-
 def painted_of(painted: str, texts: Sequence[str]) -> float:
     """Return the share of the texts whose beginning was painted."""
     shown = set(TAG.findall(painted))
@@ -117,6 +112,12 @@ def test_turns(tmp_path: Path, models: list[str], view: str) -> None:
             painted = terminal.text  # all there is, where it fits the screen
             painted += terminal.go(CONTROL_HOME) + pages(terminal, DOWN, 600)
             assert painted_of(painted, texts) > SEEN
+            terminal.go(CONTROL_UP)
+            terminal.go("i", "Tokens of")
+            for _ in range(30 if ALL else 8):
+                terminal.go("\x1b[C", quiet=0.05)
+            pages(terminal, DOWN, 100)
+            terminal.go(ESCAPE)
             assert terminal.leave() == []
 
 
@@ -131,22 +132,6 @@ def test_without_care_they_reach_the_terminal(home: Path, store: Store, models: 
         found = leaks(terminal.seen)
     assert any(MARK in leak for leak in found)
     assert len(found) > 100
-
-
-def test_inspector(home: Path, store: Store, models: list[str]) -> None:
-    texts = share(20, whole=200)
-    conversation(store, texts)
-    store.close()
-    with recorded(home, *models) as terminal:
-        terminal.shows("ready")
-        terminal.settle()
-        terminal.go(CONTROL_UP)
-        terminal.go("i", "Tokens of")
-        for _ in range(30 if ALL else 8):
-            terminal.go("\x1b[C", quiet=0.05)
-        pages(terminal, DOWN, 100)
-        terminal.go(ESCAPE)
-        assert terminal.leave() == []
 
 
 def test_chats_and_what_is_found_in_them(home: Path, store: Store, models: list[str]) -> None:
@@ -238,55 +223,3 @@ def test_what_a_model_says(home: Path) -> None:
         terminal.go(ESCAPE)
         terminal.go(ESCAPE)
         assert terminal.leave() == []
-
-
-def test_presets_and_titles_to_be_changed(home: Path, store: Store, models: list[str]) -> None:
-    """A field shows what is in it; nothing but the last look at each line stands before that."""
-    texts = few(300)
-    for text in texts:
-        store.rename(store.begin(), text)
-    store.close()
-    presets = "\n".join(f"[presets.{quoted(text)}]\nsystem = {quoted(text)}" for text in texts)
-    settings(home, system="".join(texts))
-    with (home / "home" / "config.toml").open("a") as file:
-        file.write("\n" + presets)
-    with recorded(home, *models, site="") as terminal:
-        terminal.shows("ready")
-        terminal.go(F[2], "Today")
-        painted = ""
-        for _ in texts:
-            painted += terminal.go("r", quiet=0.05)
-            terminal.go(ESCAPE)  # in less, it and an arrow are one key
-            terminal.go("\x1b[B", quiet=0.05)
-        assert painted_of(painted, texts) > 0.5
-        terminal.go(F[2])
-        terminal.go(F[6], "Settings")
-        painted = terminal.go("\x1b[B")  # to the preset
-        for _ in texts:
-            painted += terminal.go("\x1b[C", quiet=0.05)
-        assert painted_of(painted, texts) > 0.5
-        terminal.go(ESCAPE)
-        assert terminal.leave() == []
-
-
-def test_what_is_recalled_and_pasted(home: Path, store: Store, models: list[str]) -> None:
-    texts = few(300)
-    for text in texts:
-        ask(store, store.begin(), None, valid(text))
-    store.close()
-    with recorded(home, *models, site="") as terminal:
-        terminal.shows("ready")
-        painted = "".join(terminal.go("\x1b[A", quiet=0.04) for _ in texts)
-        assert painted_of(painted, texts) > 0.5
-        terminal.go("\x15\x0b")
-        for opening in ("", F[2] + "/", F[5] + "/", F[6] + "\x1b[B\x1b[B\r"):
-            terminal.go(opening)
-            for text in texts:
-                terminal.go(f"\x1b[200~{pasted(text)}\x1b[201~", quiet=0.03)
-            terminal.go(ESCAPE)
-            terminal.go(ESCAPE)
-        assert terminal.leave() == []
-
-
-def pasted(text: str) -> str:
-    return valid(text).replace("\x1b[201~", "")

@@ -10,8 +10,7 @@ from pathlib import Path
 import openai
 import pytest
 
-from assistant.store import Store
-from assistant.tools.files import Files
+from assistant.store.store import Store
 from models import engines
 from models.errors import well_formed
 from tests import tiny
@@ -149,12 +148,3 @@ def test_it_is_served_under_the_name_that_is_shown(place: Place) -> None:
         (model,) = openai.OpenAI(base_url=url, api_key="none").models.list()
         assert model.id == f"{place.shown} target"
         assert complete(url, model.id).usage.completion_tokens == 5
-
-
-async def test_tools_list_it_and_offer_its_folder(place: Place) -> None:
-    tools = Files([place.text.parent])
-    listed = await tools.call("files__list", {})
-    found = await tools.call("files__search", {"text": "needle"})
-    assert f"{place.shown}.txt" in listed.text
-    assert f"{place.shown}.txt" in found.text
-    assert all(place.shown in each.tool.description for each in tools.offered)

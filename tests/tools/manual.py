@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
+from assistant.settings.settings import KEYS
 from tests import ROOT
-from tui.settings.settings import KEYS
 from tui.shell.cli import COMMANDS, specchat
 
 PAGES, MAN = ROOT / "docs" / "commands", ROOT / "docs" / "specchat.1"

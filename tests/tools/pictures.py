@@ -13,13 +13,13 @@ from pathlib import Path
 
 from textual.app import App
 
+from assistant.settings.settings import Settings
 from assistant.talk.tool_set import ToolSettings
 from tests import ROOT
 from tui.app.app import SpecchatApp
 from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.race.lanes import line_up, parse
 from tui.race.screen import RaceApp
-from tui.settings.settings import Settings
 
 DOCS = ROOT / "docs"
 SIZE = (124, 40)

@@ -15,18 +15,18 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from assistant.request import Setup
+from assistant.settings.layers import Layers, with_models, write_choices
+from assistant.settings.settings import DEFAULT, THEMES, Settings, SettingSource
 from models.errors import ModelMissing, SpecchatError, StorageError
 from tui.app.program import Program
 from tui.app.signals import hangs_up
 from tui.chat.screen import ChatScreen, RaceWanted
 from tui.chat.talk_view import ModelWanted
 from tui.safe import safe
-from tui.settings.layers import Layers, with_models, write_choices
-from tui.settings.settings import DEFAULT, THEMES, Settings, SettingSource
 
 if TYPE_CHECKING:
     from assistant.service import Service
-    from assistant.store import Store
+    from assistant.store.store import Store
 
 RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "engine", "folders")
 """The settings that the loaded models depend on."""
@@ -96,7 +96,8 @@ class SpecchatApp(Program):
 
     @work(thread=True, group="store")
     def _open_store(self) -> None:
-        from assistant.store import Store, place
+        from assistant.store.files import place
+        from assistant.store.store import Store
 
         failed = None
         try:

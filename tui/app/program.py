@@ -18,11 +18,11 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 from assistant.request import AnyJob
-from assistant.service import EventStream, Hear, Service
+from assistant.service import EventStream, Service
+from assistant.settings.settings import Settings
 from tui.app.signals import signals_leave, starts_over
 from tui.app.textual_private import driver_of, uncaught
 from tui.safe import safe
-from tui.settings.settings import Settings
 from tui.widgets.entry_screen import EntryScreen
 
 DEBUG = "SPECCHAT_DEBUG"
@@ -94,8 +94,8 @@ class Program(App[None]):
             self._engine = self._new_engine()
         return self._engine.do(job)
 
-    def submit(self, job: AnyJob, take: Hear) -> EventStream:
-        """Have the engine do a job; its events go to `take`, and None after the last one."""
+    def submit(self, job: AnyJob, take: Callable[[Any], None]) -> EventStream:
+        """Have the engine do a job; its events go to `take`."""
         stream = self.do(job)
         self.begin(self._follow(stream, take))
         return stream
@@ -104,11 +104,10 @@ class Program(App[None]):
         """Follow what the engine does until its end, or that of the program."""
         self.run_worker(follow, group=ENGINE)
 
-    async def _follow(self, stream: EventStream, take: Hear) -> None:
+    async def _follow(self, stream: EventStream, take: Callable[[Any], None]) -> None:
         async for event in stream:
             take(event)
             await asyncio.sleep(0)  # keys come first, however many events there are
-        take(None)
 
     async def close_engine(self) -> None:
         """Free the models; nothing of jobs that are under way is shown any more."""

@@ -59,15 +59,6 @@ def driver_of(app: App[None]) -> Driver | None:
     return app._driver
 
 
-def become(key: FooterKey, other: FooterKey) -> None:
-    """Have a key of a footer show what another one, which is not mounted, would."""
-    key.key, key.key_display = other.key, other.key_display
-    key.description, key.action = other.description, other.action
-    key._disabled, key.tooltip = other._disabled, other.tooltip
-    key.set_class(other._disabled, "-disabled")
-    key.refresh(layout=True)
-
-
 def holds_terminal(driver: Driver) -> bool:
     """Return whether a driver still has the terminal although its program was stopped.
 

@@ -10,7 +10,8 @@ from models.errors import StorageError
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.store import Store
+    from assistant.events import Ready
+    from assistant.store.store import Store
     from tui.chat.chat_controller import ChatController
 
 EXPLAINED = "explained"
@@ -26,6 +27,7 @@ class Autosave:
         self.begun = False
         """Whether conversations are kept, in a file or not."""
         self._explained = False  # whether that note is kept
+        self._learned: Ready | None = None  # with which models that was done
 
     def begin(self, store: Store) -> None:
         """Keep everything in `store` from now on, and resume where the user left off."""
@@ -54,7 +56,10 @@ class Autosave:
             self._controller.change(question)
 
     def keep(self) -> None:
-        """Save the answers under way and what is unfinished; may be called on any thread."""
+        """Save the answers under way and what is unfinished; may be called on any thread.
+
+        Then learn from stored answers, once for each time that models are loaded.
+        """
         if not self.begun:
             return
         try:
@@ -63,6 +68,10 @@ class Autosave:
         except StorageError as error:
             with suppress(RuntimeError):  # the program has ended meanwhile
                 self._parts.app.call_from_thread(self._parts.banner.not_saved, error)
+        ready = self._controller.ready
+        if ready is not None and ready is not self._learned:
+            self._learned = ready
+            self.learn(ready.target.name)
 
     def leave(self) -> None:
         """Save what the next start continues with."""
@@ -81,8 +90,7 @@ class Autosave:
     def learn(self, model: str) -> None:
         """Learn what a model's stored answers say again and again, if that is wanted.
 
-        Called on a thread, once all has begun: it may take a while. What was learned before is
-        forgotten when it is not wanted any more.
+        It may take a while. What was learned before is forgotten when it is not wanted any more.
         """
         from assistant.engine.sources import ngram_store
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from textual.message import Message
-
 from assistant.events import (
     Counted,
     Event,
@@ -21,6 +19,7 @@ from assistant.events import (
 )
 from assistant.request import AnswerForm, Count, Mode, Request, Setup
 from assistant.service import EventStream
+from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from assistant.talk.attachments import read
 from assistant.talk.events import TalkEvent
@@ -34,7 +33,6 @@ from tui.chat.status import Activity
 from tui.chat.talk_view import TalkView
 from tui.draft_use import DraftNotes
 from tui.safe import one_line, safe
-from tui.settings.settings import Settings
 from tui.widgets.entry_screen import EntryScreen
 
 if TYPE_CHECKING:
@@ -45,10 +43,6 @@ if TYPE_CHECKING:
 ALTERNATIVES = 5
 """Alternatives of each row to report with each token, for the inspector."""
 CHANGING = "Enter asks it again, on a new branch · Esc cancels"
-
-
-class ModelsLoaded(Message):
-    """Questions can be answered from now on."""
 
 
 class ChatController:
@@ -257,7 +251,7 @@ class ChatController:
                     self.talk.answers.note(doubt)
         self.view.show(event)
 
-    def _loading(self, event: Event | None) -> None:
+    def _loading(self, event: Event) -> None:
         match event:
             case Loading():
                 self.view.show_models(event, self.settings)
@@ -270,7 +264,7 @@ class ChatController:
                     self.parts.notify(safe(message), severity="error", markup=False)
                 self.no_model(message)
 
-    def _counted(self, event: Event | None) -> None:
+    def _counted(self, event: Event) -> None:
         if isinstance(event, Counted):
             self.parts.prompt.attached.counted(event.label, event.tokens)
 
@@ -279,6 +273,5 @@ class ChatController:
         self.view.show_models(ready, self.settings)
         if refused := self._draft_notes.ready(ready, self.settings):
             self.parts.conversation.note(refused, "warning")
-        self.parts.post_message(ModelsLoaded())
         self.talk.ready(ready.target)
         self.parts.refresh_bindings()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -12,25 +12,25 @@ from textual.reactive import reactive
 from textual.screen import Screen
 
 from assistant.request import Count, Mode, Request
+from assistant.settings.settings import Settings
 from models.errors import StorageError
 from tui.app.clipboard import copy_and_say
 from tui.chat.autosave import Autosave
-from tui.chat.chat_controller import ChatController, ModelsLoaded
+from tui.chat.chat_controller import ChatController
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation.welcome import SuggestionLine
 from tui.chat.layout import ChatLayout
-from tui.chat.list.chat_actions import Deleted, Restored
+from tui.chat.list.chat_changes import Deleted, Restored
 from tui.chat.list.chat_list import ChatList
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.several.controller import SeveralAnswers
 from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.chat.turn_actions import TurnActions
-from tui.settings.settings import Settings
 from tui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
-    from assistant.store import Store
+    from assistant.store.store import Store
     from tui.app.program import Program
 
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")
@@ -134,20 +134,9 @@ class ChatScreen(Screen[None]):
     def use(self, store: Store) -> None:
         """Keep conversations in `store` from now on, and resume where the user left off."""
         self.autosave.begin(store)
-        self.learn()
 
     def _keep(self) -> None:
         self.app.run_worker(self.autosave.keep, group="keep", exclusive=True, thread=True)
-
-    @on(ModelsLoaded)
-    def learn(self) -> None:
-        """Learn what stored answers say often, once models and conversations are there."""
-        if self.controller.ready is not None and self.autosave.begun:
-            self._learn(self.controller.ready.target.name)
-
-    @work(thread=True, exclusive=True, group="learn")
-    def _learn(self, model: str) -> None:
-        self.autosave.learn(model)
 
     def apply(self, settings: Settings) -> None:
         """Continue with other settings, from the next round or answer on."""

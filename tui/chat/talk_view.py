@@ -18,6 +18,7 @@ from assistant.events import (
     Ready,
 )
 from assistant.request import COMPUTING
+from assistant.settings.settings import Settings
 from assistant.talk.events import (
     Added,
     AnswersEnded,
@@ -41,10 +42,9 @@ from tui.chat.layout import ChatLayout
 from tui.chat.status import Activity
 from tui.chat.tools.result_turn import ResultTurn
 from tui.safe import safe
-from tui.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from assistant.store import Record
+    from assistant.store.values import Record
     from assistant.talk.talk import Talk
     from tui.chat.tools.approval_turn import ApprovalTurn
 

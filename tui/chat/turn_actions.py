@@ -13,7 +13,7 @@ from tui.chat.conversation.turn import Turn, Verb
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.store import Record
+    from assistant.store.values import Record
     from tui.chat.chat_controller import ChatController
     from tui.chat.conversation.conversation import Conversation
 

@@ -10,7 +10,7 @@ from assistant.lab.bench import plan, questions, systems
 from tui.shell import options as usual
 
 if TYPE_CHECKING:
-    from tui.settings.settings import Settings
+    from assistant.settings.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path, dir_okay=False)

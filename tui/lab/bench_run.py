@@ -18,13 +18,13 @@ from assistant.lab.bench.systems import System
 from assistant.lab.protocol import LAB, Lockstep, Trial
 from assistant.lab.table import ResultTable
 from assistant.request import COPYING, Message, Request, Setup
+from assistant.settings.settings import Settings
 from models.drafts import NO_DRAFT
 from models.errors import ModelError, ModelMissing, SpecchatError, StorageError
 from models.files.locate import variant
 from models.files.places import cache_dir
 from tui.lab.tables import show
 from tui.safe import safe
-from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole
 from tui.widgets.text_figures import left
 

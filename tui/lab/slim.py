@@ -10,8 +10,8 @@ from tui.shell.options import NumberParameter, settings
 from tui.widgets.text_figures import size
 
 if TYPE_CHECKING:
+    from assistant.settings.settings import Settings
     from models.files.model_file import ModelFile
-    from tui.settings.settings import Settings
 
 
 @click.command()

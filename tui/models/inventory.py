@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.events import Ready
+from assistant.settings.settings import Settings
 from models import memory
 from models.catalog import FILES, GGUF, HEADS, PAIRS, draft_for
 from models.drafts import DraftVerdict, Pairing, best_draft, listed_draft
@@ -14,7 +15,6 @@ from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.stores import discover, find
 from models.memory import Fit
-from tui.settings.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 
 from assistant.events import Ready
+from assistant.settings.settings import Settings
 from models import catalog
 from models.catalog import GGUF, HEADS
 from models.drafts import NO_DRAFT
@@ -22,8 +23,7 @@ from tui.models.downloads import Downloads
 from tui.models.inventory import ModelInventory, needed
 from tui.models.model_list import ModelList, heading
 from tui.safe import safe
-from tui.settings.settings import Settings
-from tui.widgets.entry import EntryLine
+from tui.widgets.entry_screen import EntryLine
 from tui.widgets.keyline import KeyLine
 from tui.widgets.text_figures import size
 

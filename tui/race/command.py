@@ -9,14 +9,13 @@ from typing import Any
 import click
 
 from assistant.events import Event, ModelInfo, RaceReady, Ready
-from assistant.request import Race
 from models.errors import UsageError
 from models.files import checksum
 from tui.race.lanes import line_up, parse
 from tui.race.recorded import RecordedLane, RecordedRace
 from tui.race.verdict import table, verdict
 from tui.safe import safe
-from tui.shell.engine_console import EngineConsole, looking
+from tui.shell.engine_console import EngineConsole
 from tui.shell.options import formed, settings, shared
 
 FAILED = 3
@@ -58,29 +57,31 @@ def race(
     from tui.shell.asked import form_of
 
     entries, form = parse(spec), form_of(schema, regex, grammar)
-    with looking() as report:
-        asked = line_up(entries, chosen, prompt, report)
-    asked = replace(asked, request=replace(asked.request, form=form))
-    if as_json or not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        sys.exit(run(asked, as_json))
+    at_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    console = EngineConsole("looking for the models", lively=True)
+    with console.shown():
+        asked = line_up(entries, chosen, prompt, console.checking)
+        recorded = RecordedRace(replace(asked, request=replace(asked.request, form=form)))
+        if as_json or not at_terminal:
+            run(recorded, console)
+    if as_json or not at_terminal:
+        failed = tell(recorded, as_json)
+        sys.exit(INTERRUPTED if console.interrupted else FAILED if failed else 0)
 
     from tui.race.screen import RaceApp
 
-    app = RaceApp(asked, chosen)
+    app = RaceApp(recorded.race, chosen)
     app.run()
     sys.exit(app.return_code)
 
 
-def run(race: Race, as_json: bool) -> int:
-    """Have a race run, print what came of it, and return the exit code.
-
-    Progress goes to standard error. Ctrl-C ends it early and keeps the text so far.
+def run(recorded: RecordedRace, console: EngineConsole) -> None:
+    """Have a race run and recorded. Ctrl-C ends it early and keeps the text so far.
 
     Raises:
         SpecchatError: no lane could start.
         KeyboardInterrupt: Ctrl-C while loading, or twice.
     """
-    recorded, console = RecordedRace(race), EngineConsole("starting", lively=True)
 
     def hear(event: Event) -> None:
         recorded.hear(event)
@@ -90,9 +91,12 @@ def run(race: Race, as_json: bool) -> int:
         far = [f"{name} {stats.generated_tokens if stats else 0}" for name, stats in counts]
         console.say(f"tokens so far: {', '.join(far)}")
 
-    with console.shown():
-        console.run(race, hear, keeps=False)
-    sentence = verdict(recorded.lanes, race.request)
+    console.run(recorded.race, hear, keeps=False)
+
+
+def tell(recorded: RecordedRace, as_json: bool) -> bool:
+    """Print what came of a race; return whether a lane failed."""
+    sentence = verdict(recorded.lanes, recorded.race.request)
     if as_json:
         click.echo(json.dumps(_report(recorded, sentence)))
     else:
@@ -101,7 +105,7 @@ def run(race: Race, as_json: bool) -> int:
     failures = [f"{each.lane.name}: {each.trouble}" for each in recorded.lanes if each.trouble]
     for failure in failures:
         click.echo(safe(failure), err=True)
-    return INTERRUPTED if console.interrupted else FAILED if failures else 0
+    return bool(failures)
 
 
 def _report(recorded: RecordedRace, sentence: str) -> dict[str, Any]:

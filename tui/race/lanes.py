@@ -7,12 +7,12 @@ from random import randrange
 from typing import cast
 
 from assistant.request import Lane, Mode, Race, Request, Setup
+from assistant.settings.settings import Settings
 from models.drafts import NO_DRAFT
 from models.engines import EngineName
 from models.errors import ModelError, UsageError
 from models.files.gguf_files import is_label
 from models.progress import Report, silent
-from tui.settings.settings import Settings
 
 DEFAULT = "ars,sps"
 MAX_LANES = 4

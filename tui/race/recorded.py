@@ -105,7 +105,7 @@ class RecordedRace:
         self.race = race
         self.lanes = [RecordedLane(lane) for lane in race.lanes]
 
-    def hear(self, event: Event | None) -> None:
+    def hear(self, event: Event) -> None:
         """Keep what an event says of the lanes."""
         if isinstance(event, RaceReady):
             for lane, ready in zip(self.lanes, event.lanes, strict=True):

@@ -14,13 +14,13 @@ from textual.widgets import Static
 
 from assistant.events import Event, Failed, Loading, RaceOver, RaceReady
 from assistant.request import Race
-from assistant.service import EventStream, Service, Submit
+from assistant.service import EventStream, Service
+from assistant.settings.settings import Settings
 from tui.app.program import Program
 from tui.race.lane_view import Board, LaneView
 from tui.race.recorded import RecordedLane, RecordedRace
 from tui.race.verdict import pays, verdict
 from tui.safe import safe
-from tui.settings.settings import Settings
 from tui.widgets.keyline import KeyLine
 from tui.widgets.text_figures import gauge
 from tui.widgets.token_styles import BASICS, GHOST, legend, styles
@@ -96,7 +96,7 @@ class RaceScreen(Screen[None]):
     phase: reactive[Phase] = reactive[Phase]("loading", init=False)
     """What is shown: the lanes being loaded, computing, being replayed, or the outcome."""
 
-    def __init__(self, race: Race, submit: Submit) -> None:
+    def __init__(self, race: Race, submit: Callable[..., EventStream]) -> None:
         super().__init__()
         self.recorded, self._submit = RecordedRace(race), submit
         self.legend = Static(classes="legend", markup=False)
@@ -136,7 +136,7 @@ class RaceScreen(Screen[None]):
         low = self.size.height < MIN_STACKING_HEIGHT
         self.lanes.styles.grid_size_columns = count if low else max(even, default=1)
 
-    def show(self, event: Event | None) -> None:
+    def show(self, event: Event) -> None:
         """Take what the engine says; it is on the screen at the next look."""
         self.recorded.hear(event)
         match event:

@@ -1,1 +1,1 @@
-"""`config.toml`: every key in one table, where values come from, and how changes are written."""
+"""The settings on the screen, in the editor, and in the command line."""

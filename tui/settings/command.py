@@ -4,11 +4,11 @@ import json
 
 import click
 
+from assistant.settings.config_file import config_path
+from assistant.settings.keys import Value, shown
+from assistant.settings.layers import STATE, Layers, load
+from assistant.settings.settings import DEFAULT, KEYS
 from tui.safe import safe
-from tui.settings.config_file import config_path
-from tui.settings.keys import Value, shown
-from tui.settings.layers import STATE, Layers, load
-from tui.settings.settings import DEFAULT, KEYS
 
 
 @click.group("config", invoke_without_command=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
+from assistant.settings.keys import Value
+from assistant.settings.settings import KEYS
 from models.files.disk import private_folder
-from tui.settings.keys import Value
-from tui.settings.settings import KEYS
 
 _TITLES = {
     "target": "Models",

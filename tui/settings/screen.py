@@ -18,15 +18,15 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from assistant.request import Sampling
+from assistant.settings.config_file import read
+from assistant.settings.keys import Key, Value, shown
+from assistant.settings.layers import NO_PRESET, STATE, Layers
+from assistant.settings.settings import DEFAULT, KEYS
 from models import gguf
 from models.errors import SpecchatError, UsageError
 from tui.app.program import Program
 from tui.safe import safe
-from tui.settings.config_file import read
 from tui.settings.editor import edit
-from tui.settings.keys import Key, Value, shown
-from tui.settings.layers import NO_PRESET, STATE, Layers
-from tui.settings.settings import DEFAULT, KEYS
 from tui.widgets.entry_screen import EntryScreen
 from tui.widgets.keyline import KeyLine
 

@@ -27,6 +27,7 @@ from assistant.events import (
     Token,
 )
 from assistant.request import AnswerForm
+from assistant.settings.settings import Settings
 from assistant.talk.events import (
     Added,
     CallWaits,
@@ -47,7 +48,6 @@ from tui.call_text import access, arguments
 from tui.figures import figures, of_form, of_several
 from tui.outlook import outlook
 from tui.safe import safe
-from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole
 from tui.shell.printing import Printing
 

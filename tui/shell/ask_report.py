@@ -4,10 +4,10 @@ from dataclasses import asdict
 from typing import Any
 
 from assistant.events import Answered, Finished, ModelInfo, Stats, Token
+from assistant.settings.settings import Settings
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
 from models.errors import ModelError
 from models.files import checksum
-from tui.settings.settings import Settings
 from tui.shell.ask import AskSession, ReceivedAnswer
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.request import AnswerForm, FormKind
+from assistant.settings.settings import Settings
 from assistant.talk.attachments import decoded, read
 from assistant.talk.messages import joined
 from assistant.talk.tool_set import ToolSet
 from models.errors import UsageError
-from tui.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from assistant.store import Store
+    from assistant.store.store import Store
 
 STDIN = Path("-")
 LAST, NEW = "last", "new"
@@ -38,7 +38,8 @@ def continued_chat(chat: str, settings: Settings) -> Iterator[ContinuedChat]:
         UsageError: there is no such conversation.
         StorageError: the conversations cannot be read, or what is said cannot be kept.
     """
-    from assistant.store import Store, place, present
+    from assistant.store.files import place, present
+    from assistant.store.store import Store
 
     path, keeps = place(), settings.save
     store = Store(path if present(path) or (keeps and chat == NEW) else None)

@@ -11,8 +11,10 @@ from typing import BinaryIO
 
 import click
 
-from assistant.store import ChatSummary, FullConversation, Store, place, present
 from assistant.store.exports import json_lines, markdown, read_json_lines
+from assistant.store.files import place, present
+from assistant.store.store import Store
+from assistant.store.values import ChatSummary, FullConversation
 from models.errors import StorageError, UsageError
 from tui.safe import safe
 from tui.shell.options import NumberParameter

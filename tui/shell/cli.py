@@ -15,9 +15,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from assistant.settings.layers import load
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
 from tui.safe import safe
-from tui.settings.layers import load
 from tui.shell.options import shared
 from tui.shell.standard_output import guard
 

@@ -8,11 +8,11 @@ from difflib import get_close_matches
 import click
 from click.shell_completion import BashComplete, CompletionItem, split_arg_string
 
+from assistant.settings.config_file import read
+from assistant.settings.keys import Key
 from models import catalog
 from models.errors import SpecchatError
 from models.files.stores import stored
-from tui.settings.config_file import read
-from tui.settings.keys import Key
 
 _PATHS = ("/", "./", "../", "~")
 """How the path of a file begins."""

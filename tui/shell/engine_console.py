@@ -15,10 +15,10 @@ from assistant.process.engine_process import EngineProcess
 from assistant.process.wire import CHAT, Protocol
 from assistant.request import AnyJob, Setup
 from assistant.service import EventStream
+from assistant.settings.settings import Settings
 from models import errors
-from models.progress import Progress, Report
+from models.progress import Progress
 from tui.safe import safe
-from tui.settings.settings import Settings
 from tui.widgets.text_figures import left
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ class EngineConsole:
         """What is to be closed with the engine."""
         self._what = ""
         self._loop = asyncio.Runner()
-        self._engine = EngineProcess(protocol=protocol)
+        self.engine = EngineProcess(protocol=protocol)
+        """Does the jobs; it is used in the loop of `wait`."""
         self._following: asyncio.Task[Any] | None = None
         self._cancel: Callable[[], object] | None = None  # ends what was begun last
 
@@ -74,7 +75,7 @@ class EngineConsole:
         try:
             with self._interrupts_heard():
                 if starts:
-                    self._loop.run(self._engine.start())
+                    self._loop.run(self.engine.start())
                 with self._status:
                     yield
         finally:
@@ -124,7 +125,7 @@ class EngineConsole:
 
     def do(self, job: AnyJob) -> EventStream:
         """Have a job done; after Ctrl-C, have it stop at once. Called while `wait` waits."""
-        stream = self._engine.do(job)
+        stream = self.engine.do(job)
         if self.interrupted:
             stream.cancel()
         return stream
@@ -153,7 +154,7 @@ class EngineConsole:
             await asyncio.gather(self._following, return_exceptions=True)
         for close in self.closing:
             await close()
-        await self._engine.close()
+        await self.engine.close()
 
     def pair(self, settings: Settings) -> Setup:
         """Find the models that the settings ask for, and say it where the draft is missing.
@@ -170,7 +171,8 @@ class EngineConsole:
 
     def checking(self, progress: Progress) -> None:
         """Say how far the check of the model files is."""
-        self.say(_checking(progress))
+        share = progress.done / progress.total if progress.total else 0.0
+        self.say(f"checking the model files: {share:.0%}")
 
     def measuring(self, what: str, fraction: float, left_s: float | None) -> None:
         """Say how far it is; where there is no terminal, when something new begins."""
@@ -203,18 +205,3 @@ class EngineConsole:
         self.interrupted = True
         if self._cancel is not None:
             self._cancel()
-
-
-@contextmanager
-def looking() -> Iterator[Report]:
-    """Show that models are looked for, and how far the check of their files is."""
-    from rich.console import Console
-    from rich.text import Text
-
-    with Console(stderr=True).status("looking for the models") as status:
-        yield lambda progress: status.update(Text(_checking(progress)))
-
-
-def _checking(progress: Progress) -> str:
-    share = progress.done / progress.total if progress.total else 0.0
-    return f"checking the model files: {share:.0%}"

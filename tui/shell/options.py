@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from assistant.settings.keys import Key, Value, shown
+from assistant.settings.layers import load
+from assistant.settings.settings import KEYS, Settings
 from tui.safe import safe
-from tui.settings.keys import Key, Value, shown
-from tui.settings.layers import load
-from tui.settings.settings import KEYS, Settings
 
 FORM = click.Path(path_type=Path)
 Command = TypeVar("Command", bound=Callable[..., Any])

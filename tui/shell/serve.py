@@ -14,25 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.text import Text
 
-from assistant.events import Failed, Loading, Ready
+from assistant.events import Ready
 from assistant.process.landlock import forbid_connections
-from assistant.request import Setup
+from assistant.request import Request, Setup
 from assistant.serve.guard import Guard
-from models import errors
+from assistant.settings.settings import Settings
 from models.errors import StorageError, UsageError, well_formed
 from models.machine import is_local
 from tui.figures import figures
 from tui.safe import safe
-from tui.settings.settings import Settings
-from tui.shell.engine_console import looking
+from tui.shell.engine_console import EngineConsole
 from tui.shell.options import NumberParameter, settings, shared
 
-if TYPE_CHECKING:  # they import the server's libraries, which --help does not wait for
-    from assistant.process.engine_process import EngineProcess
-    from assistant.serve.endpoint import Endpoint
+if TYPE_CHECKING:  # it imports the server's libraries, which --help does not wait for
     from assistant.serve.exchange import Exchange
 
 INTERRUPTED = 130
@@ -76,88 +71,51 @@ def _run(settings: Settings, host: str, port: int, token_file: Path | None) -> i
     """
     address, token = _address(host), _token(token_file)
     made = None if token or is_local(address) else secrets.token_urlsafe(24)
-    with _bound(address, port) as listening:
-        with looking() as report:
-            setup, _ = settings.setup(report)
+    console = EngineConsole("looking for the models", lively=True)
+    with _bound(address, port) as listening, console.shown():
+        setup, _ = settings.setup(console.checking)
         # Stored conversations are private here, even as proposals.
         setup = replace(setup, recalls=False, snapshots=0)
         forbid_connections()  # from here on; what is bound may listen
-        serving = Serving(settings, setup, Guard(address, token or made), made)
-        return asyncio.run(serving.run(listening))
+        ready: Ready = console.run(setup, keeps=False)
+        console.hush()
+        listening.listen()
+        guard, name = Guard(address, token or made), name_of(settings, setup)
+        told = f"[{address}]" if ":" in address else address
+        click.echo(f"http://{told}:{listening.getsockname()[1]}/v1")
+        tell(name, ready, made)
+        usual = settings.request()
+        console.wait(_serve(console, listening, name, ready, usual, guard))
+    return INTERRUPTED if console.interrupted else 0
 
 
-class Serving:
-    """One run of the endpoint; its log goes to standard error."""
+async def _serve(
+    console: EngineConsole,
+    listening: socket.socket,
+    name: str,
+    ready: Ready,
+    usual: Request,
+    guard: Guard,
+) -> None:
+    """Answer requests until a signal, which ends the answers under way."""
+    from assistant.serve.connection import listen
+    from assistant.serve.endpoint import Endpoint
 
-    def __init__(
-        self, settings: Settings, setup: Setup, guard: Guard, made_token: str | None
-    ) -> None:
-        self._settings, self._setup, self._guard = settings, setup, guard
-        self._made_token = made_token
-        self._end = asyncio.Event()
-        self._code = 0
+    end = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end.set)
+    console.stop_with(end.set)
+    console.keeps = True  # a second Ctrl-C does not wait
+    endpoint = Endpoint(console.engine, name, ready, usual, guard, _report, _say)
+    await listen(endpoint, listening, end, endpoint.stop)
 
-    async def run(self, listening: socket.socket) -> int:
-        """Load the models, serve until a signal, and return the exit code."""
-        from assistant.process.engine_process import EngineProcess
-        from assistant.serve.connection import listen
 
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._stop, INTERRUPTED)
-        loop.add_signal_handler(signal.SIGTERM, self._stop, 0)
-        engine = EngineProcess()
-        try:
-            ready = await self._load(engine)
-            if ready is not None:
-                listening.listen()
-                self._tell(ready, listening.getsockname()[1])
-                endpoint = self._endpoint(engine, ready)
-                await listen(endpoint, listening, self._end, endpoint.stop)
-        finally:
-            await engine.close()
-        return self._code
-
-    def _stop(self, code: int) -> None:
-        self._code = code
-        self._end.set()
-
-    async def _load(self, engine: "EngineProcess") -> Ready | None:
-        """Load the models; None if that was interrupted."""
-        loading = asyncio.create_task(self._loaded(engine))
-        ending = asyncio.create_task(self._end.wait())
-        await asyncio.wait({loading, ending}, return_when=asyncio.FIRST_COMPLETED)
-        ending.cancel()
-        if loading.done():
-            return loading.result()
-        loading.cancel()
-        return None
-
-    async def _loaded(self, engine: "EngineProcess") -> Ready:
-        with Console(stderr=True).status("loading") as status:
-            async for event in engine.do(self._setup):
-                match event:
-                    case Loading(role, name, fraction):
-                        status.update(Text(f"loading {role} {safe(name)}: {fraction:.0%}"))
-                    case Failed(message, kind):
-                        raise getattr(errors, kind)(message)
-                    case Ready():
-                        return event
-        raise AssertionError("loading ends in one or the other")
-
-    def _endpoint(self, engine: "EngineProcess", ready: Ready) -> "Endpoint":
-        from assistant.serve.endpoint import Endpoint
-
-        name, usual = name_of(self._settings, self._setup), self._settings.request()
-        return Endpoint(engine, name, ready, usual, self._guard, _report, _say)
-
-    def _tell(self, ready: Ready, port: int) -> None:
-        host = f"[{self._guard.host}]" if ":" in self._guard.host else self._guard.host
-        click.echo(f"http://{host}:{port}/v1")
-        name, draft = name_of(self._settings, self._setup), ready.draft
-        how = f", with {draft.name} as its draft." if draft else f". {ready.no_draft}"
-        _say(f"{name} answers{how} Ctrl-C ends it.")
-        if self._made_token:
-            _say(f"Others on the network can ask, with this token: {self._made_token}")
+def tell(name: str, ready: Ready, made_token: str | None) -> None:
+    """Say who answers, and how others on the network can ask."""
+    draft = ready.draft
+    how = f", with {draft.name} as its draft." if draft else f". {ready.no_draft}"
+    _say(f"{name} answers{how} Ctrl-C ends it.")
+    if made_token:
+        _say(f"Others on the network can ask, with this token: {made_token}")
 
 
 def name_of(settings: Settings, setup: Setup) -> str:

@@ -4,11 +4,10 @@ from collections.abc import Iterable
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
-from textual.compose import compose
 from textual.events import Resize
 from textual.widgets import Footer
 
-from tui.app.textual_private import FooterKey, become
+from tui.app.textual_private import FooterKey
 
 FIRST = ("escape", "f1")
 """Keys that are always shown: quit, and the palette."""
@@ -44,17 +43,9 @@ class KeyLine(Footer):
             for _, binding, enabled, tooltip in active
             if binding.show or binding.key == self.app.COMMAND_PALETTE_BINDING
         )
-        if keys == self._shown:
-            return
-        self._shown = keys
-        old = [*self.query(FooterKey)]
-        new = [key for key in compose(self) if isinstance(key, FooterKey)]
-        for key, other in zip(old, new, strict=False):  # far less work than to mount another
-            become(key, other)
-            key.set_class(other.has_class(PALETTE), PALETTE)
-            key.compact = self.compact or other.has_class(PALETTE)
-        await self.remove_children(old[len(new) :])
-        await self.mount_all(new[len(old) :])
+        if keys != self._shown:
+            self._shown = keys
+            await super().recompose()
 
 
 def fitting(keys: Iterable[FooterKey], room: int, compact: bool) -> list[FooterKey]:

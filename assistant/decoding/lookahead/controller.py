@@ -160,7 +160,7 @@ class Controller:
     def _token_s(self) -> float:
         """The seconds that ArS takes for a token now: the lesser of two estimates.
 
-        By the curve alone, one answer of 4,000 lost 12 evaluations on a machine that slowed down.
+        By the curve alone, one of 2,000 simulated answers lost 12 evaluations of 70 tokens.
         """
         return min(self._reference.seconds, self._costs.verify(1))
 

@@ -43,21 +43,22 @@ def clear() -> None:
                 raise StorageError(f"{path} cannot be removed ({error.strerror}).") from error
 
 
-def recalled(model: str) -> "Tables":
-    """Return what is known of a model's answers; empty tables if that is nothing."""
-    from assistant.engine.sources.ngram import opened
-
-    return opened(_place(model))
+def recalled(model: str) -> list["Tables"]:
+    """Return what is known of a model's answers, if that is anything."""
+    return _opened(_place(model))
 
 
-def shipped(vocabulary: str | None) -> "Tables | None":
-    """Return what came with the program for a vocabulary, by its digest; None if nothing did."""
-    place = SHIPPED / f"{vocabulary}.ngrams"
+def shipped(vocabulary: str | None) -> list["Tables"]:
+    """Return what came with the program for a vocabulary, by its digest, if anything did."""
+    return _opened(SHIPPED / f"{vocabulary}.ngrams")
+
+
+def _opened(place: Path) -> list["Tables"]:
     if not place.exists():
-        return None
+        return []
     from assistant.engine.sources.ngram import opened
 
-    return opened(place)
+    return [opened(place)]
 
 
 def refresh(model: str, answers: Iterable[tuple[int, ...]]) -> None:

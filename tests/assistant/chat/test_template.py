@@ -40,9 +40,7 @@ def test_without_a_template_the_fallback_is_used_and_said():
         "{% if false %}{{ messages }}{% endif %}",
         "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
         "{{ ''|attr('__class__') }}",
-        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
         "{{ raise_exception.__globals__ }}",
-        "{{ strftime_now.__globals__['json'] }}",
         "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
     ],
 )

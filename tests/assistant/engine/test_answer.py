@@ -113,27 +113,12 @@ def test_a_character_of_several_tokens_appears_with_the_last_of_them():
     assert finish(begun).text == "a😀!"
 
 
-def test_an_incomplete_character_at_the_end_is_shown_as_one_replacement():
-    begun = answer(max_tokens=2)
-    begun.add(sps(0))
-    begun.add(sps(50))
-    assert begun.stop is Stop.LENGTH
-    assert finish(begun).text == "a\ufffd"
-
-
 def test_a_stop_string_across_tokens_ends_the_answer_and_is_not_shown():
     begun = answer(stop_strings=("cd",))
     events = [begun.add(sps(0, 1, 2)), begun.add(sps(3, 4, 5)), *begun.finish()]
     assert begun.stop is Stop.STOP_STRING
     assert text_of(events) == events[-1].text == "ab"
     assert events[-1].token_ids == ()
-
-
-def test_a_stop_string_inside_an_accepted_run_drops_what_follows():
-    begun = answer(stop_strings=("b",))
-    decoded = begun.add(sps(0, 1, 2, 3))
-    assert [token.text for token in decoded.tokens] == ["a"]
-    assert decoded.stats.generated_tokens == 2
 
 
 def test_held_text_is_released_when_the_answer_ends_otherwise():
@@ -177,11 +162,6 @@ def test_rejected_proposals_are_reported_as_ghosts_of_which_the_first_was_tested
     assert (second.target_prob, second.uniform, second.acceptance_prob) == (None, None, None)
 
 
-def test_a_round_tells_its_lookahead_and_the_reason():
-    decoded = answer().add(Round(sps(1, 2).tokens, ghosts(8, 9)), Forecast(Reason.CHOSEN, 1.5, 0.1))
-    assert (decoded.lookahead, decoded.forecast) == (3, Forecast(Reason.CHOSEN, 1.5, 0.1))
-
-
 def test_proposals_after_the_end_of_the_answer_are_no_ghosts():
     assert answer().add(Round(sps(1, END, 2).tokens, ghosts(8))).ghosts == ()
 
@@ -211,12 +191,6 @@ def test_tests_are_counted_by_place_and_by_source():
     assert begun.stats.positions == (Tally(2, 2), Tally(2, 1))
     assert begun.stats.sources == {"model": Tally(4, 3)}
     assert begun.stats.acceptance_rate == begun.stats.sources["model"].rate == 3 / 4
-
-
-def test_an_answer_continued_completes_the_character_it_was_cut_in():
-    begun = answer(AnswerText(AnswerBeginning(TEXT), begun=(0, 50, 51)))
-    begun.add(sps(52))
-    assert finish(begun).text == "😀!"
 
 
 def test_max_tokens_ends_the_answer_and_never_exceeds_it():

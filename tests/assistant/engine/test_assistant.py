@@ -15,7 +15,6 @@ from assistant.request import Message, Request, Sampling
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
-from tests.engine import llama_alone
 
 QUESTION = (Message("system", "Be brief."), Message("user", "Why is the sky blue?"))
 SAMPLING = Sampling(temperature=30, top_k=20, top_p=0.95)
@@ -183,17 +182,6 @@ def test_a_draft_with_a_smaller_context_reads_the_end_of_what_was_said(
         assert finished.stats.drafted >= 2 * finished.stats.rounds
 
 
-@llama_alone
-@pytest.mark.parametrize("kind", ["mamba", "lfm2"])
-def test_recurrent_targets_answer_turn_after_turn(tmp_path, kind):
-    with opened(tiny.write(tmp_path / "m.gguf", kind, stops=False)) as pair:
-        first = answer(pair, ask())[-1]
-        said = Message("assistant", first.text, first.token_ids)
-        second = answer(pair, ask([*QUESTION, said, Message("user", "More")]))
-        assert second[0].cached_tokens > 0
-        assert second[-1].stats.generated_tokens > 0
-
-
 def test_an_answer_is_continued_where_it_was_stopped(pair, tiny_target, tiny_draft):
     first = answer(pair, ask(max_tokens=10))
     said = Message("assistant", first[-1].text, first[-1].token_ids)
@@ -207,24 +195,9 @@ def test_an_answer_is_continued_where_it_was_stopped(pair, tiny_target, tiny_dra
         assert ids_of(answer(fresh, ask([*QUESTION, said], max_tokens=20))) == ids_of(events)
 
 
-def test_greedy_answers_in_two_parts_are_those_in_one(pair):
-    whole = ids_of(answer(pair, ask(sampling=GREEDY)))
-    first = answer(pair, ask(sampling=GREEDY, max_tokens=11))
-    said = Message("assistant", first[-1].text, first[-1].token_ids)
-    rest = answer(pair, ask([*QUESTION, said], sampling=GREEDY, max_tokens=29))
-    assert ids_of(first) + ids_of(rest) == whole
-
-
 def test_the_time_of_an_answer_is_split_between_draft_target_and_host(pair):
     stats = answer(pair, ask())[-1].stats
     assert stats.draft_s > 0
     assert stats.verify_s > 0
     assert stats.draft_s + stats.verify_s + stats.host_s == pytest.approx(stats.decode_s)
     assert answer(pair, ask(mode="ars"))[-1].stats.draft_s == 0
-
-
-def test_every_round_says_why_it_proposes_what_it_does(pair):
-    events = [event for event in answer(pair, ask()) if isinstance(event, Decoded)]
-    reasons = [event.forecast.reason for event in events]
-    assert reasons[0] is Reason.FIRST
-    assert set(reasons[1:]) == {Reason.CHOSEN}

@@ -8,7 +8,7 @@ from assistant.engine.policy import Control
 from assistant.events import Decoded, Noticed, Prepared, Stop
 from assistant.request import Message, Request, Sampling, Tool
 from models.errors import UsageError
-from tests import tiny, tiny_thinking
+from tests import tiny
 from tests.assistant.chat.test_tool_prompts import STRINGS, template
 from tests.assistant.engine.answering import answer, assistant_of, end, tokens
 
@@ -149,7 +149,7 @@ def test_the_next_round_reads_only_what_is_new(assistant):
 
 def test_a_call_comes_after_the_thought_and_what_is_thought_is_no_call(tmp_path, open_model):
     opened = template().replace("assistant\n' }}", "assistant\n<think>\n' }}")
-    path = tiny_thinking.write(tmp_path / "t.gguf", template=opened)
+    path = tiny.write(tmp_path / "t.gguf", template=opened, stops=False)
     assistant = assistant_of(open_model, path)
     for seed in range(3):
         events = ask(assistant, thinking_budget=9, seed=seed)

@@ -36,18 +36,6 @@ def test_what_an_answer_shows_of_the_draft_is_kept_before_its_last_word(setup, t
     assert known_acceptance(cached.target, cached.draft, tmp_path)["model"]
 
 
-def test_a_bad_draft_leaves_a_target_that_answers_and_a_reason(tiny_target, tmp_path):
-    bad = tmp_path / "bad.gguf"
-    bad.write_bytes(b"GGUF nonsense")
-    with running() as (engine, heard):
-        engine.submit(Setup(tiny_target, bad, n_ctx=1024, threads=1))
-        ready = heard.end()
-        assert ready.draft is None
-        assert "bad.gguf" in ready.no_draft
-        engine.submit(ask())
-        assert "model" not in heard.end().stats.sources
-
-
 def test_a_target_that_cannot_roll_back_answers_without_speculation_and_says_why(
     setup, monkeypatch
 ):

@@ -5,12 +5,11 @@ import random
 import pytest
 
 from assistant.chat.context import SLICE, count, drop_oversized, fit
-from assistant.events import Counted, Failed, Finished, Prepared, Ready, Stop
-from assistant.request import Count, Message, Request, Sampling, Setup
+from assistant.events import Prepared, Stop
+from assistant.request import Message, Request, Sampling
 from models.errors import Cancelled, ContextFull
 from tests.assistant.chat.test_context import conversation, encode
 from tests.assistant.engine.test_assistant import answer, opened
-from tests.assistant.process.driving import ask, running
 
 SYSTEM = "Be brief, and never forget this sentence."
 MEGABYTES = 10_000_000
@@ -137,18 +136,3 @@ def test_a_count_is_exact_up_to_what_matters_and_about_right_beyond():
     assert count(text, tokenize, 10**9) == 2 * 9999
     assert count(text, tokenize, 100) == pytest.approx(2 * 9999, rel=0.01)
     assert count("", tokenize, 0) == 0
-
-
-def test_megabytes_cross_to_the_engine_are_counted_and_refused(tiny_target):
-    text = "word " * (MEGABYTES // 5)
-    with running() as (engine, heard):
-        engine.submit(Setup(tiny_target, n_ctx=512, threads=1))
-        heard.until(Ready)
-        engine.submit(Count("paste", text))
-        engine.submit(ask(text))
-        assert heard.until(Counted).tokens == pytest.approx(MEGABYTES, rel=0.01)
-        end = heard.until(Failed)
-        assert end.kind == "ContextFull"
-        assert "10000000 characters" in end.message
-        engine.submit(ask())
-        heard.until(Finished)

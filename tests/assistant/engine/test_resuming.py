@@ -74,15 +74,6 @@ def test_a_conversation_of_yesterday_is_not_read_again(start):
     assert (model.logits([*CHAT, *ANSWER, 7]) == expected).all()
 
 
-def test_another_answer_to_the_same_question_needs_no_reading(start):
-    model, resuming = start()
-    answer(model, resuming, CHAT)
-    resuming.keep()
-    model, resuming = start()
-    resuming.begin(CHAT, stored=True)
-    assert model.held == tuple(CHAT)  # what does not belong to the prompt is gone
-
-
 def test_leaving_a_conversation_keeps_it(start, places):
     model, resuming = start()
     answer(model, resuming, CHAT)

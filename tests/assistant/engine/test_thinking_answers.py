@@ -8,7 +8,7 @@ import pytest
 from assistant.events import Noticed, Stop
 from assistant.request import AnswerForm, Message, Request, Sampling
 from assistant.tokens import said
-from tests import tiny, tiny_thinking
+from tests import tiny
 from tests.assistant.engine import answering
 from tests.assistant.engine.answering import assistant_of
 
@@ -20,7 +20,9 @@ REQUEST = Request(
 
 @pytest.fixture(scope="module")
 def thinking(tmp_path_factory):
-    return tiny_thinking.write(tmp_path_factory.mktemp("tiny") / "thinking.gguf")
+    return tiny.write(
+        tmp_path_factory.mktemp("tiny") / "thinking.gguf", template=tiny.THINKING, stops=False
+    )
 
 
 def answer(assistant, request):
@@ -110,9 +112,9 @@ def test_an_answer_stopped_in_its_thought_is_continued_with_a_smaller_budget_or_
 @pytest.mark.parametrize(("opens", "closes"), [("<think>", "</think>"), ("◁think▷", "◁/think▷")])
 def test_a_form_begins_after_the_thought(open_model, tmp_path, opens, closes, mode):
     """Also where a token is a part of a character of the marker."""
-    template = tiny_thinking.TEMPLATE.replace("<think>", opens)
+    template = tiny.THINKING.replace("<think>", opens)
     assistant = assistant_of(
-        open_model, tiny_thinking.write(tmp_path / "t.gguf", template=template)
+        open_model, tiny.write(tmp_path / "t.gguf", template=template, stops=False)
     )
     form = AnswerForm("regex", "(yes|no), [a-z]{3}!")
     end, tokens = answer(assistant, replace(REQUEST, form=form, mode=mode, lookahead=3))

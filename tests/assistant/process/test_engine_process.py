@@ -191,18 +191,6 @@ async def test_a_cancel_of_a_job_that_is_over_is_not_for_the_one_that_is_done(
     assert await events_of(doing) == [DONE]
 
 
-async def test_a_worker_has_one_job_at_a_time(setup: Setup) -> None:
-    engine = await loaded(setup)
-    first, second = ask(), Count("a", "b")
-    engine.do(first)
-    engine.do(second)
-    await rest()
-    assert engine.last.sent == [setup, first]
-    engine.last.says(end=DONE)
-    await rest()
-    assert engine.last.sent == [setup, first, second]
-
-
 async def test_a_request_that_waits_is_steered_anyway(setup: Setup) -> None:
     engine = await loaded(setup)
     doing, waits = engine.do(ask()), engine.do(ask())

@@ -193,14 +193,6 @@ def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: Setup, fake: str) 
         assert "invalid message" in failed.message
 
 
-def test_a_library_that_cannot_be_loaded_is_a_case_for_the_doctor(setup: Setup) -> None:
-    with running(f"{FAKES}.missing") as (engine, heard):
-        engine.submit(setup)
-        message = heard.until(Failed).message
-        assert "ModuleNotFoundError: No module named 'llama_gone'" in message
-        assert "specchat doctor" in message
-
-
 def test_a_worker_that_cannot_be_started_is_told_of(
     monkeypatch: pytest.MonkeyPatch, setup: Setup
 ) -> None:

@@ -6,7 +6,7 @@ import openai
 import pytest
 
 from assistant.request import Setup
-from tests import tiny_thinking
+from tests import tiny
 from tests.assistant.serve.conftest import Running
 
 ASKED = [{"role": "user", "content": "Why?"}]
@@ -25,7 +25,11 @@ def serving(path):
 
 @pytest.fixture(scope="module")
 def thinking(tmp_path_factory):
-    with serving(tiny_thinking.write(tmp_path_factory.mktemp("tiny") / "thinking.gguf")) as client:
+    with serving(
+        tiny.write(
+            tmp_path_factory.mktemp("tiny") / "thinking.gguf", template=tiny.THINKING, stops=False
+        )
+    ) as client:
         yield client
 
 

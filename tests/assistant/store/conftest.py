@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.store import Store, database, files
+from assistant.store import database, files
+from assistant.store.store import Store
 from tests.assistant.store import talks
 from tests.patience import WAIT_S
 

@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from assistant.store import Store, database
+from assistant.store import database
+from assistant.store.store import Store
 from tests.assistant.store.talks import trace
 from tests.patience import WAIT_S
 from tests.stored import ask, begin, end

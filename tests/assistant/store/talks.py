@@ -4,8 +4,9 @@ import sqlite3
 from pathlib import Path
 
 from assistant.events import Alternative, Ghost, Origin, Stats, Tally, Token
-from assistant.store import Record, Store
 from assistant.store.database import transaction
+from assistant.store.store import Store
+from assistant.store.values import Record
 from assistant.tokens import Step, Trace
 from tests.stored import ask, begin, end
 

@@ -4,7 +4,8 @@ from contextlib import closing
 
 import pytest
 
-from assistant.store import Store, backups
+from assistant.store import backups
+from assistant.store.store import Store
 from models.errors import StorageError
 from tests.assistant.store.talks import opened, talk
 

@@ -4,8 +4,9 @@ import pytest
 
 from assistant.events import Stats
 from assistant.request import ToolCall
-from assistant.store import INTERRUPTED, Store
 from assistant.store.exports import json_lines, markdown, read_json_lines
+from assistant.store.store import Store
+from assistant.store.values import INTERRUPTED
 from tests.assistant.store.talks import opened
 from tests.stored import ask, begin, call, end
 

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from assistant.store import INTERRUPTED
+from assistant.store.values import INTERRUPTED
 from tests import ROOT
 from tests.assistant.store.talks import answering, integrity, opened
 from tests.patience import ALL

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.store import INTERRUPTED, Store, unsent
 from assistant.store.exports import json_lines, read_json_lines
 from assistant.store.purging import purge
+from assistant.store.store import Store
+from assistant.store.values import INTERRUPTED, unsent
 from tests.assistant.store.talks import contents, integrity, opened, trace
 from tests.stored import ask, begin, end
 

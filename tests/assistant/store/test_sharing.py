@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.store import Store
+from assistant.store.store import Store
 from models.errors import StorageError
 from tests.assistant.store.talks import answering, contents, opened, talk
 from tests.stored import ask

@@ -10,12 +10,13 @@ from assistant.events import Decoded, Failed, Finished, ModelInfo, Origin, Stop,
 from assistant.request import Request, Tool, ToolCall
 from assistant.service import EventStream
 from assistant.stats import Stats
-from assistant.store import Store
+from assistant.store.store import Store
 from assistant.talk.calling import Decision
 from assistant.talk.events import CallWaits, GivenBack, Noted, NotSaved, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet, ToolSettings
 from assistant.tools.approvals import Approval
+from assistant.tools.toolbox import Toolbox
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult
 
 MODEL = ModelInfo("target", "tiny", Path("tiny.gguf"), 1, 512, 300, 0.0)
@@ -27,10 +28,11 @@ def offered(name: str, read_only: bool = True) -> OfferedTool:
     return OfferedTool(Tool(name, f"It is {name}.", "{}"), "disk", read_only, f"of {name}")
 
 
-class Box:
+class Box(Toolbox):
     """Two tools in memory; calls last until they are cancelled while it `holds`."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.tools = [offered("disk__read"), offered("disk__list", read_only=False)]
         self.called: list[str] = []
         self.cancelled: list[str] = []

@@ -5,7 +5,7 @@ import pytest
 from assistant.events import Answered, Decoded, Finished, OneOf, Prepared, Stop
 from assistant.request import Request
 from assistant.stats import Stats
-from assistant.store import Store
+from assistant.store.store import Store
 from assistant.talk.events import Added, AnswersEnded, Changed, NeedsModel, PathShown
 from models.errors import StorageError, UsageError
 from tests.assistant.talk.stage import MODEL, Stage
@@ -243,16 +243,23 @@ def fill_up(stage: Stage) -> None:
     stage.store._database._sql.execute("PRAGMA query_only = 1")
 
 
-async def test_what_a_full_disk_does_not_take_goes_on_as_values():
-    stage = Stage()
+@pytest.mark.parametrize("why", ["no store", "a full disk", "deleted by another program"])
+async def test_what_cannot_be_kept_goes_on_as_values(chats, why):
+    stage = Stage(store=None if why == "no store" else chats[0])
     await stage.ask("Why?", "Because.")
-    fill_up(stage)
+    if why == "a full disk":
+        fill_up(stage)
+    elif why != "no store":
+        chats[1].remove(1)
     await stage.ask("And?", "So.")
     await stage.ask("Really?", "Yes.")
-    assert len(stage.notes) == 1
+    assert len(stage.notes) == (why != "no store")
     assert stage.said == ["Why?", "Because.", "And?", "So.", "Really?", "Yes."]
     assert [m.content for m in stage.requests[-1].messages] == stage.said[:-1]
     assert not stage.requests[-1].stored
+    if why == "no store":
+        with pytest.raises(StorageError):
+            stage.talk.path.fork(stage.talk.path.leaf)
 
 
 async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said():
@@ -265,17 +272,6 @@ async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said(
     await stage.finish("Once", Stop.CANCELLED)
     await stage.answer("Yes.")
     assert (stage.said, len(stage.notes)) == (["Meanwhile", "Yes."], 1)
-
-
-async def test_a_conversation_that_another_program_deleted_goes_on_and_is_said_not_to_be_saved(
-    chats,
-):
-    stage = Stage(store=chats[0])
-    await stage.ask("Why?", "Because.")
-    chats[1].remove(1)
-    await stage.ask("And?", "So.")
-    assert stage.said == ["Why?", "Because.", "And?", "So."]
-    assert len(stage.notes) == 1
 
 
 async def test_what_was_said_before_there_was_a_store_moves_there_in_mid_answer(chats):
@@ -291,15 +287,6 @@ async def test_what_was_said_before_there_was_a_store_moves_there_in_mid_answer(
     assert [each.content for each in chats[1].path(1)] == ["Why?", "Because.", "And?", "So."]
     assert all(chats[1].answers.trace(chats[1].path(1)[place].id) for place in (1, 3))
     assert stage.requests[-1].stored is False
-
-
-async def test_without_a_store_a_conversation_is_had_anyway():
-    stage = Stage(store=None)
-    await stage.ask("Why?", "Because.")
-    await stage.ask("And?", "So.")
-    assert [m.content for m in stage.requests[-1].messages] == ["Why?", "Because.", "And?"]
-    with pytest.raises(StorageError):
-        stage.talk.path.fork(stage.talk.path.leaf)
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
@@ -351,20 +338,15 @@ async def test_what_there_is_of_several_answers_is_kept_when_the_program_ends(ch
     assert kept == {"Why?": "complete", "A": "complete"}  # the others never began
 
 
-async def test_what_the_engine_leaves_out_is_said():
+async def test_what_the_engine_leaves_out_and_a_form_that_was_not_complete_are_said():
     stage = Stage()
     await stage.ask("Why?")
     await stage.hear(Prepared(10, 0, 2))
-    assert stage.notes == ["Left out, to fit the context: the oldest turns (2)."]
-
-
-async def test_a_form_that_was_not_complete_is_said_and_a_stop_is_not():
-    stage = Stage()
-    await stage.ask("Why?")
     await stage.finish("{", Stop.LENGTH, complete=False)
     await stage.ask("Why?")
-    await stage.finish("{", Stop.CANCELLED, complete=False)
-    assert stage.notes == ["The answer ended before it had its form."]
+    await stage.finish("{", Stop.CANCELLED, complete=False)  # which was wished for
+    left_out = "Left out, to fit the context: the oldest turns (2)."
+    assert stage.notes == [left_out, "The answer ended before it had its form."]
 
 
 async def test_a_conversation_that_cannot_be_read_leaves_the_one_on_the_screen(chats):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.store import Store
+from assistant.store.store import Store
 from assistant.talk.shown_path import ShownPath
 from assistant.talk.unsent_text import EDITED, OPEN, UnsentText
 from models.errors import StorageError
@@ -81,6 +81,7 @@ def test_a_question_that_is_left_is_as_it_was_unless_it_was_changed(store, asked
     typist = Typist(store)
     typist.go(asked)
     typist.prompt.text = "meanwhile"
+    assert not typist.unsent.leave()  # there is nothing that is changed
     for change in ("One", "One and a half", ""):
         typist.unsent.change(typist.path.records[0])
         typist.prompt.text = change
@@ -124,6 +125,7 @@ def test_what_was_typed_before_there_was_a_store_follows_what_is_there(store):
     before.prompt.text = "half a sen"
     before.unsent.keep()
     typist.prompt.text = "tence"
+    typist.unsent.keep()  # nowhere
     typist.path.keep_in(store)
     typist.unsent.begin()
     assert typist.prompt.text == "half a sentence"

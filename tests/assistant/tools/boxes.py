@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assistant.request import ToolCall
 from assistant.tools.server_settings import ServerSettings
-from assistant.tools.toolbox import Tools
+from assistant.tools.toolbox import Toolbox
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult
 
 HERE = Path(__file__).parent
@@ -19,8 +19,8 @@ def odd(case: str, argument: object = "", name: str = "odd") -> ServerSettings:
 
 
 @asynccontextmanager
-async def opened(*servers: ServerSettings) -> AsyncIterator[Tools]:
-    tools = Tools(servers)
+async def opened(*servers: ServerSettings) -> AsyncIterator[Toolbox]:
+    tools = Toolbox(servers)
     try:
         await tools.offered()
         yield tools
@@ -29,7 +29,7 @@ async def opened(*servers: ServerSettings) -> AsyncIterator[Tools]:
 
 
 async def call(
-    tools: Tools, name: str = "odd__go", arguments: str = "{}", allowed: OfferedTool | None = None
+    tools: Toolbox, name: str = "odd__go", arguments: str = "{}", allowed: OfferedTool | None = None
 ) -> ToolResult:
     """Call a tool that is as it was allowed: as it is offered now, unless that is given."""
     tool = allowed or next(tool for tool in await tools.offered() if tool.tool.name == name)
@@ -38,9 +38,9 @@ async def call(
     return result
 
 
-def report(tools: Tools) -> ServerReport:
+def report(tools: Toolbox) -> ServerReport:
     return tools.reports()[-1]
 
 
-def names(tools: Tools) -> list[str]:
+def names(tools: Toolbox) -> list[str]:
     return [each.tool.name for each in report(tools).tools]

@@ -11,7 +11,7 @@ import pytest
 from assistant.request import ToolCall
 from assistant.tools import server
 from assistant.tools.server import ERROR_BYTES
-from assistant.tools.toolbox import Tools
+from assistant.tools.toolbox import Toolbox
 from assistant.tools.values import RESULT_CHARACTERS, tool_result
 from tests.assistant.tools.boxes import HERE, call, names, odd, opened, report
 from tests.patience import WAIT_S
@@ -156,7 +156,7 @@ async def test_what_a_server_asks_for_is_refused():
 
 @pytest.mark.usefixtures("killed_soon")
 async def test_closing_while_a_server_starts_ends_it():
-    tools = Tools([odd("Silent")])
+    tools = Toolbox([odd("Silent")])
     starting = asyncio.create_task(tools.offered())
     while not (found := psutil.Process().children(recursive=True)):
         await asyncio.sleep(0.01)

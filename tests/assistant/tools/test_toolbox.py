@@ -13,12 +13,12 @@ from typing import ClassVar
 import pytest
 
 from assistant.tools.server_settings import ServerSettings
-from assistant.tools.toolbox import Tools
+from assistant.tools.toolbox import Toolbox
 from tests.assistant.tools.boxes import call, odd, opened, report
 
 
 async def test_a_server_is_started_when_it_is_needed_and_its_results_are_texts():
-    tools = Tools([odd("Failing", name="a"), odd("Parts")])
+    tools = Toolbox([odd("Failing", name="a"), odd("Parts")])
     assert report(tools).state == "off"
     offered = await tools.offered()
     assert offered == await tools.offered()
@@ -163,7 +163,7 @@ async def test_a_secret_that_a_server_repeats_is_not_shown_and_one_that_dies_is_
 ):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")  # nothing answers there
     with web() as (port, _):
-        tools = Tools([ServerSettings("web", url=f"http://127.0.0.1:{port}/", headers=SECRET)])
+        tools = Toolbox([ServerSettings("web", url=f"http://127.0.0.1:{port}/", headers=SECRET)])
         (go,) = await tools.offered()
         refused = await call(tools, allowed=go)
         assert refused.text == "The server refused: You sent [secret]"
@@ -204,6 +204,6 @@ def test_headers_go_to_the_scheme_host_and_port_of_their_server_alone(url, is_to
 
 async def test_offline_leaves_out_a_server_on_another_machine():
     server = ServerSettings("web", url="http://tools.lan/", allow_host="tools.lan")
-    tools = Tools([server], offline=True)
+    tools = Toolbox([server], offline=True)
     assert await tools.offered() == ()
     assert "offline" in report(tools).problem

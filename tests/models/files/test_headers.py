@@ -51,14 +51,3 @@ def test_a_damaged_record_costs_a_second_reading(large, readings, damage):
     record.write_bytes(damage)
     assert read_header(large) == first
     assert len(readings) == 2
-
-
-def test_records_are_few_and_short(large, readings, monkeypatch, tmp_path):
-    monkeypatch.setattr(model_file, "MOST", 2)
-    for name in "abc":
-        read_header(tiny.write(tmp_path / f"{name}.gguf"))
-    assert len(list((cache_dir() / "headers").iterdir())) == 2
-    monkeypatch.setattr(model_file, "LONGEST", 10)
-    for _ in range(2):
-        read_header(large)
-    assert readings.count(large) == 2

@@ -123,6 +123,13 @@ def test_installed_lists_each_whole_model_once_and_how_to_name_it(hosted, data, 
         assert identify(reference).path.is_file()
 
 
+def test_a_file_that_is_known_already_keeps_its_name(hosted, data, tmp_path):
+    hub_file("some/one", OTHER, "file.gguf", data, "e" * 64)
+    link = hub_file(hosted.repo, hosted.revision, hosted.file, data, hosted.sha256)
+    assert [identify(str(link), installed()).name, identify("toy").name] == ["toy", "toy"]
+    assert identify(str(link)).name == hosted.file
+
+
 def test_what_is_not_whole_or_no_language_model_is_not_listed(data, tmp_path):
     blobs, folder = places.hub_cache() / "models--org--toy" / "blobs", tmp_path / "models"
     for path in (

@@ -9,6 +9,7 @@ from textual.widgets._toast import Toast
 
 from assistant.events import Decoded, Finished, LaneEvent, ModelInfo, Prepared, Ready, Stats, Stop
 from assistant.request import Lane, Setup
+from assistant.settings.settings import Settings
 from tests.tui.chat.chat_driver import TINY, Chat, Pair, Watched, open_chat
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
@@ -16,7 +17,6 @@ from tui.chat.list.chat_rows import ChatRows
 from tui.models.inventory import ModelInventory
 from tui.race.recorded import RecordedLane
 from tui.race.screen import turns
-from tui.settings.settings import Settings
 
 WIDE = (120, 40)
 

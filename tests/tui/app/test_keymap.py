@@ -8,12 +8,12 @@ from textual.app import App
 from textual.binding import Binding
 from textual.widgets import Static
 
+from assistant.settings.settings import Settings
 from tests import ROOT
 from tests.tui.rest import until
 from tui.app.help_screen import AREAS, KEYS_WIDTH, HelpScreen
 from tui.app.keymap import all_bindings, prompt_keys, readable, usable
 from tui.app.program import Program
-from tui.settings.settings import Settings
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ OTHERS = ("markdown_it", "pygments.lexers", "tree_sitter", "psutil")
 FIRST_FRAME = """
 import asyncio, sys
 from tui.app.app import SpecchatApp
-from tui.settings.settings import Settings
+from assistant.settings.settings import Settings
 
 seen = []
 display = SpecchatApp._display

@@ -15,7 +15,8 @@ from textual.widgets._footer import FooterKey
 from assistant.events import Event, Failed, Finished
 from assistant.request import AnyJob, Request, Sampling, ToolCall
 from assistant.service import EventStream
-from assistant.store import Store
+from assistant.settings.settings import Settings
+from assistant.store.store import Store
 from assistant.talk.shown_path import ShownPath
 from tests.asking import NearEngine
 from tests.engine import ENGINE
@@ -23,7 +24,6 @@ from tests.patience import WAIT_S
 from tests.tui.driver import Driver
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.turn import Turn
-from tui.settings.settings import Settings
 
 Pair = tuple[Path, Path]
 HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte forever

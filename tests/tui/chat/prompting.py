@@ -55,7 +55,7 @@ class Typist(Driver):
 
     async def type(self, text: str) -> None:
         names = {" ": "space", "\n": "ctrl+j", "@": "@", "/": "slash", ".": "full_stop"}
-        names |= {"~": "tilde", "_": "underscore", "-": "minus"}
+        names |= {"\x1b": "escape", "~": "tilde", "_": "underscore", "-": "minus"}
         await self.pilot.press(*(names.get(letter, letter) for letter in text))
 
     async def paste(self, text: str) -> None:
@@ -68,6 +68,12 @@ class Typist(Driver):
         await self.type(f"@{typed}")
         await self.until(lambda: self.prompt.picker.searched == typed)
         await self.pilot.press(*keys)
+
+    async def pick_again(self, typed: str) -> None:
+        """Enter the folder that is offered first, which is typed then."""
+        await self.pilot.press("enter")
+        await self.until(lambda: self.prompt.picker.searched == typed)
+        assert self.prompt.text == f"@{typed}"
         await self.pilot.pause()
 
     async def attach(self, typed: str, key: str = "enter") -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.events import Decoded, Finished, Prepared, Stop, Token
-from assistant.store import Record
+from assistant.store.values import Record
 from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.conversation.turn import Verb
@@ -46,16 +46,34 @@ async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: P
             assert focused.record == chat.path.leaf
             await chat.pilot.pause(0.1)
             assert chat.screen.focused is focused
+        chat.screen.controller.open(None)
+        for late in ("regenerate", "continue", "delete", "fork", "edit", "inspect"):
+            chat.screen.turns.do(turn, late)
+            await chat.pilot.pause()
+        assert (chat.said, chat.prompt.text) == ([], "")
+        assert chat.app.screen is chat.screen
 
 
-async def test_escape_leaves_the_question_that_is_edited_as_it_was(pair: Pair) -> None:
+async def test_escape_leaves_the_question_that_is_edited_and_what_is_deleted_comes_back(
+    pair: Pair,
+) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         before = chat.said
         await chat.act("up", "e")
         await chat.pilot.press("escape")
         assert (chat.prompt.text, chat.said) == ("", before)
         await chat.ask("Two")
-        assert len(chat.said) == 4
+        all_of_it = chat.said
+        assert len(all_of_it) == 4
+        await chat.act("up", "d")
+        assert chat.said == before
+        await chat.pilot.press("u")
+        assert chat.said == all_of_it
+        await chat.until(lambda: chat.focused.text == "Two")
+        chat.store._database._sql.execute("PRAGMA query_only = 1")
+        await chat.act("d")
+        assert chat.said == all_of_it
+        assert any("cannot be written" in text for text in chat.told)
 
 
 async def test_a_stopped_answer_is_continued_and_nothing_is_read_again(pair: Pair) -> None:
@@ -80,16 +98,6 @@ async def test_a_stopped_answer_is_continued_and_nothing_is_read_again(pair: Pai
         assert "".join(step.text for step in trace) == seen
 
 
-async def test_what_is_deleted_comes_back(pair: Pair) -> None:
-    async with open_chat(*pair, asked=("One", "Two")) as chat:
-        before = chat.said
-        await chat.act("up", "d")
-        assert chat.said == before[:2]
-        await chat.pilot.press("u")
-        assert chat.said == before
-        await chat.until(lambda: chat.focused.text == "Two")
-
-
 async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(pair: Pair) -> None:
     async with open_chat(*pair, asked=("First",)) as chat:
         first = chat.said[-1]
@@ -97,6 +105,9 @@ async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(p
         chat.engine.go_on.clear()
         await chat.send("Second")
         await chat.held()
+        before = chat.said
+        await chat.press("ctrl+up", "up", "d")  # which waits
+        assert chat.said == before
         await chat.press("ctrl+up", "i")
         assert isinstance(chat.app.screen, Inspector)
         assert "so far" in str(chat.app.screen.query_one("#inspector-title").render())
@@ -173,32 +184,3 @@ async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pa
             await chat.pilot.press("ctrl+n", "f2", "slash", *word, "enter")
             await found(chat, record, text)
             await chat.pilot.press("f2", "escape", "escape")
-
-
-async def test_keys_wait_while_an_answer_is_under_way(pair: Pair) -> None:
-    async with open_chat(*pair, hold=(Decoded, 4), asking="Wait") as chat:
-        before = chat.said
-        await chat.pilot.press("ctrl+up", "up", "d")
-        assert chat.said == before
-        await chat.end()
-        assert len(chat.said) == 2
-
-
-async def test_a_change_that_cannot_be_kept_is_said_and_the_chat_goes_on(pair: Pair) -> None:
-    async with open_chat(*pair, asked=("One",)) as chat:
-        before = chat.said
-        chat.store._database._sql.execute("PRAGMA query_only = 1")
-        await chat.act("d")
-        assert chat.said == before
-        assert any("cannot be written" in text for text in chat.told)
-
-
-async def test_keys_that_come_too_late_for_a_message_do_nothing(pair: Pair) -> None:
-    async with open_chat(*pair, asked=("One",)) as chat:
-        gone = chat.screen.conversation.turns[-1]
-        chat.screen.controller.open(None)
-        for verb in ("regenerate", "continue", "delete", "fork", "edit", "inspect"):
-            chat.screen.turns.do(gone, verb)
-            await chat.pilot.pause()
-        assert (chat.said, chat.prompt.text) == ([], "")
-        assert chat.app.screen is chat.screen

@@ -50,6 +50,7 @@ FORMATTED = {
     "> a\n> b": "▌ a\n▌ b",
     '[words](http://a.example/x "y")': 'words (http://a.example/x "y")',
     "![cat](c.png)": "[picture: cat] (c.png)",
+    "[words](http://\u0430.example)": "words (http://\u0430.example = http://xn--80a.example)",
     "```python x=1\n\n  __init__\n```": "▌ python x=1\n▌\n▌   __init__",
     "~~~\n```\n~~~": "▌ ```",
     "    indented": "▌ indented",

@@ -111,25 +111,14 @@ async def test_every_token_and_every_ghost_can_be_reached(answer: list[Event]) -
 
 
 async def test_up_and_down_keep_to_the_column_and_home_and_end_to_the_line() -> None:
-    words = ["one", " two", " three\n", "four\n", "\n", "five", " six", " seven"]
+    words = ["one", " two", " three\n", "four\n", "\n", "five", " six\n\n\n", " seven"]
     async with inspecting(plain(*words)) as (host, pilot):
         where = []
-        for key in ("right", "right", "down", "down", "up", "up", "down", "home", "end", "up"):
+        keys = ("right", "right", "down", "down", "up", "up", "down", "home", "end", "up", "G")
+        for key in (*keys, "up", "down", "home", "ctrl+home"):
             await pilot.press(key)
             where.append(host.page.cursor)
-        assert where == [1, 2, 3, 4, 3, 2, 3, 3, 3, 0]
-        await pilot.press("G")
-        assert host.page.cursor == 7
-        await pilot.press("home", "ctrl+home")
-        assert host.page.cursor == 0
-
-
-async def test_down_passes_a_token_of_several_lines() -> None:
-    async with inspecting(plain("one\n\n\n", "two\n", "three")) as (host, pilot):
-        await pilot.press("down", "down")
-        assert host.page.cursor == 2
-        await pilot.press("up", "up")
-        assert host.page.cursor == 0
+        assert where == [1, 2, 3, 4, 3, 2, 3, 3, 3, 0, 7, 6, 7, 7, 0]
 
 
 async def test_n_and_p_go_from_rejection_to_rejection(answer: list[Event]) -> None:
@@ -152,10 +141,14 @@ async def test_n_and_p_go_from_rejection_to_rejection(answer: list[Event]) -> No
         assert host.page.cursor == rejections[-2]
 
 
-async def test_click_goes_to_the_token_under_the_mouse() -> None:
+async def test_cursor_goes_to_a_click_and_is_seen_without_colour(monkeypatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
     async with inspecting(STORY) as (host, pilot):
         await pilot.click("#tokens", offset=(2 + len("See the do"), 1))
         assert host.page.entries[host.page.cursor].item is REJECTED
+        spans = [str(span.style) for span in host.page.line(0).spans]
+        assert spans[1] == "bold reverse underline"
+        assert len(set(spans)) == 4
 
 
 async def test_answer_without_a_record_says_so() -> None:
@@ -166,7 +159,7 @@ async def test_answer_without_a_record_says_so() -> None:
         assert not isinstance(host.screen, Inspector)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (20, 6), (1, 1)])
+@pytest.mark.parametrize("size", [(120, 40), (1, 1)])
 async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> None:
     async with inspecting(recorded.trace(answer), size=size) as (host, pilot):
         await pilot.press("right", "down", "n", "pagedown", "pageup", "end", "G")
@@ -188,18 +181,13 @@ async def test_only_lines_on_the_screen_are_made(
         assert len(made) <= 2 + host.page.size.height
 
 
-async def test_cursor_is_seen_without_colour(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    async with inspecting(STORY) as (host, pilot):
-        await pilot.press("right", "right")
-        spans = [str(span.style) for span in host.page.line(0).spans]
-        assert spans[1] == "bold reverse underline"
-        assert len(set(spans)) == 4
-
-
 def test_ghosts_stand_between_what_was_kept_and_what_was_drawn() -> None:
-    items = [entry.item for entry in entries(STORY)]
-    assert items[1:5] == [KEPT, REJECTED, UNTESTED, RESIDUAL]
+    assert [entry.item for entry in entries(STORY)][1:5] == [KEPT, REJECTED, UNTESTED, RESIDUAL]
+
+
+def test_tiny_probabilities_do_not_become_nothing() -> None:
+    shown = [probability(p) for p in (1.0, 0.4124, 0.0, 0.000012)]
+    assert shown == ["1.000", "0.412", "0.000", "1.2e-05"]
 
 
 def said(place: int, width: int = 76, story: Trace = STORY) -> str:
@@ -222,12 +210,7 @@ TOLD = [
     (STORY, 4, "instead of “·dog”, which it rejected", "“·dog”: uniform 0.910", "▸·cat", "↵"),
     # The target's own tokens say why nothing was replaced.
     (STORY, 0, "nothing was proposed", "No alternatives were kept", "Round 1, without proposals."),
-    (
-        STORY,
-        6,
-        "every proposal of the round was accepted",
-        "Position 2 of round 3; 1 was proposed.",
-    ),
+    (STORY, 6, "every proposal of the round was accepted", "Position 2 of round 3; 1 was"),
     # The block rule says up to where a draft was kept; one proposal alone is replaced.
     (BLOCK, 0, "kept with what follows it", "-uniform", "-acceptance"),
     (BLOCK, 1, "acceptance 0.500 unless more is kept"),
@@ -249,11 +232,7 @@ def test_every_token_and_ghost_says_why_it_is_there_or_not(told: tuple[Trace, in
     shown = said(place, story=story)
     for word in words:
         assert (word.removeprefix("-") in shown) is not word.startswith("-")
-
-
-@pytest.mark.parametrize("width", [46, 76, 120])
-def test_no_fact_is_wider_than_its_place(width: int) -> None:
-    assert max(len(line) for n in range(7) for line in said(n, width).split("\n")) <= width
+    assert max(map(len, said(place, 46, story).split("\n"))) <= 46
 
 
 WORD = st.text("ab 漢\u0301\u200b\u200d👩", min_size=1, max_size=30)
@@ -271,12 +250,3 @@ def test_lines_break_between_tokens_and_lose_nothing(texts: list[str], width: in
     for entry, place in enumerate(layout.places):
         assert layout.at(place, layout.column(entry)) is not None
     assert len(layout.places) == len(texts)
-
-
-def test_tiny_probabilities_do_not_become_nothing() -> None:
-    assert [probability(p) for p in (1.0, 0.4124, 0.0, 0.000012)] == [
-        "1.000",
-        "0.412",
-        "0.000",
-        "1.2e-05",
-    ]

@@ -10,12 +10,12 @@ from textual.pilot import Pilot
 
 from assistant.events import Event
 from assistant.request import AnyJob, Request
+from assistant.settings.settings import Settings
 from tests.patience import WAIT_S
 from tests.tui.race.race_recorded import PROMPT, Recorded, laps, ready
 from tests.tui.rest import calm
 from tui.app.app import SpecchatApp
 from tui.chat.screen import ChatScreen
-from tui.settings.settings import Settings
 
 Snap = Callable[..., bool]
 LOW, WIDE = (80, 24), (120, 40)

@@ -9,14 +9,7 @@ import pytest
 from assistant.events import Decoded, Forecast, Reason, Stats
 from tests.patience import ALL
 from tui.chat.panel.panel import WIDTH
-from tui.outlook import (
-    CLEAR,
-    DOING,
-    NO_GUESSES,
-    NOT_TIMED,
-    Outlook,
-    outlook,
-)
+from tui.outlook import CLEAR, DOING, NO_GUESSES, NOT_TIMED, Outlook, outlook
 
 TOKEN_S = 0.05
 FAST = Stats(
@@ -38,35 +31,25 @@ def likely(speedup: float | None = 1.31) -> Forecast:
     return Forecast(Reason.LIKELY, speedup, TOKEN_S)
 
 
+def unlikely(**shares: float) -> Forecast:
+    return Forecast(Reason.UNLIKELY, 1.0, TOKEN_S, **shares)
+
+
+SLOWER = "80 of 100 guesses right, yet only 0.75 times as fast as without"
+DEAR = "On this computer a guess costs 70% of a token's time, and only about 50% would be right."
+PREPARED = "No guesses in this answer; preparing them took 10% of the time"
+
+
 @pytest.mark.parametrize(
     ("stats", "forecast", "worth", "why", "saves"),
     [
         (FAST, likely(), "80 of 100 guesses right: 1.50 times as fast as without", "", True),
-        (
-            SLOW,
-            likely(),
-            "80 of 100 guesses right, yet only 0.75 times as fast as without",
-            "A guess cost 100% of a token's time and saved 67%.",
-            False,
-        ),
+        (SLOW, likely(), SLOWER, "A guess cost 100% of a token's time and saved 67%.", False),
         (FEW, likely(), "1 of 3 guesses right, too few to compare speeds", "", None),
-        (
-            NONE,
-            Forecast(Reason.UNLIKELY, 1.16, TOKEN_S, cost=0.7, right=0.5),
-            NO_GUESSES,
-            "On this computer a guess costs 70% of a token's time, and only about 50% would be "
-            "right.",
-            None,
-        ),
-        (NONE, Forecast(Reason.UNLIKELY, 1.0, TOKEN_S, cost=0.5, right=0.7), NO_GUESSES, "", None),
-        (NONE, Forecast(Reason.UNLIKELY, 1.0, TOKEN_S, cost=-0.16), NO_GUESSES, "", None),
-        (
-            replace(NONE, guessing_s=0.2),
-            Forecast(Reason.UNLIKELY),
-            "No guesses in this answer; preparing them took 10% of the time",
-            "",
-            None,
-        ),
+        (NONE, unlikely(cost=0.7, right=0.5), NO_GUESSES, DEAR, None),
+        (NONE, unlikely(cost=0.5, right=0.7), NO_GUESSES, "", None),
+        (NONE, unlikely(cost=-0.16), NO_GUESSES, "", None),
+        (replace(NONE, guessing_s=0.2), unlikely(), PREPARED, "", None),
         (FAST, Forecast(Reason.CHOSEN), "80 of 100 guesses right", NOT_TIMED, None),
         (NONE, Forecast(Reason.ARS), NO_GUESSES, "", None),
     ],
@@ -100,16 +83,10 @@ def every_moment():
     shares = [None, 0.0, 0.3, 0.699, 0.7, 0.701, 1.4]
     for reason, (drafted, generated, plain), times in product(reasons, counts, seconds):
         stats = Stats(
-            "auto",
-            rounds=40,
-            drafted=drafted,
-            tested=drafted,
-            accepted=drafted * 2 // 3,
-            generated_tokens=generated,
-            decode_s=times[0],
-            guessing_s=times[1] if drafted else 0.0,
+            "auto", rounds=40, drafted=drafted, tested=drafted, accepted=drafted * 2 // 3,
+            generated_tokens=generated, decode_s=times[0], guessing_s=times[1] if drafted else 0.0,
             lookahead_counts={0: plain, 3: 40 - plain},
-        )
+        )  # fmt: skip
         for speedup, token_s in product([None, 0.4, 0.999, 1.049, 1.16], [None, TOKEN_S]):
             for cost, right in product(shares, shares):
                 forecast = reason and Forecast(reason, speedup, token_s, cost, right)

@@ -16,7 +16,7 @@ def screen(chat: Chat) -> str:
 
 async def test_every_key_of_the_footer_is_seen_whole(pair: Pair) -> None:
     async with open_chat(*pair, size=(40, 24), asked=("One",)) as chat:
-        for width, keys in product((40, 80, 120), ((), ("ctrl+up",), ("f2",))):
+        for width, keys in product((40, 200), ((), ("ctrl+up",), ("f2",))):
             await chat.pilot.resize_terminal(width, 24)
             await chat.pilot.press("escape", "escape", *keys)
             await chat.pilot.pause(0.2)
@@ -27,18 +27,8 @@ async def test_every_key_of_the_footer_is_seen_whole(pair: Pair) -> None:
                 assert chat.footer["esc"] == "Back"
             for key in chat.screen.query(FooterKey):
                 assert whole.contains_region(key.region), key.description
-
-
-async def test_the_footer_names_every_key_where_there_is_room(pair: Pair) -> None:
-    async with open_chat(*pair, size=(200, 60), asked=("One",)) as chat:
-        await chat.pilot.press("ctrl+up")
-        await chat.until(lambda: "Delete" in chat.footer.values())
-        assert {"Copy", "View", "Fork", "Settings", "palette"} <= set(chat.footer.values())
-        app = chat.pilot.app
-        await chat.pilot.resize_terminal(60, 20)
-        await chat.until(lambda: "Settings" not in chat.footer.values())
-        assert {"Copy", "Help", "Back"} <= set(chat.footer.values())
-        assert app.is_running
+            if width == 200 and keys == ("ctrl+up",):
+                assert {"Copy", "View", "Fork", "Settings", "palette"} <= {*chat.footer.values()}
 
 
 async def test_on_a_narrow_screen_the_conversation_keeps_its_width(pair: Pair) -> None:

@@ -8,10 +8,10 @@ import pytest
 from textual.app import App
 
 from assistant.events import Answered, Event, Finished, OneOf, Ready, Stats, Stop
+from assistant.settings.settings import Settings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.screen import ChatScreen
 from tui.chat.several.screen import SeveralScreen
-from tui.settings.settings import Settings
 
 COUNT = Settings().answers
 

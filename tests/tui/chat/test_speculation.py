@@ -14,7 +14,7 @@ from textual.binding import BindingType
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from assistant.events import Decoded, Event, Forecast, Ready, Reason, Stats, Tally
+from assistant.events import Decoded, Event, Forecast, Reason, Stats, Tally
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
 from tui.chat.panel.panel import Speculation
@@ -76,19 +76,12 @@ def decoded(
     return Decoded((), (), lookahead, 300, stats, forecast)
 
 
-async def test_panel_explains_itself_until_an_answer_comes(answer: list[Event]) -> None:
-    async with shown((140, 40)) as (panel, _):
-        assert "While an answer comes" in told(panel)
-        panel.ready(recorded.ready(answer))
-        show(panel, recorded.rounds(answer)[-1])
-        assert "Tokens per evaluation" in told(panel)
-        panel.clear()
-        assert "While an answer comes" in told(panel)
-
-
 async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
     async with shown((140, 50)) as (panel, _):
-        panel.ready(recorded.ready(answer))
+        assert "While an answer comes" in told(panel)
+        nothing = "\x1b[31m is not a draft."
+        panel.ready(structs.replace(recorded.ready(answer), draft=None, no_draft=nothing))
+        assert "␛[31m is not a" in told(panel)
         for round_ in recorded.rounds(answer):
             show(panel, round_)
         last = recorded.rounds(answer)[-1]
@@ -98,6 +91,8 @@ async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
         assert f"{last.context_used} of 512" in text
         assert last.forecast is not None
         assert DOING[last.forecast.reason] in " ".join(text.split())
+        panel.clear()
+        assert "While an answer comes" in told(panel)
 
 
 async def test_text_that_was_held_back_changes_nothing_of_the_plan() -> None:
@@ -120,7 +115,7 @@ async def test_only_changed_lines_are_made_again(monkeypatch: pytest.MonkeyPatch
         assert all(any(word in before[y] for word in counted) for y in changed[0])
 
 
-@pytest.mark.parametrize(("width", "fits"), [(80, False), (119, False), (120, True), (200, True)])
+@pytest.mark.parametrize(("width", "fits"), [(119, False), (120, True)])
 async def test_panel_hides_where_there_is_no_room_unless_asked_for(width: int, fits: bool) -> None:
     async with shown((width, 24)) as (panel, pilot):
         assert panel.display is fits
@@ -131,20 +126,12 @@ async def test_panel_hides_where_there_is_no_room_unless_asked_for(width: int, f
         assert panel.display is not fits
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 10), (10, 3), (1, 1)])
-@pytest.mark.some(3)
-async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> None:
-    async with shown(size) as (panel, _):
-        panel.wanted = True
-        for round_ in recorded.rounds(answer):
-            show(panel, round_)
-
-
-@pytest.mark.parametrize("height", [10, 20, 60])
+@pytest.mark.parametrize("height", [1, 20, 60])
 def test_no_line_is_wider_than_the_panel(height: int) -> None:
     for stats in (FAST, replace(FAST, positions=(Tally(9, 8),) * 12), Stats("ars")):
-        shown = lines(PanelFigures(decoded(stats), [1.0] * 99, 131_072, None), 37, height)
-        assert max(line.cell_length for line in shown) <= 37
+        for width in (1, 37):
+            shown = lines(PanelFigures(decoded(stats), [1.0] * 99, 131_072), width, height)
+            assert width == 1 or max(line.cell_length for line in shown) <= width
 
 
 @pytest.mark.parametrize("decode_s", [2.0, 3.0, 6.0, 9.0])
@@ -153,13 +140,6 @@ def test_panel_at_80x24_shows_everything_without_scrolling(reason: Reason, decod
     stats = replace(FAST, decode_s=decode_s, guessing_s=decode_s, lookahead_counts={3: 40})
     last = decoded(stats, Forecast(reason, 1.31, 0.05, 0.7, 0.5))
     assert len(lines(PanelFigures(last, [1.0] * 20, 8192), 37, 17)) <= 17
-
-
-def test_draft_of_a_foreign_name_cannot_command_the_terminal(answer: list[Event]) -> None:
-    ready = structs.replace(recorded.ready(answer), draft=None, no_draft="\x1b[31m is not a draft.")
-    assert isinstance(ready, Ready)
-    shown = lines(PanelFigures(decoded(), no_draft=ready.no_draft), 37, 40)
-    assert "\x1b" not in "".join(line.plain for line in shown)
 
 
 def test_shares_add_up_to_the_width() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from assistant.events import Stats
 from assistant.tokens import Step
-from tests import tiny_thinking
+from tests import tiny
 from tests.tui.chat.chat_driver import open_chat
 from tests.tui.chat.turns import TARGET, answer, open_page, said, token, tokens_of
 from tui.chat.conversation.thought import Thought
@@ -68,23 +68,16 @@ async def test_a_stored_thought_is_folded_and_copying_takes_the_answer_alone() -
         page.view.thoughts = False
         await page.settle()
         assert "Hm." not in page.screen()
-
-
-async def test_without_a_thought_there_is_neither_line_nor_key() -> None:
-    async with open_page(answer(1)) as page:
+        await page.open([answer(2), answer(3, "", thought="Hm.", stats=STORED)])
+        assert "the model ended its turn while thinking" in page.screen()
         page.view.turns[0].focus()
         await page.settle()
         assert page.keys().get("t") is None
-        assert not page.app.query(Thought)
-
-
-async def test_an_answer_that_ended_within_its_thought_is_kept_and_says_so() -> None:
-    async with open_page(answer(1, "", thought="Hm.", stats=STORED)) as page:
-        assert "the model ended its turn while thinking" in page.screen()
+        assert len(page.app.query(Thought)) == 1
 
 
 async def test_a_stop_in_mid_thought_keeps_it_and_going_on_goes_on_there(tmp_path) -> None:
-    target = tiny_thinking.write(tmp_path / "thinking.gguf")
+    target = tiny.write(tmp_path / "thinking.gguf", template=tiny.THINKING, stops=False)
     async with open_chat(target, max_tokens=10, thinking_budget=14, draft=None) as chat:
         state = chat.path
         await chat.ask("Why?")

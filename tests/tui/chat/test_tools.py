@@ -175,10 +175,3 @@ async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(
         await chat.press("escape")
         await chat.call((READ,))
         assert [tool.name for tool in chat.engine.requests[-1].tools] == ["disk__read"]
-
-
-async def test_without_tools_the_key_says_how_to_get_some(endless: Path) -> None:
-    async with open_chat(endless) as chat:
-        await chat.ready()
-        await chat.press("f9")
-        assert any("[tools]" in told for told in chat.told)

@@ -6,7 +6,7 @@ import pytest
 from textual import events
 
 from assistant.events import Origin
-from assistant.talk.tool_set import ToolSettings
+from assistant.talk.tool_set import ToolSet, ToolSettings
 from assistant.tools.server_settings import ServerSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, open_page, said, token
@@ -48,24 +48,22 @@ def answers(chat: Chat) -> list[Answer]:
     return list(chat.screen.query(Answer))
 
 
-async def test_enter_in_an_empty_prompt_asks_what_is_suggested(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
+async def test_enter_in_an_empty_prompt_takes_what_is_suggested(pair: Pair) -> None:
+    servers = ToolSettings(servers=(ServerSettings("elsewhere", command="true"),))
+    async with open_chat(*pair, tools=servers) as chat:
         await chat.ready()
-        await chat.press("enter")
+        assert chat.shown("Welcome > .what") == [WITH_SERVERS]  # nothing is promised of them
+        await chat.press("down", "enter")
+        assert chat.prompt.text == MISSPELT == EDIT.text  # waits to be sent
+        assert chat.said == []
+        chat.prompt.drop()
+        chat.screen.talk.calls.tools = ToolSet(ToolSettings())
+        await chat.press("f9", "up", "enter")
+        assert "under [tools]" in chat.told[-1]
         await chat.until(lambda: len(chat.said) == 2 and not chat.screen.controller.busy)
         assert chat.said[0] == CODE.text
         assert chat.prompt.text == ""
         assert not chat.screen.query(Welcome)
-
-
-async def test_a_text_to_edit_waits_in_the_prompt(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ready()
-        await chat.press("down", "enter")
-        assert chat.prompt.text == MISSPELT == EDIT.text
-        assert chat.said == []
-        await chat.press("enter")
-        await chat.until(lambda: chat.said[:1] == [MISSPELT])
 
 
 async def test_a_race_is_run_with_its_prompt(pair: Pair) -> None:
@@ -118,13 +116,6 @@ async def test_who_has_asked_a_few_times_finds_a_line_and_nothing_that_enter_tak
         assert (chat.prompt.text, chat.said) == ("", [])
 
 
-async def test_nothing_is_promised_of_what_servers_of_tools_send(pair: Pair) -> None:
-    servers = ToolSettings(servers=(ServerSettings("elsewhere", command="true"),))
-    async with open_chat(*pair, tools=servers) as chat:
-        await chat.ready()
-        assert chat.shown("Welcome > .what") == [WITH_SERVERS]
-
-
 async def test_all_of_it_is_seen_at_a_glance_and_on_a_small_screen_the_suggestions(
     pair: Pair,
 ) -> None:
@@ -158,13 +149,16 @@ def test_the_sample_has_every_kind_and_each_is_explained_and_looks_unlike_the_ot
 async def test_the_first_colours_are_explained_once_and_stay_until_the_next_question(
     pair: Pair,
 ) -> None:
-    async with open_chat(*pair, novice=True) as chat:
+    async with open_chat(*pair, novice=True, mode="ars") as chat:
+        await chat.ask("Nothing is guessed")
+        assert lessons(chat) == []
+        chat.screen.apply(replace(chat.app.settings, mode="sps"))
         await chat.ask("First")
         assert lessons(chat) == ["".join(LESSON)]
-        assert answers(chat)[0].view == "tokens"
+        assert [answer.view for answer in answers(chat)] == ["words", "tokens"]
         await chat.ask("Second")
         assert lessons(chat) == []
-        assert [answer.view for answer in answers(chat)] == ["words", "words"]
+        assert {answer.view for answer in answers(chat)} == {"words"}
         settings = chat.app.settings
     again = SpecchatApp(settings, engine=chat.app._new_engine)
     async with again.run_test(size=(80, 24)) as pilot:
@@ -182,16 +176,6 @@ async def test_colours_are_explained_of_the_first_round_with_several_right_guess
             page.view.explain(tokens)
             await page.settle()
             assert len(page.view.query(Lesson)) == count
-
-
-async def test_an_answer_without_guesses_leaves_the_explanation_for_later(pair: Pair) -> None:
-    async with open_chat(*pair, novice=True, mode="ars") as chat:
-        await chat.ask("First")
-        assert lessons(chat) == []
-        assert answers(chat)[0].view == "words"
-        chat.screen.apply(replace(chat.app.settings, mode="sps"))
-        await chat.ask("Second")
-        assert lessons(chat) == ["".join(LESSON)]
 
 
 async def test_what_guesses_brought_is_said_in_one_place(pair: Pair) -> None:

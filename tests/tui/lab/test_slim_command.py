@@ -2,11 +2,12 @@
 
 import signal
 import time
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
 from assistant.decoding.mapping import Mapping
+from assistant.settings.settings import Settings
 from models.drafts import Pairing, best_draft, made_here
 from models.errors import ModelError, ModelMissing
 from models.files.locate import identify
@@ -15,9 +16,8 @@ from models.gguf import read_vocabulary
 from models.mapping import shared_tokens
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import endless, start
+from tests.tui.shell.program import endless, invoke, start
 from tui.models.command import models
-from tui.settings.settings import Settings
 
 WORDS = tuple(f" word{i}" for i in range(600))
 FEW = ("--tokens", 300)
@@ -33,11 +33,7 @@ def here(bare_machine):
     return folder
 
 
-def run(*arguments):
-    result = CliRunner().invoke(models, ["slim", *map(str, arguments)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+run = partial(invoke, models, "slim")
 
 
 def test_what_is_made_drafts_for_its_target_from_then_on(here):

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from assistant.settings.config_file import config_path
+from assistant.settings.layers import load, state_path
+from assistant.settings.settings import SettingSource
 from models.progress import Progress
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.models.downloads import figures
 from tui.models.screen import ModelsScreen
-from tui.settings.config_file import config_path
-from tui.settings.layers import load, state_path
-from tui.settings.settings import SettingSource
 
 
 async def chooser(chat: Chat) -> ModelsScreen:

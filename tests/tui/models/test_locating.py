@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from assistant.settings.settings import Settings
 from models.errors import ModelMissing, UsageError
 from models.machine import RPC_VARIABLE
 from tests import tiny
 from tests.models.files.stores import file, ollama_model
-from tui.settings.settings import Settings
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from tui.chat.conversation.token_view import TokenView
 from tui.race.lane_view import LaneView
 from tui.race.lanes import duel, line_up, parse
 from tui.race.screen import RaceApp
-from tui.race.verdict import HEADERS
 from tui.safe import safe
 
 SETTINGS = replace(TINY, max_tokens=40)
@@ -117,22 +116,6 @@ async def test_lanes_show_what_the_engine_said_in_each(race: Race) -> None:
         await course.until(
             lambda: sorted("".join(text.split()) for text in course.texts()) == sorted(said)
         )
-
-
-async def test_scoreboard_has_a_row_for_each_lane_whose_figures_are_the_engines(race: Race) -> None:
-    async with racing(race, size=(120, 40)) as course:
-        await course.over()
-        header, ars, sps = course.board
-        assert header.split("  ")[0].strip() == "lane"
-        assert all(name in header for name in HEADERS)
-        ends = [end.stats for end in course.ends]
-        for row, stats in zip((ars, sps), ends, strict=True):
-            assert f"{stats.generated_tokens}" in row.split()
-            assert f"{stats.tokens_per_s:.1f}" in row.split()
-            assert f"{stats.tokens_per_eval:.2f}" in row.split()
-        assert "1.00×" in ars
-        assert f"{ends[1].tokens_per_s / ends[0].tokens_per_s:.2f}×" in sps
-        assert "SpS was" in course.line
 
 
 async def test_while_racing_it_says_that_lanes_take_turns(race: Race) -> None:

@@ -8,12 +8,12 @@ from textual.pilot import Pilot
 
 from assistant.events import Event, RaceOver, RaceReady
 from assistant.request import AnyJob
+from assistant.settings.settings import Settings
 from tests.patience import WAIT_S
 from tests.tui.race.race_recorded import RACE, WORDS, Recorded, ready
 from tests.tui.rest import calm, until
 from tui.chat.conversation.token_view import TokenView
 from tui.race.screen import RaceApp
-from tui.settings.settings import Settings
 
 
 async def outcome(pilot: Pilot[None]) -> None:

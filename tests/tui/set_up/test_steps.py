@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 from time import sleep
-from types import SimpleNamespace
 from typing import ClassVar
 
 import psutil
@@ -108,19 +107,6 @@ def test_llama_cpp_is_compiled_once_and_again_for_other_arguments(ran, tmp_path,
         False,
         True,
     ]
-
-
-def test_models_are_fetched_while_llama_cpp_is_compiled(ran, monkeypatch, capsys):
-    done = []
-    fetching = SimpleNamespace(terminate=lambda: done.append("ended"), wait=lambda: None)
-    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: done.append("begun") or fetching)
-    monkeypatch.setattr(steps, "LINE_EVERY_S", 0.0)
-    ran.says = {"--verbose": (0, ["  [21/83] c++ a.cpp", "[ 50%] Building CXX object b.cpp.o"])}
-    steps.llama_cpp("chat", can_wait=False)
-    assert done == ["begun", "ended"]
-    out = capsys.readouterr().out
-    assert "processor: 25%\n" in out
-    assert "processor: 50%\n" in out
 
 
 @pytest.mark.parametrize(("goal", "can_wait"), [("llama", True), ("chat", False), ("test", True)])

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from textual.theme import BUILTIN_THEMES
 
 from assistant.request import Sampling
+from assistant.settings.config_file import Config, read, understand
+from assistant.settings.keys import shown
+from assistant.settings.layers import Layers
+from assistant.settings.settings import KEYS, THEMES, Settings
 from models.errors import UsageError
 from models.files import places
-from tui.settings.config_file import Config, read, understand
 from tui.settings.editor import literal, template
-from tui.settings.keys import shown
-from tui.settings.layers import Layers
-from tui.settings.settings import KEYS, THEMES, Settings
 
 HERE = Path("config.toml")
 TOP_K = "top_k must be a whole number from 0 to 1000000"

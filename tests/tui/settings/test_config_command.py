@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from assistant.settings.settings import KEYS
 from tests.tui.shell.program import HOT, run
-from tui.settings.settings import KEYS
 
 
 @pytest.fixture

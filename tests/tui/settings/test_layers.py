@@ -6,11 +6,7 @@ from pathlib import Path
 import pytest
 from gguf import GGUFWriter
 
-from models import catalog
-from models.errors import StorageError, UsageError
-from tests import tiny
-from tests.tui.settings.test_config import said
-from tui.settings.layers import (
+from assistant.settings.layers import (
     STATE,
     Choice,
     Layers,
@@ -19,8 +15,12 @@ from tui.settings.layers import (
     with_models,
     write_choices,
 )
+from assistant.settings.settings import KEYS
+from models import catalog
+from models.errors import StorageError, UsageError
+from tests import tiny
+from tests.tui.settings.test_config import said
 from tui.settings.screen import recommended
-from tui.settings.settings import KEYS
 
 USUAL = catalog.DEFAULT.target.name
 CODE = 'temperature = 1\ntop_k = 7\n[presets.code]\ntemperature = 0.2\nsystem = "terse"\n'

@@ -11,15 +11,15 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
+from assistant.settings.config_file import read, understand
+from assistant.settings.layers import Choice, Layers, load, read_choices
+from assistant.settings.settings import KEYS
 from tests.tui.chat.chat_driver import Pair, open_chat
 from tests.tui.driver import Driver
 from tui.app.program import Program
 from tui.settings import screen
-from tui.settings.config_file import read, understand
 from tui.settings.editor import edit, template
-from tui.settings.layers import Choice, Layers, load, read_choices
 from tui.settings.screen import SettingsScreen, explained
-from tui.settings.settings import KEYS
 from tui.widgets.entry_screen import EntryScreen
 
 MINE = """\

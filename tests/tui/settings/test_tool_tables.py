@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from assistant.settings.config_file import Config, understand
+from assistant.settings.layers import load
 from models.errors import UsageError
 from tui.settings.command import config
-from tui.settings.config_file import Config, understand
 from tui.settings.editor import template
-from tui.settings.layers import load
 
 WHOLE = """
 [tools]

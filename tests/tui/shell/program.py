@@ -7,7 +7,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import click
 import pytest
+from click.testing import CliRunner, Result
 
 from assistant.engine.engine import HANDLERS
 from assistant.lab.protocol import LAB
@@ -45,6 +47,14 @@ def forever(*arguments, _once={module}.{function}, _number=count(), **named):
 def endless(module: str, function: str, after: int = 0) -> str:
     """Return code that has a function, after some calls, do the same forever."""
     return AGAIN_AND_AGAIN.format(module=module, function=function, after=after)
+
+
+def invoke(command: click.Command, *arguments: object, **options: Any) -> Result:
+    """Run a command alone, and let what is no end of it through."""
+    result = CliRunner().invoke(command, [*map(str, arguments)], **options)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
 
 
 def start(*arguments: object, first: str = "", **options) -> "subprocess.Popen[str]":

@@ -7,7 +7,7 @@ import signal
 import pytest
 from click.testing import CliRunner
 
-from assistant.store import Store
+from assistant.store.store import Store
 from models.errors import UsageError
 from tests.patience import WAIT_S, until
 from tests.tui.shell.program import ENDLESS, HOT, run, start

@@ -64,18 +64,3 @@ def test_a_form_that_cannot_be_used_is_a_sentence_and_exit_code_2(asked, options
     assert (code, out) == (2, "")
     assert why in err
     assert "Traceback" not in err
-
-
-def test_a_race_has_the_form_in_every_lane_and_says_which_was_cut(target, tmp_path):
-    file = tmp_path / "person.json"
-    file.write_text(json.dumps(PERSON))
-    draft = ("--draft", "none", "--source", "suffix", *HOT, "--json", "--schema", file, "hello")
-    known = ("race", "--target", target, *draft)
-    code, out, err = run(*known)
-    assert code == 0, err
-    texts = [lane["text"] for lane in json.loads(out)["lanes"]]
-    assert [list(json.loads(text)) for text in texts] == 2 * [["name", "ok"]]
-    code, out, err = run(*known, "--max-tokens", 5)
-    assert code == 3
-    assert "ArS: it ended (length) before the form was complete" in err
-    assert [lane["complete"] for lane in json.loads(out)["lanes"]] == [False, False]

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from assistant.events import Origin, Token
-from assistant.store import Store
+from assistant.store.store import Store
 from tests.patience import WAIT_S
 from tests.tui.shell.program import HOT, run, start
 from tui.safe import safe

@@ -4,13 +4,15 @@ import json
 
 import pytest
 
-from tests import tiny_thinking
+from tests import tiny
 from tests.tui.shell.program import HOT, run
 
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
-    path = tiny_thinking.write(tmp_path_factory.mktemp("tiny") / "thinking.gguf")
+    path = tiny.write(
+        tmp_path_factory.mktemp("tiny") / "thinking.gguf", template=tiny.THINKING, stops=False
+    )
     return ("ask", "--target", path, "--draft", "none", *HOT, "--max-tokens", "24")
 
 
@@ -24,17 +26,6 @@ def test_the_answer_is_printed_alone_and_the_thought_before_it_when_told_to(know
     assert text
     assert len(both) >= len(alone) + len(thought.rstrip("\x00"))
     assert both.endswith(f"\n\n{alone}")
-
-
-def test_what_was_thought_is_kept_with_what_was_said(known, home):
-    run(*known, "--thinking-budget", "6", "--chat", "new", "Why?")
-    report = json.loads(run(*known, "--thinking", "off", "--chat", "last", "--json", "So?")[1])
-    assert report["text"]
-    assert "reasoning_content" not in report
-    exported = run("chats", "export", "1", "--format", "jsonl")[1].splitlines()
-    assert [bool(json.loads(line).get("thought")) for line in exported[1:]] == [
-        False, True, False, False,
-    ]  # fmt: skip
 
 
 def test_what_a_model_cannot_do_is_refused_where_it_is_asked_for_and_only_there(

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from assistant.events import Finished
 from assistant.request import Request, ToolCall
-from assistant.store import Store
+from assistant.store.store import Store
 from tests import tiny
 from tests.asking import NearEngine
 from tui.shell import engine_console

@@ -1,13 +1,13 @@
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
-from assistant.store import Store
+from assistant.store.store import Store
 from models.errors import StorageError, UsageError
 from tests.assistant.store.talks import talk
-from tests.stored import ask, begin, end
 from tests.test_layers import light
+from tests.tui.shell.program import invoke
 from tests.tui.shell.program import run as run_program
 from tui.safe import safe
 from tui.shell.chats_command import chats
@@ -28,11 +28,7 @@ def filled(home):
     return home / "chats.db"
 
 
-def run(*arguments, **options):
-    result = CliRunner().invoke(chats, arguments, **options)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+run = partial(invoke, chats)
 
 
 def test_chats_are_listed_newest_first(filled):
@@ -157,27 +153,3 @@ def test_a_store_that_cannot_be_used_is_exit_code_4(home):
 
 
 WRITTEN = "  391.\n\n\t2*3*4 &amp; \\(x\\) __init__  \n```\n\n- \n***\n<b>\u00a0\n\n"
-
-
-def test_an_answer_is_shown_and_exported_to_the_byte(home, tmp_path):
-    store = Store(home / "chats.db")
-    number, records = talk(store, "How much?")
-    asked = ask(store, number, records[-1].id, "Once more", ())
-    end(
-        store,
-        begin(store, number, asked.id, "tiny").id,
-        WRITTEN,
-        (),
-        (),
-        None,
-        "stop-token",
-        "complete",
-    )
-    store.close()
-    run("export", "1", "-o", str(tmp_path / "chat.md"))
-    shown = run("show", "1").stdout
-    assert shown.endswith(f"## Assistant\n\n{WRITTEN}\n")
-    assert shown == run("export", "1").stdout == (tmp_path / "chat.md").read_text()
-    assert json.loads(run("show", "1", "--json").stdout)["messages"][-1]["content"] == WRITTEN
-    exported = run("export", "1", "--format", "jsonl").stdout.splitlines()
-    assert json.loads(exported[-1])["content"] == WRITTEN

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.store import Store, place
+from assistant.store.files import place
+from assistant.store.store import Store
 from models.errors import Bug
 from models.files import checksum
 from tests import ROOT

@@ -8,7 +8,7 @@ from assistant.request import Setup
 from models import engines
 from models.files.places import cache_dir
 from models.native import loaded
-from tests import ROOT, tiny
+from tests import ROOT
 from tests.engine import needs_both
 from tui.shell import doctor_command
 from tui.shell.doctor_command import Finding
@@ -63,16 +63,3 @@ def test_which_engine_runs_the_default_target_is_told_with_the_reason(
     engine_choice._records(cache_dir()).put(engine_choice._key(setup), choice)
     (found,) = doctor_command._choice(tiny_target)
     assert (found.topic, found.text) == ("engine", "ik_llama.cpp. It is twice as fast.")
-
-
-def test_a_hybrid_comes_with_what_it_takes_back_and_its_memory(tmp_path, monkeypatch):
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
-    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    for kind in ("lfm2", "mamba", "llama"):
-        tiny.write(tmp_path / f"{kind}.gguf", kind)
-    found = [each for each in doctor_command._models() if each.topic == "hybrid"]
-    told = {finding.text.split(":")[0]: finding.text for finding in found}
-    assert told.keys() == {"lfm2.gguf", "mamba.gguf"}
-    assert "up to 31 proposals" in told["lfm2.gguf"]
-    assert "by a copy of its state" in told["mamba.gguf"]

@@ -51,7 +51,7 @@ def console(monkeypatch: pytest.MonkeyPatch) -> EngineConsole:
 
 def at_work(console: EngineConsole, end: LabEvent | None = None) -> Engine:
     """Return the engine of a command, whose jobs end at once if they are to."""
-    engine = cast(Engine, console._engine)
+    engine = cast(Engine, console.engine)
     engine.end = end
     return engine
 

@@ -1,10 +1,12 @@
 """The list of conversations: search, open, rename, pin, delete, export."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -15,20 +17,14 @@ from textual.reactive import reactive
 from textual.widgets import Input, Static
 
 from models.errors import SpecchatError
-from tui.chat.list.chat_actions import (
-    Action,
-    ChatActions,
-    ChatChanged,
-    ChatField,
-    Restored,
-    complain,
-)
+from tui.chat.list.chat_changes import HINTS, ChatField, Deleted, Restored, export
 from tui.chat.list.chat_rows import ChatRows
 from tui.chat.list.row_text import Listing, listing
-from tui.widgets.entry import EntryLine
+from tui.safe import safe
+from tui.widgets.entry_screen import EntryLine
 
 if TYPE_CHECKING:
-    from assistant.store import Store
+    from assistant.store.store import Store
 
 MOST = 5000
 """Conversations that are listed; a search finds the others."""
@@ -78,10 +74,10 @@ class ChatList(Vertical):
     def __init__(self, store: "Store | None" = None, folder: Path | None = None) -> None:
         super().__init__(id="chats")
         self.rows = ChatRows()
-        self.actions = ChatActions(self, self.rows, self.say, folder or Path.cwd())
         self.hint = Static("", id="chats-hint", markup=False)
-        self._store: Store | None = None
-        self.use(store)
+        self.field = ChatField()
+        self._store, self._folder = store, folder or Path.cwd()
+        self._deleted: list[int] = []  # those of this store, which come back in reverse order
         self.search = EntryLine(id="chats-search", placeholder="Search all text", compact=True)
 
     def compose(self) -> ComposeResult:
@@ -89,13 +85,12 @@ class ChatList(Vertical):
         yield self.search
         yield self.rows
         yield self.hint
-        yield self.actions.field
+        yield self.field
 
     def use(self, store: "Store | None") -> None:
         """Show the conversations of a store, once it is open."""
         if store is not self._store:  # what was deleted from this one can still be brought back
-            self._store = store
-            self.actions.use(store)
+            self._store, self._deleted = store, []
 
     def say(self, text: str) -> None:
         """Say something below the list."""
@@ -138,7 +133,7 @@ class ChatList(Vertical):
         try:
             found = await asyncio.to_thread(_read, self._store, search)
         except SpecchatError as error:
-            complain(self, error)
+            self._complain(error)
             return
         self.rows.fill(found)
         self.rows.go_to(to)
@@ -169,17 +164,65 @@ class ChatList(Vertical):
         if action == "search":
             return self.rows.has_focus
         if action == "act":
-            return self.rows.has_focus and self.actions.offers(parameters[0])  # type: ignore[arg-type]
+            there = self._deleted if parameters[0] == "undo" else self.rows.chosen
+            return self.rows.has_focus and bool(there)
         return True
 
-    def action_act(self, action: Action) -> None:
-        """Change the conversation under the cursor."""
-        self.actions.do(action)
+    def action_act(self, action: Literal["rename", "pin", "delete", "undo", "export"]) -> None:
+        """Change the conversation under the cursor, or ask for the text that this needs."""
+        store, chosen = self._store, self.rows.chosen
+        if store is None:
+            return
+        match action:
+            case "undo" if self._deleted:
+                id_ = self._deleted.pop()
+                self._change(partial(store.undelete, id_), "It is back.", Restored(id_))
+            case "pin" if chosen:
+                self._change(partial(store.pin, chosen.id, not chosen.pinned))
+            case "delete" if chosen:
+                deleted = Deleted(chosen.id)
+                self._change(
+                    partial(store.delete, chosen.id), "Deleted. u brings it back.", deleted
+                )
+            case "rename" | "export" if chosen:
+                self.say(HINTS[action])
+                y = self.rows.region.y - self.region.y + self.rows.top(self.rows.cursor)
+                text = chosen.title if action == "rename" else str(self._folder)
+                self.field.ask(action, chosen, text, y)
 
     @on(ChatField.Answered)
     def take(self, message: ChatField.Answered) -> None:
         """Do what the text was asked for."""
-        self.actions.take(message)
+        store, chosen = self._store, message.summary
+        if store is not None and message.purpose == "rename":
+            self._change(partial(store.rename, chosen.id, message.text))
+        elif store is not None:
+            self._folder = (self._folder / Path(message.text).expanduser()).absolute()
+            self._change(partial(export, store, chosen, self._folder), "Written to {}.")
+
+    @work(group="chat-changes")
+    async def _change(
+        self, change: Callable[[], object], said: str = "", news: Deleted | Restored | None = None
+    ) -> None:
+        """Change a conversation on a thread, and show and say what has changed."""
+        try:
+            result = await asyncio.to_thread(change)
+        except SpecchatError as error:
+            self._complain(error)
+            if isinstance(news, Restored):
+                self._deleted.append(news.id)
+            return
+        if isinstance(news, Deleted):
+            self._deleted.append(news.id)
+        if said:
+            self.notify(safe(said.format(result)), markup=False)
+        if news is not None:
+            self.post_message(news)
+        self.refresh_list(to=news.id if isinstance(news, Restored) else None)
+        self.refresh_bindings()
+
+    def _complain(self, error: SpecchatError) -> None:
+        self.notify(safe(str(error)), severity="error", markup=False)
 
     @on(ChatField.Left)
     def settle(self) -> None:
@@ -187,12 +230,6 @@ class ChatList(Vertical):
         self.say("")
         if self.display:  # hidden, it would take the keys that are meant for the prompt
             self.rows.focus()
-
-    @on(ChatChanged)
-    def follow(self, news: ChatChanged) -> None:
-        """Show what has changed; the cursor goes to what is back."""
-        self.refresh_list(to=news.id if isinstance(news, Restored) else None)
-        self.refresh_bindings()
 
     def action_search(self) -> None:
         """Go to the search."""

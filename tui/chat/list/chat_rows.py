@@ -15,7 +15,7 @@ from tui.chat.list.row_text import Listing, snippet, title
 from tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
-    from assistant.store import ChatSummary
+    from assistant.store.values import ChatSummary
 
 CURSOR = "$block-cursor-foreground on $block-cursor-background"
 CURSOR_BLURRED = "on $block-cursor-blurred-background"

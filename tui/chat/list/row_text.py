@@ -11,7 +11,7 @@ from tui.chat.panel.panel_text import MUTED, pair
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.store import ChatSummary
+    from assistant.store.values import ChatSummary
 
 PINNED = "Pinned"
 

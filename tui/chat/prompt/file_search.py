@@ -1,10 +1,13 @@
 """Find the files to attach, by a few letters of their names. It may take long: use a thread."""
 
 import os
+import re
 import subprocess
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from heapq import nsmallest
+from itertools import islice
 from pathlib import Path
 from time import monotonic
 
@@ -80,16 +83,19 @@ class FuzzyMatch:
 def ranked(names: Iterable[str], typed: str, most: int) -> tuple[FuzzyMatch, ...]:
     """Return the names that have the typed letters in order, the tightest fit first."""
     if not typed:
-        return tuple(FuzzyMatch(name) for name, _ in zip(names, range(most), strict=False))
+        return tuple(FuzzyMatch(name) for name in islice(names, most))
+    # From each first letter on to the next of each other, without looking back.
+    first, *others = map(re.escape, typed)
+    rest = "".join(f"[^{letter}]*+({letter})" for letter in others)
+    letters = re.compile(f"(?=({first}){rest})", re.IGNORECASE)
     fits: list[tuple[int, int, int, str, tuple[int, ...]]] = []
     for name in names:
         last = name.rfind("/", 0, len(name) - 1) + 1  # where the last part of the path begins
-        marked = _tightest(name, typed, last) or _tightest(name, typed, 0)
+        marked = _tightest(letters, name, last) or _tightest(letters, name, 0)
         if marked:
             outside = sum(mark < last for mark in marked)
             fits.append((outside, marked[-1] - marked[0], len(name), name, marked))
-    fits.sort()
-    return tuple(FuzzyMatch(name, marked) for *_, name, marked in fits[:most])
+    return tuple(FuzzyMatch(name, marked) for *_, name, marked in nsmallest(most, fits))
 
 
 def _tracked(root: Path) -> list[str] | None:
@@ -127,26 +133,8 @@ def _walked(root: Path) -> Iterator[str]:
                 yield f"{folder}{entry.name}"
 
 
-def _tightest(name: str, typed: str, start: int) -> tuple[int, ...]:
-    best = marked = _marks(name, typed, start)
-    while marked and best[-1] - best[0] >= len(typed):  # tighter is possible
-        marked = _marks(name, typed, marked[0] + 1)
-        if marked and marked[-1] - marked[0] < best[-1] - best[0]:
-            best = marked
-    return best
-
-
-def _marks(name: str, typed: str, start: int) -> tuple[int, ...]:
-    """Return where the letters are: forwards to where they end first, and back from there."""
-    lower, typed = name.lower(), typed.lower()
-    at = start - 1
-    for letter in typed:
-        at = lower.find(letter, at + 1)
-        if at < 0:
-            return ()
-    marked: list[int] = []
-    at += 1
-    for letter in reversed(typed):
-        at = lower.rfind(letter, start, at)
-        marked.append(at)
-    return tuple(reversed(marked))
+def _tightest(letters: re.Pattern[str], name: str, start: int) -> tuple[int, ...]:
+    """Return where the letters stand closest together; nothing where they are not."""
+    matches = letters.finditer(name, start)
+    found = (tuple(begin for begin, _ in match.regs[1:]) for match in matches)
+    return min(found, key=lambda marks: marks[-1] - marks[0], default=())

@@ -15,13 +15,19 @@ from textual.reactive import reactive
 from textual.widgets import Static, TextArea
 
 from assistant.store.values import Attachment
-from assistant.talk.attachments import estimated_tokens, read
+from assistant.talk.attachments import read
 from models.errors import UsageError
-from tui.chat.prompt.editor import Editor
+from tui.chat.prompt.editor import Editor, InputHistory
 from tui.chat.prompt.file_picker import FileMentioned, Picker
 from tui.chat.prompt.file_search import located
-from tui.chat.prompt.input_history import InputHistory
-from tui.chat.prompt.prompt_attachments import EDITABLE, PromptAttachments, from_json, said, to_json
+from tui.chat.prompt.prompt_attachments import (
+    EDITABLE,
+    PromptAttachments,
+    estimated_tokens,
+    from_json,
+    said,
+    to_json,
+)
 from tui.safe import safe
 
 PICKING = "Enter attaches · Esc keeps the @"

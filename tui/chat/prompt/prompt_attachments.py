@@ -13,7 +13,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from assistant.store.values import Attachment
-from assistant.talk.attachments import LIMIT, estimated_tokens
+from assistant.talk.attachments import LIMIT
 from tui.figures import weight
 from tui.safe import safe
 
@@ -24,6 +24,8 @@ EDITABLE = 20_000
 COUNTED = 400_000
 """Characters above which tokens are only estimated: counting them would hold up answers."""
 PASTED = "pasted text"
+CHARACTERS_PER_TOKEN = 4
+"""Characters per token, on average, in English text and in code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,11 @@ class PromptAttachments(Widget):
     def _want_count(self, chip: Chip) -> None:
         if len(chip.attachment.text) <= COUNTED:
             self.post_message(self.CountWanted(chip.label, chip.attachment.text))
+
+
+def estimated_tokens(text: str) -> int:
+    """Return about how many tokens a text has, at once and without a model."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 def said(tokens: int, counted: bool) -> str:

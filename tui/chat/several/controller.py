@@ -12,7 +12,7 @@ from tui.chat.layout import ChatLayout
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.store import Record
+    from assistant.store.values import Record
     from tui.chat.several.screen import SeveralScreen
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from assistant.settings.keys import Key, Value
+from assistant.settings.settings import KEYS
 from models.errors import UsageError
-from tui.settings.keys import Key, Value
-from tui.settings.settings import KEYS
 
 TablePath = tuple[str, ...]
 _CLOSERS = ('"""', "'''", "]", "}")

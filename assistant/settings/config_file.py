@@ -7,13 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from assistant.settings.keys import Values
+from assistant.settings.settings import KEYS, PRESET_KEYS
 from assistant.talk.tool_set import ToolSettings
 from models.errors import UsageError
 from models.files.places import config_dir
-from tui.settings.checks import ConfigCheck, lines_of
-from tui.settings.keys import Values
-from tui.settings.settings import KEYS, PRESET_KEYS
-from tui.settings.tool_tables import tool_settings
 
 MAX_BYTES = 1 << 20
 _TABLES = ("keys", "presets", "tools")
@@ -34,6 +32,8 @@ class Config:
     @cached_property
     def lines(self) -> Mapping[str, int]:
         """The line of each key."""
+        from assistant.settings.checks import lines_of
+
         return {path[0]: line for path, line in lines_of(self.text).items() if len(path) == 1}
 
 
@@ -71,6 +71,9 @@ def read(path: Path | None = None) -> Config:
 
 def understand(text: str, path: Path) -> Config:
     """Return what a text says; a `UsageError` says what is not allowed, and where."""
+    from assistant.settings.checks import ConfigCheck  # most people have no such file
+    from assistant.settings.tool_tables import tool_settings
+
     said = _parse(text, path)
     tables = {name: said.pop(name) for name in _TABLES if name in said}
     check = ConfigCheck(text, path)
@@ -90,7 +93,7 @@ def understand(text: str, path: Path) -> Config:
 
 
 def _parse(text: str, path: Path) -> dict[str, Any]:
-    import tomllib  # most people have no such file
+    import tomllib
 
     try:
         return tomllib.loads(text)

@@ -12,12 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from assistant.settings.config_file import Config, config_path, read
+from assistant.settings.keys import Value
+from assistant.settings.settings import DEFAULT, KEYS, PRESET_KEYS, Settings, SettingSource
 from models.errors import StorageError, UsageError
 from models.files.disk import read_json, write_json
 from models.files.places import data_dir
-from tui.settings.config_file import Config, config_path, read
-from tui.settings.keys import Value
-from tui.settings.settings import DEFAULT, KEYS, PRESET_KEYS, Settings, SettingSource
 
 Given = Mapping[str, tuple[Value, SettingSource]]
 """Values by key, with where each came from."""

@@ -7,10 +7,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from assistant.request import Range
+from assistant.settings.checks import ConfigCheck, TablePath
+from assistant.settings.keys import Key, expand_path
 from assistant.talk.tool_set import ToolSettings
 from models.errors import UsageError
-from tui.settings.checks import ConfigCheck, TablePath
-from tui.settings.keys import Key, expand_path
 
 if TYPE_CHECKING:  # most people name no server
     from assistant.tools.server_settings import ServerSettings

@@ -23,6 +23,7 @@ from assistant.request import (
     Setup,
     Switch,
 )
+from assistant.settings.keys import ANSWER, CONVERSATION, NOW, RELOAD, ROUND, UNLIMITED, Key
 from assistant.talk.tool_set import ToolSettings
 from models.engines import ENGINES, EngineName
 from models.errors import UsageError
@@ -30,7 +31,6 @@ from models.files.gguf_files import is_label
 from models.files.places import cache_dir
 from models.machine import RPC_VARIABLE, rpc_servers
 from models.progress import Report, silent
-from tui.settings.keys import ANSWER, CONVERSATION, NOW, RELOAD, ROUND, UNLIMITED, Key
 
 View = Literal["words", "tokens"]
 THEMES = (

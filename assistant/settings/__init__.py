@@ -1,0 +1,1 @@
+"""What can be set: every key in one table, what `config.toml` says, and what counts."""
