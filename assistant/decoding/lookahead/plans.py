@@ -1,6 +1,5 @@
 """Plan a draft proposal by proposal: as somebody has chosen, or expected tokens against time."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from math import inf
 
@@ -72,8 +71,8 @@ class ThroughputPlan:
         """How many tokens the draft model was to read for each of its rows that were asked for."""
         self.table_rows = 0
         """How many rows of tables were asked for."""
-        self.taken = Counter[str]()
-        """How many proposals each source has made."""
+        self.taken = 0
+        """How many proposals it has made."""
         self._verify_s = [costs.verify(again + width) for width in range(1, room + 2)]
         self.expected_tokens, self.expected_s = 1.0, self._verify_s[0]
         self.limit_s = limit_s
@@ -87,7 +86,7 @@ class ThroughputPlan:
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
         """Take the offer that makes the round fastest, if any makes it faster."""
-        if not self._proposed:
+        if not self.taken:
             self.runs = tuple(offer for offer in offers if isinstance(offer, Run))
         if self.pause is Reason.SPENT:
             runs = [offer for offer in offers if isinstance(offer, Run) and offer.certain]
@@ -99,7 +98,7 @@ class ThroughputPlan:
             return None
         match best:
             case Run():
-                self._take(best.source, self._acceptance.along(best)[:count])
+                self._take(self._acceptance.along(best)[:count])
                 return best.first(count)
             case Rows():
                 self._ask(best)
@@ -110,7 +109,7 @@ class ThroughputPlan:
         chance = self._acceptance.estimate(rows.source, evidence)
         included = self._must or self._ahead(rows, chance)[0] > self._pace
         if included:
-            self._take(rows.source, [chance])
+            self._take([chance])
         return included
 
     @property
@@ -138,12 +137,8 @@ class ThroughputPlan:
         return self.expected_tokens / (self.expected_s + self.repeated_s)
 
     @property
-    def _proposed(self) -> int:
-        return self.taken.total()
-
-    @property
     def _must(self) -> bool:
-        return self._proposed < self.least
+        return self.taken < self.least
 
     def _is_near(self, offer: Offer) -> bool:
         return isinstance(offer, Run) or offer.unread <= self._patience
@@ -172,7 +167,7 @@ class ThroughputPlan:
         risk_s: float = 0.0,
     ) -> tuple[float, int]:
         """Return the best pace with a beginning of proposals, and its length; 0.0, 0 for none."""
-        done = self._proposed
+        done = self.taken
         survival, tokens, best = self._survival, self.expected_tokens, (0.0, 0)
         spent, repeated_s = self.expected_s - self._verify_s[done] + first_s, self.repeated_s
         for i, chance in enumerate(chances, start=1):
@@ -192,7 +187,7 @@ class ThroughputPlan:
 
         That may take as many times as long as they did.
         """
-        asked_s = self.expected_s - self._verify_s[self._proposed]
+        asked_s = self.expected_s - self._verify_s[self.taken]
         took_s = max(asked_s, self._clock() - self._started) if asked_s else 0.0
         times = max(doubt, took_s / asked_s if asked_s else 1.0)
         return took_s - asked_s + (times - 1) * next_s
@@ -211,15 +206,15 @@ class ThroughputPlan:
             self.table_rows += 1
         self.expected_s += self._costs.row(rows.source, rows.unread)
 
-    def _take(self, source: str, chances: Sequence[float]) -> None:
-        for i, chance in enumerate(chances, start=self._proposed):
+    def _take(self, chances: Sequence[float]) -> None:
+        for i, chance in enumerate(chances, start=self.taken):
             self.repeated_s += self._survival * (1 - chance) * self._repeat_s(i)
             self._survival *= chance
             self.expected_tokens += self._survival
-        before = self._verify_s[self._proposed]
-        self.taken[source] += len(chances)
+        before = self._verify_s[self.taken]
+        self.taken += len(chances)
         self.room -= len(chances)
-        self.expected_s += self._verify_s[self._proposed] - before
+        self.expected_s += self._verify_s[self.taken] - before
 
 
 RoundPlan = FixedPlan | ThroughputPlan
