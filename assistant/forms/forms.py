@@ -52,9 +52,8 @@ class Forms:
         Raises:
             UsageError: the form cannot be used.
         """
-        return FormMask(
-            matcher_of(form, self._tokenizer), self._tokenizer, self._stops, tokens, start
-        )
+        matcher = matcher_of(form, self._tokenizer)
+        return FormMask(matcher, self._tokenizer, self._stops, tokens, start)
 
     def calls(
         self,
