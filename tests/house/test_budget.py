@@ -13,15 +13,15 @@ LINES = {
     "assistant/engine assistant/process": 3_334,  # wanted: 2,600
     "assistant/chat assistant/forms assistant/calling": 2_636,  # wanted: 2,500
     "assistant/tools": 863,
-    "assistant/store": 1_776,
+    "assistant/store": 1_769,
     "assistant/talk": 1_533,  # wanted: 1,100
     "assistant/settings": 1_000,
     "assistant/serve": 1_216,
     "assistant/lab tui/lab": 3_151,  # wanted, with models/slim: 3,200
-    "tui": 14_258,  # wanted: 13,000
+    "tui": 14_254,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_176, 337, 37_641
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_165, 336, 37_603
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 
