@@ -16,9 +16,9 @@ LINES = {
     "assistant/store": 1_769,
     "assistant/talk": 1_533,  # wanted: 1,100
     "assistant/settings": 1_000,
-    "assistant/serve": 1_216,
+    "assistant/serve": 1_217,
     "assistant/lab tui/lab": 3_151,  # wanted, with models/slim: 3,200
-    "tui": 14_254,  # wanted: 13,000
+    "tui": 14_258,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
 PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_158, 336, 37_608
