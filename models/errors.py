@@ -1,17 +1,5 @@
 """Everything that can go wrong in a way a user can act on.
 
-SpecchatError
-├── UsageError        a requested value is invalid
-├── ModelError        a model file cannot be found, loaded or run
-│   ├── ModelMissing      no such model on this machine
-│   ├── ContextFull       the text does not fit the context
-│   ├── EngineRefused     this engine cannot load the file; another one may
-│   ├── EngineDied        the process that computes has ended
-│   └── OtherEngine       this process has loaded another engine
-├── StorageError      a file or folder cannot be read or written
-├── NetworkError      a download failed
-└── Bug               specchat itself is at fault
-
 The text of each is one or two sentences that say what happened, to which file or value, and what to
 do about it; it is shown as it is.
 """

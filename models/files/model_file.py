@@ -21,7 +21,7 @@ from models.files.layout import named_sha256
 from models.files.places import cache_dir
 from models.gguf import Header
 
-VERSION = 4
+VERSION = 5
 """Of `Header`, and of what is refused: records of other versions are not found."""
 LEAST = 16 << 20
 """Bytes of a file below which its header is short, and read every time."""

@@ -16,7 +16,6 @@ _BLOCKS = {
     kind: (weights, size)
     for kind, weights, size in (map(int, entry.split("/")) for entry in _TYPES.split())
 }
-_MAX_WEIGHTS = 1 << 48
 _HEAD_PARTS = tuple(f".nextn.{name}.weight" for name in ("eh_proj", "enorm", "hnorm"))
 _FIRST = "blk.0.attn_norm.weight"
 _MAX_NAME = 64  # llama.cpp's own limit is one less
@@ -34,7 +33,7 @@ class Tensor:
     @property
     def size(self) -> int:
         """Its bytes; 0 for a type that is newer than this program."""
-        block, size = _BLOCKS.get(self.kind, (_MAX_WEIGHTS, 1))
+        block, size = _BLOCKS.get(self.kind, (1, 0))
         return prod(self.shape) // block * size
 
     @property
@@ -89,11 +88,4 @@ def _read(stream: Stream) -> Tensor:
     if not 1 <= dimensions <= 4:
         raise Malformed(f"the tensor {name!r} has {dimensions} dimensions")
     shape = tuple(stream.number("<Q") for _ in range(dimensions))
-    kind, offset = stream.number("<I"), stream.number("<Q")
-    if not 0 < prod(shape) < _MAX_WEIGHTS or offset > stream.size:
-        raise Malformed(f"the tensor {name!r} has an impossible shape or place")
-    # For a type newer than this table only the beginning can be checked.
-    block, _ = _BLOCKS.get(kind, (_MAX_WEIGHTS, 1))
-    if shape[0] % block and kind in _BLOCKS:
-        raise Malformed(f"the rows of the tensor {name!r} are not whole blocks")
-    return Tensor(str(name), shape, kind, offset)
+    return Tensor(str(name), shape, stream.number("<I"), stream.number("<Q"))

@@ -47,6 +47,8 @@ TEXT = "the draft proposes some tokens, one batch of the target tests them all\n
 WORDS = TEXT.split(" ")
 SOURCES = ("model", "suffix", "ngram")
 MOST = 8
+TOKENS, SPEED, SIZE = 5000, 100, (120, 40)
+"""Of the answer, in a second, and of the terminal."""
 
 
 class Terminal(HeadlessDriver):
@@ -80,9 +82,9 @@ def pieces() -> Iterator[str]:
             left = left[size:]
 
 
-def steps(tokens: int, texts: Iterator[str], seed: int = 0) -> Iterator[Step]:
+def steps(tokens: int, texts: Iterator[str]) -> Iterator[Step]:
     """Yield rounds of 1 to 8 tokens with these texts, until there are so many."""
-    rng = random.Random(seed)
+    rng = random.Random(0)
     while tokens > 0:
         count = min(tokens, rng.randint(1, MOST))
         source = rng.choice(SOURCES)
@@ -118,14 +120,9 @@ class Feeder(Recorded):
     def _feed(self, put: Callable[..., object]) -> None:
         """Emit a round every so often: rounds take about as long, whatever comes out of them."""
         put(Prepared(20, 0, 0))
-        said, texts = Said(), pieces() if self.course.hostile else words()
-        for step in steps(self.course.before, texts, seed=1):
-            put(said.more(step))
-        time.sleep(1)
-        Terminal.written.clear()
-        due = time.perf_counter()
-        for step in steps(self.course.tokens - self.course.before, texts):
-            due += (MOST + 1) / 2 / self.course.speed
+        said, due = Said(), time.perf_counter()
+        for step in steps(TOKENS, pieces() if self.course.hostile else words()):
+            due += (MOST + 1) / 2 / SPEED
             time.sleep(max(0.0, due - time.perf_counter()))
             put(said.more(step))
         put(Finished("", (), Stop.LENGTH, said.stats), True)
@@ -172,7 +169,8 @@ class Measured(SpecchatApp):
         while not (self.chat.controller.ready and self.chat.autosave.begun):
             await asyncio.sleep(0.05)
         self.chat.controller.say("What is speculative sampling?", ())
-        await asyncio.sleep(1 + Feeder.course.before / 5000)
+        await asyncio.sleep(1)
+        Terminal.written.clear()
         began, used = time.perf_counter(), time.thread_time()
         while self.chat.controller.busy:
             await asyncio.sleep(0.5)
@@ -197,19 +195,14 @@ def describe(moments: list[float], share: float) -> str:
 def main() -> None:
     """Measure and say what was measured."""
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.tools.frames")
-    parser.add_argument("--tokens", type=int, default=5000, help="tokens of the answer at its end")
-    parser.add_argument("--before", type=int, default=0, help="of which are there at the start")
-    parser.add_argument("--speed", type=float, default=100.0, help="tokens a second")
-    parser.add_argument("--size", default="120x40", help="of the terminal")
     parser.add_argument("--ghosts", action="store_true", help="show rejected drafts")
     parser.add_argument("--hostile", action="store_true", help="stream hostile texts")
     args = parser.parse_args()
-    width, height = map(int, args.size.split("x"))
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SPECCHAT_HOME"] = folder
         app = Measured(args, tiny.write(Path(folder) / "tiny.gguf"))
-        asyncio.run(app.run_async(size=(width, height)))
-    print(f"{args.size}, {args.before} to {args.tokens} tokens at {args.speed:.0f}/s: {app.report}")
+        asyncio.run(app.run_async(size=SIZE))
+    print(f"{TOKENS} tokens at {SPEED}/s: {app.report}")
 
 
 if __name__ == "__main__":

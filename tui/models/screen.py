@@ -23,7 +23,7 @@ from tui.models.downloads import Downloads
 from tui.models.inventory import ModelInventory, needed
 from tui.models.model_list import ModelList, heading
 from tui.safe import safe
-from tui.widgets.entry import EntryLine
+from tui.widgets.entry_screen import EntryLine
 from tui.widgets.keyline import KeyLine
 from tui.widgets.text_figures import size
 

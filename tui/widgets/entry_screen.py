@@ -1,19 +1,39 @@
-"""Asking for a text."""
+"""Asking for a text: a line of a screen, or a screen of its own."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events, on
+from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
+from textual.reactive import reactive
 from textual.screen import ModalScreen
-from textual.widgets import Static, TextArea
+from textual.widgets import Input, Static, TextArea
+from textual.widgets.input import Selection
 
+from tui.app.clipboard import copy_and_say
 from tui.safe import safe
+
+
+class EntryLine(Input):
+    """An input that says what it copied, and drops the selection, so that Ctrl+C twice quits.
+
+    Its cursor does not blink, as the prompt's does not.
+    """
+
+    cursor_blink = reactive(False, init=False)
+
+    def action_copy(self) -> None:
+        """Copy the selection."""
+        if not self.selected_text:
+            raise SkipAction
+        copy_and_say(self, self.selected_text)
+        self.selection = Selection.cursor(self.cursor_position)
 
 
 def _anything(text: str) -> str:

@@ -67,10 +67,11 @@ def full_disk_at(size, *arguments, prepare=""):
     assert b"StorageError: The disk" in process.communicate(timeout=WAIT_S)[1]
 
 
-def cancelled_at(size):
+def cancelled_at(size, reference=NO_MIRROR, *_):
+    """Pull in this process, and cancel it when so many bytes are there."""
     cancel = CancelFlag()
     with pytest.raises(Cancelled):
-        pull(NO_MIRROR, progress=lambda seen: seen.done >= size and cancel.raise_(), cancel=cancel)
+        pull(reference, progress=lambda seen: seen.done >= size and cancel.raise_(), cancel=cancel)
 
 
 def storage():

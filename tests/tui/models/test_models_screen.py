@@ -264,14 +264,6 @@ async def test_any_file_can_be_opened_by_its_path(shelf: Path, tmp_path: Path) -
         assert await models.chosen("enter") == (str(mine), str(shelf / "small.gguf"))
 
 
-async def test_before_a_download_its_size_licence_and_memory_are_told(shelf: Path) -> None:
-    async with browse() as models:
-        await models.go_to("qwen3-8b")
-        parts = "Apache-2.0", "40,960", "5.67 GB", "8 min at 100 Mbit/s", "qwen3-0.6b", "memory"
-        for part in parts:
-            assert part in models.details()
-
-
 async def test_p_fetches_and_the_file_is_there_to_be_used(hub: Hub) -> None:
     async with browse() as models:
         await models.go_to("toy", "p")
@@ -281,12 +273,6 @@ async def test_p_fetches_and_the_file_is_there_to_be_used(hub: Hub) -> None:
         await models.advised()
         assert await models.chosen("enter") == ("toy", None)
         assert identify("toy").path.read_bytes() == hub.data
-
-
-async def test_enter_fetches_and_then_uses(hub: Hub) -> None:
-    async with browse() as models:
-        await models.go_to("toy")
-        assert await models.chosen("enter") == ("toy", None)
 
 
 async def test_a_faster_draft_is_made_once_the_default_pair_is_here(

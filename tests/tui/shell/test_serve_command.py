@@ -2,11 +2,9 @@
 
 import errno
 import os
-import shutil
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -20,10 +18,9 @@ from models.errors import ModelMissing, StorageError, UsageError
 from tests import ROOT
 from tests.assistant.process.test_landlock import attempt
 from tests.patience import WAIT_S
-from tests.tui.shell.program import MAIN, start
+from tests.tui.shell.program import start
 from tui.shell.serve import serve
 
-STRACE = shutil.which("strace")
 FEW = ("--threads", "1", "--ctx", "512", "--port", "0", "--mode", "ars")
 
 
@@ -113,24 +110,6 @@ def test_a_port_that_is_taken_is_told_before_anything_is_loaded():
         pytest.raises(UsageError, match="Choose another with --port"),
     ):
         refused("--port", str(taken.getsockname()[1]), "--target", "no/such.gguf")
-
-
-@pytest.mark.skipif(STRACE is None, reason="strace is not installed")
-def test_it_listens_and_never_connects(target, tmp_path):
-    trace = tmp_path / "trace"
-    traced = [STRACE, "-f", "-qq", "-e", "trace=connect,listen", "-o", str(trace)]
-    program = [sys.executable, "-c", MAIN, "serve", *FEW, "--target", str(target)]
-    process = subprocess.Popen(
-        [*traced, *program], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    try:
-        complete(process.stdout.readline().strip(), "target")
-    finally:
-        for child in psutil.Process(process.pid).children():
-            child.send_signal(signal.SIGTERM)
-        process.communicate(timeout=WAIT_S)
-    assert "listen(" in trace.read_text()
-    assert "AF_INET" not in trace.read_text()
 
 
 @pytest.mark.skipif(attempt() == "unsupported", reason="needs Landlock for networks")

@@ -21,7 +21,7 @@ from tui.chat.list.chat_changes import HINTS, ChatField, Deleted, Restored, expo
 from tui.chat.list.chat_rows import ChatRows
 from tui.chat.list.row_text import Listing, listing
 from tui.safe import safe
-from tui.widgets.entry import EntryLine
+from tui.widgets.entry_screen import EntryLine
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
