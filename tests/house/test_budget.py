@@ -18,10 +18,10 @@ LINES = {
     "assistant/settings": 901,
     "assistant/serve": 1_216,
     "assistant/lab tui/lab": 3_148,  # wanted, with models/slim: 3,200
-    "tui": 14_254,  # wanted: 13,000
+    "tui": 14_234,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_127, 336, 37_478
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_114, 336, 37_428
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 
