@@ -5,12 +5,13 @@ from time import perf_counter
 from typing import NamedTuple
 
 from assistant.decoding.lookahead.controller import RoundCost
+from assistant.decoding.lookahead.plans import FixedPlan, RoundPlan
 from assistant.decoding.loops import Round, verified
 from assistant.decoding.mask import Forced, Mask, NothingAllowed, by_form, forcing
 from assistant.decoding.model import DraftFailed, Model, most_proposals
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Draft, Fixed, Plan
+from assistant.decoding.sources.draft import Draft
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Warp
 from assistant.engine.policy import Policy
@@ -77,39 +78,40 @@ class Rounds:
             ModelError: the target cannot continue.
         """
         while len(self._tokens) < self._limit:
-            policy = self._policy.now()
-            if policy.control.cancel.raised:
+            if self._policy.control.cancel.raised:
                 raise Cancelled
-            if self._speculates(policy):
+            if not self._silence():
                 try:
-                    yield from self._prefill(policy)
+                    yield from self._prefill()
                 except DraftFailed as error:
                     yield self._without_model(error)
                     continue
-            yield self._round(policy)
+            yield self._round()
             if self._drafter.failure:
                 yield self._without_model(self._drafter.failure)
 
-    def _speculates(self, policy: Policy) -> bool:
-        """Say whether a round asks its sources."""
-        is_first = len(self._tokens) == self._begin
-        return bool(policy.control.mode != "ars" and not is_first and self._drafter.sources)
+    def _silence(self) -> Reason | None:
+        """Return why a round asks no source; None if it does."""
+        if self._policy.control.mode == "ars":
+            return Reason.ARS
+        if not self._drafter.sources:
+            return Reason.NO_SOURCE
+        return Reason.FIRST if len(self._tokens) == self._begin else None
 
-    def _round(self, policy: Policy) -> PlannedRound:
-        controller, drafter = policy.controller, self._drafter
+    def _round(self) -> PlannedRound:
+        controller, drafter = self._policy.controller, self._drafter
         draft_s, tables_s, started = self._draft_s, drafter.tables_s, self._clock()
         again = self._reevaluated()
         if controller:
             controller.at(len(self._tokens))
-        plan, draft = self._drafted(policy, again)
-        reason = self._reason(policy, plan)
+        plan, draft = self._drafted(again)
         round_ = self._verified(draft)
         if controller is None:
-            return PlannedRound(round_, Forecast(reason))
+            return PlannedRound(round_, Forecast(plan.reason))
         seconds = self._clock() - started
         draft_s, tables_s = self._draft_s - draft_s, drafter.tables_s - tables_s
         controller.observe(RoundCost(round_, plan, seconds, draft_s, tables_s, again))
-        return PlannedRound(round_, controller.forecast(reason, plan))
+        return PlannedRound(round_, controller.forecast(plan))
 
     def _reevaluated(self) -> int:
         """Return how many tokens a target that rolls back in steps has to evaluate again."""
@@ -117,22 +119,13 @@ class Rounds:
             return 0
         return len(self._tokens) - 1 - self._target.cached(self._tokens[:-1])
 
-    def _drafted(self, policy: Policy, again: int) -> tuple[Plan, Draft]:
-        if not self._speculates(policy):
-            return Fixed(0), Draft()
+    def _drafted(self, again: int) -> tuple[RoundPlan, Draft]:
+        if why := self._silence():
+            return FixedPlan(0, why), Draft()
         left = self._limit - len(self._tokens) - 1  # the round yields a token more
         room = max(0, min(most_proposals(self._target), left))
-        plan = policy.plan(room, again, self._target.rollback == 0, self._clock)
+        plan = self._policy.plan(room, again, self._target.rollback == 0, self._clock)
         return plan, self._drafter.propose(self._tokens, plan, self._warp, self._rule.draw)
-
-    def _reason(self, policy: Policy, plan: Plan) -> Reason:
-        """Return why the round of a plan proposed as many tokens as it did."""
-        if policy.control.mode != "ars":
-            if not self._drafter.sources:
-                return Reason.NO_SOURCE
-            if len(self._tokens) == self._begin:
-                return Reason.FIRST
-        return policy.reason(plan)
 
     def _verified(self, draft: Draft) -> Round:
         logits = self._target.logits([*self._tokens, *draft.tokens], len(draft.proposals) + 1)
@@ -153,9 +146,9 @@ class Rounds:
         """Seconds that the draft model has computed so far."""
         return self._model.model.busy_s if self._model else 0.0
 
-    def _prefill(self, policy: Policy) -> Iterator[Prefilled]:
+    def _prefill(self) -> Iterator[Prefilled]:
         """Have the draft model read what it has not seen, if the policy expects that to pay."""
-        source, tokens = self._model, self._tokens
+        source, tokens, policy = self._model, self._tokens, self._policy
         if source is None:
             return
         source.read(tokens)

@@ -68,15 +68,10 @@ def discard(path: Path) -> None:
     """Delete the backup of a database, because it holds text that was deleted from it.
 
     Raises:
-        StorageError: it cannot be removed.
+        OSError: it cannot be removed.
     """
     for each in place(path).parent.glob("*"):
-        try:
-            each.unlink(missing_ok=True)
-        except OSError as error:
-            raise StorageError(
-                f"What was deleted is still in {each}, which cannot be removed ({error.strerror})."
-            ) from error
+        each.unlink(missing_ok=True)
 
 
 def _usable(backup: Path) -> bool:

@@ -30,18 +30,16 @@ def purge(database: Database, conversation: int | None = None) -> None:
     """
     if not database.read(_has_any, conversation):
         return
-    if database.path:  # first the caches: once the rows are gone, nothing asks for them again
+    if database.path:  # first the copies: once the rows are gone, nothing asks for them again
         ngram_store.clear()
         try:
-            snapshots.discard(place := snapshots.folder())
+            snapshots.discard(snapshots.folder())
+            backups.discard(database.path)
         except OSError as error:
-            raise StorageError(
-                f"Nothing was deleted, because {place} cannot be removed: {error.strerror}."
-            ) from error
+            why = f"{error.filename} cannot be removed: {error.strerror}"
+            raise StorageError(f"Nothing was deleted, because {why}.") from error
     database.write(_remove, conversation)
     _vacuum(database)
-    if database.path:
-        backups.discard(database.path)
 
 
 def _has_any(sql: sqlite3.Connection, conversation: int | None) -> bool:

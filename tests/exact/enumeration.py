@@ -1,27 +1,41 @@
 """The shipped decoding code over toys, enumerated: every outcome and its exact probability."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from assistant.decoding.loops import speculative
+from assistant.decoding.mapping import Mapping
+from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Drafter
+from assistant.decoding.sources.model import ModelSource
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import distance, law
 from tests.exact.planners import ControllerPlanner, FixedPlanner, Planners, WhimsicalPlanner
+from tests.exact.random_plan import Parrot
 from tests.exact.shipped_sources import SHORT_START, SOURCES, START, by_counts, cascade
 from tests.exact.toy import Toy, best_two, chain_rule, repeats_halved
-from tests.exact.toy_sources import STEPWISE, FailsAfter, ToyWarp, modelled
+from tests.exact.toy_sources import STEPWISE, FailsAfter, ToyWarp, modelled, modelled_by
 
 RULES: dict[str, Callable[[Any], Rule]] = {"token": TokenRule, "block": BlockRule}
 """Those that draw from a stream of uniforms."""
-STYLES = (("full", 0), ("zeros", 0), ("disjoint", 0), ("one-hot", 0), ("sharp", 5), ("sharp", 6))
-"""What rows are like, and a seed; with these, sharp ones differ by much and by next to nothing."""
+STYLES = (
+    *((style, style, 0) for style in ("full", "zeros", "disjoint", "one-hot")),
+    *((style, style, seed) for style in ("sharp",) for seed in (5, 6)),
+    ("full", "zeros", 1),
+    ("zeros", "full", 2),
+    ("one-hot", "full", 3),
+    ("full", "one-hot", 4),
+    ("uniform", "zeros", 5),
+)
+"""What the target's and the draft's rows are like, and a seed; with 5 and 6, sharp ones differ by
+much and by next to nothing."""
 FIXED, WHIMS, CONTROLLER = "a fixed lookahead", "whims", "the controller"
 
 
@@ -72,15 +86,17 @@ def cases(thorough: bool = False) -> Iterator[Case]:
     yield from _rounds(2, 2, 3)
     if thorough:
         yield from _rounds(3, 2, 3)
+    yield from _vocabularies()
     yield from _sources(thorough)
     yield from _decisions(6 if thorough else 1)
+    yield from _whims(12 if thorough else 4)
 
 
 def _rounds(n_vocab: int, k: int, length: int) -> Iterator[Case]:
     """Yield drafts of all shapes, each end of them, and warps that cut or look back."""
     fixed = partial(FixedPlanner, k)
-    for style, seed in STYLES:
-        target, draft = Toy(n_vocab, seed, style), Toy(n_vocab, seed + 1001, style)
+    for style, drafted, seed in STYLES:
+        target, draft = Toy(n_vocab, seed, style), Toy(n_vocab, seed + 1001, drafted)
         yield Case("model", FIXED, target, partial(modelled, draft, n_vocab), fixed, length)
     for kind in STEPWISE:
         target, draft = Toy(n_vocab, 0), Toy(n_vocab, 700, "zeros")
@@ -91,6 +107,26 @@ def _rounds(n_vocab: int, k: int, length: int) -> Iterator[Case]:
     for warp in (best_two, repeats_halved):
         target, drafter = Toy(n_vocab, 0), partial(modelled, Toy(n_vocab, 9), n_vocab)
         yield Case("model, warped", FIXED, target, drafter, fixed, length, warp=warp)
+
+
+def _vocabularies() -> Iterator[Case]:
+    """Yield vocabularies that one side pads, more tokens, and a draft that is not warped."""
+    two = partial(FixedPlanner, 2)
+    more, fewer = partial(modelled, Toy(4, 2), 3), partial(modelled, Toy(3, 2), 4)
+    yield Case("model, padded", FIXED, Toy(3, 1), more, two, 2, warp=repeats_halved)
+    yield Case("model, short", FIXED, Toy(4, 1), fewer, two, 2, warp=repeats_halved)
+    unwarped = partial(Cascade, Unwarped(cast(Any, Toy(3, 2)), Mapping.by_number(3, 3)))
+    yield Case("model, not warped", FIXED, Toy(3, 1), unwarped, two, warp=best_two)
+    four = partial(modelled, Toy(4, 6, "zeros"), 4)
+    yield Case("model of four tokens", FIXED, Toy(4, 5, "zeros"), four, two, 3)
+
+
+class Unwarped(ModelSource):
+    """A draft whose rows are left as they are."""
+
+    def row(self, tokens: Sequence[int], warp: Any) -> tuple[Row, int]:
+        """Return the row that the model has."""
+        return super().row(tokens, keep_all)
 
 
 def _sources(thorough: bool) -> Iterator[Case]:
@@ -120,3 +156,16 @@ def _decisions(seeds: int) -> Iterator[Case]:
                 (CONTROLLER, partial(ControllerPlanner, 2)),
             ):
                 yield Case(names, stop, target, drafter, planner, 4, SHORT_START, by_counts)
+
+
+def _whims(seeds: int) -> Iterator[Case]:
+    """Yield plans that decide anything by evidence, offers and past rounds."""
+    for seed in range(seeds):
+        for n_vocab, room, length in ((2, 3, 4), (3, 2, 3)):
+            target = Toy(n_vocab, seed, ("full", "zeros")[seed % 2])
+            drafter, planner = partial(_mixed, n_vocab, seed), partial(WhimsicalPlanner, room, seed)
+            yield Case("parrot, model", WHIMS, target, drafter, planner, length)
+
+
+def _mixed(n_vocab: int, seed: int) -> Cascade:
+    return Cascade(Parrot(n_vocab, seed), modelled_by(Toy(n_vocab, seed + 90), n_vocab))

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
+from assistant.decoding.lookahead.plans import ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Fixed, Plan
 from tests.exact.random_plan import Whims

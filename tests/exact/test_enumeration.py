@@ -1,6 +1,7 @@
 """The shipped code over every toy: it has the law of the target.
 
-That it would be noticed if it had not is shown by the mutants.
+The mutants show that it would be noticed if it had not, one that looks at the drawn token among
+them; that the coupled rule does not mind that is in `rules/test_coupled`.
 """
 
 from fractions import Fraction
@@ -21,9 +22,9 @@ def title(case):
 
 
 def has_the_law_of_the_target(case):
-    distances = {name: case.distance(rule)[0] for name, rule in RULES.items()}
-    distances["coupled"] = differing(brief(case))
-    assert distances == dict.fromkeys(distances, 0)
+    assert {name: case.distance(rule)[0] for name, rule in RULES.items()} == dict.fromkeys(RULES, 0)
+    if case.target.n_vocab < 4:  # there are too many noises of four tokens
+        assert differing(brief(case)) == 0
     assert len(case.lookaheads) > 1 or case.stop != CONTROLLER
 
 

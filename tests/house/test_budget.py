@@ -9,19 +9,19 @@ from tests.test_layers import MODULES
 
 LINES = {
     "models": 5_878,  # wanted: 6,000
-    "assistant/decoding": 2_808,
-    "assistant/engine assistant/process": 3_334,  # wanted: 2,600
+    "assistant/decoding": 2_806,
+    "assistant/engine assistant/process": 3_305,  # wanted: 2,600
     "assistant/chat assistant/forms assistant/calling": 2_636,  # wanted: 2,500
     "assistant/tools": 863,
-    "assistant/store": 1_776,
+    "assistant/store": 1_769,
     "assistant/talk": 1_533,  # wanted: 1,100
-    "assistant/settings": 1_000,
-    "assistant/serve": 1_216,
-    "assistant/lab tui/lab": 3_151,  # wanted, with models/slim: 3,200
-    "tui": 14_254,  # wanted: 13,000
+    "assistant/settings": 901,
+    "assistant/serve": 1_217,
+    "assistant/lab tui/lab": 3_148,  # wanted, with models/slim: 3,200
+    "tui": 14_238,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_172, 336, 37_606
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_107, 336, 37_395
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 

@@ -12,10 +12,9 @@ from assistant.decoding.lookahead.acceptance import Acceptance, RecentMean
 from assistant.decoding.lookahead.budget import Budget, Reference
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.forecast import Forecast, Reason
+from assistant.decoding.lookahead.plans import RoundPlan, ThroughputPlan
 from assistant.decoding.lookahead.theory import LONGEST_WEIGHED, best_lookahead, cheapest
-from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.loops import Round
-from assistant.decoding.sources.draft import Plan
 from assistant.decoding.sources.model import ModelSource, PrefillOption
 
 CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
@@ -33,7 +32,7 @@ class RoundCost(NamedTuple):
     """A round, the plan that it had, and what it took, in seconds."""
 
     round: Round
-    plan: Plan
+    plan: RoundPlan
     seconds: float
     """All of it, with what follows."""
     draft_s: float = 0.0
@@ -88,7 +87,7 @@ class Controller:
 
         `again`, `repeats` and `clock` are those of `ThroughputPlan`.
         """
-        left = self._budget.left(self._token_s)
+        left = self._budget.left
         return ThroughputPlan(
             self._costs,
             self._acceptance,
@@ -128,44 +127,41 @@ class Controller:
     def observe(self, cost: RoundCost) -> None:
         """Learn from a round and what was proposed for it."""
         round_, plan, seconds, draft_s, tables_s, again = cost
-        tokens = len(round_.tokens)
+        tokens, reads = len(round_.tokens), plan.reads
         self._answered += tokens
         self._compare(round_.proposed, seconds - draft_s - tables_s, again)
-        if not isinstance(plan, ThroughputPlan):
-            self._acceptance.learn(round_, ())
-            return
         self._acceptance.learn(round_, plan.runs)
         self._costs.saw_tables(plan.table_rows, tables_s)
-        expected = [self._costs.draft(unread) for unread in plan.reads]
-        for unread, usual in zip(plan.reads, expected, strict=True):
+        expected = [self._costs.draft(unread) for unread in reads]
+        for unread, usual in zip(reads, expected, strict=True):
             self._costs.saw_draft(unread, usual * draft_s / sum(expected))
-        if plan.least:
-            return  # it was the user's wish, and is not owed
-        if round_.proposed or plan.reads or plan.table_rows or again:
+        if not plan.is_owed:
+            return
+        if round_.proposed or reads or plan.table_rows or again:
             self._spend(seconds, plan.expected_s, tokens)
         else:
-            self._budget.rest(tokens, self._token_s)
-        if not plan.reads:
+            self._budget.add(tokens)
+        if not reads:
             self._pace.add(tokens, seconds)
 
-    def forecast(self, reason: Reason, plan: Plan) -> Forecast:
-        """Return what is expected of speculation, beside the reason for what a plan has done.
+    def forecast(self, plan: RoundPlan) -> Forecast:
+        """Return what is expected of speculation, and why a plan has proposed what it did.
 
         A plan promises by the cost curve, so it is held against ArS by the cost curve too.
         """
-        token_s, step_s = self._costs.verify(1), self._costs.draft(1)
-        speedup = right = None
-        if isinstance(plan, ThroughputPlan) and plan.taken:
-            speedup = plan.expected_tokens / (plan.expected_s + plan.repeated_s) * token_s
+        step_s, right = self._costs.draft(1), None
         if step_s < inf:
             possible = self._acceptance.quadrature(self._draft_source)
             right = sum(weight * each for weight, each in possible)
         cost = cheapest(self._costs.verify, step_s if step_s < inf else 0.0)
-        return Forecast(reason, speedup, self._reference.seconds, cost, right)
+        return Forecast(plan.reason, plan.speedup, self._reference.seconds, cost, right)
 
     @property
     def _token_s(self) -> float:
-        """The seconds that ArS takes for a token now: the lesser of two estimates."""
+        """The seconds that ArS takes for a token now: the lesser of two estimates.
+
+        By the curve alone, one of 2,000 simulated answers lost 12 evaluations of 70 tokens.
+        """
         return min(self._reference.seconds, self._costs.verify(1))
 
     def _pause(self, left: float) -> Reason | None:
@@ -178,7 +174,7 @@ class Controller:
             return Reason.TIMING
         return None if left else Reason.SPENT
 
-    def _spend(self, seconds: float, expected_s: float, tokens: float) -> None:
+    def _spend(self, seconds: float, expected_s: float, tokens: int) -> None:
         """Book time that ArS would not have spent, and the tokens that it yielded.
 
         When it was much less than expected, the machine has become faster, and ArS with it: that
@@ -186,7 +182,7 @@ class Controller:
         """
         is_surprise = seconds * SURPRISING < expected_s
         owed_s = expected_s if is_surprise else seconds
-        self._budget.spend(owed_s, tokens, self._token_s)
+        self._budget.add(tokens, owed_s / self._token_s - tokens)
 
     def _compare(self, proposed: int, seconds: float, again: int) -> None:
         """Learn how long an evaluation took, and what ArS takes."""
@@ -200,7 +196,7 @@ class Controller:
 
     def _piece(self, unread: int) -> int:
         """Return how many tokens can be paid for even if they take much longer than believed."""
-        left_s = self._budget.left(self._token_s) * self._token_s
+        left_s = self._budget.left * self._token_s
         while unread and self._costs.draft(unread) * self._costs.doubt(unread) > left_s:
             unread //= 2
         return unread
@@ -214,7 +210,7 @@ class Controller:
         read_s, step_s = self._costs.draft(option.unread), self._costs.draft(1)
         whole = options[-1].context
         token_s = self._costs.verify(1)
-        left_s = self._budget.left(self._token_s) * token_s
+        left_s = self._budget.left * token_s
         is_early = self._answered < option.context < whole
         if is_early or read_s * self._costs.slowness > MOST_READ * left_s:
             return -inf

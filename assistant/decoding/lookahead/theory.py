@@ -1,6 +1,6 @@
 """What the papers say about speed, and when a lookahead pays, as pure formulas."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 TYPICAL = 0.8
 """The acceptance rate that is reckoned with where none is known."""
@@ -10,24 +10,12 @@ STEPS = 20
 """Halvings of the interval in which the acceptance rate lies: to a millionth."""
 
 
-def tokens_along(rates: Sequence[float]) -> float:
-    """Return the expected tokens of a round whose proposals are accepted with these rates.
-
-    Chen et al. 2023: a proposal is tested when all before it were accepted.
-    """
-    survival = tokens = 1.0
-    for rate in rates:
-        survival *= rate
-        tokens += survival
-    return tokens
-
-
 def expected_tokens(acceptance_rate: float, k: int) -> float:
     """Return the expected tokens of a round that proposes `k`, each accepted independently.
 
     Leviathan et al. 2023, equation 1: (1 - a^(k+1)) / (1 - a).
     """
-    return tokens_along([acceptance_rate] * k)
+    return sum(acceptance_rate**i for i in range(k + 1))
 
 
 def best_lookahead(

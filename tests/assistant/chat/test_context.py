@@ -33,17 +33,13 @@ def conversation(*lengths, system=5):
     return messages
 
 
-@pytest.mark.parametrize("room", [10, 5, 1])
-def test_a_question_that_does_not_fit_alone_is_refused_with_both_numbers(room):
-    with pytest.raises(ContextFull, match=rf"\d+ tokens.*room for {room}"):
-        fit(conversation(30), encode, room)
-    with pytest.raises(ContextFull, match="room for"):
-        fit(conversation(2, 2, 50), encode, room)
+def test_a_question_that_does_not_fit_alone_is_refused_with_both_numbers():
+    for messages in (conversation(30), conversation(2, 2, 50), conversation(30)[:1]):
+        with pytest.raises(ContextFull, match=r"\d+ tokens.*room for 5"):
+            fit(messages, encode, 5)
 
 
-def test_a_system_prompt_alone_or_an_answer_first_is_no_obstacle():
-    with pytest.raises(ContextFull):
-        fit([Message("system", "x" * 50)], encode, 20)
+def test_an_answer_first_is_no_obstacle():
     messages = [Message("assistant", "hello" * 9), *conversation(5, 5, system=0)]
     tokens, dropped = fit(messages, encode, 30)
     assert dropped == 1

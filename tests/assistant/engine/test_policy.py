@@ -1,7 +1,8 @@
 """Who decides what a round proposes."""
 
+import pytest
+
 from assistant.decoding.lookahead.controller import SHORT, Controller
-from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.model import PrefillOption, restart_options
 from assistant.engine.policy import FIXED_LOOKAHEAD, Control, Policy
@@ -27,9 +28,7 @@ def test_without_measurements_sps_proposes_a_few_and_auto_nothing():
 
 
 def test_sps_proposes_at_least_one_where_there_is_room():
-    plan = policy("sps").plan(31)
-    assert isinstance(plan, ThroughputPlan)
-    assert (plan.least, policy("sps").plan(0).least) == (1, 0)
+    assert policy("sps").plan(31).least == 1
     assert policy("auto").plan(31).least == 0
 
 
@@ -52,12 +51,26 @@ def test_a_user_who_wants_sps_has_the_draft_read():
     assert policy("ars").reading(ways(100_000), 200) is None
 
 
+@pytest.mark.parametrize(
+    ("mode", "lookahead", "machine", "reason"),
+    [
+        ("ars", 4, FLAT, Reason.ARS),
+        ("sps", 4, FLAT, Reason.CHOSEN),
+        ("sps", None, FLAT, Reason.SPS),
+        ("sps", None, None, Reason.SPS),
+        ("auto", None, None, Reason.UNMEASURED),
+        ("auto", None, STEEP, Reason.UNLIKELY),
+    ],
+)
+def test_every_plan_knows_its_reason(mode, lookahead, machine, reason):
+    assert policy(mode, lookahead, machine).plan(31).reason is reason
+
+
 def test_the_reason_tells_a_likely_guess_from_a_pause():
-    chosen = policy()
-    plan = chosen.plan(31)
+    plan = policy().plan(31)
     plan.next([Run("suffix", (0,) * 5, (9,) * 5)])
-    assert chosen.reason(plan) is Reason.LIKELY
+    assert plan.reason is Reason.LIKELY
     plan.pause = Reason.SPENT
-    assert chosen.reason(plan) is Reason.LIKELY  # which was certain
-    plan.taken.clear()
-    assert chosen.reason(plan) is Reason.SPENT
+    assert plan.reason is Reason.LIKELY  # which was certain
+    plan.taken = 0
+    assert plan.reason is Reason.SPENT

@@ -48,6 +48,7 @@ def test_a_completion_tells_of_each_token_where_it_came_from(running: Running) -
     assert choice.finish_reason == own["stop"] == "length"
     assert choice.message.content.startswith("".join(token["text"] for token in own["tokens"]))
     assert done.usage.completion_tokens == len(own["tokens"]) == 30
+    assert done.usage.total_tokens == done.usage.prompt_tokens + 30
     origins = [token["origin"] for token in own["tokens"]]
     assert origins.count("draft") == own["stats"]["accepted"] > 0
     assert origins.count("target") == 30 - own["stats"]["accepted"]
@@ -160,11 +161,8 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
         ({"extra_body": {"foo": 1}}, 400, "unknown_parameter", "foo"),
         ({"extra_body": {"specchat": {"mood": 1}}}, 400, "invalid_value", "specchat"),
         ({"top_p": 0}, 400, "invalid_value", "top_p"),
-        ({"max_tokens": 0}, 400, "invalid_value", "max_tokens"),
         ({"seed": 2**80}, 400, "invalid_value", "seed"),
-        ({"extra_body": {"top_k": 2**80}}, 400, "invalid_value", "top_k"),
         ({"stop": [""]}, 400, "invalid_value", "stop[0]"),
-        ({"messages": []}, 400, "invalid_value", "messages"),
         ({"messages": 10_001 * HELLO}, 400, "invalid_value", "messages"),
         ({"messages": [{"role": "tool", "content": "x"}]}, 400, None, "messages[0].tool_call_id"),
         ({"model": "gpt"}, 404, "model_not_found", "model"),

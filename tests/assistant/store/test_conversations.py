@@ -1,6 +1,6 @@
 """Conversations: the list of them, their branches, and what goes with them."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -69,23 +69,15 @@ def test_a_store_without_a_path_leaves_nothing_on_disk(tmp_path, monkeypatch):
 
 def test_threads_take_turns(store):
     conversation = store.begin()
-    failed = []
 
     def write(name: int) -> None:
-        try:
-            for number in range(40):
-                asked = ask(store, conversation, None, f"{name} {number}")
-                store.path(conversation)
-                end(store, begin(store, conversation, asked.id, "").id, "x")
-        except Exception as error:
-            failed.append(error)
+        for number in range(40):
+            asked = ask(store, conversation, None, f"{name} {number}")
+            store.path(conversation)
+            end(store, begin(store, conversation, asked.id, "").id, "x")
 
-    threads = [threading.Thread(target=write, args=(name,)) for name in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failed
+    with ThreadPoolExecutor(5) as threads:
+        [*threads.map(write, range(5))]
     assert store.summaries()[0].messages == 400
 
 

@@ -1,10 +1,13 @@
 import os
 import stat
 
-from assistant.store import backups
+import pytest
+
+from assistant.store import backups, purging
 from assistant.store.purging import purge
 from assistant.store.store import Store
 from assistant.store.values import unsent
+from models.errors import StorageError
 from tests.assistant.store.talks import opened, talk, trace
 from tests.stored import end
 
@@ -97,3 +100,19 @@ def test_one_conversation_is_removed_while_another_can_still_be_undeleted(store,
     assert holding(path.parent) == []
     store.undelete(two)
     assert [each.id for each in store.summaries()] == [two]
+
+
+def test_what_is_deleted_is_in_no_backup_even_if_the_file_cannot_be_rewritten(
+    store, path, monkeypatch
+):
+    """A full disk may have no room for that."""
+    conversation, _ = talk(store, SECRET)
+    store.back_up()
+
+    def fail(_):
+        raise StorageError("The disk is full.")
+
+    monkeypatch.setattr(purging, "_vacuum", fail)
+    with pytest.raises(StorageError, match="full"):
+        store.remove(conversation)
+    assert not backups.place(path).exists()

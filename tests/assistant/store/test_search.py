@@ -23,23 +23,19 @@ def library():
     [
         ("sourdough", [1]),
         ("bread bake", [1]),
-        ("SOURD", [1]),
         ("sourd bread", []),  # only the last word may be unfinished
         ("cafe creme", [2]),
         ("CAFÉ", [2]),
         ("foo-bar", [2]),
-        ("a_b", [2]),
         ("groceries zoe", [4]),
         ("->", [2]),
         ('"hello" (world)', [1]),
         ("日本語", [3]),
-        ("話して", [3]),
         ("ภาษา", [3]),
         ("answer to", [4, 3, 2, 1]),
         ("answer groceries", []),
         ("  ", [4, 3, 2, 1]),
         ("zzz", []),
-        ("%", []),
     ],
 )
 def test_a_search_finds_the_conversations_with_all_its_words(library, search, found):

@@ -55,4 +55,4 @@ def test_without_their_going_nothing_is_deleted_for_good(store, snapshot, monkey
 
 
 def failing(place):
-    raise PermissionError(13, "Permission denied")
+    raise PermissionError(13, "Permission denied", str(place))

@@ -5,7 +5,8 @@ import pytest
 from assistant.decoding.lookahead.budget import ALLOWANCE, SHARE
 from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.sources.draft import Fixed, Run
+from assistant.decoding.lookahead.plans import FixedPlan
+from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.model import PrefillOption, restart_options
 from assistant.events import Reason
 from tests.assistant.decoding.lookahead.machines import (
@@ -179,7 +180,7 @@ def test_rounds_that_propose_nothing_promise_nothing_however_the_machine_changes
         assert not any(decode(controller, Text(), real, rounds).proposed)
         plan = controller.plan(31)
         assert plan.next([]) is None
-        assert controller.forecast(Reason.UNLIKELY, plan).speedup is None
+        assert controller.forecast(plan).speedup is None
 
 
 @pytest.mark.parametrize("slower", [0.5, 1.0, 2.0])
@@ -189,20 +190,20 @@ def test_guesses_that_are_taken_promise_to_gain_however_the_machine_changes(slow
     decode(controller, Text(copied=lambda i: 0.9), real, 50)
     plan = controller.plan(31)
     assert plan.next([Run("suffix", (0,) * 8, (5,) * 8)])
-    assert controller.forecast(Reason.LIKELY, plan).speedup > 1
+    assert controller.forecast(plan).speedup > 1
 
 
 def test_what_a_guess_costs_and_how_often_it_is_right_explains_that_none_is_made():
     controller = Controller(costs(STEEP, draft=4))
     text = Text(modelled=lambda i: 0.4)
     decode(controller, text, costs(STEEP, draft=4), rounds=50)
-    forecast = controller.forecast(Reason.UNLIKELY, Fixed(0))
+    forecast = controller.forecast(FixedPlan(0, Reason.UNLIKELY))
     assert forecast.cost == pytest.approx(0.4 + 12.5 / 15, abs=0.1)
     assert 0 < forecast.right < 1 < forecast.cost
 
 
 def test_without_a_draft_model_only_the_place_in_the_batch_is_counted():
-    forecast = Controller(Costs(STAIRS, {})).forecast(Reason.UNLIKELY, Fixed(0))
+    forecast = Controller(Costs(STAIRS, {})).forecast(FixedPlan(0, Reason.UNLIKELY))
     assert forecast.right is None
     assert forecast.cost == pytest.approx((STAIRS[16] - 1) / 15)
 
@@ -210,7 +211,7 @@ def test_without_a_draft_model_only_the_place_in_the_batch_is_counted():
 def test_an_answer_in_which_the_user_decides_promises_nothing():
     controller = Controller(costs(FLAT))
     controller.begin()
-    assert controller.forecast(Reason.ARS, Fixed(0)).speedup is None
+    assert controller.forecast(FixedPlan(0, Reason.ARS)).speedup is None
 
 
 DEEP_TEXT = 16_000

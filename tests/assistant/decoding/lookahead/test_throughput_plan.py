@@ -4,7 +4,7 @@ import pytest
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
+from assistant.decoding.lookahead.plans import ThroughputPlan
 from assistant.decoding.sources.draft import Rows, Run
 from assistant.events import Reason
 from tests.assistant.decoding.lookahead.machines import FLAT, STAIRS, STEEP, costs
@@ -59,7 +59,7 @@ def test_a_row_with_poor_evidence_ends_the_draft_before_a_token_is_drawn():
     plan = weighing(FLAT)
     assert plan.next([Rows("model")])
     assert not plan.include(Rows("model"), 0)
-    assert plan.taken.total() == 0
+    assert plan.taken == 0
     assert plan.reads == [0]
 
 

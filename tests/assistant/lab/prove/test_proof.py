@@ -95,9 +95,9 @@ def test_a_sound_pair_passes_everything(tiny_target, tiny_draft, many):
     assert shares[-1] > 0.9
 
 
-def drops_by_token(shipped, rounds, policy, again):
+def drops_by_token(shipped, rounds, again):
     """Decide by the token that was drawn whether it is proposed."""
-    plan, draft = shipped(rounds, policy, again)
+    plan, draft = shipped(rounds, again)
     proposals = draft.proposals
     dropped = proposals and proposals[-1].source == "model" and proposals[-1].token % 2
     return plan, Draft(proposals[:-1]) if dropped else draft

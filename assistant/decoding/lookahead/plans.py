@@ -1,16 +1,34 @@
-"""Plan a draft proposal by proposal: expected tokens against measured time."""
+"""Plan a draft proposal by proposal: as somebody has chosen, or expected tokens against time."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from math import inf
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.forecast import Reason
-from assistant.decoding.sources.draft import Offer, Rows, Run
+from assistant.decoding.sources.draft import Fixed, Offer, Rows, Run
 from assistant.decoding.sources.model import MODELS
 
 DEEPEST = 16  # steps that a source of rows is thought ahead
+
+
+class FixedPlan(Fixed):
+    """Propose a number of tokens that was not decided here: it is not owed, whatever it takes.
+
+    `reason` says who decided, or why it is nothing. The rest is what `ThroughputPlan` tells of
+    itself, so that nobody has to ask which of the two a plan is.
+    """
+
+    runs: tuple[Run, ...] = ()
+    reads: tuple[int, ...] = ()
+    table_rows = 0
+    is_owed = False
+    expected_s = 0.0
+    speedup = None
+
+    def __init__(self, room: int, reason: Reason) -> None:
+        super().__init__(room)
+        self.reason = reason
 
 
 class ThroughputPlan:
@@ -53,8 +71,8 @@ class ThroughputPlan:
         """How many tokens the draft model was to read for each of its rows that were asked for."""
         self.table_rows = 0
         """How many rows of tables were asked for."""
-        self.taken = Counter[str]()
-        """How many proposals each source has made."""
+        self.taken = 0
+        """How many proposals it has made."""
         self._verify_s = [costs.verify(again + width) for width in range(1, room + 2)]
         self.expected_tokens, self.expected_s = 1.0, self._verify_s[0]
         self.limit_s = limit_s
@@ -68,7 +86,7 @@ class ThroughputPlan:
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
         """Take the offer that makes the round fastest, if any makes it faster."""
-        if not self._proposed:
+        if not self.taken:
             self.runs = tuple(offer for offer in offers if isinstance(offer, Run))
         if self.pause is Reason.SPENT:
             runs = [offer for offer in offers if isinstance(offer, Run) and offer.certain]
@@ -80,7 +98,7 @@ class ThroughputPlan:
             return None
         match best:
             case Run():
-                self._take(best.source, self._acceptance.along(best)[:count])
+                self._take(self._acceptance.along(best)[:count])
                 return best.first(count)
             case Rows():
                 self._ask(best)
@@ -91,8 +109,27 @@ class ThroughputPlan:
         chance = self._acceptance.estimate(rows.source, evidence)
         included = self._must or self._ahead(rows, chance)[0] > self._pace
         if included:
-            self._take(rows.source, [chance])
+            self._take([chance])
         return included
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether what it takes is to be earned back: not where the user wants proposals."""
+        return not self.least
+
+    @property
+    def reason(self) -> Reason:
+        """Why it has proposed what it did."""
+        if self.least:
+            return Reason.SPS
+        if self.pause and not self.taken:
+            return self.pause
+        return Reason.LIKELY if self.taken else Reason.UNLIKELY
+
+    @property
+    def speedup(self) -> float | None:
+        """What is expected of the round against ArS, by the cost curve; None for a plain one."""
+        return self._pace * self._costs.verify(1) if self.taken else None
 
     @property
     def _pace(self) -> float:
@@ -100,12 +137,8 @@ class ThroughputPlan:
         return self.expected_tokens / (self.expected_s + self.repeated_s)
 
     @property
-    def _proposed(self) -> int:
-        return self.taken.total()
-
-    @property
     def _must(self) -> bool:
-        return self._proposed < self.least
+        return self.taken < self.least
 
     def _is_near(self, offer: Offer) -> bool:
         return isinstance(offer, Run) or offer.unread <= self._patience
@@ -134,7 +167,7 @@ class ThroughputPlan:
         risk_s: float = 0.0,
     ) -> tuple[float, int]:
         """Return the best pace with a beginning of proposals, and its length; 0.0, 0 for none."""
-        done = self._proposed
+        done = self.taken
         survival, tokens, best = self._survival, self.expected_tokens, (0.0, 0)
         spent, repeated_s = self.expected_s - self._verify_s[done] + first_s, self.repeated_s
         for i, chance in enumerate(chances, start=1):
@@ -154,7 +187,7 @@ class ThroughputPlan:
 
         That may take as many times as long as they did.
         """
-        asked_s = self.expected_s - self._verify_s[self._proposed]
+        asked_s = self.expected_s - self._verify_s[self.taken]
         took_s = max(asked_s, self._clock() - self._started) if asked_s else 0.0
         times = max(doubt, took_s / asked_s if asked_s else 1.0)
         return took_s - asked_s + (times - 1) * next_s
@@ -173,12 +206,15 @@ class ThroughputPlan:
             self.table_rows += 1
         self.expected_s += self._costs.row(rows.source, rows.unread)
 
-    def _take(self, source: str, chances: Sequence[float]) -> None:
-        for i, chance in enumerate(chances, start=self._proposed):
+    def _take(self, chances: Sequence[float]) -> None:
+        for i, chance in enumerate(chances, start=self.taken):
             self.repeated_s += self._survival * (1 - chance) * self._repeat_s(i)
             self._survival *= chance
             self.expected_tokens += self._survival
-        before = self._verify_s[self._proposed]
-        self.taken[source] += len(chances)
+        before = self._verify_s[self.taken]
+        self.taken += len(chances)
         self.room -= len(chances)
-        self.expected_s += self._verify_s[self._proposed] - before
+        self.expected_s += self._verify_s[self.taken] - before
+
+
+RoundPlan = FixedPlan | ThroughputPlan
