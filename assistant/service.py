@@ -15,7 +15,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from assistant.request import AnyJob, Cancel, Mode, NextStep, Sampling, Steer
 
@@ -88,15 +88,3 @@ class EventStream:
         event, self._read = await self._unread.get()
         self._taken.set()
         return event
-
-
-class Service(Protocol):
-    """Does jobs, one after another; the contract is that of this module."""
-
-    def do(self, job: AnyJob) -> EventStream:
-        """Have a job done after those before it; return its events to come."""
-        ...
-
-    async def close(self) -> None:
-        """Stop everything, free the models and wait until that is done."""
-        ...

@@ -11,7 +11,7 @@ from assistant.process.engine_process import EngineProcess
 from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import WorkerProcess
 from assistant.request import AnyJob, Cancel, Mode, Request, Sampling, Steer
-from assistant.service import EventStream, Service
+from assistant.service import EventStream
 from tests.patience import WAIT_S
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ class Ticket:
 class Asking:
     """An engine for a test without an event loop, whose jobs are all heard by one listener."""
 
-    def __init__(self, make: Callable[[], Service], hear: Callable[[Any], None]) -> None:
+    def __init__(self, make: Callable[[], EngineProcess], hear: Callable[[Any], None]) -> None:
         self._loop = Loop()
         self.service = self._loop.call(make)
         self._hear = hear
@@ -121,7 +121,6 @@ class Asking:
 
     @property
     def process(self) -> EngineProcess:
-        assert isinstance(self.service, EngineProcess)
         return self.service
 
     @property

@@ -202,3 +202,20 @@ def test_what_is_right_passes() -> None:
     `SPECCHAT_HOME` `specchat` don't `specchat ask -k auto "a # b" -f x`
 """
     assert list(faults(ROOT / "README.md", right)) == []
+
+
+def test_the_rows_of_the_table_of_faults_name_tests_that_exist() -> None:
+    table = (ROOT / "docs/faults.md").read_text()
+    rows = re.findall(r"^\| (?!fault|question).*$", table, re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`([\w/]+\.py)`", row)]
+    assert len(named) >= len(rows) > 40
+    assert [name for name in named if not (ROOT / "tests" / name).is_file()] == []
+
+
+def test_every_snippet_of_the_walk_through_the_decoding_library_runs_in_its_order() -> None:
+    page = ROOT / "docs/decoding.md"
+    snippets = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    assert len(snippets) == 9
+    known: dict[str, object] = {}
+    for snippet in snippets:
+        exec(compile(snippet, str(page), "exec"), known)

@@ -1,6 +1,7 @@
 """What is released: built from the source archive, installed where nothing else is ours."""
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -118,8 +119,9 @@ def test_what_was_installed_runs_and_is_what_was_built(installed, tmp_path):
     assert "3 tokens" in answer.stderr
 
 
-def test_what_is_locked_is_what_is_required_and_no_more():
+def test_what_is_locked_is_what_is_required_and_no_more_and_from_no_place():
     """Each library that specchat or its tests need, and each that those need, at one version."""
+    assert not re.search("://| @ ", lock.FILE.read_text())
     locked = lock.read()
     needed = lock.needed()
     assert needed.keys() <= locked.keys(), "write it anew: python -m tests.tools.lock"
@@ -130,9 +132,3 @@ def test_what_is_locked_is_what_is_required_and_no_more():
             assert f"{requirement.name}{requirement.specifier} \\\n" in SECOND_ENGINE.read_text()
             continue
         assert requirement.specifier.contains(locked[lock.plain(requirement.name)])
-
-
-def test_the_lock_names_no_place():
-    text = lock.FILE.read_text()
-    assert "://" not in text
-    assert " @ " not in text

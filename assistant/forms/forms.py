@@ -47,14 +47,13 @@ class Forms:
         self._last: tuple[str, LLMatcher, FormMask] | None = None
 
     def mask(self, form: AnswerForm, tokens: list[int], start: Start) -> FormMask:
-        """Compile a form; return the mask of an answer that has it, as `FormMask` takes the rest.
+        """Compile a form; return the mask of an answer. `tokens` and `start` are `FormMask`'s.
 
         Raises:
             UsageError: the form cannot be used.
         """
-        return FormMask(
-            matcher_of(form, self._tokenizer), self._tokenizer, self._stops, tokens, start
-        )
+        matcher = matcher_of(form, self._tokenizer)
+        return FormMask(matcher, self._tokenizer, self._stops, tokens, start)
 
     def calls(
         self,
@@ -67,8 +66,9 @@ class Forms:
     ) -> tuple[FormMask, list[str]]:
         """Compile the calls that a request allows; return the mask of its answer, and remarks.
 
-        A schema that cannot be enforced is relaxed, with a remark. `thought` has the markers around
-        a thought that may come first, if the model `thinks`.
+        `tokens` and `start` are `FormMask`'s. A schema that cannot be enforced is relaxed, with a
+        remark. `thought` has the markers around a thought that may come first, if the model
+        `thinks`.
 
         Raises:
             UsageError: the form of answers without calls cannot be used, the grammar is too large,

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from assistant.events import Event, Failed, Noticed, Ready
+from assistant.process.engine_process import EngineProcess
 from assistant.request import Request
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.completion import stream, whole
@@ -24,7 +25,7 @@ from assistant.serve.completion_schema import parse_completion
 from assistant.serve.exchange import Exchange, body_of
 from assistant.serve.guard import Guard
 from assistant.serve.refusal import JSON, Refusal, from_failure, refusal_of
-from assistant.service import EventStream, Service
+from assistant.service import EventStream
 from models.errors import Cancelled
 
 MAX_WAITING = 32  # requests, while one is answered
@@ -45,7 +46,7 @@ class Endpoint:
 
     def __init__(
         self,
-        service: Service,
+        service: EngineProcess,
         name: str,
         ready: Ready,
         defaults: Request,

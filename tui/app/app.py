@@ -25,7 +25,7 @@ from tui.chat.talk_view import ModelWanted
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.service import Service
+    from assistant.process.engine_process import EngineProcess
     from assistant.store.store import Store
 
 RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "engine", "folders")
@@ -44,7 +44,7 @@ class SpecchatApp(Program):
     def __init__(
         self,
         settings: Settings,
-        engine: "Callable[[], Service] | None" = None,
+        engine: "Callable[[], EngineProcess] | None" = None,
         layers: Layers | None = None,
     ) -> None:
         """Begin with `settings`, which come from `layers`."""

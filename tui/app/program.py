@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -18,12 +18,15 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 from assistant.request import AnyJob
-from assistant.service import EventStream, Service
+from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.signals import signals_leave, starts_over
 from tui.app.textual_private import driver_of, uncaught
 from tui.safe import safe
 from tui.widgets.entry_screen import EntryScreen
+
+if TYPE_CHECKING:  # imported when there is a job
+    from assistant.process.engine_process import EngineProcess
 
 DEBUG = "SPECCHAT_DEBUG"
 QUIT_AGAIN_S = 3.0
@@ -65,10 +68,10 @@ class Program(App[None]):
     # A toast at the bottom would cover what is being typed and the newest words.
     CSS = "ToastRack { dock: top; align: right top; margin: 1 0 0 0; }"
 
-    def __init__(self, engine: Callable[[], Service] | None = None) -> None:
+    def __init__(self, engine: "Callable[[], EngineProcess] | None" = None) -> None:
         super().__init__()
         self._new_engine = engine
-        self._engine: Service | None = None
+        self._engine: EngineProcess | None = None
         self._harmless = Harmless()
         self._asked_to_quit = -QUIT_AGAIN_S
         self._early: list[events.Event] | None = []  # what was typed before the prompt existed

@@ -24,6 +24,7 @@ from tui.chat.list.chat_changes import Deleted, Restored
 from tui.chat.list.chat_list import ChatList
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
+from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.chat.several.controller import SeveralAnswers
 from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.chat.turn_actions import TurnActions
@@ -180,8 +181,8 @@ class ChatScreen(Screen[None]):
         elif suggestion.then == "race":
             self.action_race()
 
-    @on(Prompt.CountWanted)
-    def count(self, message: Prompt.CountWanted) -> None:
+    @on(PromptAttachments.CountWanted)
+    def count(self, message: PromptAttachments.CountWanted) -> None:
         """Have the tokens of a text counted."""
         self.controller.count(Count(message.label, message.text))
 

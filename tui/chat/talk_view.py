@@ -61,6 +61,7 @@ class TalkView:
 
     def __init__(self, parts: ChatLayout, talk: Talk) -> None:
         self._parts, self._view, self._talk = parts, parts.conversation, talk
+        self._view.trace = talk.path.trace
         self._figures: Decoded | None = None  # to be shown
         self.show_beside: Callable[[TalkEvent], None] | None = None
         """Shows answers that are not in the conversation yet: several to one question."""
@@ -77,9 +78,7 @@ class TalkView:
             case Decoded():
                 self._grow(event)
             case Added(record) if record.role == "user":
-                self._view.trace = self._talk.path.trace
-                asked = self._view.ask(record.content, record, record.attachments)
-                asked.add_class("waiting")
+                self._view.ask(record).add_class("waiting")
                 self.list_chats()
             case Added(record) if record.role == "tool":
                 self._view.add(ResultTurn(record))
@@ -129,7 +128,7 @@ class TalkView:
     def _begin(self, record: Record) -> None:
         self._view.query(".waiting").remove_class("waiting")
         followed = isinstance(self._parts.screen.focused, Turn)  # what is replaced
-        self._view.begin(record.model, record)
+        self._view.begin(record)
         if followed:
             self._view.focus_last()
 
@@ -145,8 +144,7 @@ class TalkView:
         # What streams is shown as it streamed: the store has an older state of it.
         streaming = [(record, self._talk.answers.so_far(record)) for record in path]
         self._view.open(
-            [replace(r, content="", thought="") if so_far else r for r, so_far in streaming],
-            self._talk.path.trace,
+            [replace(r, content="", thought="") if so_far else r for r, so_far in streaming]
         )
         for record, so_far in streaming:
             if so_far is not None and isinstance(answer := self._turn(record), Answer):

@@ -13,8 +13,9 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from assistant.events import Event, Failed, Loading, RaceOver, RaceReady
+from assistant.process.engine_process import EngineProcess
 from assistant.request import Race
-from assistant.service import EventStream, Service
+from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.program import Program
 from tui.race.lane_view import Board, LaneView
@@ -283,7 +284,7 @@ class RaceApp(Program):
     ]
 
     def __init__(
-        self, race: Race, settings: Settings, engine: Callable[[], Service] | None = None
+        self, race: Race, settings: Settings, engine: Callable[[], EngineProcess] | None = None
     ) -> None:
         super().__init__(engine)
         self.settings = settings

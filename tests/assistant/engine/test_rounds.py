@@ -61,6 +61,11 @@ def test_a_key_that_is_pressed_within_a_round_takes_effect_in_the_next():
     assert reasons > CHOSEN.keys()
 
 
+def test_an_answer_that_nothing_can_propose_to_says_so():
+    rounds = Rounds(Toy(2, 3), [1], Cascade(), CoupledRule(0), greedy, Policy(Control("sps"), None))
+    assert next(iter(rounds)).forecast.reason is Reason.NO_SOURCE
+
+
 def test_a_sampling_that_a_key_changes_counts_from_the_next_row_until_it_is_taken_back():
     control, logits = Control("ars"), np.arange(3, dtype=np.float32)
     warped = warp_of(ask(sampling=Sampling(1, 0, 1)), control)

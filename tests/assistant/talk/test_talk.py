@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.events import Answered, Decoded, Finished, OneOf, Prepared, Stop
+from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepared, Stop
 from assistant.request import Request
 from assistant.stats import Stats
 from assistant.store.store import Store
@@ -103,6 +103,8 @@ async def test_a_stopped_answer_and_one_that_failed_keep_their_text():
     await stage.ask("Who?")
     await stage.decode("M")
     stage.talk.leave()  # the program ends
+    assert stage.stored[-1] == ("assistant", "stopped", "M")
+    await stage.decode("e")  # which is not heard any more
     assert stage.stored[-1] == ("assistant", "stopped", "M")
 
 
@@ -342,11 +344,12 @@ async def test_what_the_engine_leaves_out_and_a_form_that_was_not_complete_are_s
     stage = Stage()
     await stage.ask("Why?")
     await stage.hear(Prepared(10, 0, 2))
+    await stage.hear(Noticed("By the way."))
     await stage.finish("{", Stop.LENGTH, complete=False)
     await stage.ask("Why?")
     await stage.finish("{", Stop.CANCELLED, complete=False)  # which was wished for
     left_out = "Left out, to fit the context: the oldest turns (2)."
-    assert stage.notes == [left_out, "The answer ended before it had its form."]
+    assert stage.notes == [left_out, "By the way.", "The answer ended before it had its form."]
 
 
 async def test_a_conversation_that_cannot_be_read_leaves_the_one_on_the_screen(chats):

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from assistant.tokens import Step
 from tests.patience import WAIT_S
-from tests.tui.chat.turns import Page, Shown, ghost, said, token
+from tests.tui.chat.turns import Page, Shown, ghost, question, said, token
 
 SIZE = (60, 20)
 
@@ -92,7 +92,7 @@ def steps(rng: random.Random, count: int) -> list[Step]:
 async def test_the_terminal_shows_what_a_full_paint_would(seed: int) -> None:
     async def do(terminal: Terminal) -> None:
         page, rng = terminal.page, random.Random(seed)
-        page.view.ask("Why?")
+        page.view.ask(question(9))
         page.view.ghosts = bool(seed % 2)
         answer = await page.stream()
         for step in steps(rng, 60):

@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from tests.tui.driver import Driver
 from tui.chat.prompt.prompt import Prompt
-from tui.chat.prompt.prompt_attachments import Chip
+from tui.chat.prompt.prompt_attachments import Chip, PromptAttachments
 
 
 class Alone(App[None]):
@@ -20,7 +20,7 @@ class Alone(App[None]):
         super().__init__()
         self.prompt = Prompt()
         self.sent: list[Prompt.Submitted] = []
-        self.wanted: list[Prompt.CountWanted] = []
+        self.wanted: list[PromptAttachments.CountWanted] = []
         self.edits = 0
         self._state = state
 
@@ -37,8 +37,8 @@ class Alone(App[None]):
         self.sent.append(message)
         self.prompt.take()
 
-    @on(Prompt.CountWanted)
-    def want(self, message: Prompt.CountWanted) -> None:
+    @on(PromptAttachments.CountWanted)
+    def want(self, message: PromptAttachments.CountWanted) -> None:
         self.wanted.append(message)
 
     @on(Prompt.Edited)

@@ -9,7 +9,6 @@ from assistant.tokens import Step, Trace
 from tests.tui.chat.turns import (
     RESIDUAL,
     answer,
-    no_trace,
     open_page,
     question,
     said,
@@ -97,7 +96,7 @@ async def test_arrow_scrolls_a_turn_longer_than_the_screen_before_it_leaves_it()
 
 async def test_older_turns_come_at_the_top_and_the_reader_keeps_the_place() -> None:
     async with open_page() as page:
-        page.view.open(talk(100), no_trace)
+        page.view.open(talk(100))
         assert len(page.view.turns) == PAGE  # the newest are there at once
         await page.settle()
         assert page.view.scroll_y == page.view.max_scroll_y
@@ -122,7 +121,7 @@ async def test_very_many_turns_on_the_screen_are_taken_away_again() -> None:
             page.view.bring()
         page.view.anchor()
         await page.settle()
-        page.view.ask("next")
+        page.view.ask(question(999, "next"))
         await page.settle()
         assert len(page.view.turns) < MAX_SHOWN
         assert page.view.turns[-1].text == "next"
@@ -155,7 +154,7 @@ async def test_text_below_is_hinted_at_and_the_reader_stays() -> None:
 
 async def test_reader_inside_an_answer_stays_at_the_passage_when_it_is_complete() -> None:
     async with open_page() as page:
-        page.view.ask("?")
+        page.view.ask(question(9))
         lines = [said(f"paragraph **{number}**\nof\nthe\ntext\n\n") for number in range(60)]
         streaming = await page.stream(*lines)
         page.view.scroll_to(y=150, animate=False)
@@ -183,7 +182,7 @@ async def test_another_branch_leaves_the_turns_before_it_in_place() -> None:
 async def test_attachments_are_listed_and_long_pastes_shortened() -> None:
     async with open_page() as page:
         files = (Attachment("no[te]s.md", "x" * 12_345), Attachment("b\x1b.txt", "é"))
-        page.view.ask("a" * (SHOWN * 10), attachments=files)
+        page.view.ask(replace(question(9, "a" * (SHOWN * 10)), attachments=files))
         await page.settle()
         assert "@no[te]s.md · 12.3 kB" in page.screen()
         assert "@b␛.txt · 2 B" in page.screen()
@@ -219,7 +218,8 @@ async def test_store_that_is_slow_holds_nothing_up() -> None:
 
     async with open_page() as page:
         loop = asyncio.get_running_loop()
-        page.view.open([question(1), answer(2, "late")], trace)
+        page.view.trace = trace
+        page.view.open([question(1), answer(2, "late")])
         await page.settle()
         page.view.focus_last()
         await page.pilot.press("v", "c")

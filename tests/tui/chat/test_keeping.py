@@ -12,7 +12,7 @@ from assistant.store.values import unsent
 from tests.tui.chat.chat_driver import Pair, open_chat
 
 
-async def test_the_next_start_continues_where_the_user_left_off(pair: Pair) -> None:
+async def test_the_next_start_continues_where_the_user_left_off(pair: Pair, home: Path) -> None:
     async with open_chat(*pair, asked=("Remember me",)) as chat:
         said = chat.said
         chat.prompt.text = "half a thou"
@@ -28,6 +28,7 @@ async def test_the_next_start_continues_where_the_user_left_off(pair: Pair) -> N
         chat.prompt.drop()
         await chat.ask("And now?")
         assert [m.content for m in chat.engine.requests[0].messages] == [*said, "And now?"]
+        await chat.until(lambda: (home / "ngrams").exists())  # learnt from what was said
         # Its tokens are those it was decoded as, in another process too.
         assert chat.engine.requests[0].messages[1].token_ids
 

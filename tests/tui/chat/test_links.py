@@ -13,7 +13,7 @@ import pytest
 
 from tests.hostile_texts import MARKDOWN, MARKUP, valid
 from tests.tui.chat.chat_driver import Chat, open_chat
-from tests.tui.chat.turns import Shown, answer, open_page
+from tests.tui.chat.turns import Shown, answer, open_page, question
 from tui.app.clipboard import has_window, open_address
 from tui.chat.conversation.links_screen import LinksScreen
 from tui.chat.conversation.user_turn import UserTurn
@@ -111,7 +111,7 @@ TEXT = """See [the manual](https://manual.example/page?a=1) and <https://other.e
 async def listed(chat: Chat, text: str) -> list[str]:
     """Press l on a message, and return the addresses that are seen."""
     await chat.ready()
-    chat.screen.conversation.mount(turn := UserTurn(text))
+    chat.screen.conversation.mount(turn := UserTurn(question(9, text)))
     await chat.pilot.pause()
     turn.focus()
     await chat.press("l")

@@ -52,10 +52,6 @@ def talk(turns: int) -> list[Record]:
     ]
 
 
-def no_trace(id: int) -> Trace:
-    return ()
-
-
 class Page(App[None]):
     """A conversation that notes what is wanted of its turns."""
 
@@ -93,12 +89,13 @@ class Shown:
         return self.app.wanted
 
     async def open(self, records: Sequence[Record], traces: dict[int, Trace] | None = None) -> None:
-        self.view.open(records, lambda id: (traces or {}).get(id, ()))
+        self.view.trace = lambda id: (traces or {}).get(id, ())
+        self.view.open(records)
         await self.settle()
 
     async def stream(self, *steps: Step) -> Answer:
         """Begin an answer that has these rounds."""
-        answer = self.view.begin("tiny")
+        answer = self.view.begin()
         for step in steps:
             answer.add(step)
         await self.settle()

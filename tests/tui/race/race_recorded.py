@@ -22,6 +22,7 @@ from assistant.events import (
     Tally,
     Token,
 )
+from assistant.process.engine_process import EngineProcess
 from assistant.request import AnyJob, Lane, Message, Race, Request, Sampling, Setup
 from assistant.service import EventStream
 
@@ -104,7 +105,7 @@ def laps(lane: int) -> Iterator[LaneEvent]:
     yield LaneEvent(lane, seconds, Finished("".join(WORDS), (), Stop.STOP_TOKEN, stats))
 
 
-class Recorded:
+class Recorded(EngineProcess):
     """An engine that has but one thing to say."""
 
     def said(self, job: AnyJob) -> Iterator[Event]:

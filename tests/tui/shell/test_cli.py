@@ -8,18 +8,22 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
+from operator import ne
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from assistant.store.files import place
 from assistant.store.store import Store
-from models.errors import Bug
+from models.errors import Bug, UsageError
 from models.files import checksum
 from tests import ROOT
 from tests.assistant.store.talks import talk
 from tests.patience import WAIT_S
 from tests.tui.shell.program import ENDLESS, HOT, MAIN, run, run_apart, start
+from tui.shell.cli import specchat
 
 
 def ask(target: Path, draft: Path, *arguments: object, **options) -> tuple[int, str, str]:
@@ -117,6 +121,14 @@ def test_bad_input_is_one_sentence_and_an_exit_code(arguments, code, complaint):
     assert out == ""
     assert complaint in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("piped", ["stdin", "stdout", "stderr"])
+def test_without_a_terminal_at_every_end_no_chat_is_opened(monkeypatch, piped):
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, SimpleNamespace(isatty=partial(ne, name, piped)))
+    with pytest.raises(UsageError, match="In a pipe, use: specchat ask"):
+        specchat.invoke(specchat.make_context("specchat", []))
 
 
 def test_a_bug_that_the_engine_tells_of_is_one_sentence_too(monkeypatch):

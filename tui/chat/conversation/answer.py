@@ -40,12 +40,9 @@ class Answer(Turn):
     """Whether all of the thought is shown."""
 
     def __init__(
-        self,
-        model: str = "",
-        record: "Record | None" = None,
-        trace: Callable[[int], Trace] | None = None,
+        self, record: "Record | None" = None, trace: Callable[[int], Trace] | None = None
     ) -> None:
-        super().__init__((record and record.model) or model or "Answer", record)
+        super().__init__("Answer", record)
         self.steps: list[Step] = []
         """The rounds; those of a stored answer after `fetch_steps`."""
         self.state: State = record.state if record else "streaming"

@@ -13,7 +13,6 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Origin, Token
-from assistant.store.values import Attachment
 from assistant.tokens import Trace
 from tui.app.textual_private import reads_end
 from tui.chat.conversation.answer import Answer
@@ -63,8 +62,8 @@ class Conversation(VerticalScroll):
     def __init__(self) -> None:
         super().__init__(id="conversation")
         self.hint = Static(HINT, id="new-text", markup=False)
-        self.trace: Callable[[int], Trace] | None = None
-        """How a stored answer was decoded, by its id; None before anything is stored."""
+        self.trace: Callable[[int], Trace] = lambda _: ()
+        """Returns how a stored answer was decoded, by its id."""
         self.asked = 0
         """How many questions the user has asked, also before this start."""
         self.servers = False
@@ -99,13 +98,12 @@ class Conversation(VerticalScroll):
 
     # What is shown
 
-    def open(self, records: "Sequence[Record]", trace: Callable[[int], Trace]) -> None:
+    def open(self, records: "Sequence[Record]") -> None:
         """Show a stored conversation: its newest turns now, older ones when scrolled to.
 
         What is on the screen already, from its first turn on, stays as it is.
         """
         before, self._older = self._older, OlderTurns(self, self._turn_of, records)
-        self.trace = trace
         count, new = self._older.go_on_from(before)
         self.hint.display = False
         children = list(self.children)
@@ -117,28 +115,22 @@ class Conversation(VerticalScroll):
         self.anchor()
         self.call_after_refresh(self._older.fill)
 
-    def ask(
-        self,
-        text: str,
-        record: "Record | None" = None,
-        attachments: Sequence[Attachment] = (),
-    ) -> UserTurn:
+    def ask(self, record: "Record") -> UserTurn:
         """Add what the user said, and go there."""
         self.asked += 1
         self.query_children(Welcome).remove()
         for lesson in self.query_children(Lesson):
             lesson.answer.prefer(self.view == "auto")
             lesson.remove()
-        if self.trace is not None:
-            self._older.shed()
-        turn = UserTurn(text, record, attachments)
+        self._older.shed()
+        turn = UserTurn(record)
         self.mount(turn)
         self.anchor()
         return turn
 
-    def begin(self, model: str = "", record: "Record | None" = None) -> Answer:
+    def begin(self, record: "Record | None" = None) -> Answer:
         """Add an empty answer."""
-        answer = self._dressed(Answer(model, record))
+        answer = self._dressed(Answer(record))
         self.mount(answer)
         return answer
 
@@ -196,10 +188,10 @@ class Conversation(VerticalScroll):
 
     def _turn_of(self, record: "Record") -> Turn:
         if record.role == "user":
-            return UserTurn(record.content, record)
+            return UserTurn(record)
         if record.role == "tool":
             return ResultTurn(record)
-        return self._dressed(Answer(record=record, trace=self.trace))
+        return self._dressed(Answer(record, self.trace))
 
     def _dressed(self, answer: Answer) -> Answer:
         """Have an answer look as all do."""

@@ -31,22 +31,16 @@ class UserTurn(Turn):
     UserTurn:focus { border-left: thick $accent; }
     """
 
-    def __init__(
-        self,
-        text: str,
-        record: "Record | None" = None,
-        attachments: Sequence[Attachment] = (),
-    ) -> None:
+    def __init__(self, record: "Record") -> None:
         super().__init__("You", record)
-        self._text = text
-        self.attachments: Sequence[Attachment] = record.attachments if record else attachments
+        self._text, self._attachments = record.content, record.attachments
 
     def compose(self) -> ComposeResult:
         """Lay out the head, the text and the files that came along."""
         yield from super().compose()
         yield Static(shorten(safe(self._text)), classes="said", markup=False)
-        if self.attachments:
-            yield Static(chips(self.attachments), classes="chips", markup=False)
+        if self._attachments:
+            yield Static(chips(self._attachments), classes="chips", markup=False)
 
     @property
     def text(self) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import Self
 
 from textual import on
 from textual.app import ComposeResult
@@ -62,8 +62,6 @@ class Prompt(Vertical):
 
     class Edited(Message):
         """The text or the attachments changed; `state` returns what is worth keeping."""
-
-    CountWanted: TypeAlias = PromptAttachments.CountWanted
 
     def __init__(self) -> None:
         super().__init__(id="prompt")
