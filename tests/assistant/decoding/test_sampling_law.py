@@ -4,12 +4,12 @@ False alarms below 1e-7 each; see `chi_square`.
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.loops import speculative
 from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
@@ -22,7 +22,7 @@ from assistant.request import Sampling
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
-from tests.assistant.chi_square import agrees, all_agree
+from tests.assistant.chi_square import agrees
 from tests.assistant.decoding.rules.given import coupled_acceptance
 
 ROUNDS = {"token": 3_000, "block": 3_000, "coupled": 6_000}  # which accepts less often
@@ -107,42 +107,6 @@ def test_the_pair_disagrees_enough_to_test_anything(rounds):
 
 def test_the_first_token_has_the_law_of_the_target(pair, rounds):
     assert agrees(Counter(ids(round_)[0] for round_ in rounds), row(pair[0], PROMPT))
-
-
-def test_the_token_after_a_rejection_has_the_law_of_the_residual(pair, rounds, rule):
-    if rule == "coupled":
-        pytest.skip("it draws from no residual")
-    target, draft = (row(model, PROMPT) for model in pair)
-    excess = {token: max(p - draft.get(token, 0), 0) for token, p in target.items()}
-    left = {token: p / sum(excess.values()) for token, p in excess.items() if p}
-    assert agrees(Counter(ids(each)[0] for each in rounds if each.accepted == 0), left)
-
-
-def test_the_extra_token_has_the_law_of_the_target(pair, rounds):
-    extra = defaultdict(Counter)
-    for *path, last in (ids(round_) for round_ in rounds if round_.accepted == 2):
-        extra[tuple(path)][last] += 1
-    assert all_agree(
-        [
-            (counts, row(pair[0], [*PROMPT, *path]))
-            for path, counts in extra.items()
-            if counts.total() >= 50
-        ]
-    )
-
-
-def test_the_second_token_has_the_law_of_the_target_whichever_way_it_came(pair, rounds, rule):
-    """A round that stopped before it is continued by one token of ArS."""
-    target = pair[0]
-    first = Counter(ids(round_)[0] for round_ in rounds).most_common(1)[0][0]
-    seconds = Counter()
-    for number, round_ in enumerate(rounds):
-        tokens = [*PROMPT, *ids(round_)]
-        if tokens[len(PROMPT)] == first:
-            if len(tokens) == len(PROMPT) + 1:
-                next(autoregressive(target, tokens, warped, RULES[rule](number)))
-            seconds[tokens[len(PROMPT) + 1]] += 1
-    assert agrees(seconds, row(target, [*PROMPT, first]))
 
 
 def test_acceptance_is_what_the_rows_have_in_common(pair, rounds, rule):

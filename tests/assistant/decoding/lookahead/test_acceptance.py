@@ -121,13 +121,6 @@ def test_what_a_tested_model_was_worth_tells_for_a_while_what_it_would_be_where_
     assert soon < likely(acceptance) < KNOWN[SURE][5]
 
 
-def test_two_bad_proposals_say_little_of_a_model():
-    acceptance, bad = Acceptance(), Proposal(0, one_hot(0), "model", 5)
-    for _ in range(2):
-        acceptance.learn(sure(5, bad, odds=0.0), ())
-    assert KNOWN[SURE][5] - 0.3 < likely(acceptance) < KNOWN[SURE][5]
-
-
 def test_the_less_is_known_the_more_is_hoped():
     acceptance, proposal = Acceptance(), Proposal(0, one_hot(0), "model", 5)
     ahead = [acceptance.optimistic("model") - likely(acceptance)]
@@ -149,9 +142,3 @@ def test_what_may_be_is_a_normal_distribution_of_log_odds():
     for power, moment in ((2, 1), (3, 0), (4, 3), (5, 0)):
         about = np.dot(weights, ((values - mean) / deviation) ** power)
         assert about == pytest.approx(moment, abs=1e-9)
-
-
-def test_rounds_that_do_not_tell_how_sure_the_target_was_teach_nothing_of_it():
-    acceptance = Acceptance()
-    acceptance.learn(Round((Sampled(0, Origin.TARGET, coin(1.0)),)), ())
-    assert acceptance.quadrature("model") == Acceptance().quadrature("model")

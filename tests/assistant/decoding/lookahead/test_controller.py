@@ -143,13 +143,6 @@ def test_what_a_draft_has_saved_buys_it_more_to_read():
     assert max(lengths) == 300
 
 
-def test_a_draft_that_hardly_pays_is_read_for_what_it_may_be_worth_but_not_for_a_short_answer():
-    known = Controller(costs(STAIRS))
-    decode(known, Text(), costs(STAIRS), rounds=20)
-    assert reading(known)
-    assert not reading(known, more=2)
-
-
 def test_what_the_draft_reads_is_owed():
     known = Controller(costs(FLAT))
     decode(known, Text(), costs(FLAT), rounds=20)
@@ -200,18 +193,6 @@ def test_what_a_guess_costs_and_how_often_it_is_right_explains_that_none_is_made
     forecast = controller.forecast(FixedPlan(0, Reason.UNLIKELY))
     assert forecast.cost == pytest.approx(0.4 + 12.5 / 15, abs=0.1)
     assert 0 < forecast.right < 1 < forecast.cost
-
-
-def test_without_a_draft_model_only_the_place_in_the_batch_is_counted():
-    forecast = Controller(Costs(STAIRS, {})).forecast(FixedPlan(0, Reason.UNLIKELY))
-    assert forecast.right is None
-    assert forecast.cost == pytest.approx((STAIRS[16] - 1) / 15)
-
-
-def test_an_answer_in_which_the_user_decides_promises_nothing():
-    controller = Controller(costs(FLAT))
-    controller.begin()
-    assert controller.forecast(FixedPlan(0, Reason.ARS)).speedup is None
 
 
 DEEP_TEXT = 16_000

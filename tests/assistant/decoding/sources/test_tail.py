@@ -1,5 +1,7 @@
 """What is left after a rejected token."""
 
+import pytest
+
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Fixed, Proposal
 from assistant.decoding.sources.suffix import SuffixSource
@@ -24,28 +26,22 @@ def offered(source, *said, room=9):
     return run.tokens if run else None
 
 
-def test_what_was_proposed_after_a_replaced_token_is_offered():
-    assert offered(tail(1, 2, 3, 4, 5), 1, 7) == (3, 4, 5)
-    assert offered(tail(1, 2, 3, 4, 5), 7) == (2, 3, 4, 5)
-    assert offered(tail(1, 2, 3, 4, 5), 7, room=2) == (2, 3)
-
-
-def test_it_goes_on_where_it_came_true():
-    assert offered(tail(1, 2, 3, 4, 5), 7, 2, 3) == (4, 5)
-
-
-def test_a_second_wrong_token_ends_it():
-    assert offered(tail(1, 2, 3, 4, 5), 7, 2, 6) is None
-
-
-def test_nothing_is_left_of_a_draft_that_was_right():
-    assert offered(tail(1, 2, 3), 1, 2) is None
-    assert offered(tail(1, 2, 3), 1, 2, 3, 4) is None
-
-
-def test_nothing_is_left_after_the_last_token():
-    assert offered(tail(1, 2, 3), 1, 2, 7) is None
-    assert offered(tail(1, 2, 3), 7, 2, 3) is None
+@pytest.mark.parametrize(
+    ("said", "room", "rest"),
+    [
+        ((1, 7), 9, (3, 4, 5)),  # what was proposed after the replaced token
+        ((7,), 9, (2, 3, 4, 5)),
+        ((7,), 2, (2, 3)),
+        ((7, 2, 3), 9, (4, 5)),  # where it came true
+        ((7, 2, 6), 9, None),  # a second wrong token ends it
+        ((1, 2), 9, None),  # nothing is left of a draft that was right
+        ((1, 2, 3, 4, 5), 9, None),
+        ((1, 2, 3, 4, 7), 9, None),  # or of one that was wrong at its end
+        ((7, 2, 3, 4, 5), 9, None),
+    ],
+)
+def test_what_was_proposed_after_the_one_wrong_token_is_offered(said, room, rest):
+    assert offered(tail(1, 2, 3, 4, 5), *said, room=room) == rest
 
 
 def test_a_round_without_proposals_forgets_nothing():

@@ -2,12 +2,9 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from assistant.decoding.lookahead.theory import expected_tokens
-from assistant.decoding.row import Row
-from assistant.decoding.rules.residual import residual
 from assistant.lab.bench.paper_tables import rouge_2, tables
 from assistant.lab.bench.plan import (
     DRAFTS,
@@ -19,15 +16,6 @@ from assistant.lab.bench.plan import (
 )
 from assistant.lab.bench.questions import shipped
 from tests.assistant.lab.bench.made import answer
-
-
-def test_qualcomm_residual_of_figure_10():
-    target = Row(np.arange(4), np.array([0.30, 0.45, 0.10, 0.15]))
-    draft = Row(np.arange(4), np.array([0.4, 0.3, 0.2, 0.1]))
-    left = residual(target, draft)
-    shares = dict(zip(left.ids.tolist(), left.probs / left.probs.sum(), strict=True))
-    assert shares == {1: pytest.approx(0.75), 3: pytest.approx(0.25)}
-
 
 GREEDY = "code · greedy"
 ALPHA, TOKEN_S, STEP_S = 0.5, 0.1, 0.02

@@ -57,11 +57,6 @@ def test_what_is_neither_is_refused_with_the_line(tmp_path, content, reason):
         read(path)
 
 
-def test_missing_file_is_a_usage_error(tmp_path):
-    with pytest.raises(UsageError, match="cannot be read"):
-        read(tmp_path / "none.jsonl")
-
-
 def test_a_few_of_each_kind_are_the_first_of_each():
     tasks = shipped("tasks")
     few = first_of_each(tasks, 1)
