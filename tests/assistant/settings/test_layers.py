@@ -19,7 +19,7 @@ from assistant.settings.settings import KEYS
 from models import catalog
 from models.errors import StorageError, UsageError
 from tests import tiny
-from tests.tui.settings.test_config import said
+from tests.assistant.settings.test_config import said
 from tui.settings.screen import recommended
 
 USUAL = catalog.DEFAULT.target.name
