@@ -21,7 +21,7 @@ LINES = {
     "tui": 14_238,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_107, 336, 37_243
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_107, 336, 37_901
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 
@@ -44,4 +44,4 @@ def test_a_room_is_no_larger_than_its_budget(rooms: str) -> None:
 def test_the_house_is_no_larger_than_its_budget() -> None:
     assert lines(*MODULES) <= PRODUCT_LINES
     assert len(MODULES) <= PRODUCT_FILES
-    assert lines(*(ROOT / "tests").rglob("*.py")) <= TEST_LINES
+    assert lines(*(ROOT / "tests").rglob("*.py"), ROOT / "tests/mutants.txt") <= TEST_LINES

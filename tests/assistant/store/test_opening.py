@@ -1,6 +1,7 @@
 import os
 import resource
 import sqlite3
+import sys
 from contextlib import closing, contextmanager
 
 import pytest
@@ -217,8 +218,10 @@ def test_without_a_home_there_is_no_place(monkeypatch):
 
 
 @pytest.fixture
-def full(path):
+def full(path, monkeypatch):
     """A context in which no file may become larger than a store is now."""
+    # Python would write modules that it compiles meanwhile, and take a cut one for whole.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     @contextmanager
     def limited(size=None):
