@@ -62,6 +62,9 @@ class GemmaArguments:
         return json.dumps(word, ensure_ascii=False) if self._rest[0] == ":" else word
 
 
+MOST_NAMED = 500
+"""Properties of a tool that are enforced. Each rule refers to the next one, and llguidance follows
+them by recursion: it crashed at 3,000."""
 _KEY = r'[^\s:{}\[\],<>"]+'
 
 
@@ -70,6 +73,7 @@ class GemmaRules:
 
     def __init__(self, rules: LarkRules) -> None:
         self._rules = rules
+        self._named = 0  # properties of the tool under way
         rules.lines.append(f"UNQUOTED: {ALL} & ~/(?s:.*{pattern_of(QUOTE)}.*)/")
         rules.lines += [
             f"string: {rules.text(QUOTE)} {rules.up_to('STRING', QUOTE, 'UNQUOTED')}",
@@ -81,10 +85,17 @@ class GemmaRules:
             f"ANY_KEY: /{_KEY}/",
         ]
 
-    def members(self, schema: Schema) -> str:
+    def arguments(self, schema: Schema) -> str:
+        """Return the rule of a tool's arguments."""
+        self._named = 0
+        return self._members(schema)
+
+    def _members(self, schema: Schema) -> str:
         """Return the rule of what is between an object's braces, with sorted keys."""
         rules, known, needs = self._rules, properties(schema), required(schema)
-        if not is_closed(schema) or any(QUOTE in name for name in known):
+        self._named += len(known)
+        is_loose = self._named > MOST_NAMED or not is_closed(schema)
+        if is_loose or any(QUOTE in name for name in known):
             rules.unenforced |= unenforced_keywords(schema, {"type"})
             return "any_members"
         rules.unenforced |= unenforced_keywords(schema, OBJECT)
@@ -118,7 +129,7 @@ class GemmaRules:
         rules = self._rules
         match kind:
             case "object":
-                return f'"{{" {self.members(schema)} "}}"'
+                return f'"{{" {self._members(schema)} "}}"'
             case "array":
                 items = "any_value" if "prefixItems" in schema else self._value(schema.get("items"))
                 rules.unenforced |= unenforced_keywords(schema, {"type", "items"})

@@ -85,5 +85,5 @@ class CallGrammar:
             case "xml":
                 return XmlRules(self._rules).elements
             case "gemma":
-                return GemmaRules(self._rules).members
+                return GemmaRules(self._rules).arguments
         return self._rules.json

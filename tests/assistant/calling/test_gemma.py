@@ -176,3 +176,13 @@ def test_whatever_fits_a_schema_may_be_written_and_is_read_as_the_same(words):
         assert read(said[1:] + "<tool_call|>") == (value, "<tool_call|>")
 
     law()
+
+
+def test_properties_without_end_are_any_properties_and_no_crash():
+    """llguidance follows the rules of properties by recursion, and a native stack has an end."""
+    schema = properties({f"p{n}": {"type": "null"} for n in range(20_000)})
+    nested = properties({})
+    for _ in range(60):
+        nested = properties({f"p{n}": {"type": "null"} for n in range(99)} | {"z": nested})
+    for each in (schema, nested):
+        assert allows(KINDS[0], each, 'p1:null,q:<|"|>any<|"|>') is (each is schema)
