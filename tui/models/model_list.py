@@ -58,6 +58,9 @@ class ModelList(OptionList):
     }
     """
 
+    class Fitted(Message):
+        """The lines were fitted to another width."""
+
     @dataclass
     class Seen(Message):
         """Some files were looked at, or all."""
@@ -164,6 +167,7 @@ class ModelList(OptionList):
     def on_resize(self) -> None:
         """Fit the lines to the new width."""
         self._refill()
+        self.post_message(self.Fitted())
 
     def _title(self) -> str:
         if self._looking:

@@ -100,11 +100,9 @@ class ModelsScreen(Screen[Choice | None]):
         self.list.focus()
         self.list.look()
 
-    def on_resize(self) -> None:
-        """Fit the titles of the columns to the width."""
-        self.call_after_refresh(self._head)
-
-    def _head(self) -> None:
+    @on(ModelList.Fitted)
+    def head(self) -> None:
+        """Fit the titles of the columns to the lines."""
         self.query_one("#columns", Static).update(heading(self.list.row_width))
 
     @on(ModelList.Seen)

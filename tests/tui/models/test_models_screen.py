@@ -24,6 +24,7 @@ from tests.models.files.hub_server import Handler, Hub
 from tests.models.files.stores import file, ollama_model
 from tests.patience import WAIT_S
 from tests.tui.driver import Driver
+from tui.models.model_list import heading
 from tui.models.screen import Choice, ModelsScreen
 
 
@@ -364,10 +365,11 @@ async def test_offline_nothing_is_fetched(shelf: Path) -> None:
 
 async def test_columns_stand_below_their_titles_and_no_line_is_too_long(shelf: Path) -> None:
     async with browse(loaded(shelf / "large.gguf"), size=(110, 24)) as models:
+        shown, titles = models.screen.list, models.screen.query_one("#columns", Static)
         for width in (40, 80, 109, 110, 200):
             await models.pilot.resize_terminal(width, 24)
-            title = str(models.screen.query_one("#columns", Static).render())
-            row = models.screen.list.row_width
+            await models.until(lambda: str(titles.render()) == str(heading(shown.row_width)))
+            row, title = shown.row_width, str(titles.render())
             for line in models.lines():
                 assert len(line) <= row
             if width >= 80:
