@@ -42,6 +42,7 @@ class Context:
         self._c = self._engine.c
         self._cancel = cancel
         self._abort_callback = native_log.strlen_as_abort_callback()  # C keeps only its address
+        self._watched: CancelFlag | None = None  # the flag that the library looks at
         self._handle = self._open(settings)
         self._memory = self._c.llama_get_memory(self._handle)
         self.n_ctx = int(self._c.llama_n_ctx(self._handle))
@@ -82,6 +83,9 @@ class Context:
         """
         is_safe = self._engine.aborts_safely or count > SHORT
         flag = self._cancel if is_safe else _NEVER
+        if flag is self._watched:  # on one of two machines, to set it anew took 2 ms
+            return
+        self._watched = flag
         address = ctypes.c_void_p(flag.address)
         self._c.llama_set_abort_callback(handle, self._abort_callback, address)
 
