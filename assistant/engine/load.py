@@ -17,8 +17,9 @@ from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.engine.engine_choice import EngineChoice, choose, leave
 from assistant.engine.machine_cache import (
-    cached_or_measured,
+    kept_looks,
     known_acceptance,
+    known_attention,
     known_tuning,
     limit_batch,
     remember_acceptance,
@@ -28,6 +29,7 @@ from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.engine.resume import Resuming
 from assistant.engine.sources.ngram_store import recalled, shipped
+from assistant.engine.typical_costs import typical_costs
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.request import Setup
 from models.errors import EngineRefused, ModelError, well_formed
@@ -199,7 +201,8 @@ def _controller(
     if not setup.measure or not target.can_roll_back:
         return None, lambda: None
     folder, files = setup.cache, (target.weights.path, draft.weights.path if draft else None)
-    costs = cached_or_measured(target, draft, folder)
+    looks = kept_looks(target, draft, folder, typical_costs(target, draft))
+    costs = looks.costs(known_attention(target, folder))
     acceptance = Acceptance(known_acceptance(*files, folder))
 
     def keep_learnt() -> None:

@@ -71,7 +71,8 @@ class HeadModel:
         self._context.close()
 
     @property
-    def _held(self) -> list[int]:
+    def held(self) -> list[int]:
+        """The tokens that its cache holds."""
         return self._context.held
 
     def _known(self, tokens: Sequence[int]) -> range:
@@ -86,7 +87,7 @@ class HeadModel:
         before = len(self._before)
         if common_prefix(self._before, tokens) < before:
             return 0
-        kept = before + common_prefix(self._held, tokens[before:])
+        kept = before + common_prefix(self.held, tokens[before:])
         return min(kept, self._sound) if self._known(tokens).stop >= self._sound else kept
 
     def _read(self, tokens: Sequence[int], rows: int) -> None:

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from assistant.engine import machine_cache
-from assistant.engine.machine_cache import cached_or_measured
+from assistant.engine.machine_cache import kept_looks
+from assistant.engine.measurement import CostLooks
 from assistant.lab.protocol import Measuring, Tune
 from assistant.lab.tune import contest, tune
 from assistant.lab.tune.contest import Result
@@ -66,10 +67,10 @@ def test_winners_are_used_and_their_costs_are_known_at_the_next_load(
     assert (best.flash_attention, best.threads) == (False, 1)
     assert all(trial.is_used for trial in found.trials)
 
-    monkeypatch.setattr(machine_cache, "time_target", None)  # nothing may be measured
+    monkeypatch.setattr(CostLooks, "first", None)  # nothing may be measured
     weights = Weights(tiny_target, WeightSettings(repack=best.repack))
     model = NativeModel(weights, threads=best.threads, flash_attention=best.flash_attention)
-    costs = cached_or_measured(model, None, tmp_path)
+    costs = kept_looks(model, None, tmp_path).costs()
     model.close()
     weights.close()
     assert costs.verify(8) == found.verify[8]
