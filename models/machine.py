@@ -51,6 +51,15 @@ def _allowed() -> int:
     return os.cpu_count() or 1
 
 
+def is_on_battery() -> bool:
+    """Say whether the machine runs on its battery, as far as that is known."""
+    import psutil
+
+    sensor = getattr(psutil, "sensors_battery", lambda: None)  # not on every system
+    battery = sensor()
+    return battery is not None and battery.power_plugged is False
+
+
 class OtherLoad:
     """The share of processor time that others take, since it was created."""
 

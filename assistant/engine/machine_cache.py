@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from assistant.decoding.lookahead import theory
+from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.engine.measurement import CostLooks, TimedModel, Times, nothing_seen
 from assistant.engine.typical_costs import Ratios
 from assistant.request import Tuning
@@ -223,6 +224,41 @@ def _pair_key(target: Path, draft: Path | None) -> str:
     """Return both files by name and size; `ascii`, as a name need not be UTF-8."""
     files = [path for path in (target, draft) if path]
     return " | ".join(f"{path.name!a} {path.stat().st_size}" for path in files)
+
+
+class Learnt:
+    """What is known of a pair's costs and acceptance, and what answers and looks show of them.
+
+    Args:
+        looks: at the costs.
+        files: of the target, and of the draft if there is one.
+        folder: keeps it for the next load; None keeps nothing.
+    """
+
+    def __init__(
+        self, looks: CostLooks, files: tuple[Path, Path | None], folder: Path | None
+    ) -> None:
+        self._looks, self._files, self._folder = looks, files, folder
+        self.costs = looks.costs(known_attention(looks.target, folder))
+        self.acceptance = Acceptance(known_acceptance(*files, folder))
+
+    def keep(self) -> None:
+        """Keep what answers have shown."""
+        remember_acceptance(self.acceptance.lasting, *self._files, self._folder)
+        remember_attention(self.costs.attention, self._looks.target, self._folder)
+
+    def look_again(self) -> bool:
+        """Look at what is least certain of the costs; say whether all of them are certain.
+
+        Raises:
+            Cancelled: it was stopped.
+            ModelError: a model cannot evaluate.
+        """
+        is_certain = self._looks.again()
+        self.costs.measure(*self._looks.seconds)
+        if is_certain:
+            keep_looks(self._looks, self._folder)
+        return is_certain
 
 
 def known_tuning(path: Path, gpu_layers: int | None, folder: Path | None) -> Tuning:

@@ -182,9 +182,14 @@ class CostLooks:
         self.take([max(self._usual, key=self._uncertainty)])
         return max(map(self._uncertainty, self._usual)) < SETTLED
 
+    @property
+    def seconds(self) -> tuple[dict[int, float], dict[int, float]]:
+        """What the target and the draft take, by tokens; without a draft the second is empty."""
+        return self.verify.seconds, self.reading.seconds if self.draft else {}
+
     def costs(self, attention: float = 0.0) -> Costs:
         """Return what rounds cost by what was seen; `attention` is as `Costs` takes it."""
-        return Costs(self.verify.seconds, self.reading.seconds if self.draft else {}, attention)
+        return Costs(*self.seconds, attention)
 
     def take(self, looks: Iterable[Look]) -> None:
         """Take looks one after another, each between two evaluations of one token of the target.

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections import namedtuple
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -52,6 +53,20 @@ def test_other_counts_of_threads_are_fewer_cores_or_all_threads(
     monkeypatch.setattr(psutil, "cpu_count", lambda logical: cores)
     monkeypatch.setattr(machine, "_allowed", lambda: allowed)
     assert machine.other_counts() == others
+
+
+@pytest.mark.parametrize(("plugged", "says"), [(True, False), (False, True), (None, False)])
+def test_a_machine_whose_battery_is_not_charged_runs_on_it(monkeypatch, plugged, says):
+    battery = SimpleNamespace(power_plugged=plugged)
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: battery, raising=False)
+    assert machine.is_on_battery() is says
+
+
+def test_a_machine_without_a_battery_runs_on_none(monkeypatch):
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: None, raising=False)
+    assert not machine.is_on_battery()
+    monkeypatch.delattr(psutil, "sensors_battery")
+    assert not machine.is_on_battery()
 
 
 @pytest.mark.parametrize(("used", "own", "share"), [(6, 4, 0.2), (9, 1, 0.8), (2, 2, 0.0)])

@@ -22,13 +22,14 @@ from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from assistant.talk.attachments import read
-from assistant.talk.events import TalkEvent
+from assistant.talk.events import AnswersEnded, CallWaits, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.talk.unsent_text import UnsentText
 from models.errors import StorageError, UsageError
 from tui.chat.layout import ChatLayout
 from tui.chat.prompt.file_search import located
+from tui.chat.reading_ahead import ReadingAhead
 from tui.chat.status import Activity
 from tui.chat.talk_view import TalkView
 from tui.draft_use import DraftNotes
@@ -68,6 +69,8 @@ class ChatController:
         """What there is to be seen of it."""
         self.unsent = UnsentText(parts.prompt, self.talk.path)
         """What is in the prompt, here and elsewhere."""
+        self.ahead = ReadingAhead(self, program)
+        """What the engine reads meanwhile."""
         self.ready: Ready | None = None
         self._draft_notes = DraftNotes()
         self._stream: EventStream | None = None  # of what the engine did last for the talk
@@ -195,6 +198,7 @@ class ChatController:
         self.unsent.go()
         self.view.list_chats()
         self.view.forget_figures()
+        self.ahead.begin()
         self.parts.refresh_bindings()
 
     def stop(self) -> None:
@@ -249,6 +253,8 @@ class ChatController:
             case Finished():
                 if doubt := self._draft_notes.doubt(event.stats):
                     self.talk.answers.note(doubt)
+            case AnswersEnded() | CallWaits():
+                self.ahead.begin()
         self.view.show(event)
 
     def _loading(self, event: Event) -> None:
@@ -274,4 +280,5 @@ class ChatController:
         if refused := self._draft_notes.ready(ready, self.settings):
             self.parts.conversation.note(refused, "warning")
         self.talk.ready(ready.target)
+        self.ahead.begin()
         self.parts.refresh_bindings()

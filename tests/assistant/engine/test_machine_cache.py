@@ -15,6 +15,7 @@ from assistant.decoding.sources.draft import Run
 from assistant.engine import machine_cache
 from assistant.engine.machine_cache import (
     FURTHEST,
+    Learnt,
     Records,
     kept_looks,
     known_acceptance,
@@ -153,6 +154,19 @@ def test_a_cancel_passes_and_leaves_no_trace(tmp_path):
     with pytest.raises(Cancelled):
         kept_looks(target, None, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_looks_correct_the_costs_at_once_and_are_kept(tmp_path):
+    target = Stopwatched(lambda width, depth: 0.01 * width)
+    looks = CostLooks(
+        target, None, Times([0.01], {1: [1.0], 2: [1.1]}), Times([], {}), target.clock
+    )
+    learnt = Learnt(looks, (Path(__file__), None), tmp_path)
+    assert learnt.costs.verify(2) == pytest.approx(0.011)
+    while not learnt.look_again():
+        pass
+    assert learnt.costs.verify(2) == pytest.approx(0.02)
+    assert kept_looks(target, None, tmp_path).costs().verify(2) == pytest.approx(0.02)
 
 
 ROOT = Path(__file__).parents[4]
