@@ -17,11 +17,11 @@ LINES = {
     "assistant/talk": 1_533,  # wanted: 1,100
     "assistant/settings": 901,
     "assistant/serve": 1_217,
-    "assistant/lab tui/lab": 3_073,  # wanted, with models/slim: 3,200
+    "assistant/lab tui/lab": 3_072,  # wanted, with models/slim: 3,200
     "tui": 14_206,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_030, 336, 37_863
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_029, 336, 37_863
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 
