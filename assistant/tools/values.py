@@ -56,11 +56,6 @@ class ToolResult:
     state: "State" = "complete"
     stop: str | None = None  # why it is not complete
 
-    @property
-    def failed(self) -> bool:
-        """Whether the call failed."""
-        return self.state == "failed"
-
 
 def tool_result(text: str, failed: bool = False) -> ToolResult:
     """Return a result, cut to fit a context, without nulls and lone surrogates."""

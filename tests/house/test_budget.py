@@ -12,7 +12,7 @@ LINES = {
     "assistant/decoding": 2_806,
     "assistant/engine assistant/process": 3_305,  # wanted: 2,600
     "assistant/chat assistant/forms assistant/calling": 2_647,  # wanted: 2,500
-    "assistant/tools": 863,
+    "assistant/tools": 861,
     "assistant/store": 1_769,
     "assistant/talk": 1_497,  # wanted: 1,100
     "assistant/settings": 901,
@@ -21,7 +21,7 @@ LINES = {
     "tui": 14_239,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_101, 336, 37_916
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_085, 336, 37_916
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 
