@@ -20,7 +20,7 @@ from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.engine.resume import Resuming
 from assistant.engine.sources.ngram_store import recalled, shipped
-from assistant.engine.typical_costs import typical_costs
+from assistant.engine.times import typical_costs
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.request import Setup
 from models.errors import EngineRefused, ModelError, well_formed
@@ -223,11 +223,10 @@ def _mapping(target: NativeModel, draft: NativeModel) -> Mapping:
     Raises:
         ModelError: they are too few of the target's.
     """
-    from models.gguf.vocabulary import mismatch, read_vocabulary
-
     ours, theirs = target.weights, draft.weights
-    if mismatch(ours.vocab, theirs.vocab) is None:
+    if ours.header.vocabulary == theirs.header.vocabulary:
         return Mapping.by_number(target.n_vocab, draft.n_vocab)
+    from models.gguf import read_vocabulary
     from models.mapping import shared_tokens
 
     try:

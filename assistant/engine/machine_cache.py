@@ -10,8 +10,8 @@ import msgspec
 
 from assistant.decoding.lookahead import theory
 from assistant.decoding.lookahead.acceptance import Acceptance
-from assistant.engine.measurement import CostLooks, TimedModel, Times, nothing_seen
-from assistant.engine.typical_costs import Ratios
+from assistant.engine.measurement import ERROR, NARROW, CostLooks, TimedModel, error_of_wide_batches
+from assistant.engine.times import Ratios, Times, nothing_seen
 from assistant.request import Tuning
 from models.files import disk
 from models.native import loaded
@@ -74,7 +74,7 @@ class Records(Generic[Value]):
 
 
 def limit_batch(model: NativeModel, folder: Path | None) -> bool:
-    """Have a model evaluate few tokens at once if wide batches have other logits.
+    """Have a model evaluate `NARROW` tokens at once if wide batches have other logits.
 
     Say whether that was so. What was found for a file and an engine is kept in `folder`, if any.
 
@@ -84,10 +84,6 @@ def limit_batch(model: NativeModel, folder: Path | None) -> bool:
     """
     records, key = Records(folder, "batches.json", bool), model.weights.conditions
     is_sound = records.get(key)
-    if is_sound:
-        return False
-    from assistant.engine.wide_batches import ERROR, NARROW, error_of_wide_batches
-
     if is_sound is None:
         is_sound = error_of_wide_batches(model) < ERROR
         records.keep(key, is_sound)

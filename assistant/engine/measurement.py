@@ -3,18 +3,21 @@
 A machine changes from second to second, and a ratio hardly does: t(2) was 1.06 to 1.41 of a t(1)
 from another second, and 1.17 to 1.29 of those before and after it, in the same time. A draft takes
 turns with the target, as in a round: in a loop of its own it finds its weights in the caches.
+
+Kernels for many tokens are others than those for few. Where one is wrong for a file, prompts are
+misread and long drafts verified against the wrong rows; so each file is looked at once.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import exp, inf, log, sqrt
-from statistics import median
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import NamedTuple, Protocol
 
-from assistant.decoding.lookahead.cost_curve import DEEP, is_curve
+import numpy as np
+
+from assistant.decoding.lookahead.cost_curve import DEEP
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.model import Model, most_proposals
+from assistant.decoding.model import Logits, Model, most_proposals
+from assistant.engine.times import KEPT, Times
 
 WIDTHS = (4, 2, 3, 8)
 """The target's widths that a first look is about, the most telling first."""
@@ -30,14 +33,14 @@ FIRST_LOOK_S = 2.0
 """Seconds after which a first look begins no further width."""
 SHALLOW = 16
 """Tokens before those that are timed, where a model holds none."""
-KEPT = 25
-"""Ratios kept of each width; the oldest goes first."""
-NOISE = 0.08
-"""The usual deviation of one ratio on a machine at rest, in logarithms; 0.05 to 0.1 were seen."""
-TYPICAL_ERROR = 0.2
-"""The same of what is typical of an engine and its weights, from one machine to another."""
 SETTLED = 0.025
 """The relative error of a ratio that needs no further look."""
+WIDE = 64
+NARROW = 16
+ERROR = 0.25
+"""How far rows may be from each other on average, relative to their length. Rounding gave 0.02 to
+0.11 (most in gemma-3-270m with llama.cpp), one wrong matrix 0.29 and more, wrong kernels for all
+weights 0.4 to 1.1 (ik_llama.cpp 0.1.5 with Q4_1 and Q5_1)."""
 
 
 class TimedModel(Model, Protocol):
@@ -52,66 +55,6 @@ class TimedModel(Model, Protocol):
     def held(self) -> Sequence[int]:
         """The tokens that its cache holds."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """The seconds of evaluations by their tokens, as ratios to those of one token of the target."""
-
-    plain: list[float]
-    """Seconds of one token of the target, newest last."""
-    ratios: dict[int, list[float]]
-    """What was seen, by the number of tokens, newest last."""
-    typical: dict[int, float] = field(default_factory=dict)
-    """What is usual with such weights: it counts as long as little was seen, or much noise."""
-
-    @property
-    def seconds(self) -> dict[int, float]:
-        """The seconds of each number of tokens that anything is known of."""
-        plain_s = median(self.plain)
-        return {n: plain_s * self.ratio(n)[0] for n in sorted({*self.ratios, *self.typical})}
-
-    def ratio(self, tokens: int) -> tuple[float, float]:
-        """Return the ratio that is believed, and its relative standard error.
-
-        It is the median of what was seen and what is typical, weighed by their precision.
-        """
-        logs = [log(each) for each in self.ratios.get(tokens, ())]
-        typical = self.typical.get(tokens)
-        if not logs:
-            return (typical, TYPICAL_ERROR) if typical else (1.0, inf)
-        middle = median(logs)
-        deviation = 1.48 * median(abs(each - middle) for each in logs)  # as of a normal law
-        few = 3  # ratios alone tell little of their deviation: the usual one counts as three
-        variance = (few * NOISE**2 + len(logs) * deviation**2) / (few + len(logs))
-        error = 1.25 * sqrt(variance / len(logs))  # of a median, 1.25 times that of a mean
-        if not typical:
-            return exp(middle), error
-        trust = TYPICAL_ERROR**2 / (TYPICAL_ERROR**2 + error**2)
-        return exp(trust * middle + (1 - trust) * log(typical)), error * sqrt(trust)
-
-    def is_known(self, tokens: int) -> bool:
-        """Say whether anything is known of so many tokens."""
-        return tokens in self.ratios or tokens in self.typical
-
-    def saw(self, tokens: int, ratio: float, plain_s: float) -> None:
-        """Take a measurement."""
-        for kept, seen in (self.plain, plain_s), (self.ratios.setdefault(tokens, []), ratio):
-            kept.append(seen)
-            del kept[:-KEPT]
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether these can be times: what a file says may be anything."""
-        seen = [*self.plain, *(each for ratios in self.ratios.values() for each in ratios)]
-        are_numbers = all(0 < each < inf for each in (*seen, *self.typical.values()))
-        is_whole = bool(self.plain) and all(self.ratios.values())
-        return is_whole and are_numbers and is_curve(self.seconds)
-
-
-def nothing_seen(typical: Mapping[int, float], *known: int) -> Times:
-    """Return the times of a model that was never measured; `known` widths are of ratio 1."""
-    return Times([], {width: [1.0] for width in known}, dict(typical))
 
 
 class Look(NamedTuple):
@@ -234,3 +177,32 @@ def varied(count: int, n_vocab: int) -> list[int]:
     A mixture of experts would evaluate the same token again with the same experts, for less.
     """
     return [(7919 * i + 1) % n_vocab for i in range(count)]
+
+
+def error_of_wide_batches(model: Model, wide: int = WIDE, narrow: int = NARROW) -> float:
+    """Return how far the rows of one batch of `wide` tokens are from those of narrow batches.
+
+    It is the mean distance of two rows after the same token, relative to the length of the one from
+    the narrow batch: 0 where they are equal, about 1.4 where they have nothing in common.
+
+    Raises:
+        Cancelled: it was stopped.
+        ModelError: it cannot evaluate.
+    """
+    if model.n_ctx < 2 * narrow:
+        return 0.0
+    tokens = varied(min(wide, model.n_ctx) // narrow * narrow, model.n_vocab)
+    ends = range(narrow, len(tokens) + 1, narrow)
+    model.logits(tokens[1:2])  # has the cache forget all others
+    together = _centred(model.logits(tokens, min(len(tokens), model.max_rows)))
+    model.logits(tokens[1:2])
+    rows = [_centred(model.logits(tokens[:end], min(narrow, model.max_rows))) for end in ends]
+    apart = np.concatenate(rows)[-len(together) :]
+    lengths = np.linalg.norm(apart, axis=1)
+    return float(np.mean(np.linalg.norm(together - apart, axis=1) / np.maximum(lengths, 1e-9)))
+
+
+def _centred(logits: Logits) -> Logits:
+    """Return a copy of rows, each less its mean, which has no effect on probabilities."""
+    centred: Logits = logits - logits.mean(axis=1, keepdims=True)
+    return centred

@@ -24,12 +24,12 @@ from assistant.request import (
     Switch,
 )
 from assistant.settings.keys import ANSWER, CONVERSATION, NOW, RELOAD, ROUND, UNLIMITED, Key
-from assistant.talk.tool_set import ToolSettings
+from assistant.tools.values import ToolSettings
 from models.engines import ENGINES, EngineName
 from models.errors import UsageError
 from models.files.gguf_files import is_label
 from models.files.places import cache_dir
-from models.machine import RPC_VARIABLE, rpc_servers
+from models.machine import RPC_VARIABLE, is_on_battery, rpc_servers
 from models.progress import Report, silent
 
 View = Literal["words", "tokens"]
@@ -163,6 +163,11 @@ class Settings:
     def sampling(self) -> Sampling:
         """How logits become a distribution."""
         return Sampling(**{name: getattr(self, name) for name in Sampling.RANGES})
+
+    @property
+    def may_read_ahead(self) -> bool:
+        """Whether the engine may work now while nobody waits for it."""
+        return self.idle == "on" or (self.idle == "auto" and not is_on_battery())
 
     @property
     def draft_sources(self) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ class HeadModel:
         """Return a state for each position: the target's, its own, or zeros before the text."""
         if positions.stop > known.stop:  # one alone, which is the last that was read
             return self._context.newest_state
-        rows = np.zeros((len(positions), self._target.state_width), np.float32)
+        rows = np.zeros((len(positions), self._context.state_width), np.float32)
         theirs = range(max(positions.start, 0), positions.stop)
         if theirs:
             rows[-len(theirs) :] = self._target.states_at(theirs)

@@ -5,29 +5,26 @@ from collections import defaultdict
 from fractions import Fraction
 from functools import partial
 
-import pytest
-
 from assistant.decoding.draw import draw
 from assistant.decoding.loops import autoregressive, speculative
-from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.draft import Fixed
+from tests.exact.answer import by_every_rule
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.law import law
 from tests.exact.toy import Toy, chain_rule
 from tests.exact.toy_sources import modelled
 
-by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 
-
-def a_round(rule, target, drafter, k, rng):
+def a_round(rule, target, drafter, k, rng, warp=keep_all):
     """Return a round that proposes `k` tokens."""
-    return next(speculative(target, drafter, [], lambda: Fixed(k), keep_all, rule(rng)))
+    plan = Fixed(k)
+    return next(speculative(target, drafter, [], lambda: plan, warp, rule(rng)))
 
 
-def law_of_round(rule, target, drafter, k):
+def law_of_round(rule, target, drafter, k, warp=keep_all):
     """Return the law of the tokens that one round yields."""
-    return law(lambda rng: tuple(each.id for each in a_round(rule, target, drafter, k, rng).tokens))
+    rounds = partial(a_round, rule, target, drafter, k, warp=warp)
+    return law(lambda rng: tuple(each.id for each in rounds(rng).tokens))
 
 
 def law_of_acceptance(rule, target, drafter, k):

@@ -14,11 +14,11 @@ from assistant.engine.engine_choice import told_apart
 from assistant.lab.bench.answers import Compared, RunAnswer
 from assistant.lab.bench.plan import Asked
 from assistant.lab.bench.run_file import RunFile, surroundings
-from assistant.lab.bench.systems import System
 from assistant.lab.protocol import LAB, Lockstep, Trial
 from assistant.lab.table import ResultTable
 from assistant.request import COPYING, Message, Request, Setup
 from assistant.settings.settings import Settings
+from assistant.system import System
 from models.drafts import NO_DRAFT
 from models.errors import ModelError, ModelMissing, SpecchatError, StorageError
 from models.files.locate import variant
@@ -78,11 +78,12 @@ def _setups(systems: Sequence[System], settings: Settings) -> dict[str, Setup]:
     usual, no_draft = settings.setup()
     setups: dict[str, Setup] = {}
     for system in systems:
-        own = settings.setup(target=system.target)[0] if system.target else usual
+        named = system.target
+        own, why_none = settings.setup(target=named) if named else (usual, no_draft)
         setups[system.name] = own = replace(own, engine=system.engine or usual.engine)
         sources = {*(system.sources or settings.draft_sources)}
         if system.mode == "sps" and not own.has_draft and not COPYING & sources:
-            raise ModelError(f"{no_draft} {system.name} needs a draft.")
+            raise ModelError(f"{why_none} {system.name} needs a draft.")
     if no_draft and settings.draft != NO_DRAFT:
         click.echo(safe(no_draft), err=True)
     return dict(zip(setups, told_apart([*setups.values()]), strict=True))

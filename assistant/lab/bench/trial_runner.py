@@ -12,7 +12,7 @@ from assistant.engine.machine_cache import kept_looks
 from assistant.engine.policy import Control
 from assistant.engine.race import Runner, in_turns
 from assistant.engine.reply import Assistant
-from assistant.engine.typical_costs import typical_costs
+from assistant.engine.times import typical_costs
 from assistant.events import (
     AnswerEvent,
     Decoded,
@@ -124,7 +124,7 @@ class TrialRunner:
             ModelError: the models cannot be loaded, or cannot continue.
             Cancelled: it was stopped.
         """
-        setups = [trial.setup for trial in job.trials]
+        setups = job.setups
         numbers = range(len(setups)) if job.part is None else job.part
         lanes = {i: self._lane(i, job.trials[i], setups[:i].count(setups[i])) for i in numbers}
         await_step = None

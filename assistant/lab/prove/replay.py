@@ -24,10 +24,10 @@ from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.warp import warped
+from assistant.engine.measurement import ERROR, NARROW, WIDE, error_of_wide_batches
 from assistant.engine.policy import Control, Policy
 from assistant.engine.reply import rule_of
 from assistant.engine.resume import Resuming
-from assistant.engine.wide_batches import ERROR, NARROW, WIDE, error_of_wide_batches
 from assistant.lab.protocol import Check, Layer
 from assistant.lab.prove.pair import (
     DecodedText,

@@ -8,7 +8,8 @@ from time import perf_counter
 
 from assistant.engine.engine_choice import EngineChoice, choose, needed
 from assistant.engine.machine_cache import put_looks, remember_tuning
-from assistant.engine.measurement import CostLooks, Look, nothing_seen, varied
+from assistant.engine.measurement import CostLooks, Look, varied
+from assistant.engine.times import nothing_seen
 from assistant.lab.protocol import Measuring, Meter, SettingTrial, Tune, Tuned
 from assistant.lab.tune import contest
 from assistant.lab.tune.contest import Candidate, Result

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from assistant.engine import engine_choice, wide_batches
+from assistant.engine import engine_choice, machine_cache
 from assistant.engine.engine_choice import EngineChoice
 from assistant.engine.machine_cache import limit_batch
-from assistant.engine.wide_batches import ERROR, NARROW, error_of_wide_batches
+from assistant.engine.measurement import ERROR, NARROW, error_of_wide_batches
 from assistant.request import Setup
 from models.errors import EngineRefused, OtherEngine
 from models.native.batch import BATCH
@@ -57,9 +57,9 @@ def test_a_file_is_looked_at_once_until_it_changes(
     tmp_path, tiny_target, open_model, misread, monkeypatch
 ):
     looks = []
-    look = wide_batches.error_of_wide_batches
+    look = machine_cache.error_of_wide_batches
     monkeypatch.setattr(
-        wide_batches, "error_of_wide_batches", lambda model: looks.append(model) or look(model)
+        machine_cache, "error_of_wide_batches", lambda model: looks.append(model) or look(model)
     )
     misread(0.5)
     for expected in (1, 1):

@@ -23,7 +23,8 @@ from assistant.engine.machine_cache import (
     put_looks,
     remember_acceptance,
 )
-from assistant.engine.measurement import CostLooks, Times
+from assistant.engine.measurement import CostLooks
+from assistant.engine.times import Times
 from assistant.events import Origin
 from models.errors import Cancelled
 from models.native import loaded

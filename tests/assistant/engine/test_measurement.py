@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 
 from assistant.engine import measurement
-from assistant.engine.measurement import (
-    FIRST_LOOK_S,
-    KEPT,
-    SETTLED,
-    SHALLOW,
-    CostLooks,
-    Look,
-    Times,
-    nothing_seen,
-)
+from assistant.engine.measurement import FIRST_LOOK_S, SETTLED, SHALLOW, CostLooks, Look
+from assistant.engine.times import KEPT, Times, nothing_seen
 from models.errors import Cancelled
 from tests.assistant.engine.stopwatched import Stopwatched
 
