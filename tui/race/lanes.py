@@ -13,6 +13,7 @@ from models.engines import EngineName
 from models.errors import ModelError, UsageError
 from models.files.gguf_files import is_label
 from models.progress import Report, silent
+from tui.figures import MODES
 
 DEFAULT = "ars,sps"
 MAX_LANES = 4
@@ -21,7 +22,6 @@ RACE_TOKENS = 256
 SEEDS = 2**32
 """How many seeds there are for a race without one."""
 
-NAMES: dict[str, str] = {"ars": "ArS", "sps": "SpS", "auto": "auto"}
 _LANE = re.compile(
     r"(?:(?P<engine>llama|ik):)?(?:(?P<target>.+):)?(?P<mode>ars|sps|auto)(?:=(?P<lookahead>\d+))?",
     re.I,
@@ -47,7 +47,7 @@ class LaneSpec:
         engine = f"{self.engine} " if self.engine else ""
         whose = f"{engine}{_short(self.target)} " if self.target else engine
         k = "" if self.lookahead is None else f" K={self.lookahead}"
-        return f"{whose}{NAMES[self.mode]}{k}"
+        return f"{whose}{MODES[self.mode]}{k}"
 
 
 def parse(spec: str) -> tuple[LaneSpec, ...]:

@@ -34,7 +34,7 @@ class SeveralAnswers:
 
         talk, prompt = self._controller.talk, self._parts.prompt
         count, leaf = self._controller.settings.answers, talk.path.leaf
-        if self._controller.idle_target() is None:
+        if not self._controller.is_free():
             return
         if prompt.text.strip() or prompt.attachments:
             self._controller.keep(prompt.text, prompt.attachments)
