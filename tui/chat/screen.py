@@ -24,7 +24,7 @@ from tui.chat.list.chat_list import ChatList
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import PromptAttachments
-from tui.chat.several.controller import SeveralAnswers
+from tui.chat.several_answers import SeveralAnswers
 from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.chat.turn_actions import TurnActions
 from tui.figures import MODES

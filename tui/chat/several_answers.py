@@ -13,7 +13,7 @@ from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.store.values import Record
-    from tui.chat.several.screen import SeveralScreen
+    from tui.chat.several_screen import SeveralScreen
 
 
 class SeveralAnswers:
@@ -30,7 +30,7 @@ class SeveralAnswers:
 
     def begin(self) -> None:
         """Ask; or say why that cannot be."""
-        from tui.chat.several.screen import SeveralScreen
+        from tui.chat.several_screen import SeveralScreen
 
         talk, prompt = self._controller.talk, self._parts.prompt
         count, leaf = self._controller.settings.answers, talk.path.leaf
