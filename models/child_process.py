@@ -5,11 +5,16 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from models.progress import CancelFlag, stop_if_asked
+
 ROOT = str(Path(__file__).parents[1])
 PR_SET_PDEATHSIG = 1
+LOOK_S = 0.05
+"""Seconds between two looks whether a process is to be stopped."""
 
 
 def command(module: str, *arguments: object) -> list[str]:
@@ -40,20 +45,29 @@ def start(module: str, *arguments: object, **options: Any) -> subprocess.Popen[b
     )
 
 
-def complaint(module: str, *arguments: object) -> str | None:
-    """Run a module to its end and return the last line of why it failed; empty if it ended without
-    a word, None if it did not fail.
+def run(
+    module: str, *arguments: object, cancel: CancelFlag | None = None
+) -> tuple[bytes, str | None]:
+    """Run a module to its end. Return its output, and the last line of why it failed: None if it
+    did not, empty if it ended without a word.
+
+    Raises:
+        Cancelled: `cancel` was raised.
     """
-    process = start(module, *arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    try:
-        _, said = process.communicate()
-    finally:
-        process.kill()
-        process.wait()
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with start(module, *arguments, **pipes) as process:
+        try:
+            while True:
+                stop_if_asked(cancel)
+                with suppress(subprocess.TimeoutExpired):
+                    output, said = process.communicate(timeout=LOOK_S)
+                    break
+        finally:
+            process.kill()
     if not process.returncode:
-        return None
+        return output, None
     lines = said.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if process.returncode == 1 and lines else ""
+    return output, lines[-1] if process.returncode == 1 and lines else ""
 
 
 def end(process: subprocess.Popen[bytes], patience_s: float = 5.0) -> None:

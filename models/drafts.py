@@ -14,7 +14,7 @@ from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.places import models_dir
 from models.files.stores import discover, find
-from models.gguf import FileVocabulary, Header, read_vocabulary
+from models.gguf import FileVocabulary, read_vocabulary
 from models.gguf.vocabulary import mismatch
 from models.progress import Report
 
@@ -117,10 +117,10 @@ class Pairing:
             return self.target.problem or draft.problem or "it cannot be read"
         if self._is_target(draft):
             return "it is the target itself"
-        if flaw := _flaw(target):
-            return f"the target {flaw}"
-        if flaw := _flaw(small):
-            return f"it {flaw}"
+        if target.flaw:
+            return f"the target is {target.flaw}"
+        if small.flaw:
+            return f"it is {small.flaw}"
         return "it is not smaller than the target" if draft.size >= self.target.size else None
 
     def _is_target(self, draft: ModelFile) -> bool:
@@ -129,7 +129,7 @@ class Pairing:
     @property
     def _has_heads(self) -> bool:
         target = self.target.header
-        return bool(target and target.heads and not _flaw(target))
+        return bool(target and target.heads and not target.flaw)
 
     def _difference(self, draft: ModelFile) -> str | None:
         """Return how the vocabularies differ, padding aside."""
@@ -159,11 +159,6 @@ class Pairing:
 
 def _digest(model: ModelFile) -> str | None:
     return model.header.vocabulary if model.header else None
-
-
-def _flaw(model: Header) -> str | None:
-    """Return why a model can be neither a target nor a draft: the end of a sentence about it."""
-    return f"is {model.flaw}" if model.flaw else None
 
 
 def best_draft(target: ModelFile, candidates: Iterable[ModelFile]) -> tuple[ModelFile | None, str]:
@@ -222,9 +217,10 @@ def listed_draft(target: ModelFile) -> GGUF | None:
 
 
 def _without_draft(target: ModelFile, serves: bool) -> str:
-    if target.header and (flaw := _flaw(target.header)):
-        return f"{target.name} has no draft: the target {flaw}."
-    if target.header and target.header.heads:
+    header = target.header
+    if header and header.flaw:
+        return f"{target.name} has no draft: the target is {header.flaw}."
+    if header and header.heads:
         return f"{target.name} can draft for itself, by its prediction head: --draft heads"
     sentence = f"No model on this machine can draft for {target.name}."
     if serves:

@@ -235,11 +235,10 @@ def _mapping(target: NativeModel, draft: NativeModel) -> Mapping:
     Raises:
         ModelError: they are too few of the target's.
     """
-    from models.gguf.vocabulary import mismatch, read_vocabulary
-
     ours, theirs = target.weights, draft.weights
-    if mismatch(ours.vocab, theirs.vocab) is None:
+    if ours.header.vocabulary == theirs.header.vocabulary:
         return Mapping.by_number(target.n_vocab, draft.n_vocab)
+    from models.gguf import read_vocabulary
     from models.mapping import shared_tokens
 
     try:

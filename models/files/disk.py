@@ -74,14 +74,14 @@ def write_private(path: Path, content: str | bytes) -> None:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Replace a private file of JSON; names of files in it need not be UTF-8.
+    """Replace a private file of JSON; paths in it need not be UTF-8.
 
     Raises:
         OSError: it cannot be written.
     """
     from msgspec import to_builtins  # slow to load, and --help needs none of it
 
-    write_private(path, json.dumps(to_builtins(value)))
+    write_private(path, json.dumps(to_builtins(value, enc_hook=str)))
 
 
 def read_json(path: Path, kind: type[Kept]) -> Kept | None:
@@ -89,7 +89,8 @@ def read_json(path: Path, kind: type[Kept]) -> Kept | None:
     from msgspec import MsgspecError, convert
 
     try:
-        return convert(json.loads(path.read_bytes()), kind)
+        value = json.loads(path.read_bytes())
+        return convert(value, kind, str_keys=True, dec_hook=lambda kind, path: kind(path))
     except (OSError, ValueError, MsgspecError, RecursionError):
         return None
 

@@ -10,12 +10,10 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
-import msgspec
-
 from models import gguf
 from models.catalog import GGUF
 from models.errors import ModelError
-from models.files.disk import write_private
+from models.files.disk import read_json, write_json
 from models.files.gguf_files import parts_of
 from models.files.layout import named_sha256
 from models.files.places import cache_dir
@@ -106,18 +104,9 @@ def read_header(path: Path) -> Header:
         return gguf.read(path)
     file = b"%d %d %d " % (VERSION, status.st_size, status.st_mtime_ns)
     place = cache_dir() / "headers" / f"{sha256(file + bytes(real)).hexdigest()[:32]}.json"
-    if known := _known(place):
+    if known := read_json(place, Header):
         return replace(known, path=path)
     header = gguf.read(path)
     with suppress(OSError, ValueError):  # without a record it is read again
-        write_private(place, msgspec.json.encode(replace(header, path=Path()), enc_hook=str))
+        write_json(place, replace(header, path=Path()))
     return header
-
-
-def _known(place: Path) -> Header | None:
-    try:
-        return msgspec.json.decode(
-            place.read_bytes(), type=Header, dec_hook=lambda kind, path: kind(path)
-        )
-    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
-        return None

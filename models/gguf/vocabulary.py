@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Protocol
 
 from models.errors import ModelError
 from models.gguf.opening import reading
@@ -89,21 +88,7 @@ def _read(path: Path, stream: Stream) -> FileVocabulary:
     return FileVocabulary(texts, kinds, tokenizer)
 
 
-class Vocabulary(Protocol):
-    """The tokens of a model, by their numbers."""
-
-    size: int
-
-    def text(self, token: int) -> str:
-        """Return the name of a token."""
-        ...
-
-    def is_unused(self, token: int) -> bool:
-        """Say whether a token is padding."""
-        ...
-
-
-def mismatch(target: Vocabulary, draft: Vocabulary) -> str | None:
+def mismatch(target: FileVocabulary, draft: FileVocabulary) -> str | None:
     """Return why the vocabularies do not match, naming the first token that differs, or None.
 
     A token that only one of them uses is padding, whatever its number: it is never proposed, or

@@ -47,9 +47,6 @@ llama_set_abort_callback = _bound(
 llama_get_logits = _bound("llama_get_logits", POINTER(c_float), pointer)
 
 llama_memory_seq_rm = _bound("llama_kv_cache_seq_rm", c_bool, pointer, c_int32, c_int32, c_int32)
-llama_memory_seq_cp = _bound(
-    "llama_kv_cache_seq_cp", None, pointer, c_int32, c_int32, c_int32, c_int32
-)
 llama_memory_seq_pos_min = _bound("llama_kv_cache_seq_pos_min", c_int32, pointer, c_int32)
 llama_memory_seq_pos_max = _bound("llama_kv_cache_seq_pos_max", c_int32, pointer, c_int32)
 

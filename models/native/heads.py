@@ -70,10 +70,6 @@ class HeadModel:
         """Free the context; rows returned before are gone with it."""
         self._context.close()
 
-    @property
-    def _held(self) -> list[int]:
-        return self._context.held
-
     def _known(self, tokens: Sequence[int]) -> range:
         """Return the positions whose states the target computed; all positions if it has none."""
         return self._target.states_of(tokens) or range(len(tokens))
@@ -86,7 +82,7 @@ class HeadModel:
         before = len(self._before)
         if common_prefix(self._before, tokens) < before:
             return 0
-        kept = before + common_prefix(self._held, tokens[before:])
+        kept = before + common_prefix(self._context.held, tokens[before:])
         return min(kept, self._sound) if self._known(tokens).stop >= self._sound else kept
 
     def _read(self, tokens: Sequence[int], rows: int) -> None:
@@ -122,7 +118,7 @@ class HeadModel:
         """Return a state for each position: the target's, its own, or zeros before the text."""
         if positions.stop > known.stop:  # one alone, which is the last that was read
             return self._context.newest_state
-        rows = np.zeros((len(positions), self._target.state_width), np.float32)
+        rows = np.zeros((len(positions), self._context.state_width), np.float32)
         theirs = range(max(positions.start, 0), positions.stop)
         if theirs:
             rows[-len(theirs) :] = self._target.states_at(theirs)

@@ -53,7 +53,7 @@ def engine() -> EngineLibrary:
 
 def load_error(name: EngineName) -> str | None:
     """Try to load an engine in another process; return why that fails, or None."""
-    complaint = child_process.complaint(__name__, name)
+    _, complaint = child_process.run(__name__, name)
     # A library built for another processor ends the process silently.
     return "It does not run on this processor." if complaint == "" else complaint
 

@@ -150,11 +150,6 @@ class NativeModel:
         return self._context.states.at(positions)
 
     @property
-    def state_width(self) -> int:
-        """How many numbers the state of a token has."""
-        return self._context.state_width
-
-    @property
     def held(self) -> tuple[int, ...]:
         """The tokens that the cache holds."""
         return tuple(self._context.held)

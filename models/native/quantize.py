@@ -24,7 +24,7 @@ def quantize(source: Path, place: Path, kind: str) -> None:
     engine = engines.first()
     if engine not in engines.installed():
         raise ModelError(f"{source} cannot be requantised. {engines.missing('llama')}")
-    complaint = child_process.complaint(__name__, engine, source, place, kind)
+    _, complaint = child_process.run(__name__, engine, source, place, kind)
     if complaint is not None:
         title = ENGINES[engine]
         reason = complaint or f"{title} ended abruptly"

@@ -5,7 +5,7 @@ from itertools import repeat
 from typing import Any
 
 NO_VOCABULARY = 0
-UNUSED, CONTROL = 2, 8
+CONTROL = 8
 ENDINGS = {
     "<|endoftext|>",
     "<|end_of_text|>",
@@ -54,10 +54,6 @@ class Vocab:
         if {"<|return|>", "<|call|>"} <= self.controls.keys():  # an answer has several messages
             ends = {token for token in ends if token < 0 or self.text(token) != "<|end|>"}
         return frozenset(ends - {-1})
-
-    def is_unused(self, token: int) -> bool:
-        """Say whether a token is padding that no text produces."""
-        return bool(self._c.llama_vocab_get_attr(self._vocab, token) & UNUSED)
 
     def text(self, token: int) -> str:
         """Return the name of a token, also of a control token."""

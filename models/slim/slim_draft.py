@@ -16,7 +16,7 @@ from models.base import Ids
 from models.drafts import made_here, mark
 from models.errors import ModelError, SpecchatError, StorageError
 from models.files import checksum
-from models.files.disk import disk_errors, require_room
+from models.files.disk import require_room
 from models.files.gguf_files import parts_of
 from models.files.locate import identify
 from models.files.places import models_dir
@@ -56,7 +56,7 @@ def make(source: Path, ids: Ids, serves: str) -> Path:
     recipe = KIND if is_whole else f"{KIND}, {len(ids):,} tokens"
     label = KIND.lower() if is_whole else f"{KIND.lower()}-{len(ids)}"
     place = models_dir() / f"{source.stem}-slim-{label}.gguf"
-    with _scratch(2 * source.stat().st_size) as folder, _write_errors(place.parent):
+    with _write_errors(place.parent), _scratch(place.parent, 2 * source.stat().st_size) as folder:
         requantised, fresh = folder / "requantised.part", folder / place.name
         quantize(source, requantised, KIND)
         layout = read_layout(requantised)
@@ -111,21 +111,18 @@ def make_default() -> Path:
 
 
 @contextmanager
-def _scratch(needed: int) -> Iterator[Path]:
-    """Open a folder beside the models with room for `needed` bytes; it is removed at the end."""
-    place = models_dir()
-    with disk_errors(place):
-        place.mkdir(parents=True, exist_ok=True)
-        for left in place.glob(f"{SCRATCH}*"):  # by a program that was killed
-            with suppress(OSError):
-                if time.time() - left.stat().st_mtime > STALE_S:
-                    shutil.rmtree(left, ignore_errors=True)
-        require_room(place, needed)
+def _scratch(place: Path, needed: int) -> Iterator[Path]:
+    """Open a folder in a place with room for `needed` bytes; it is removed at the end."""
+    place.mkdir(parents=True, exist_ok=True)
+    for left in place.glob(f"{SCRATCH}*"):  # by a program that was killed
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > STALE_S:
+                shutil.rmtree(left, ignore_errors=True)
+    require_room(place, needed)
     # Named before it is made: an interrupt that comes as it appears still finds it.
     folder = place / f"{SCRATCH}{uuid4().hex}"
     try:
-        with disk_errors(place):
-            folder.mkdir(0o700)
+        folder.mkdir(0o700)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -20,14 +20,16 @@ from tests.exact.toy_sources import modelled
 by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 
 
-def a_round(rule, target, drafter, k, rng):
+def a_round(rule, target, drafter, k, rng, warp=keep_all):
     """Return a round that proposes `k` tokens."""
-    return next(speculative(target, drafter, [], lambda: Fixed(k), keep_all, rule(rng)))
+    plan = Fixed(k)
+    return next(speculative(target, drafter, [], lambda: plan, warp, rule(rng)))
 
 
-def law_of_round(rule, target, drafter, k):
+def law_of_round(rule, target, drafter, k, warp=keep_all):
     """Return the law of the tokens that one round yields."""
-    return law(lambda rng: tuple(each.id for each in a_round(rule, target, drafter, k, rng).tokens))
+    rounds = partial(a_round, rule, target, drafter, k, warp=warp)
+    return law(lambda rng: tuple(each.id for each in rounds(rng).tokens))
 
 
 def law_of_acceptance(rule, target, drafter, k):

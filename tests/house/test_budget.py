@@ -8,20 +8,20 @@ from tests import ROOT
 from tests.test_layers import MODULES
 
 LINES = {
-    "models": 5_882,  # wanted: 6,000
+    "models": 5_848,  # wanted: 6,000
     "assistant/decoding": 2_806,
-    "assistant/engine assistant/process": 3_305,  # wanted: 2,600
+    "assistant/engine assistant/process": 3_304,  # wanted: 2,600
     "assistant/chat assistant/forms assistant/calling": 2_647,  # wanted: 2,500
-    "assistant/tools": 863,
+    "assistant/tools": 861,
     "assistant/store": 1_769,
-    "assistant/talk": 1_533,  # wanted: 1,100
+    "assistant/talk": 1_497,  # wanted: 1,100
     "assistant/settings": 901,
     "assistant/serve": 1_217,
-    "assistant/lab tui/lab": 3_148,  # wanted, with models/slim: 3,200
-    "tui": 14_240,  # wanted: 13,000
+    "assistant/lab tui/lab": 3_072,  # wanted, with models/slim: 3,200
+    "tui": 14_205,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_124, 336, 37_915
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 38_997, 336, 37_864
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 

@@ -5,12 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from assistant.decoding.loops import speculative
 from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Fixed
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Row, warp
 from assistant.request import Sampling
@@ -18,7 +16,7 @@ from models.gguf import FileVocabulary, read_vocabulary
 from models.gguf.vocabulary import BYTE, BYTE_NAMES, NORMAL, UNUSED
 from models.mapping import shared_tokens
 from tests import tiny
-from tests.exact.law import law
+from tests.exact.test_exactness import law_of_round
 from tests.exact.toy import Toy, best_two, chain_rule, completed, repeats_halved
 
 CONTROL = 3
@@ -168,16 +166,6 @@ def test_warping_what_is_shared_is_warping_a_row_in_which_all_else_is_impossible
 PERMUTED = Mapping(np.array([1, 3]), np.array([3, 0]), 4, lambda token: (1, 2) if token else ())
 
 
-def law_of_round(rule, target, source, k, warped):
-    def run(rng):
-        tokens: list[int] = []
-        plan = Fixed(k)
-        next(speculative(target, Cascade(source), tokens, lambda: plan, warped, rule(rng)))
-        return tuple(tokens)
-
-    return law(run)
-
-
 @pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 @pytest.mark.parametrize("warped", [best_two, repeats_halved])
 @pytest.mark.parametrize("k", [1, 2])
@@ -185,7 +173,8 @@ def test_output_keeps_the_law_of_the_target_though_ids_are_permuted_and_missing(
     lengths = set()
     for seed, style in itertools.product(range(3), ("full", "zeros")):
         target, draft = Toy(4, seed, style), Toy(4, seed + 300)
-        round_ = law_of_round(rule, target, ModelSource(draft, PERMUTED), k, warped)
+        drafter = Cascade(ModelSource(draft, PERMUTED))
+        round_ = law_of_round(rule, target, drafter, k, warped)
         assert completed(round_, target, k + 1, warped) == chain_rule(target, k + 1, warped)
         lengths |= set(map(len, round_))
     assert lengths == set(range(1, k + 2))  # rejected at each place, and accepted

@@ -14,7 +14,7 @@ from pathlib import Path
 from textual.app import App
 
 from assistant.settings.settings import Settings
-from assistant.talk.tool_set import ToolSettings
+from assistant.tools.values import ToolSettings
 from tests import ROOT
 from tui.app.app import SpecchatApp
 from tui.chat.tools.approval_turn import ApprovalTurn

@@ -17,11 +17,10 @@ from assistant.events import (
     Ready,
 )
 from assistant.request import AnswerForm, Count, Request, Setup
-from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from assistant.talk.attachments import read
-from assistant.talk.events import TalkEvent
+from assistant.talk.events import Noted, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.talk.unsent_text import UnsentText
@@ -57,7 +56,7 @@ class ChatController:
         """What answers have to look like."""
         self.talk = Talk(
             self._take,
-            self._do,
+            program.do,
             program.begin,
             tools=ToolSet(settings.tools, settings.offline),
             asks=self._asks,
@@ -70,7 +69,6 @@ class ChatController:
         """What is in the prompt, here and elsewhere."""
         self.ready: Ready | None = None
         self._draft_notes = DraftNotes()
-        self._stream: EventStream | None = None  # of what the engine did last for the talk
         self._leaves = False  # whether the program ends, and nothing is shown any more
 
     @property
@@ -94,8 +92,8 @@ class ChatController:
     def load(self, setup: Setup, no_draft: str | None) -> None:
         """Have models loaded instead of an answer; what waits is answered afterwards."""
         self.setup, self._draft_notes.no_draft = setup, no_draft
-        if self._stream is not None:
-            self._stream.cancel()
+        if self.talk.stream is not None:
+            self.talk.stream.cancel()
         self._program.submit(setup, self._loading)
 
     def no_model(self, reason: str) -> None:
@@ -120,9 +118,9 @@ class ChatController:
 
     def steer(self) -> None:
         """Have the answer under way decoded as the settings say, from its next round on."""
-        if self._stream is not None:
+        if self.talk.stream is not None:
             now = self.settings
-            self._stream.steer(now.mode, now.lookahead, now.sampling)
+            self.talk.stream.steer(now.mode, now.lookahead, now.sampling)
 
     # What the user does
 
@@ -250,10 +248,6 @@ class ChatController:
         request = self.settings.request()
         return replace(request, form=self.form, alternatives=ALTERNATIVES)
 
-    def _do(self, request: Request) -> EventStream:
-        self._stream = self._program.do(request)
-        return self._stream
-
     def _take(self, event: TalkEvent) -> None:
         if self._leaves:
             return
@@ -264,13 +258,13 @@ class ChatController:
                 self._be_ready(event)
             case Finished():
                 if doubt := self._draft_notes.doubt(event.stats):
-                    self.talk.answers.note(doubt)
+                    self.view.show(Noted(doubt))
         self.view.show(event)
 
     def _loading(self, event: Event) -> None:
         match event:
             case Noticed(text):
-                self.talk.answers.note(text)
+                self.view.show(Noted(text))
             case Failed(message):
                 if not self.parts.screen.is_active:  # where a note in the conversation is not seen
                     self.parts.notify(safe(message), severity="error", markup=False)

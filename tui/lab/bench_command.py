@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from assistant.lab.bench import plan, questions, systems
+from assistant.lab.bench import plan, questions
 from tui.shell import options as usual
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def chosen(options: dict[str, Any]) -> "Settings":
     "--systems",
     "spec",
     metavar="SPEC",
-    default=systems.DEFAULT,
+    default=plan.DEFAULT,
     show_default=True,
     help="Systems to compare, separated by commas: ars, auto, sps[=K], or sources and K, as in "
     "model=4 or suffix+model=3; after TARGET: with another target or quantisation, as in f16:ars.",
@@ -84,7 +84,7 @@ def prompts(
     from assistant.lab.bench import reports
     from tui.lab.bench_run import measure
 
-    settings, ways = chosen(options), systems.parse(spec)
+    settings, ways = chosen(options), plan.systems(spec)
     given = questions.read(file) if file else questions.shipped("tasks")
     few = questions.first_of_each(given, per_kind)
     asked = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
@@ -113,7 +113,7 @@ def sweep(
     from tui.lab.bench_run import measure
 
     settings = chosen(options)
-    ways = systems.sweep((settings.source or "model").replace(",", "+"), lookaheads)
+    ways = plan.sweep_systems((settings.source or "model").replace(",", "+"), lookaheads)
     own = [each for each in questions.shipped("tasks") if each.kind in ("code", "summary")]
     few = questions.first_of_each(questions.read(file) if file else own, per_kind)
     asked = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)

@@ -14,11 +14,11 @@ from assistant.engine.engine_choice import told_apart
 from assistant.lab.bench.answers import Compared, RunAnswer
 from assistant.lab.bench.plan import Asked
 from assistant.lab.bench.run_file import RunFile, surroundings
-from assistant.lab.bench.systems import System
 from assistant.lab.protocol import LAB, Lockstep, Trial
 from assistant.lab.table import ResultTable
 from assistant.request import COPYING, Message, Request, Setup
 from assistant.settings.settings import Settings
+from assistant.system import System
 from models.drafts import NO_DRAFT
 from models.errors import ModelError, ModelMissing, SpecchatError, StorageError
 from models.files.locate import variant

@@ -19,8 +19,8 @@ from assistant.lab.bench.plan import (
     NUCLEUS,
     task_and_sampling,
 )
-from assistant.lab.bench.systems import System
 from assistant.lab.table import Cell, Interval, ResultTable
+from assistant.system import System
 
 SPS = f"model={CHEN_K}"
 CHEN = (

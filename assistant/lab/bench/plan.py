@@ -5,9 +5,15 @@ from dataclasses import dataclass, replace
 
 from assistant.lab.bench.answers import Compared, Key, RunAnswer
 from assistant.lab.bench.questions import Question
-from assistant.lab.bench.systems import System, parse
-from assistant.request import Sampling
+from assistant.request import BASELINES, SOURCES, Sampling
+from assistant.system import System, read
+from models.errors import UsageError
 
+DEFAULT = "ars,sps=4,auto"
+FORM = (
+    "write ars, auto, sps[=K], or draft sources and K, as in model=4 or suffix+model=3, after "
+    "[ENGINE:][TARGET:], as in ik:auto, f16:ars or llama:q4_0:sps=3"
+)
 LOOKAHEADS = (1, 2, 4, 6, 8)
 CHEN_K = 4
 """The lookahead of Chen et al.'s table 1."""
@@ -49,9 +55,40 @@ class Asked:
             yield RunAnswer(name, kind, self.repeat, system.name, *outcome)
 
 
+def systems(text: str) -> tuple[System, ...]:
+    """Return the systems that `text` lists, separated by commas, after ArS of the same target.
+
+    That is added if it is not listed; of several engines', the first that is.
+
+    Raises:
+        UsageError: it is invalid; the text says how to write it.
+    """
+    known = SOURCES + BASELINES
+    listed = [read(part.strip(), "system", FORM, known) for part in text.split(",")]
+    names = [system.name for system in listed]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"{twice} is listed twice.")
+    plain = (system for system in listed if system.mode == "ars" and system.target is None)
+    reference = next(plain, System("ars", "ars"))
+    return (reference, *(system for system in listed if system != reference))
+
+
+def sweep_systems(source: str, lookaheads: str) -> tuple[System, ...]:
+    """Return ArS and the systems of a source with each of the listed lookaheads, ascending.
+
+    Raises:
+        UsageError: the list or the source is invalid.
+    """
+    try:
+        ks = sorted({int(part) for part in lookaheads.split(",")} - {0})
+    except ValueError as error:
+        raise UsageError(f"{lookaheads!r} is not a list of lookaheads, as in 1,2,4,8.") from error
+    return systems(",".join(["ars", *(f"{source}={k}" for k in ks)]))
+
+
 def interleaved(
     questions: Sequence[Question],
-    systems: Sequence[System],
+    ways: Sequence[System],
     sampling: Sampling,
     repeats: int = 1,
     seed: int | None = None,
@@ -60,7 +97,7 @@ def interleaved(
 
     The next one has the opposite order of systems: it is nobody's advantage to come first.
     """
-    order = tuple(systems)
+    order = tuple(ways)
     for repeat in range(repeats):
         for question in questions:
             own = None if seed is None else seed + repeat
@@ -72,7 +109,7 @@ def paper_systems(labels: Sequence[str]) -> tuple[System, ...]:
     """Return all that answer: ArS, lookaheads, other drafts, auto, and ArS with other files."""
     tables = [f"{draft}=1" for draft in DRAFTS[1:]]
     names = ["ars", *(f"model={k}" for k in LOOKAHEADS), *tables, "auto"]
-    return parse(",".join([*names, *(f"{label}:ars" for label in labels)]))
+    return systems(",".join([*names, *(f"{label}:ars" for label in labels)]))
 
 
 def paper_questions(

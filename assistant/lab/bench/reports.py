@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from assistant.lab.bench.answers import ALL, RunAnswer, kinds, matched, sums, together
 from assistant.lab.bench.intervals import geometric_mean, mean
-from assistant.lab.bench.systems import System
 from assistant.lab.table import Cell, ResultTable
+from assistant.system import System
 
 PROMPTS = (
     ("kind", ""),

@@ -4,7 +4,6 @@ It is found out in a separate process, as a process loads one engine; and a libr
 suit this processor, or a file that it dies of, ends no more than that.
 """
 
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
@@ -18,12 +17,10 @@ from assistant.engine.measurement import TARGET_LIMIT_S, time_target, varied
 from assistant.request import Setup
 from models import child_process, engines
 from models.engines import ENGINES, EngineName
-from models.errors import Cancelled, ModelError, SpecchatError
+from models.errors import ModelError, SpecchatError
 from models.native import loaded
 from models.progress import CancelFlag
 
-LOOK_S = 0.05
-"""Seconds between two looks whether the trial is to be stopped."""
 CHUNK = 64
 PROMPT = 256
 """Tokens that are read at most."""
@@ -74,25 +71,11 @@ def run(
         Cancelled: `cancel` was raised.
     """
     settings = msgspec.json.encode((gpu_layers, threads)).decode()
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with child_process.start(__name__, engine, path, settings, **pipes) as process:
-        try:
-            said, complained = _outcome(process, cancel)
-        finally:
-            process.kill()
-    try:
-        return msgspec.json.decode(said, type=EngineFigures)
-    except msgspec.DecodeError:
-        lines = complained.decode("utf-8", "replace").strip().splitlines()
-        reason = lines[-1] if process.returncode == 1 and lines else "it ended abruptly"
-        raise ModelError(f"{ENGINES[engine]} cannot run {path.name}: {reason}") from None
-
-
-def _outcome(process: "subprocess.Popen[bytes]", cancel: CancelFlag) -> tuple[bytes, bytes]:
-    while not cancel.raised:
-        with suppress(subprocess.TimeoutExpired):
-            return process.communicate(timeout=LOOK_S)
-    raise Cancelled
+    said, complaint = child_process.run(__name__, engine, path, settings, cancel=cancel)
+    if complaint is not None:
+        reason = complaint or "it ended abruptly"
+        raise ModelError(f"{ENGINES[engine]} cannot run {path.name}: {reason}")
+    return msgspec.json.decode(said, type=EngineFigures)
 
 
 def _measured(

@@ -14,10 +14,10 @@ from assistant.store.store import Store
 from assistant.talk.calling import Decision
 from assistant.talk.events import CallWaits, GivenBack, Noted, NotSaved, TalkEvent
 from assistant.talk.talk import Talk
-from assistant.talk.tool_set import ToolSet, ToolSettings
+from assistant.talk.tool_set import ToolSet
 from assistant.tools.approvals import Approval
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.values import OfferedTool, ServerReport, ToolResult
+from assistant.tools.values import OfferedTool, ServerReport, ToolResult, ToolSettings
 
 MODEL = ModelInfo("target", "tiny", Path("tiny.gguf"), 1, 512, 300, 0.0)
 READ = ToolCall("disk__read", '{"path": "sky.txt"}', "call_1")
@@ -108,7 +108,7 @@ class Stage:
         self.talk.ready(MODEL)
 
     def do(self, request: Request) -> EventStream:
-        assert not self.talk._stream, "one answer at a time"
+        assert not self.talk.stream, "one answer at a time"
         self.requests.append(request)
         self.stream = EventStream(request, self.obey)
         return self.stream

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from assistant.request import ToolCall
-from assistant.talk.tool_set import ToolSet, ToolSettings
+from assistant.talk.tool_set import ToolSet
 from assistant.tools.approvals import Approvals
-from assistant.tools.values import ToolResult
+from assistant.tools.values import ToolResult, ToolSettings
 from tests.assistant.talk.stage import LIST, READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.chat.tools.approval_turn import ApprovalTurn

@@ -86,7 +86,7 @@ async def test_the_next_start_begins_with_the_model_that_was_chosen(mine: Path) 
         assert (chat.app.settings.mode, mode) == (
             "ars",
             "ars",
-        )  # a choice of models changes no other
+        )  # and nothing else changes
         assert str(chat.app.layers.given["target"][1]) == "state.json"
     assert load({}).settings().target == str(mine)
     assert load({}).settings().setup()[0].target == mine

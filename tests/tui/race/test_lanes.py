@@ -10,7 +10,7 @@ from models.errors import ModelError, UsageError
 from tests import tiny
 from tests.engine import ENGINE
 from tests.tui.chat.chat_driver import TINY
-from tui.race.lanes import RACE_TOKENS, LaneSpec, duel, line_up, parse
+from tui.race.lanes import RACE_TOKENS, duel, line_up, named, parse
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,9 @@ from tui.race.lanes import RACE_TOKENS, LaneSpec, duel, line_up, parse
     ],
 )
 def test_spec_is_a_list_of_lanes(spec, entries, names):
-    assert parse(spec) == tuple(LaneSpec(*each) for each in entries)
-    assert [entry.name for entry in parse(spec)] == names
+    found = [(each.target, each.mode, each.lookahead, each.engine) for each in parse(spec)]
+    assert found == [(*each, None)[:4] for each in entries]
+    assert [named(entry) for entry in parse(spec)] == names
 
 
 @pytest.mark.parametrize(
