@@ -8,7 +8,7 @@ from tests import ROOT
 from tests.test_layers import MODULES
 
 LINES = {
-    "models": 5_848,  # wanted: 6,000
+    "models": 5_841,  # wanted: 6,000
     "assistant/decoding": 2_806,
     "assistant/engine assistant/process": 3_304,  # wanted: 2,600
     "assistant/chat assistant/forms assistant/calling": 2_637,  # wanted: 2,500
@@ -21,7 +21,7 @@ LINES = {
     "tui": 14_200,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 38_976, 336, 37_832
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 38_969, 336, 37_812
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 
