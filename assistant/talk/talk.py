@@ -81,14 +81,9 @@ class Talk:
         return self._next is not None
 
     @property
-    def busy(self) -> bool:
-        """Whether the engine or a tool is at work."""
-        return bool(self.answers.under_way) or self.calls.running is not None
-
-    @property
     def idle(self) -> bool:
-        """Whether nothing is under way and nothing waits."""
-        return not (self.busy or self.waits)
+        """Whether neither the engine nor a tool is at work, and nothing waits."""
+        return not (self.answers.under_way or self.calls.running or self.waits)
 
     # The model
 

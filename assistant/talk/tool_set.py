@@ -26,11 +26,10 @@ class ToolSet:
         offline: bool = False,
         names: tuple[str, ...] = (),
         box: "Toolbox | None" = None,
-        approvals: Approvals | None = None,
     ) -> None:
         self.settings, self._offline, self._names = settings, offline, names
         self._box = box
-        self.approvals = approvals or Approvals(data_dir() / "approvals.json")
+        self.approvals = Approvals(data_dir() / "approvals.json")
         """What may run without being asked about again."""
         self._offered: dict[str, OfferedTool] = {}
         self.known = False

@@ -72,11 +72,6 @@ class ChatController:
         self._leaves = False  # whether the program ends, and nothing is shown any more
 
     @property
-    def busy(self) -> bool:
-        """Whether the engine or a tool is at work."""
-        return self.talk.busy
-
-    @property
     def wants_model(self) -> bool:
         """Whether a prompt waits that no model will ever answer."""
         return self.talk.waits and not self.talk.expects_model and self.ready is None
@@ -105,7 +100,7 @@ class ChatController:
 
     def is_free(self, why: str = "") -> bool:
         """Return whether nothing is to be answered; say it if something is."""
-        if self.ready is not None and not self.busy and not self.talk.waits:
+        if self.ready is not None and self.talk.idle:
             return True
         what = "An answer is under way; Esc stops it" if self.ready else "No models are loaded yet"
         self.parts.notify(f"{what}.{why}", timeout=4, markup=False)
@@ -126,11 +121,11 @@ class ChatController:
 
     def say(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Answer what the user says now, or as soon as that is possible."""
-        if self.talk.waits:
-            text = "One message is waiting already; this one stays here."
-            self.parts.notify(text, timeout=3, markup=False)
-        else:
+        try:
             self.talk.say(text, attachments, self.unsent.replaced)
+        except UsageError as error:
+            self.parts.notify(str(error), timeout=3, markup=False)
+        else:
             self._sent()
 
     def keep(self, text: str, attachments: Sequence[Attachment]) -> None:

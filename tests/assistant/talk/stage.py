@@ -15,7 +15,6 @@ from assistant.talk.calling import Decision
 from assistant.talk.events import CallWaits, GivenBack, Noted, NotSaved, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
-from assistant.tools.approvals import Approval
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult, ToolSettings
 
@@ -63,19 +62,6 @@ class Box(Toolbox):
     async def close(self) -> None: ...
 
 
-class Approved:
-    """What may run unasked, in memory."""
-
-    def __init__(self) -> None:
-        self.allowed: dict[str, Approval] = {}
-
-    def approved(self, tool: OfferedTool, conversation: int) -> Approval | None:
-        return self.allowed.get(tool.fingerprint)
-
-    def allow(self, tool: OfferedTool, how: Approval, conversation: int) -> None:
-        self.allowed[tool.fingerprint] = how
-
-
 @dataclass
 class Stage:
     """Has a talk, with an engine that says what a test has it say."""
@@ -93,9 +79,7 @@ class Stage:
     def __post_init__(self) -> None:
         self.box = Box()
         box: Any = self.box if self.with_tools else None
-        approved: Any = Approved()
-        settings = ToolSettings(rounds=self.rounds)
-        self.tools = ToolSet(settings, False, self.names, box, approved)
+        self.tools = ToolSet(ToolSettings(rounds=self.rounds), False, self.names, box)
         self.talk = Talk(
             self.events.append,
             self.do,
@@ -152,10 +136,6 @@ class Stage:
             await asyncio.sleep(0)
         if self.running.done():
             self.running.result()
-
-    async def rest_of_cancelled(self) -> None:
-        """Let what was cancelled end."""
-        await asyncio.gather(self.running, return_exceptions=True)
 
     async def ask(self, text: str = "Why?", *answers: "Iterable[ToolCall] | str") -> None:
         """Ask, and give answers: a text, or calls; each answer must be wanted."""
