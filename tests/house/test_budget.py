@@ -18,10 +18,10 @@ LINES = {
     "assistant/settings": 901,
     "assistant/serve": 1_217,
     "assistant/lab tui/lab": 3_072,  # wanted, with models/slim: 3,200
-    "tui": 14_200,  # wanted: 13,000
+    "tui": 14_073,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 38_969, 336, 37_812
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 38_842, 336, 37_806
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 
