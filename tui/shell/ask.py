@@ -40,19 +40,18 @@ from assistant.talk.events import (
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.tokens import said
-from assistant.tools.values import OfferedTool
 from models.drafts import NO_DRAFT
 from models.errors import StorageError, UsageError
 from tui import draft_use
-from tui.call_text import access, arguments
 from tui.figures import figures, of_form, of_several
 from tui.outlook import outlook
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
 from tui.shell.printing import Printing
 
-if TYPE_CHECKING:  # few continue a conversation
+if TYPE_CHECKING:  # few continue a conversation, or let a model call tools
     from assistant.store.values import Record
+    from assistant.tools.values import OfferedTool
     from tui.shell.asked import ContinuedChat
 
 SAVED_EVERY_S = 1.0
@@ -247,13 +246,17 @@ class AskSession:
         if self._console.interrupted:  # it stays undecided
             self._console.give_up()
             return
+        from tui.call_text import arguments
+
         self._console.hush()
         given = [f"  {name}: {value}" for name, value in arguments(waits.call)]
         click.echo(safe("\n".join([f"Call of {waits.call.name}", *given])), err=True)
         allowed = self._may_run(waits.tool)
         self.talk.calls.decide("once" if allowed else "refuse")
 
-    def _may_run(self, tool: OfferedTool) -> bool:
+    def _may_run(self, tool: "OfferedTool") -> bool:
+        from tui.call_text import access
+
         asks = not self._yes and _is_terminal()
         if not asks and tool.read_only:
             return True
