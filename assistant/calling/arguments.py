@@ -1,11 +1,9 @@
 """The arguments of a call as they stream, and questions about their JSON Schema."""
 
-from collections.abc import Collection
-
 Schema = dict[str, object]
 ANY_OBJECT: Schema = {"type": "object"}
 OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
-_ASSERTING = OBJECT | {
+ASSERTING = OBJECT | {
     "enum", "const", "allOf", "anyOf", "oneOf", "not", "if", "$ref", "$dynamicRef",
     "minLength", "maxLength", "pattern", "format",
     "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
@@ -84,8 +82,3 @@ def texts_of(schema: Schema) -> list[str]:
     listed = [schema["const"]] if "const" in schema else schema.get("enum")
     texts = listed if isinstance(listed, list) else []
     return texts if all(isinstance(text, str) for text in texts) else []
-
-
-def unenforced_keywords(schema: Schema, enforced: Collection[str]) -> frozenset[str]:
-    """Return the schema's keywords that restrict values and are not among `enforced`."""
-    return _ASSERTING & schema.keys() - {*enforced}

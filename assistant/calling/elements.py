@@ -11,7 +11,6 @@ from assistant.calling.arguments import (
     properties,
     required,
     texts_of,
-    unenforced_keywords,
 )
 from assistant.calling.lark import LarkRules, quoted
 
@@ -57,7 +56,7 @@ class XmlRules:
         """Return the rule of an object's elements, in the order of its schema."""
         known, needed = properties(schema), required(schema)
         named = {name: each for name, each in known.items() if ">" not in name}
-        self._rules.unenforced |= unenforced_keywords(schema, OBJECT)
+        self._rules.enforce_only(schema, OBJECT)
         self._rules.unenforced |= {"required"} if needed - {*named} else set()
         if not named and schema.get("additionalProperties") is not False:
             return '("<parameter=" /[A-Za-z_][A-Za-z0-9_.-]*/ ">\\n" any_text)*'
@@ -77,7 +76,7 @@ class XmlRules:
         """Return the rule of a text and the end of its element."""
         texts = texts_of(schema)
         enforced = {"type", "enum", "const"} if texts else {"type"}
-        self._rules.unenforced |= unenforced_keywords(schema, enforced)
+        self._rules.enforce_only(schema, enforced)
         return f"({' | '.join(quoted(text + _END) for text in texts)})" if texts else "any_text"
 
 

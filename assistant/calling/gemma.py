@@ -11,7 +11,6 @@ from assistant.calling.arguments import (
     properties,
     required,
     texts_of,
-    unenforced_keywords,
 )
 from assistant.calling.formats import QUOTE
 from assistant.calling.lark import ALL, LarkRules, pattern_of
@@ -96,9 +95,9 @@ class GemmaRules:
         self._named += len(known)
         is_loose = self._named > MOST_NAMED or not is_closed(schema)
         if is_loose or any(QUOTE in name for name in known):
-            rules.unenforced |= unenforced_keywords(schema, {"type"})
+            rules.enforce_only(schema, {"type"})
             return "any_members"
-        rules.unenforced |= unenforced_keywords(schema, OBJECT)
+        rules.enforce_only(schema, OBJECT)
         first = rest = '""'
         for name in sorted(known, key=str.lower, reverse=True):
             member = rules.add("member", f"{rules.text(_key(name))} {self._value(known[name])}")
@@ -111,13 +110,13 @@ class GemmaRules:
         """Return the rule of a value that has a schema."""
         if not isinstance(schema, dict):
             return "any_value"
-        unenforced, ways = self._rules.unenforced, schema.get("anyOf")
+        rules, ways = self._rules, schema.get("anyOf")
         texts = [text for text in texts_of(schema) if QUOTE not in text]
         if texts:
-            unenforced |= unenforced_keywords(schema, {"type", "enum", "const"})
-            return _one_of(self._rules.text(f"{QUOTE}{text}{QUOTE}") for text in texts)
+            rules.enforce_only(schema, {"type", "enum", "const"})
+            return _one_of(rules.text(f"{QUOTE}{text}{QUOTE}") for text in texts)
         if isinstance(ways, list) and ways:
-            unenforced |= unenforced_keywords(schema, {"anyOf"})
+            rules.enforce_only(schema, {"anyOf"})
             return _one_of(map(self._value, ways))
         kinds = schema.get("type")
         return _one_of(
@@ -132,9 +131,9 @@ class GemmaRules:
                 return f'"{{" {self._members(schema)} "}}"'
             case "array":
                 items = "any_value" if "prefixItems" in schema else self._value(schema.get("items"))
-                rules.unenforced |= unenforced_keywords(schema, {"type", "items"})
+                rules.enforce_only(schema, {"type", "items"})
                 return f'"[" ({items} ("," {items})*)? "]"'
-        rules.unenforced |= unenforced_keywords(schema, {"type"})
+        rules.enforce_only(schema, {"type"})
         if kind in ("number", "integer", "boolean", "null"):
             return rules.add("scalar", rules.json({"type": kind}))
         return "string" if kind == "string" else "any_value"

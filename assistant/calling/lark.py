@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from assistant.calling.arguments import Schema
+from assistant.calling.arguments import ASSERTING, Schema
 
 ALL = "/(?s:.*)/"
 
@@ -28,6 +28,10 @@ class LarkRules:
         name = f"{name}_{len(self.lines)}"
         self.lines.append(f"{name}: {body}")
         return name
+
+    def enforce_only(self, schema: Schema, keywords: Iterable[str]) -> None:
+        """Note that a rule enforces these keywords of a schema, and no others."""
+        self.unenforced |= ASSERTING & schema.keys() - {*keywords}
 
     def json(self, schema: Schema) -> str:
         """Return the expression of a JSON value that has a schema."""

@@ -121,8 +121,6 @@ class ChatTemplate:
     ) -> str:
         names = {call.id: call.name for message in messages for call in message.calls}
         turns = [_turn(message, names) for message in messages]
-        if template is self._fallback:
-            return template.render(messages=turns, **self._names)
         offered = {"tools": [described(tool) for tool in tools]} if tools else {}
         return template.render(messages=turns, **self._names, **variables, **offered)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from assistant.settings.keys import Values
 from assistant.settings.settings import KEYS, PRESET_KEYS
-from assistant.talk.tool_set import ToolSettings
+from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 from models.files.places import config_dir
 

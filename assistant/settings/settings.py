@@ -24,7 +24,7 @@ from assistant.request import (
     Switch,
 )
 from assistant.settings.keys import ANSWER, CONVERSATION, NOW, RELOAD, ROUND, UNLIMITED, Key
-from assistant.talk.tool_set import ToolSettings
+from assistant.tools.values import ToolSettings
 from models.engines import ENGINES, EngineName
 from models.errors import UsageError
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from assistant.request import Range
 from assistant.settings.checks import ConfigCheck, TablePath
 from assistant.settings.keys import Key, expand_path
-from assistant.talk.tool_set import ToolSettings
+from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 
 if TYPE_CHECKING:  # most people name no server

@@ -96,7 +96,7 @@ class AnswerSoFar:
 
     def abandoned(self, state: State) -> Record:
         """Return what there is of an answer that did not finish."""
-        if self._before and not self._steps and state != "streaming":
+        if not self._steps and state != "streaming":
             return self.record  # nothing came of continuing it: it is as it was cut
         return replace(
             self.record, content=self.text, thought=self.thought,
@@ -120,12 +120,12 @@ class Answering:
         """Return an answer that is under way; None for any other."""
         return next((each for each in self.under_way if each.record.id == record.id), None)
 
-    def begin(self, answers: Iterable[AnswerSoFar], resumed: bool = False) -> None:
+    def begin(self, answers: Iterable[AnswerSoFar]) -> None:
         """Show answers that begin, or one that goes on."""
         self.under_way = tuple(answers)
         for number, answer in enumerate(self.under_way):
             begun = replace(answer.record, state="streaming")
-            self._tell(Changed(begun) if resumed else Added(begun, number))
+            self._tell(Added(begun, number) if begun == answer.record else Changed(begun))
 
     def keep(self) -> None:
         """Save what there is of them; may be called on any thread.
@@ -143,18 +143,13 @@ class Answering:
         for answer in self.under_way:
             answer.record = records.get(answer.record.id, answer.record)
 
-    def note(self, text: str) -> None:
-        """Have something said about the answer under way, before it."""
-        shown = (each.record for each in self.under_way if self._path.shows(each.record))
-        self._tell(Noted(text, before=next(shown, None)))
-
     def hear(self, event: Event) -> None:
         """Take what the engine says."""
         match event:
             case Prepared(dropped_turns=dropped) if dropped:
-                self.note(f"Left out, to fit the context: the oldest turns ({dropped}).")
+                self._tell(Noted(f"Left out, to fit the context: the oldest turns ({dropped})."))
             case Noticed(text):
-                self.note(text)
+                self._tell(Noted(text))
             case OneOf(number, of_one):
                 self._take(number, of_one)
             case Decoded():
@@ -189,7 +184,7 @@ class Answering:
             answer.add(event)
             return
         if event.stop is not Stop.CANCELLED and not event.complete:
-            self.note("The answer ended before it had its form.")
+            self._tell(Noted("The answer ended before it had its form."))
         if not answer.is_nothing(event):
             self._end(answer, answer.finished(event))
 

@@ -23,6 +23,7 @@ from assistant.talk.messages import (
     WAS_STOPPED,
     calls_since_question,
     open_calls,
+    repeats_earlier_calls,
     unknown,
     unoffered,
 )
@@ -56,8 +57,7 @@ class Calling:
         """
         self._decided: asyncio.Future[Decision | None] | None = None
         self._work: asyncio.Future[ToolResult | None] | None = None
-        self._is_stopped = False  # whether the user has ended the call under way
-        self._granted = 0  # answers with calls that the user has agreed to
+        self._agreed: int | None = None  # the message after which the user has let it go on
 
     @property
     def next(self) -> ToolCall | None:
@@ -67,27 +67,27 @@ class Calling:
 
     @property
     def in_words(self) -> bool:
-        """Whether the model has asked for tools so often that it must not any more."""
-        count = len(calls_since_question(self._path.records))
-        return self._goes_on and self.tools.any and count >= self.tools.settings.rounds
+        """Whether the model must not ask for tools again: it has too often, or repeats itself."""
+        answers = calls_since_question(self._path.records)
+        bounded = self._goes_on and self.tools.any
+        is_over = bounded and len(answers) >= self.tools.settings.rounds
+        return is_over or repeats_earlier_calls(answers)
 
     def want_answer(self) -> bool:
         """Say whether results are to be answered now; if there were too many, tell the user."""
         leaf, limit = self._path.leaf, self.tools.settings.rounds
         if not (self.live and self.tools.any and leaf and leaf.role == "tool"):
             return False
-        count = len(calls_since_question(self._path.records))
-        if self._goes_on or count - (self._granted if count >= self._granted else 0) < limit:
+        if self._goes_on or len(calls_since_question(self._path.records, self._agreed)) < limit:
             return True
         self.live = False
         times = "once" if limit == 1 else f"{limit} times"
-        text = f"The model has asked for tools {times}. n on the last result goes on."
-        self._tell(Noted(text))
+        self._tell(Noted(f"The model has asked for tools {times}. n on the last result goes on."))
         return False
 
     def grant(self) -> None:
         """Let the model ask for tools as often again as at first."""
-        self._granted = len(calls_since_question(self._path.records))
+        self._agreed = self._path.end
 
     async def learn(self) -> None:
         """Learn which tools there are now, and say which servers fail."""
@@ -156,14 +156,14 @@ class Calling:
     # A call under way
 
     async def _run(self, call: ToolCall, tool: OfferedTool) -> None:
-        path, began, self._is_stopped = self._path, monotonic(), False
+        path, began = self._path, monotonic()
         self.running = self._begin(call)
         self._work = asyncio.ensure_future(self.tools.call(call, tool, path.conversation))
         self._tell(Added(self.running))
         try:
             end = await self._work
         except asyncio.CancelledError:
-            if not self._is_stopped:  # the program ends
+            if (task := asyncio.current_task()) and task.cancelling():  # the program ends
                 raise
             end = WAS_STOPPED
         record, self.running = self.running, None
@@ -182,7 +182,6 @@ class Calling:
     def stop(self) -> None:
         """End the call under way."""
         if self.running is not None and self._work is not None:
-            self._is_stopped = True
             self._work.cancel()
 
     def leave(self) -> None:

@@ -9,7 +9,7 @@ from assistant.request import ToolCall
 from assistant.store.values import Attachment, Record
 from assistant.tools.values import OfferedTool
 
-Severity = Literal["info", "warning", "error"]
+Severity = Literal["warning", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,10 @@ class GivenBack:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Say something in the conversation; `before` is the answer that it is about."""
+    """Say something in the conversation; a warning is about the answer under way, if one is."""
 
     text: str
     severity: Severity = "warning"
-    before: Record | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,11 +50,13 @@ def open_calls(path: Sequence[Record]) -> tuple[ToolCall, ...]:
     return ()
 
 
-def calls_since_question(path: Iterable[Record]) -> list[tuple[ToolCall, ...]]:
-    """Return the calls of each answer with calls since the last question."""
+def calls_since_question(
+    path: Iterable[Record], since: int | None = None
+) -> list[tuple[ToolCall, ...]]:
+    """Return the calls of each answer with calls since the last question, or a later message."""
     answers: list[tuple[ToolCall, ...]] = []
     for record in path:
-        if record.role == "user":
+        if record.role == "user" or record.id == since:
             answers.clear()
         elif record.role == "assistant" and record.calls:
             answers.append(record.calls)

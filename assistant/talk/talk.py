@@ -14,16 +14,11 @@ from assistant.store.values import Attachment, Record
 from assistant.talk.answering import Answering, AnswerSoFar
 from assistant.talk.calling import Calling
 from assistant.talk.events import GivenBack, NeedsModel, Noted, PathShown, TalkEvent
-from assistant.talk.messages import (
-    calls_since_question,
-    joined,
-    messages_of,
-    repeats_earlier_calls,
-    without_more_calls,
-)
+from assistant.talk.messages import joined, messages_of, without_more_calls
 from assistant.talk.shown_path import ShownPath
-from assistant.talk.tool_set import ToolSet, ToolSettings
+from assistant.talk.tool_set import ToolSet
 from assistant.tokens import Trace
+from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 
 if TYPE_CHECKING:
@@ -74,9 +69,10 @@ class Talk:
         """The target that answers; None: none is loaded."""
         self.expects_model = True
         """Whether a model is being looked for or loaded."""
+        self.stream: EventStream | None = None
+        """That of the answers under way."""
         self._next: Callable[[], Coroutine[Any, Any, None]] | None = None  # answers what waits
         self._question: Record | None = None  # the one that it answers, if it was just sent
-        self._stream: EventStream | None = None  # of the answers under way
         self._lives = False  # whether `_live` runs
 
     @property
@@ -85,14 +81,9 @@ class Talk:
         return self._next is not None
 
     @property
-    def busy(self) -> bool:
-        """Whether the engine or a tool is at work."""
-        return bool(self.answers.under_way) or self.calls.running is not None
-
-    @property
     def idle(self) -> bool:
-        """Whether nothing is under way and nothing waits."""
-        return not (self.busy or self.waits)
+        """Whether neither the engine nor a tool is at work, and nothing waits."""
+        return not (self.answers.under_way or self.calls.running or self.waits)
 
     # The model
 
@@ -200,8 +191,8 @@ class Talk:
     def stop(self) -> None:
         """End the answer or the call, keep what there is, and take back what waits."""
         self.take_back()
-        if self._stream is not None:
-            self._stream.cancel()
+        if self.stream is not None:
+            self.stream.cancel()
         self.calls.stop()
 
     def take_back(self) -> None:
@@ -289,7 +280,7 @@ class Talk:
         record = self.path.records[-1]
         self.path.claim(record, before)
         request = self._request(self.path.records)
-        await self._follow([AnswerSoFar(record, before)], request, resumed=True)
+        await self._follow([AnswerSoFar(record, before)], request)
 
     def _empty(self) -> Record:
         name = self.model.name if self.model else ""
@@ -309,23 +300,21 @@ class Talk:
             stored=self.path.saves,
             tools=self.calls.tools.tools(self.path.conversation),
         )
-        if not self.calls.in_words and not repeats_earlier_calls(calls_since_question(path)):
+        if not self.calls.in_words:
             return asked
         return replace(asked, messages=without_more_calls(messages), tool_choice="none")
 
-    async def _follow(
-        self, answers: Iterable[AnswerSoFar], request: Request, resumed: bool = False
-    ) -> None:
+    async def _follow(self, answers: Iterable[AnswerSoFar], request: Request) -> None:
         """Have the engine answer, and keep and show what it says."""
         answers, event, self.calls.live = tuple(answers), None, False
-        self._stream = self._do(request)
-        self.answers.begin(answers, resumed)
-        async for event in self._stream:
+        self.stream = self._do(request)
+        self.answers.begin(answers)
+        async for event in self.stream:
             self._tell(event)
             if isinstance(event, Failed):
                 self.take_back()  # it would hang on an answer that may fail
             self.answers.hear(event)
             await asyncio.sleep(0)  # keys come first, however many events there are
-        self._stream = None
+        self.stream = None
         ended = isinstance(event, Finished) and event.stop is not Stop.CANCELLED
         self.calls.live = ended and self.path.end == answers[0].record.id

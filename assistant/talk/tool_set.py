@@ -1,29 +1,16 @@
 """The tools that a conversation's questions are offered: those there are, less what is off."""
 
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.request import Tool, ToolCall
+from assistant.talk.messages import unknown
+from assistant.tools.approvals import Approval, Approvals
+from assistant.tools.values import OfferedTool, ServerReport, ToolResult, ToolSettings
 from models.errors import UsageError
+from models.files.places import data_dir
 
 if TYPE_CHECKING:  # no server is started before a question needs it
-    from assistant.tools.approvals import Approval, Approvals
-    from assistant.tools.server_settings import ServerSettings
     from assistant.tools.toolbox import Toolbox
-    from assistant.tools.values import OfferedTool, ServerReport, ToolResult
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSettings:
-    """The tools that a model may be offered."""
-
-    folders: tuple[Path, ...] = ()  # that the built-in tools may read
-    rounds: int = 8  # answers with calls, before the user is asked whether to go on
-    servers: "tuple[ServerSettings, ...]" = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.folders or self.servers)
 
 
 class ToolSet:
@@ -39,10 +26,11 @@ class ToolSet:
         offline: bool = False,
         names: tuple[str, ...] = (),
         box: "Toolbox | None" = None,
-        approvals: "Approvals | None" = None,
     ) -> None:
         self.settings, self._offline, self._names = settings, offline, names
-        self._box, self._approvals = box, approvals
+        self._box = box
+        self.approvals = Approvals(data_dir() / "approvals.json")
+        """What may run without being asked about again."""
         self._offered: dict[str, OfferedTool] = {}
         self.known = False
         """Whether it was asked yet which tools there are."""
@@ -63,16 +51,6 @@ class ToolSet:
             self._box = Toolbox(self.settings.servers, self.settings.folders, self._offline)
         return self._box
 
-    @property
-    def approvals(self) -> "Approvals":
-        """What may run without being asked about again."""
-        if self._approvals is None:
-            from assistant.tools.approvals import Approvals
-            from models.files.places import data_dir
-
-            self._approvals = Approvals(data_dir() / "approvals.json")
-        return self._approvals
-
     async def learn(self) -> None:
         """Learn which tools there are now; servers are started for that.
 
@@ -91,11 +69,9 @@ class ToolSet:
         self.known = True
 
     async def call(
-        self, call: ToolCall, allowed: "OfferedTool", conversation: int | None
-    ) -> "ToolResult | None":
+        self, call: ToolCall, allowed: OfferedTool, conversation: int | None
+    ) -> ToolResult | None:
         """Run a call that was allowed; None: its tool has changed since."""
-        from assistant.talk.messages import unknown
-
         if self.find(call.name, conversation) is None:
             return unknown(call.name)
         if (result := await self.box.call(call, allowed)) is None:
@@ -114,12 +90,12 @@ class ToolSet:
         self._reported.update(new)
         return new
 
-    def find(self, name: str, conversation: int | None) -> "OfferedTool | None":
+    def find(self, name: str, conversation: int | None) -> OfferedTool | None:
         """Return a tool that a conversation is offered."""
         tool = self._offered.get(name)
         return tool if tool is not None and self.is_on(tool, conversation) else None
 
-    def approved(self, tool: "OfferedTool", conversation: int | None) -> "Approval | None":
+    def approved(self, tool: OfferedTool, conversation: int | None) -> Approval | None:
         """Return how a tool was approved; a conversation without a number has approved nothing."""
         if self._names:
             return None
@@ -129,11 +105,11 @@ class ToolSet:
         """Return the tools that a conversation is offered, as its requests have them."""
         return tuple(each.tool for each in self._offered.values() if self.is_on(each, conversation))
 
-    def is_on(self, what: "OfferedTool | ServerReport", conversation: int | None) -> bool:
+    def is_on(self, what: OfferedTool | ServerReport, conversation: int | None) -> bool:
         """Whether a tool, or all of a server's, is offered to a conversation."""
         return not self._off.get(conversation, set()) & set(_names(what))
 
-    def switch(self, what: "OfferedTool | ServerReport", conversation: int | None) -> None:
+    def switch(self, what: OfferedTool | ServerReport, conversation: int | None) -> None:
         """Offer a tool or a server to a conversation no longer, or again."""
         off = self._off.setdefault(conversation, set())
         off ^= {_names(what)[-1]}
@@ -144,8 +120,6 @@ class ToolSet:
             self._off[conversation] = self._off.pop(None)
 
 
-def _names(what: "OfferedTool | ServerReport") -> list[str]:
+def _names(what: OfferedTool | ServerReport) -> list[str]:
     """Return what can be switched off for it: its server's name, then its own."""
-    from assistant.tools.values import OfferedTool
-
     return [what.server, what.tool.name] if isinstance(what, OfferedTool) else [what.name]

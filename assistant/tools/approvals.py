@@ -11,7 +11,6 @@ from models.errors import StorageError
 from models.files.disk import write_private
 
 Approval = Literal["conversation", "always"]
-_Key = tuple[str, str, str]
 _FILE = msgspec.json.Decoder(dict[str, list[dict[str, str]]])
 
 
@@ -25,13 +24,14 @@ class Approvals:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._here: set[tuple[int, _Key]] = set()
+        self._here: set[tuple[int, OfferedTool]] = set()
 
     def approved(self, tool: OfferedTool, conversation: int) -> Approval | None:
         """Return how a tool was approved; None if the user has to be asked."""
-        if (conversation, _key(tool)) in self._here:
+        if (conversation, tool) in self._here:
             return "conversation"
-        return "always" if _key(tool) in (self._read() or ()) else None
+        known = self._read() or {}
+        return "always" if known.get(tool.tool.name) == tool.fingerprint else None
 
     def allow(self, tool: OfferedTool, how: Approval, conversation: int) -> None:
         """Approve a tool.
@@ -40,10 +40,9 @@ class Approvals:
             StorageError: the file cannot be written.
         """
         if how == "conversation":
-            self._here.add((conversation, _key(tool)))
+            self._here.add((conversation, tool))
         else:
-            others = {key for key in self._read() or () if key[:2] != _key(tool)[:2]}
-            self._write(others | {_key(tool)})
+            self._write({**(self._read() or {}), tool.tool.name: tool.fingerprint})
 
     def revoke(self, tool: OfferedTool) -> None:
         """Revoke all approvals of a tool: in each conversation, and with any fingerprint.
@@ -51,25 +50,23 @@ class Approvals:
         Raises:
             StorageError: the file cannot be written.
         """
-        named = _key(tool)[:2]
-        self._here = {(where, key) for where, key in self._here if key[:2] != named}
-        approved = self._read() or set()
-        kept = {key for key in approved if key[:2] != named}
-        if kept != approved:
-            self._write(kept)
+        name, known = tool.tool.name, self._read() or {}
+        self._here = {(where, each) for where, each in self._here if each.tool.name != name}
+        if known.pop(name, None):
+            self._write(known)
 
-    def _read(self) -> set[_Key] | None:
-        """Return what is always approved; None: the file is damaged, and approves nothing."""
+    def _read(self) -> dict[str, str] | None:
+        """Return the fingerprints of approved tools by name; None: the file is damaged."""
         try:
             entries = _FILE.decode(self._path.read_bytes())["always"]
-            return {(each["server"], each["tool"], each["fingerprint"]) for each in entries}
+            return {each["tool"]: each["fingerprint"] for each in entries}
         except FileNotFoundError:
-            return set()
+            return {}
         except (OSError, ValueError, LookupError, RecursionError):
             return None
 
-    def _write(self, keys: set[_Key]) -> None:
-        entries = [{"server": s, "tool": t, "fingerprint": f} for s, t, f in sorted(keys)]
+    def _write(self, known: dict[str, str]) -> None:
+        entries = [{"tool": name, "fingerprint": known[name]} for name in sorted(known)]
         try:
             if self._read() is None:
                 self._path.replace(self._path.with_suffix(".damaged"))
@@ -77,7 +74,3 @@ class Approvals:
         except OSError as error:
             why = f"cannot be written ({error.strerror}). Approvals stay as they were."
             raise StorageError(f"{self._path} {why}") from error
-
-
-def _key(tool: OfferedTool) -> _Key:
-    return tool.server, tool.tool.name, tool.fingerprint

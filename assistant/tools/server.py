@@ -44,7 +44,6 @@ class Server:
 
     def __init__(self, settings: ServerSettings, refused: str = "") -> None:
         self.settings = settings
-        self._state: ServerState = "failed" if refused else "off"
         self._problem, self._errors = refused, ""
         self._tools: dict[OfferedTool, str] = {}  # with the server's names for them
         self._left_out = ""
@@ -55,9 +54,12 @@ class Server:
 
     def report(self) -> ServerReport:
         """Return the state of the server."""
+        lives = self._life is not None and not self._life.done()
+        state: ServerState = "ready" if self._session else "starting" if lives else "off"
         problem = self.settings.without_secrets(self._problem or self._left_out)
         tools = tuple(self._tools) if self._session else ()
-        return ServerReport(self.settings.name, self._state, problem, tools, self._errors)
+        state = "failed" if self._problem else state
+        return ServerReport(self.settings.name, state, problem, tools, self._errors)
 
     async def offered(self) -> tuple[OfferedTool, ...]:
         """Start the server unless it runs; return its tools, or none if it fails."""
@@ -106,7 +108,7 @@ class Server:
 
     async def _fail(self, problem: str) -> None:
         await self.stop()  # the task may find a better reason
-        self._state, self._problem = "failed", self._problem or problem
+        self._problem = self._problem or problem
 
     async def _ready(self) -> "Session | None":
         """Start the server unless it runs. Cancelling the wait does not stop the start."""
@@ -119,7 +121,7 @@ class Server:
         return self._session
 
     async def _run(self, started: asyncio.Event, stopping: asyncio.Event) -> None:
-        self._state, self._problem = "starting", ""
+        self._problem = ""
         with TemporaryFile() as errors:
             try:
                 async with AsyncExitStack() as stack:
@@ -128,12 +130,8 @@ class Server:
                         module = await asyncio.to_thread(import_module, "assistant.tools.session")
                         connecting = module.connected(self.settings, errors)
                         self._session = await stack.enter_async_context(connecting)
-                    self._state = "ready"
                     started.set()
                     await stopping.wait()
-                self._state = "off"
-            except asyncio.CancelledError:
-                self._state = "off"
             except TimeoutError:
                 self._problem = f"It did not start within {START_S:g} seconds."
             except ImportError as error:  # it is missing, or too old
@@ -145,8 +143,6 @@ class Server:
                 errors.seek(max(0, errors.seek(0, os.SEEK_END) - ERROR_BYTES))
                 self._errors = errors.read().decode("utf-8", "replace").replace("\0", "").strip()
                 self._session = None
-                if self._problem:
-                    self._state = "failed"
                 if not started.is_set():  # it may not start the next time either
                     self._not_before = monotonic() + RETRY_S * bool(self._problem)
                 started.set()

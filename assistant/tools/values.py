@@ -1,6 +1,7 @@
-"""Values of the tools room: tools, the states of servers, results."""
+"""Values of the tools room: settings, tools, the states of servers, results."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from assistant.request import Tool
@@ -8,9 +9,22 @@ from models.errors import well_formed
 
 if TYPE_CHECKING:
     from assistant.store.values import State
+    from assistant.tools.server_settings import ServerSettings
 
 RESULT_CHARACTERS = 12_000  # about 4,000 tokens, half of the usual context
 ServerState = Literal["off", "starting", "ready", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSettings:
+    """The tools that a model may be offered."""
+
+    folders: tuple[Path, ...] = ()  # that the built-in tools may read
+    rounds: int = 8  # answers with calls, before the user is asked whether to go on
+    servers: "tuple[ServerSettings, ...]" = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.folders or self.servers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +55,6 @@ class ToolResult:
     text: str
     state: "State" = "complete"
     stop: str | None = None  # why it is not complete
-
-    @property
-    def failed(self) -> bool:
-        """Whether the call failed."""
-        return self.state == "failed"
 
 
 def tool_result(text: str, failed: bool = False) -> ToolResult:

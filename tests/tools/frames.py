@@ -172,7 +172,7 @@ class Measured(SpecchatApp):
         await asyncio.sleep(1)
         Terminal.written.clear()
         began, used = time.perf_counter(), time.thread_time()
-        while self.chat.controller.busy:
+        while not self.chat.talk.idle:
             await asyncio.sleep(0.5)
         share = (time.thread_time() - used) / (time.perf_counter() - began)
         self.report = describe([at for at, _ in Terminal.written], share)

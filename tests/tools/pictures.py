@@ -14,7 +14,7 @@ from pathlib import Path
 from textual.app import App
 
 from assistant.settings.settings import Settings
-from assistant.talk.tool_set import ToolSettings
+from assistant.tools.values import ToolSettings
 from tests import ROOT
 from tui.app.app import SpecchatApp
 from tui.chat.tools.approval_turn import ApprovalTurn
@@ -52,7 +52,7 @@ async def chat(settings: Settings) -> None:
         app.chat.prompt.text = PROMPT
         await pilot.press("enter")
         await until(pilot, lambda: len(app.chat.talk.path.records) == 2)
-        await until(pilot, lambda: not app.chat.controller.busy)
+        await until(pilot, lambda: app.chat.talk.idle)
         await pilot.press("ctrl+g")  # the first answer of a home is seen as tokens
         await pilot.pause(1)
         keep(app, "chat.svg")
@@ -91,7 +91,7 @@ async def tools(settings: Settings) -> None:
 
 
 def busy(app: SpecchatApp) -> bool:
-    return app.chat.controller.busy or app.chat.talk.waits
+    return not app.chat.talk.idle
 
 
 async def until(pilot, condition) -> None:

@@ -18,11 +18,10 @@ from assistant.events import (
     Ready,
 )
 from assistant.request import AnswerForm, Count, Mode, Request, Setup
-from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from assistant.talk.attachments import read
-from assistant.talk.events import TalkEvent
+from assistant.talk.events import Noted, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.talk.unsent_text import UnsentText
@@ -57,7 +56,7 @@ class ChatController:
         """What answers have to look like."""
         self.talk = Talk(
             self._take,
-            self._do,
+            program.do,
             program.begin,
             tools=ToolSet(settings.tools, settings.offline),
             asks=self._asks,
@@ -70,13 +69,7 @@ class ChatController:
         """What is in the prompt, here and elsewhere."""
         self.ready: Ready | None = None
         self._draft_notes = DraftNotes()
-        self._stream: EventStream | None = None  # of what the engine did last for the talk
         self._leaves = False  # whether the program ends, and nothing is shown any more
-
-    @property
-    def busy(self) -> bool:
-        """Whether the engine or a tool is at work."""
-        return self.talk.busy
 
     @property
     def wants_model(self) -> bool:
@@ -94,8 +87,8 @@ class ChatController:
     def load(self, setup: Setup, no_draft: str | None) -> None:
         """Have models loaded instead of an answer; what waits is answered afterwards."""
         self._draft_notes.no_draft = no_draft
-        if self._stream is not None:
-            self._stream.cancel()
+        if self.talk.stream is not None:
+            self.talk.stream.cancel()
         self._program.submit(setup, self._loading)
 
     def no_model(self, reason: str) -> None:
@@ -107,7 +100,7 @@ class ChatController:
 
     def idle_target(self, why: str = "") -> ModelInfo | None:
         """Return the target when nothing is to be answered; None after saying what is."""
-        if self.ready is not None and not self.busy and not self.talk.waits:
+        if self.ready is not None and self.talk.idle:
             return self.ready.target
         what = "An answer is under way; Esc stops it" if self.ready else "No models are loaded yet"
         self.parts.notify(f"{what}.{why}", timeout=4, markup=False)
@@ -121,18 +114,18 @@ class ChatController:
     def steer(self, mode: Mode) -> None:
         """Decode so from now on; the answer under way has it from its next round on."""
         self.mode = mode
-        if self._stream is not None:
-            self._stream.steer(mode, self.settings.lookahead, self.settings.sampling)
+        if self.talk.stream is not None:
+            self.talk.stream.steer(mode, self.settings.lookahead, self.settings.sampling)
 
     # What the user does
 
     def say(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Answer what the user says now, or as soon as that is possible."""
-        if self.talk.waits:
-            text = "One message is waiting already; this one stays here."
-            self.parts.notify(text, timeout=3, markup=False)
-        else:
+        try:
             self.talk.say(text, attachments, self.unsent.replaced)
+        except UsageError as error:
+            self.parts.notify(str(error), timeout=3, markup=False)
+        else:
             self._sent()
 
     def keep(self, text: str, attachments: Sequence[Attachment]) -> None:
@@ -234,10 +227,6 @@ class ChatController:
         request = self.settings.request()
         return replace(request, mode=self.mode, form=self.form, alternatives=ALTERNATIVES)
 
-    def _do(self, request: Request) -> EventStream:
-        self._stream = self._program.do(request)
-        return self._stream
-
     def _take(self, event: TalkEvent) -> None:
         if self._leaves:
             return
@@ -248,7 +237,7 @@ class ChatController:
                 self._be_ready(event)
             case Finished():
                 if doubt := self._draft_notes.doubt(event.stats):
-                    self.talk.answers.note(doubt)
+                    self.view.show(Noted(doubt))
         self.view.show(event)
 
     def _loading(self, event: Event) -> None:
@@ -258,7 +247,7 @@ class ChatController:
             case Ready():
                 self._be_ready(event)
             case Noticed(text):
-                self.talk.answers.note(text)
+                self.view.show(Noted(text))
             case Failed(message):
                 if not self.parts.screen.is_active:  # where a note in the conversation is not seen
                     self.parts.notify(safe(message), severity="error", markup=False)

@@ -229,7 +229,7 @@ class ChatScreen(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the key that stops while there is something to stop, else the way to the prompt."""
-        occupied = self.controller.busy or self.talk.waits
+        occupied = not self.talk.idle
         edits = self.controller.unsent.question is not None
         if action == "stop":
             return occupied

@@ -92,8 +92,8 @@ class TalkView:
                 if not self._parts.prompt.give_back(text, attachments):
                     hint = "Up-arrow in an empty prompt brings back the unanswered one."
                     self._parts.notify(hint, markup=False)
-            case Noted(text, severity, before):
-                self._view.note(text, severity, self._turn(before) if before else None)
+            case Noted(text, severity):
+                self._view.note(text, severity, self._growing if severity == "warning" else None)
                 if severity == "error" and not self._parts.screen.is_active:
                     self._parts.notify(safe(text), severity="error", markup=False)
             case NotSaved(reason):
@@ -159,10 +159,15 @@ class TalkView:
 
     # Answers under way
 
+    @property
+    def _growing(self) -> Turn | None:
+        """The turn of the answer under way, if that is on the screen."""
+        shown = (e.record for e in self._talk.answers.under_way if self._talk.path.shows(e.record))
+        return next(map(self._turn, shown), None)
+
     def _grow(self, event: Decoded) -> None:
         """Show a round of the only answer under way, if that is on the screen."""
-        under_way = self._talk.answers.under_way
-        answer = self._turn(under_way[0].record) if under_way else None
+        answer = self._growing
         if not isinstance(answer, Answer):
             return
         answer.add(Step(event.tokens, event.ghosts))

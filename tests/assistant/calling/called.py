@@ -5,7 +5,7 @@ import json
 from assistant.calling.arguments import closed
 from assistant.calling.formats import FORMATS
 from assistant.events import Origin, Token
-from assistant.request import Tool
+from assistant.request import Message, Request, Tool
 
 CITY = {"type": "string"}
 WEATHER = Tool(
@@ -39,9 +39,21 @@ def wrote(form, *calls):
     return form.before + form.joins.join(texts) + form.after
 
 
-def calls(forms, form, request, tokens=(), **thought):
+def asking(*tools, choice="required", **more):
+    return Request((Message("user", "?"),), tools=tools, tool_choice=choice, **more)
+
+
+def calls(words, form, request, tokens=(), **thought):
     """Return the mask of an answer that is these tokens, and the remarks."""
-    return forms.calls(form, request, [*tokens], lambda context: 0, **thought)
+    return words.forms.calls(form, request, [*tokens], lambda context: 0, **thought)
+
+
+def fits(words, form, request, text, **thought):
+    """Say whether a text may begin an answer, and whether it may be one."""
+    tokens = words.tokens(text)
+    mask, _ = calls(words, form, request, tokens, **thought)
+    begins = mask.fitting([], tokens) == len(tokens)
+    return begins, begins and mask.is_complete
 
 
 def token(text, part="answer", number=1):

@@ -2,14 +2,11 @@
 
 import json
 from dataclasses import replace
-from functools import cache
-from unittest.mock import patch
 
 import pytest
 
 from assistant.calling.arguments import closed
-from assistant.forms.forms import Forms
-from assistant.request import AnswerForm, Message, Request, Tool
+from assistant.request import AnswerForm, Tool
 from models.errors import UsageError
 from tests.assistant.calling.called import (
     HERMES,
@@ -21,7 +18,9 @@ from tests.assistant.calling.called import (
     SPACED,
     TOOLS,
     XML,
+    asking,
     calls,
+    fits,
     wrote,
 )
 from tests.assistant.forms.spelt import Words
@@ -32,39 +31,24 @@ OK = AnswerForm("schema", '{"type": "object", "properties": {"ok": {"type": "boo
 by_every_format = pytest.mark.parametrize("form", [HERMES, NAMED, LISTED, SPACED, LLAMA])
 
 
-@pytest.fixture(name="forms")
-def every_form():
-    return all_forms()
-
-
-@cache
-def all_forms():
-    with patch("assistant.forms.grammar.SAMPLE", '{"a": 1}'):
-        return Forms(WORDS, WORDS.size)
-
-
-def read(forms, form, text, choice="auto", tools=TOOLS, several=True, asked=None, thought=None):
+def read(form, text, choice="auto", tools=TOOLS, several=True, asked=None, thought=None):
     """Return how much of a text may be an answer, and whether that is whole."""
-    messages = (Message("user", "?"),)
-    request = Request(messages, tools=tools, tool_choice=choice, parallel_calls=several, form=asked)
-    tokens, thinks = WORDS.tokens(text), thought is not None
-    mask, _ = calls(forms, form, request, tokens, thought=thought, thinks=thinks)
-    fits = mask.fitting([], tokens)
-    return fits == len(tokens), fits == len(tokens) and mask.is_complete
+    request = asking(*tools, choice=choice, parallel_calls=several, form=asked)
+    return fits(WORDS, form, request, text, thought=thought, thinks=thought is not None)
 
 
 WHOLE, BEGUN, WRONG = (True, True), (True, False), (False, False)
 
 
 @by_every_format
-def test_calls_fit_their_tools_and_nothing_else_does(forms, form):
+def test_calls_fit_their_tools_and_nothing_else_does(form):
     paris, rome = ("get_weather", PARIS), ("get_time", '{"city": "Rome", "n": 3}')
     for choice in ("auto", "required"):
-        assert read(forms, form, wrote(form, paris), choice) == WHOLE
-        assert read(forms, form, wrote(form, ("get_time", ODD)), choice) == WHOLE
-        assert read(forms, form, wrote(form, ("get_time", "{}")), choice) == WHOLE
+        assert read(form, wrote(form, paris), choice) == WHOLE
+        assert read(form, wrote(form, ("get_time", ODD)), choice) == WHOLE
+        assert read(form, wrote(form, ("get_time", "{}")), choice) == WHOLE
         for several in (True, False):
-            two = read(forms, form, wrote(form, paris, rome), choice, several=several)
+            two = read(form, wrote(form, paris, rome), choice, several=several)
             assert two == (WHOLE if several and form.several else WRONG)
         for name, said in [
             ("get_rain", PARIS),
@@ -75,10 +59,10 @@ def test_calls_fit_their_tools_and_nothing_else_does(forms, form):
             ("get_time", "[]"),
         ]:
             if choice == "required" or form is not LLAMA:
-                assert read(forms, form, wrote(form, (name, said)), choice) == WRONG
+                assert read(form, wrote(form, (name, said)), choice) == WRONG
     if form.closes + form.after:
-        assert read(forms, form, wrote(form, paris)[:-1]) == BEGUN
-    assert read(forms, form, f"{wrote(form, paris)} There.") == WRONG
+        assert read(form, wrote(form, paris)[:-1]) == BEGUN
+    assert read(form, f"{wrote(form, paris)} There.") == WRONG
 
 
 @pytest.mark.parametrize(
@@ -92,38 +76,37 @@ def test_a_tool_is_given_what_its_schema_names_unless_that_says_more(more):
 
 
 @by_every_format
-def test_text_is_free_until_a_call_begins_unless_there_must_or_must_not_be_one(forms, form):
+def test_text_is_free_until_a_call_begins_unless_there_must_or_must_not_be_one(form):
     call = wrote(form, ("get_weather", PARIS))
     for text in ("", "Hello. é漢", '{"name": "Bob"}', "```json\n[1]\n```", "<tool_ call>"):
-        assert read(forms, form, text, "auto") == WHOLE
-        assert read(forms, form, text, "none") == WHOLE
-        assert read(forms, form, text, "required") == (BEGUN if not text else WRONG)
+        assert read(form, text, "auto") == WHOLE
+        assert read(form, text, "none") == WHOLE
+        assert read(form, text, "required") == (BEGUN if not text else WRONG)
     if form is not LLAMA:
-        assert read(forms, form, f"Let me see.\n{call}", "auto") == WHOLE
-        assert read(forms, form, f"Let me see.\n{call}", "required") == WRONG
-        assert read(forms, form, f"Let me see.\n{call}", "none") == WRONG
-    assert read(forms, form, call, "none") == WRONG
+        assert read(form, f"Let me see.\n{call}", "auto") == WHOLE
+        assert read(form, f"Let me see.\n{call}", "required") == WRONG
+        assert read(form, f"Let me see.\n{call}", "none") == WRONG
+    assert read(form, call, "none") == WRONG
 
 
-def test_calls_of_some_models_may_be_bare_json(forms):
+def test_calls_of_some_models_may_be_bare_json():
     bare = f'{{"name": "get_weather", "parameters": {PARIS}}}'
     spread = f'```json\n{{\n  "name": "get_weather",\n  "arguments": {PARIS}\n}}\n```'
     for form in (HERMES, LLAMA):
         for text in (bare, spread, f"{{{bare}}}", f'{{"type": "function", {bare[1:]}'):
-            assert read(forms, form, text) == WHOLE
-            assert read(forms, form, text, "none") == WRONG
-            assert read(forms, form, text.replace("kelvin", "F")) == WRONG
-            assert read(forms, form, text.replace("get_weather", "get_rain")) == WHOLE
-            assert read(forms, form, f"{text}\n{text}") == (WHOLE if form.several else WRONG)
-        assert read(forms, form, bare, "required") == (WHOLE if form is LLAMA else WRONG)
-    assert read(forms, LLAMA, f"<|python_tag|>{bare}") == WHOLE
-    assert read(forms, NAMED, bare.replace("kelvin", "F")) == WHOLE
+            assert read(form, text) == WHOLE
+            assert read(form, text, "none") == WRONG
+            assert read(form, text.replace("kelvin", "F")) == WRONG
+            assert read(form, text.replace("get_weather", "get_rain")) == WHOLE
+            assert read(form, f"{text}\n{text}") == (WHOLE if form.several else WRONG)
+        assert read(form, bare, "required") == (WHOLE if form is LLAMA else WRONG)
+    assert read(LLAMA, f"<|python_tag|>{bare}") == WHOLE
+    assert read(NAMED, bare.replace("kelvin", "F")) == WHOLE
 
 
-def test_what_must_follow_is_proposed_up_to_a_control_token(forms):
-    request = Request((Message("user", "?"),), tools=(TOOLS[0],), tool_choice="required")
+def test_what_must_follow_is_proposed_up_to_a_control_token():
     trigger, between = (WORDS.controls[name] for name in ("[TOOL_CALLS]", "[ARGS]"))
-    mask, _ = calls(forms, NAMED, request)
+    mask, _ = calls(WORDS, NAMED, asking(TOOLS[0]))
     assert (mask.only([]), list(mask.likely([]))) == (trigger, [])
     name = WORDS.tokens("get_weather")
     assert list(mask.likely([trigger])) == name
@@ -134,7 +117,7 @@ def element(name, text):
     return f"<parameter={name}>\n{text}\n</parameter>\n"
 
 
-def test_arguments_in_xml_fit_their_tools(forms):
+def test_arguments_in_xml_fit_their_tools():
     city, unit = element("city", 'Par\n"is"<b>'), element("unit", '"kelvin"')
     for said, found in [
         (("get_weather", city + unit), WHOLE),
@@ -146,33 +129,33 @@ def test_arguments_in_xml_fit_their_tools(forms):
         (("get_time", ""), WHOLE),
         (("get_time", element("town", "x")), WRONG),
     ]:
-        assert read(forms, XML, wrote(XML, said), "required") == found
-    assert read(forms, XML, f"So.\n{wrote(XML, ('get_time', ''), ('get_time', city))}") == WHOLE
+        assert read(XML, wrote(XML, said), "required") == found
+    assert read(XML, f"So.\n{wrote(XML, ('get_time', ''), ('get_time', city))}") == WHOLE
 
 
-def test_a_thought_may_come_first_and_what_is_in_it_is_free(forms):
+def test_a_thought_may_come_first_and_what_is_in_it_is_free():
     call = wrote(HERMES, ("get_weather", PARIS))
     for thought in (("<think>", "</think>"), ("[think]\n", "[/think]")):
         text = f"{thought[0]}Shall I <tool_call> \n{{}} or not?{thought[1]}"
         for choice in ("auto", "required"):
-            assert read(forms, HERMES, f"{text}\n\n{call}", choice, thought=thought) == WHOLE
-            assert read(forms, HERMES, call, choice, thought=thought) == WHOLE
-        assert read(forms, HERMES, f"{text}No.", thought=thought) == WHOLE
-        assert read(forms, HERMES, f"{text}No.", "required", thought=thought) == WRONG
+            assert read(HERMES, f"{text}\n\n{call}", choice, thought=thought) == WHOLE
+            assert read(HERMES, call, choice, thought=thought) == WHOLE
+        assert read(HERMES, f"{text}No.", thought=thought) == WHOLE
+        assert read(HERMES, f"{text}No.", "required", thought=thought) == WRONG
 
 
-def test_an_answer_with_a_form_has_it_or_is_calls(forms):
+def test_an_answer_with_a_form_has_it_or_is_calls():
     call = wrote(HERMES, ("get_weather", PARIS))
     for form, text in [
         (OK, '{"ok": true}'),
         (AnswerForm("regex", "o+k"), "oook"),
         (AnswerForm("grammar", 'root ::= "o" "k"'), "ok"),
     ]:
-        assert read(forms, HERMES, text, asked=form) == WHOLE
-        assert read(forms, HERMES, call, asked=form) == WHOLE
-        assert read(forms, HERMES, "Hello.", asked=form) == WRONG
-        assert read(forms, HERMES, text, "required", asked=form) == WRONG
-        assert read(forms, HERMES, call, "none", asked=form) == WRONG
+        assert read(HERMES, text, asked=form) == WHOLE
+        assert read(HERMES, call, asked=form) == WHOLE
+        assert read(HERMES, "Hello.", asked=form) == WRONG
+        assert read(HERMES, text, "required", asked=form) == WRONG
+        assert read(HERMES, call, "none", asked=form) == WRONG
 
 
 @pytest.mark.parametrize(
@@ -189,26 +172,23 @@ def test_an_answer_with_a_form_has_it_or_is_calls(forms):
         ({"required": ["b"], "properties": {}}, "", '{"b": 1}'),
     ],
 )
-def test_what_cannot_be_enforced_of_a_schema_is_left_out_with_a_remark(
-    forms, schema, remark, arguments
-):
+def test_what_cannot_be_enforced_of_a_schema_is_left_out_with_a_remark(schema, remark, arguments):
     text = schema if isinstance(schema, str) else json.dumps(schema)
     tools = (Tool("odd", "", text),)
-    request = Request((Message("user", "?"),), tools=tools)
-    _, remarks = calls(forms, HERMES, request)
+    _, remarks = calls(WORDS, HERMES, asking(*tools, choice="auto"))
     assert remark in " ".join(remarks)
     assert len(remarks) == bool(remark)
-    assert read(forms, HERMES, wrote(HERMES, ("odd", arguments)), tools=tools) == WHOLE
-    assert read(forms, HERMES, wrote(HERMES, ("odd", "1")), tools=tools) == WRONG
+    assert read(HERMES, wrote(HERMES, ("odd", arguments)), tools=tools) == WHOLE
+    assert read(HERMES, wrote(HERMES, ("odd", "1")), tools=tools) == WRONG
 
 
-def test_tools_that_are_too_large_together_are_refused_with_the_largest_and_fewer_are_not(forms):
+def test_tools_that_are_too_large_together_are_refused_with_the_largest_and_fewer_are_not():
     def tool(i, count):
         named = {f"property {n} of {i}": {"type": "string"} for n in range(count)}
         return Tool(f"tool_{i}", "", json.dumps({"properties": named}))
 
     tools = tuple(tool(i, 120 if i == 7 else 100) for i in range(128))
-    request = Request((Message("user", "?"),), tools=tools)
+    request = asking(*tools, choice="auto")
     with pytest.raises(UsageError, match=r"128 tools .* too large.*: tool_7, with"):
-        calls(forms, HERMES, request)
-    assert calls(forms, HERMES, replace(request, tools=tools[:4]))[1] == []
+        calls(WORDS, HERMES, request)
+    assert calls(WORDS, HERMES, replace(request, tools=tools[:4]))[1] == []

@@ -1,17 +1,14 @@
 """Gemma 4's arguments: what its grammar allows is what its reader reads as the JSON of a schema."""
 
 import json
-from functools import cache
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.calling.gemma import GemmaArguments
-from assistant.forms.forms import Forms
-from assistant.request import Message, Request, Tool
-from tests.assistant.calling.called import GEMMA, calls, wrote
+from assistant.request import Tool
+from tests.assistant.calling.called import GEMMA, asking, calls, fits, wrote
 from tests.assistant.forms.spelt import Words
 
 CONTROLS = ("<|tool_call>", "<tool_call|>", '<|"|>')
@@ -19,19 +16,10 @@ KINDS = [Words('{"a": 1}', "}<", ",b", ':<|"', controls=names) for names in ((),
 by_vocabulary = pytest.mark.parametrize("words", KINDS, ids=["as text", "as control tokens"])
 
 
-@cache
-def forms_of(words):
-    with patch("assistant.forms.grammar.SAMPLE", '{"a": 1}'):
-        return Forms(words, words.size)
-
-
 def allows(words, schema, said):
     """Say whether a call may have such arguments."""
-    tool = Tool("find", "", json.dumps(schema))
-    request = Request((Message("user", "?"),), tools=(tool,), tool_choice="required")
-    tokens = words.tokens(wrote(GEMMA, ("find", said)))
-    mask, _ = calls(forms_of(words), GEMMA, request, tokens)
-    return mask.fitting([], tokens) == len(tokens) and mask.is_complete
+    request = asking(Tool("find", "", json.dumps(schema)))
+    return fits(words, GEMMA, request, wrote(GEMMA, ("find", said)))[1]
 
 
 def spelt(value):
@@ -123,8 +111,7 @@ def test_no_text_that_spells_the_end_of_a_string_stands_in_one():
     """A reader of the text could not tell it from the control token that ends it."""
     words = KINDS[1]
     tool = Tool("find", "", json.dumps(properties({"a": TEXT})))
-    request = Request((Message("user", "?"),), tools=(tool,), tool_choice="required")
-    mask, _ = calls(forms_of(words), GEMMA, request)
+    mask, _ = calls(words, GEMMA, asking(tool))
     begun = words.tokens('<|tool_call>call:find{a:<|"|>x')
     assert mask.fitting([], [*begun, *words.tokenize('<|"|')]) == len(begun) + 4
     assert mask.fitting([], [*begun, *words.tokenize('<|"|>')]) == len(begun) + 4

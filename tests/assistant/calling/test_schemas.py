@@ -10,19 +10,17 @@ from llguidance import LLParserLimits
 from assistant.calling.arguments import ANY_OBJECT, closed
 from assistant.calling.elements import XmlArguments
 from assistant.calling.gemma import GemmaArguments
-from assistant.request import Message, Request, Tool
+from assistant.request import Tool
 from models.errors import UsageError
-from tests.assistant.calling.called import GEMMA, XML, calls, wrote
-from tests.assistant.calling.test_gemma import KINDS, forms_of
+from tests.assistant.calling.called import GEMMA, XML, asking, calls, fits, wrote
+from tests.assistant.calling.test_gemma import KINDS
 
 SYNTAXES = [(XML, KINDS[0]), (GEMMA, KINDS[0]), (GEMMA, KINDS[1])]
 by_syntax = pytest.mark.parametrize(("form", "words"), SYNTAXES, ids=["xml", "gemma", "controls"])
-ASKED = (Message("user", "?"),)
 
 
-def asking(schema, strict=False, name="find"):
-    tool = Tool(name, "", json.dumps(schema), strict)
-    return Request(ASKED, tools=(tool,), tool_choice="required", parallel_calls=False)
+def finding(schema, strict=False):
+    return asking(Tool("find", "", json.dumps(schema), strict), parallel_calls=False)
 
 
 def of(text, **more):
@@ -31,12 +29,6 @@ def of(text, **more):
 
 def spelt(form, text):
     return f"<parameter=a>\n{text}\n</parameter>\n" if form is XML else f'a:<|"|>{text}<|"|>'
-
-
-def allows(form, words, schema, said):
-    tokens = words.tokens(wrote(form, ("find", said)))
-    mask, remarks = calls(forms_of(words), form, asking(schema), tokens)
-    return mask.fitting([], tokens) == len(tokens) and mask.is_complete and not remarks
 
 
 @by_syntax
@@ -54,10 +46,11 @@ def allows(form, words, schema, said):
 def test_a_text_is_one_of_those_that_its_schema_lists_and_else_any(
     form, words, schema, right, wrong
 ):
-    for text in right:
-        assert allows(form, words, of(schema), spelt(form, text)), text
-    for text in wrong:
-        assert not allows(form, words, of(schema), spelt(form, text)), text
+    request = finding(of(schema))
+    assert not calls(words, form, request)[1]
+    for text in right + wrong:
+        said = wrote(form, ("find", spelt(form, text)))
+        assert fits(words, form, request, said)[1] == (text in right), text
 
 
 NESTED = {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "string"}}}}
@@ -84,10 +77,9 @@ BEYOND = [
 def test_what_a_syntax_leaves_to_the_tool_is_no_remark_and_refused_of_a_strict_one(
     form, schema, what
 ):
-    forms = forms_of(KINDS[0])
-    assert calls(forms, form, asking(schema))[1] == []
+    assert calls(KINDS[0], form, finding(schema))[1] == []
     with pytest.raises(UsageError, match=f"^The tool find cannot be strict: {what} cannot be enf"):
-        calls(forms, form, asking(schema, strict=True))
+        calls(KINDS[0], form, finding(schema, strict=True))
 
 
 def go_on(mask, tokens, rng):
@@ -99,27 +91,26 @@ def go_on(mask, tokens, rng):
 def test_a_text_that_is_too_complex_ends_an_answer_and_none_after_it(monkeypatch):
     few = LLParserLimits(verbose_errors=False, max_lexer_states=1000)
     monkeypatch.setattr("assistant.forms.grammar.LIMITS", few)
-    forms, rng = forms_of(KINDS[0]), random.Random(1)
+    words, rng = KINDS[0], random.Random(1)
     texts = {"odd": {"type": ["string", "null"], "pattern": "(a|b)*c.{60}d"}, "find": {}}
     tools = tuple(Tool(name, "", json.dumps(of(text))) for name, text in texts.items())
-    request = Request(ASKED, tools=tools, tool_choice="required")
-    (before, _), (mask, _) = calls(forms, XML, request), calls(forms, XML, request)
-    tokens = KINDS[0].tokens(XML.opens + "odd" + XML.between + '<parameter=a>\n"')
+    request = asking(*tools)
+    (before, _), (mask, _) = calls(words, XML, request), calls(words, XML, request)
+    tokens = words.tokens(XML.opens + "odd" + XML.between + '<parameter=a>\n"')
     with pytest.raises(UsageError, match="too complex"):
         go_on(mask, tokens, rng)
-    call = KINDS[0].tokens(wrote(XML, ("find", spelt(XML, "aaa"))))
-    assert calls(forms, XML, request)[0].fitting([], call) == len(call)
+    call = words.tokens(wrote(XML, ("find", spelt(XML, "aaa"))))
+    assert calls(words, XML, request)[0].fitting([], call) == len(call)
     assert before.fitting([], call) < len(call)  # the law is no luck
 
 
 def test_a_tool_that_makes_no_rules_does_not_keep_others_from_being_called():
     odd = {"properties": {"a": {"$ref": "#/properties/b"}, "b": {"type": "array"}}}
     tools = (Tool("odd", "", json.dumps(odd)), Tool("find", "", json.dumps(of({}))))
-    request = Request(ASKED, tools=tools, tool_choice="required")
-    tokens = KINDS[0].tokens(wrote(XML, ("find", spelt(XML, "x")), ("odd", spelt(XML, "y"))))
-    mask, (remark,) = calls(forms_of(KINDS[0]), XML, request)
+    said = wrote(XML, ("find", spelt(XML, "x")), ("odd", spelt(XML, "y")))
+    _, (remark,) = calls(KINDS[0], XML, asking(*tools))
     assert remark.startswith("The tool odd may be called with any arguments")
-    assert mask.fitting([], tokens) == len(tokens)
+    assert fits(KINDS[0], XML, asking(*tools), said)[0]
 
 
 WHOLE = {
@@ -142,8 +133,8 @@ def test_whatever_is_written_of_a_strict_tool_fits_its_schema(form, words):
     right = jsonschema.Draft202012Validator(WHOLE, format_checker=jsonschema.FormatChecker())
     for seed in range(20):
         rng, tokens = np.random.default_rng(seed), []
-        asked = asking(WHOLE, strict=True)
-        mask, remarks = forms_of(words).calls(form, asked, tokens, lambda context: 0)
+        asked = finding(WHOLE, strict=True)
+        mask, remarks = words.forms.calls(form, asked, tokens, lambda context: 0)
         assert not remarks
         while not mask.is_over:
             noise = rng.random(words.size).astype(np.float32)
@@ -172,4 +163,4 @@ def test_what_is_read_of_a_value_in_an_element_is_json(value):
 def test_a_schema_that_requires_nonsense_is_still_one(required):
     assert closed({"properties": {"a": {}}, "required": required})["type"] == ANY_OBJECT["type"]
     for form, words in SYNTAXES:
-        calls(forms_of(words), form, asking({"properties": {"a": {}}, "required": required}))
+        calls(words, form, finding({"properties": {"a": {}}, "required": required}))

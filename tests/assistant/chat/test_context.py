@@ -39,13 +39,6 @@ def test_a_question_that_does_not_fit_alone_is_refused_with_both_numbers():
             fit(messages, encode, 5)
 
 
-def test_an_answer_first_is_no_obstacle():
-    messages = [Message("assistant", "hello" * 9), *conversation(5, 5, system=0)]
-    tokens, dropped = fit(messages, encode, 30)
-    assert dropped == 1
-    assert "hello" not in "".join(map(chr, tokens))
-
-
 def test_after_a_cut_several_turns_follow_without_another():
     drops = [fit(conversation(*[9] * turns), encode, 200)[1] for turns in range(1, 41)]
     assert drops == sorted(drops)

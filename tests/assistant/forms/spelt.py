@@ -1,8 +1,10 @@
 """Vocabularies of a few words, for forms."""
 
 import re
+from functools import cached_property
 from unittest.mock import patch
 
+from assistant.forms.forms import Forms
 from assistant.forms.grammar import tokenizer_of
 
 
@@ -46,3 +48,9 @@ class Words:
         """Return what llguidance reads it with, which is tried with words that there are."""
         with patch("assistant.forms.grammar.SAMPLE", self.pieces[0].decode()):
             return tokenizer_of(self, self.size)
+
+    @cached_property
+    def forms(self):
+        """What compiles the forms of answers in these words."""
+        with patch("assistant.forms.grammar.SAMPLE", self.pieces[0].decode()):
+            return Forms(self, self.size)

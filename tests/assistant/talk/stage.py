@@ -14,10 +14,9 @@ from assistant.store.store import Store
 from assistant.talk.calling import Decision
 from assistant.talk.events import CallWaits, GivenBack, Noted, NotSaved, TalkEvent
 from assistant.talk.talk import Talk
-from assistant.talk.tool_set import ToolSet, ToolSettings
-from assistant.tools.approvals import Approval
+from assistant.talk.tool_set import ToolSet
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.values import OfferedTool, ServerReport, ToolResult
+from assistant.tools.values import OfferedTool, ServerReport, ToolResult, ToolSettings
 
 MODEL = ModelInfo("target", "tiny", Path("tiny.gguf"), 1, 512, 300, 0.0)
 READ = ToolCall("disk__read", '{"path": "sky.txt"}', "call_1")
@@ -63,19 +62,6 @@ class Box(Toolbox):
     async def close(self) -> None: ...
 
 
-class Approved:
-    """What may run unasked, in memory."""
-
-    def __init__(self) -> None:
-        self.allowed: dict[str, Approval] = {}
-
-    def approved(self, tool: OfferedTool, conversation: int) -> Approval | None:
-        return self.allowed.get(tool.fingerprint)
-
-    def allow(self, tool: OfferedTool, how: Approval, conversation: int) -> None:
-        self.allowed[tool.fingerprint] = how
-
-
 @dataclass
 class Stage:
     """Has a talk, with an engine that says what a test has it say."""
@@ -93,9 +79,7 @@ class Stage:
     def __post_init__(self) -> None:
         self.box = Box()
         box: Any = self.box if self.with_tools else None
-        approved: Any = Approved()
-        settings = ToolSettings(rounds=self.rounds)
-        self.tools = ToolSet(settings, False, self.names, box, approved)
+        self.tools = ToolSet(ToolSettings(rounds=self.rounds), False, self.names, box)
         self.talk = Talk(
             self.events.append,
             self.do,
@@ -108,7 +92,7 @@ class Stage:
         self.talk.ready(MODEL)
 
     def do(self, request: Request) -> EventStream:
-        assert not self.talk._stream, "one answer at a time"
+        assert not self.talk.stream, "one answer at a time"
         self.requests.append(request)
         self.stream = EventStream(request, self.obey)
         return self.stream

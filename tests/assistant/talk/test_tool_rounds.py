@@ -139,6 +139,8 @@ async def test_rounds_are_bounded_and_the_user_lets_them_go_on():
     await stage.answer([replace(READ, arguments="{}")])
     await stage.answer("Blue.")
     assert stage.roles == "uatatata"
+    await stage.ask("And?", [READ], [LIST])  # for which nobody has agreed to more
+    assert len(stage.requests) == 6
 
 
 async def test_where_nobody_is_asked_the_last_round_is_in_words_and_has_the_tools_of_then():

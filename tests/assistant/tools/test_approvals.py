@@ -39,7 +39,7 @@ def test_a_tool_that_changed_is_another_tool(path, how):
     approvals = Approvals(path)
     approvals.allow(TOOL, how, 1)
     assert approvals.approved(CHANGED, 1) is None
-    assert approvals.approved(replace(TOOL, server="srv2"), 1) is None
+    assert approvals.approved(replace(TOOL, tool=Tool("srv2__go", "goes", "{}")), 1) is None
     approvals.allow(CHANGED, how, 1)
     assert approvals.approved(CHANGED, 1) == how
     if how == "always":  # the tool that it was is forgotten

@@ -59,7 +59,7 @@ async def test_half_a_character_in_a_path_or_a_name_is_no_error(tmp_path):
     (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("hello")
     own = files.Files([tmp_path])
     wrong = await own.call("files__read", {"path": "\ud800"})
-    assert (wrong.failed, "half a character" in wrong.text) == (True, True)
+    assert (wrong.state, "half a character" in wrong.text) == ("failed", True)
     assert (await own.call("files__list", {})).text == "caf\ufffd.txt (5 bytes)"
     assert (await own.call("files__read", {"path": os.fsdecode(b"caf\xe9.txt")})).text == "hello"
 
@@ -88,7 +88,7 @@ NO_FILE = ("", "a.py/b", "fifo", "/dev/zero", "/proc/self/environ", "a\0b", "dee
 async def test_nothing_else_is_read(folder, path):
     path = path.format(folder=folder)
     result = await use(folder, "read", path=path)
-    assert result.failed
+    assert result.state == "failed"
     assert "secret" not in result.text.replace(path, "")
 
 
@@ -148,7 +148,7 @@ async def test_a_search_that_is_cancelled_stops(folder, monkeypatch):
 async def test_with_two_folders_a_path_has_to_be_chosen(folder, tmp_path):
     roots = [folder, tmp_path / "other"]
     assert str(tmp_path / "other") in (await use(roots, "list")).text
-    assert (await use(roots, "read", path="a.py")).failed
+    assert (await use(roots, "read", path="a.py")).state == "failed"
     assert (await use(roots, "read", path=str(folder / "a.py"))).text.startswith("first")
 
 
@@ -164,4 +164,4 @@ async def test_with_two_folders_a_path_has_to_be_chosen(folder, tmp_path):
     ],
 )
 async def test_arguments_that_do_not_fit_are_a_failure(folder, arguments):
-    assert (await call(Toolbox(folders=[folder]), "files__read", arguments)).failed
+    assert (await call(Toolbox(folders=[folder]), "files__read", arguments)).state == "failed"

@@ -85,7 +85,7 @@ async def test_a_server_that_does_not_list_its_tools_is_stopped(monkeypatch):
 async def test_a_server_that_dies_in_a_call_is_reported_and_started_again():
     async with opened(odd("Dying")) as tools:
         result = await call(tools)
-        assert result.failed
+        assert result.state == "failed"
         assert "It ended, or closed its output." in result.text
         assert report(tools).state == "failed"
         assert report(tools).errors == "I am going"
@@ -113,7 +113,7 @@ async def test_a_call_without_end_is_given_up(monkeypatch, tmp_path):
     monkeypatch.setattr(server, "CALL_S", 0.2)
     async with opened(odd("Hanging", tmp_path / "heard")) as tools:
         result = await call(tools)
-        assert result.failed
+        assert result.state == "failed"
         assert "did not return within 0.2 s" in result.text
 
 

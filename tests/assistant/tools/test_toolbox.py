@@ -27,7 +27,7 @@ async def test_a_server_is_started_when_it_is_needed_and_its_results_are_texts()
     assert (await call(tools)).text == "a text\n[image, left out]\na note"
     assert (await call(tools, "odd__other")).text == '{"degrees": 20}'
     failed = await call(tools, "a__go")
-    assert (failed.text, failed.failed) == ("no such thing", True)
+    assert (failed.text, failed.state) == ("no such thing", "failed")
     await tools.close()
     assert (report(tools).state, report(tools).tools) == ("off", ())
 

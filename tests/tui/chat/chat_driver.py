@@ -110,7 +110,7 @@ class Chat(Driver):
     async def end(self) -> None:
         """Let a held engine go on, and wait until it is idle."""
         self.engine.go_on.set()
-        await self.until(lambda: self.screen.controller.ready and not self.screen.controller.busy)
+        await self.until(lambda: self.screen.controller.ready and self.screen.talk.idle)
 
     async def send(self, text: str) -> None:
         self.prompt.focus()
@@ -125,7 +125,7 @@ class Chat(Driver):
         await self.until(
             lambda: len(self.engine.heard(Finished)) + len(self.engine.heard(Failed)) > ended
         )
-        await self.until(lambda: not self.screen.controller.busy)
+        await self.until(lambda: self.screen.talk.idle)
 
     @property
     def kept(self) -> bool:
@@ -164,7 +164,7 @@ class Chat(Driver):
         """Press keys on the newest turn, and wait until the engine is idle."""
         await self.press("ctrl+up")
         await self.press(*keys)
-        await self.until(lambda: not self.screen.controller.busy)
+        await self.until(lambda: self.screen.talk.idle)
 
     def shown(self, selector: str) -> list[str]:
         """What the widgets that match say."""

@@ -50,14 +50,14 @@ async def several(chat: Chat, question: str) -> SeveralScreen:
     over = len(chat.engine.heard(Answered))
     await begin(chat, question)
     await chat.until(lambda: len(chat.engine.heard(Answered)) > over)
-    await chat.until(lambda: not chat.screen.controller.busy)
+    await chat.until(lambda: chat.screen.talk.idle)
     assert isinstance(chat.app.screen, SeveralScreen)
     return chat.app.screen
 
 
 async def chosen(chat: Chat) -> None:
     await chat.until(lambda: isinstance(chat.app.screen, ChatScreen))
-    await chat.until(lambda: not chat.screen.controller.busy)
+    await chat.until(lambda: chat.screen.talk.idle)
 
 
 async def test_the_chosen_answer_is_continued_and_the_others_stay_beside_it(pair: Pair) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from assistant.request import ToolCall
-from assistant.talk.tool_set import ToolSet, ToolSettings
-from assistant.tools.approvals import Approvals
-from assistant.tools.values import ToolResult
+from assistant.talk.tool_set import ToolSet
+from assistant.tools.values import ToolResult, ToolSettings
 from tests.assistant.talk.stage import LIST, READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.chat.tools.approval_turn import ApprovalTurn
@@ -35,9 +34,7 @@ class Calling(Chat):
 
     async def over(self, records: int) -> None:
         """Wait until the path has so many messages, and nothing is under way."""
-        await self.until(
-            lambda: len(self.path.records) == records and not self.screen.controller.busy
-        )
+        await self.until(lambda: len(self.path.records) == records and self.screen.talk.idle)
 
     @property
     def asking(self) -> list[ApprovalTurn]:
@@ -50,22 +47,21 @@ class Calling(Chat):
 
 
 @asynccontextmanager
-async def open_calling(endless: Path, home: Path) -> AsyncIterator[Calling]:
+async def open_calling(endless: Path) -> AsyncIterator[Calling]:
     """Open a chat whose tools are in memory."""
     async with open_chat(endless, max_tokens=6, n_ctx=4096) as chat:
         await chat.ready()
         chat.__class__ = Calling
         assert isinstance(chat, Calling)
         chat.box = Box()
-        approvals = Approvals(home / "approvals.json")
-        chat.screen.talk.calls.tools = ToolSet(ToolSettings(), False, (), chat.box, approvals)
+        chat.screen.talk.calls.tools = ToolSet(ToolSettings(), False, (), chat.box)
         yield chat
 
 
 async def test_a_call_is_shown_runs_when_it_is_allowed_and_its_result_is_answered(
-    endless: Path, home: Path
+    endless: Path,
 ) -> None:
-    async with open_calling(endless, home) as chat:
+    async with open_calling(endless) as chat:
         chat.box.result = ToolResult("blue \x1b[31m zeppelin")
         turn = await chat.call((READ,))
         shown = "\n".join(chat.shown("ApprovalTurn Head, ApprovalTurn Static"))
@@ -85,14 +81,14 @@ async def test_a_call_is_shown_runs_when_it_is_allowed_and_its_result_is_answere
 
 
 async def test_keys_that_were_meant_for_something_else_allow_nothing(
-    endless: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+    endless: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with open_calling(endless, home) as chat:
+    async with open_calling(endless) as chat:
         monkeypatch.setattr("tui.chat.tools.approval_turn.DEAF_S", 3600.0)
         turn = await chat.call((READ,))
         await chat.press("enter", "y", "a", "escape")
         assert (chat.box.called, chat.asking) == ([], [turn])
-    async with open_calling(endless, home) as chat:  # the user is writing when it comes up
+    async with open_calling(endless) as chat:  # the user is writing when it comes up
         await chat.press("ctrl+n")
         chat.engine.calls = [(READ,)]
         chat.screen.controller.say("Why?", ())
@@ -102,10 +98,8 @@ async def test_keys_that_were_meant_for_something_else_allow_nothing(
         assert any("waits to be allowed" in told for told in chat.told)
 
 
-async def test_esc_ends_a_running_call_which_is_kept_and_n_goes_on(
-    endless: Path, home: Path
-) -> None:
-    async with open_calling(endless, home) as chat:
+async def test_esc_ends_a_running_call_which_is_kept_and_n_goes_on(endless: Path) -> None:
+    async with open_calling(endless) as chat:
         chat.box.holds = True
         await chat.call((LIST,))
         assert "may change or send something" in "".join(chat.shown("ApprovalTurn .access"))
@@ -121,12 +115,12 @@ async def test_esc_ends_a_running_call_which_is_kept_and_n_goes_on(
 
 
 async def test_an_open_call_is_asked_about_again_and_the_keys_stay_where_they_are(
-    endless: Path, home: Path
+    endless: Path,
 ) -> None:
-    async with open_calling(endless, home) as chat:
+    async with open_calling(endless) as chat:
         await chat.call((READ,))
         number = chat.path.conversation
-    async with open_calling(endless, home) as chat:
+    async with open_calling(endless) as chat:
         chat.path.open(number)
         assert not (await chat.asked()).has_focus  # who opens it may be about to type
         await chat.press("ctrl+up", "escape")
@@ -140,10 +134,8 @@ async def test_an_open_call_is_asked_about_again_and_the_keys_stay_where_they_ar
         assert chat.box.called == ["disk__read"]
 
 
-async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(
-    endless: Path, home: Path
-) -> None:
-    async with open_calling(endless, home) as chat:
+async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(endless: Path) -> None:
+    async with open_calling(endless) as chat:
         chat.box.problem = "It cannot be started: \x1b[31m."
         await chat.call((READ,))
         assert any("cannot be started" in note for note in chat.shown("Note"))

@@ -6,8 +6,9 @@ import pytest
 from textual import events
 
 from assistant.events import Origin
-from assistant.talk.tool_set import ToolSet, ToolSettings
+from assistant.talk.tool_set import ToolSet
 from assistant.tools.server_settings import ServerSettings
+from assistant.tools.values import ToolSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, open_page, said, token
 from tui.app.app import SpecchatApp
@@ -60,7 +61,7 @@ async def test_enter_in_an_empty_prompt_takes_what_is_suggested(pair: Pair) -> N
         chat.screen.talk.calls.tools = ToolSet(ToolSettings())
         await chat.press("f9", "up", "enter")
         assert "under [tools]" in chat.told[-1]
-        await chat.until(lambda: len(chat.said) == 2 and not chat.screen.controller.busy)
+        await chat.until(lambda: len(chat.said) == 2 and chat.screen.talk.idle)
         assert chat.said[0] == CODE.text
         assert chat.prompt.text == ""
         assert not chat.screen.query(Welcome)
