@@ -26,7 +26,6 @@ class NearWorker(WorkerProcess):
         super().__init__(None, CHAT)  # type: ignore[arg-type]
         self._loop, self._said = asyncio.get_running_loop(), said
         self._inbox = asyncio.Queue()
-        self.has_spoken = True
         self.engine = Engine(self._hear, handlers)
 
     def _hear(self, number: int, event: object, last: bool) -> None:

@@ -105,8 +105,6 @@ class EngineProcess:
         for stream in filter(None, (self._stream, *self._waiting)):
             stream.put(CLOSED, last=True)
         if self._worker is not None:
-            if not self._worker.has_spoken:  # nor does it listen yet
-                self._worker.kill()
             await self._worker.close()
             self._worker = None
         for other in self._others.values():

@@ -59,8 +59,7 @@ class WorkerProcess:
         """Whether it has ever ended a job."""
         self.has_setup = False
         """Whether it was given models to load."""
-        self.has_spoken = False
-        """Whether it has said anything."""
+        self._has_spoken = False
 
     @classmethod
     async def start(cls, protocol: Protocol) -> Self:
@@ -131,6 +130,8 @@ class WorkerProcess:
         """
         assert self._process.stdin is not None
         self._process.stdin.close()
+        if not self._has_spoken:  # nor does it listen yet
+            self.kill()
         for seconds in (grace_s, EXIT_GRACE_S):
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -192,7 +193,7 @@ class WorkerProcess:
         try:
             while True:
                 message = await wire.receive(self._process.stdout)
-                self.has_spoken = True
+                self._has_spoken = True
                 await self._inbox.put(self._protocol.messages.decode(message))
         except EOFError:
             pass

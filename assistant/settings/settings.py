@@ -7,7 +7,7 @@ The command line's options, the environment's variables, the checks of `config.t
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from assistant.request import (
     MOST_ANSWERS,
@@ -27,9 +27,7 @@ from assistant.settings.keys import ANSWER, CONVERSATION, NOW, RELOAD, ROUND, UN
 from assistant.tools.values import ToolSettings
 from models.engines import ENGINES, EngineName
 from models.errors import UsageError
-
-if TYPE_CHECKING:  # --help waits for nothing that only `Settings.setup` needs
-    from models.progress import Report
+from models.progress import Report, silent
 
 View = Literal["words", "tokens"]
 THEMES = (
@@ -171,9 +169,7 @@ class Settings:
 
         return self.target or catalog.DEFAULT.target.name
 
-    def setup(
-        self, report: "Report | None" = None, target: str | None = None
-    ) -> tuple[Setup, str | None]:
+    def setup(self, report: Report = silent, target: str | None = None) -> tuple[Setup, str | None]:
         """Find the models to load; return also why there is no draft if there is none.
 
         Args:
@@ -191,9 +187,7 @@ class Settings:
         from models.files.locate import variant
         from models.files.places import cache_dir
         from models.machine import RPC_VARIABLE, rpc_servers
-        from models.progress import silent
 
-        report = report or silent
         label = target if target and is_label(target) else None
         name = self.target if label else target or self.target
         path = find_target(name, self.folders, report)
