@@ -10,7 +10,7 @@ from models.catalog import GGUF, HEADS
 from models.errors import ModelError, ModelMissing, SpecchatError
 from models.files.checksum import ready
 from models.files.gguf_files import gguf_files
-from models.files.locate import identify, resolve
+from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import models_dir
 from models.files.stores import discover, find
@@ -65,13 +65,16 @@ def find_draft(
 
 
 def _choose(target: str, folders: Iterable[Path]) -> tuple[str | None, str]:
-    """Return the draft to use for a target and why; other programs' files only when needed."""
-    if made := made_here(identify(target)):
-        return made.reference, f"{made.name} was made to draft for {target}."
-    known = resolve(target)
-    listed = catalog.draft_for(known) if isinstance(known, GGUF) else None
-    if listed and find(listed):
-        return listed.name, f"{listed.name} is the draft listed for {target}."
+    """Return the draft to use for a target, or why there is none.
+
+    Other programs' files are looked for only where specchat's own have neither a draft that was
+    made for it nor the one that is listed.
+    """
+    model = identify(target)
+    if made := made_here(model):
+        return made.reference, ""
+    if (listed := listed_draft(model)) and find(listed):
+        return listed.name, ""
     here = list(discover(folders))
     draft, reason = best_draft(identify(target, here), here)
     return (draft.reference if draft else None), reason

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from models.engines import PACKAGES
 from tests import ROOT, tiny
@@ -131,4 +132,4 @@ def test_what_is_locked_is_what_is_required_and_no_more_and_from_no_place():
         if requirement.name == PACKAGES["ik"].name:  # it has a list of its own, with checksums
             assert f"{requirement.name}{requirement.specifier} \\\n" in SECOND_ENGINE.read_text()
             continue
-        assert requirement.specifier.contains(locked[lock.plain(requirement.name)])
+        assert requirement.specifier.contains(locked[canonicalize_name(requirement.name)])

@@ -46,6 +46,11 @@ llama_set_abort_callback = _bound(
 )
 llama_get_logits = _bound("llama_get_logits", POINTER(c_float), pointer)
 
+_state = _bytes, size, c_int32, c_uint32
+llama_state_seq_get_size_ext = _bound("llama_state_seq_get_size", size, pointer, c_int32, c_uint32)
+llama_state_seq_get_data_ext = _bound("llama_state_seq_get_data", size, pointer, *_state)
+llama_state_seq_set_data_ext = _bound("llama_state_seq_set_data", size, pointer, *_state)
+
 llama_memory_seq_rm = _bound("llama_kv_cache_seq_rm", c_bool, pointer, c_int32, c_int32, c_int32)
 llama_memory_seq_pos_min = _bound("llama_kv_cache_seq_pos_min", c_int32, pointer, c_int32)
 llama_memory_seq_pos_max = _bound("llama_kv_cache_seq_pos_max", c_int32, pointer, c_int32)
@@ -61,21 +66,11 @@ def llama_memory_clear(context: int, _data: bool) -> None:
     llama_memory_seq_rm(context, -1, -1, -1)
 
 
-def _with_flags(name: str, *arguments: Any) -> Any:
-    """Return a function of states with its last parameter, which llama.cpp's lacks, set to 0."""
-    function = _bound(name, size, pointer, *arguments, c_uint32)
-    return lambda *given: function(*given, 0)
-
-
 def _of_vocabulary(name: str, result: Any, *arguments: Any) -> Any:
     """Return a function of the vocabulary that takes the model instead, and looks it up."""
     function = _bound(name, result, pointer, *arguments)
     return lambda model, *given: function(_vocab_of(model), *given)
 
-
-llama_state_seq_get_size = _with_flags("llama_state_seq_get_size", c_int32)
-llama_state_seq_get_data = _with_flags("llama_state_seq_get_data", _bytes, size, c_int32)
-llama_state_seq_set_data = _with_flags("llama_state_seq_set_data", _bytes, size, c_int32)
 
 _vocab_of = _bound("llama_model_get_vocab", pointer, pointer)
 llama_vocab_type = _of_vocabulary("llama_vocab_type", c_int)

@@ -58,12 +58,12 @@ def _context_params(settings: ContextSettings) -> Any:
     return params
 
 
-def _quantize(source: Path, place: Path, kind: str) -> NoReturn:
+def _quantize(source: Path, place: Path) -> NoReturn:
     """Replace this process with the `llama-quantize` of the package, by exec."""
     program = Path(ik_llama_cpp.__file__).parent / "bin" / "llama-quantize"
     options = "--allow-requantize", "--pure"
     files = str(source), str(place)
-    os.execv(program, [str(program), *options, *files, kind, str(physical_cores())])
+    os.execv(program, [str(program), *options, *files, "Q4_0", str(physical_cores())])
 
 
 def engine() -> EngineLibrary:

@@ -35,8 +35,6 @@ CONTEXT_DEFAULTS: dict[str, object] = {
 MODEL_DEFAULTS: dict[str, object] = {"n_gpu_layers": -1, "use_extra_bufts": True}
 CACHE_FIELDS = (*POSITION_FIELDS, "flash_attn_type", "type_k", "type_v", "swa_full")
 
-QUANTIZED = {"Q4_0": 2, "Q8_0": 7}
-"""llama.cpp's numbers of the file types that can be requested."""
 MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are requantised at once
 
 
@@ -76,13 +74,13 @@ def has_amx() -> bool:
     return b"AMX_INT8 = 1" in c.llama_print_system_info()
 
 
-def _quantize(source: Path, place: Path, kind: str) -> str | None:
+def _quantize(source: Path, place: Path) -> str | None:
     params = c.llama_model_quantize_default_params()
     params.nthread = physical_cores()
     params.allow_requantize = True
     params.max_buf_size = MAX_TENSOR_BYTES
     params.pure = True  # including the head, which takes a good part of a small model's time
-    params.ftype = QUANTIZED[kind]
+    params.ftype = c.LLAMA_FTYPE_MOSTLY_Q4_0
     native_log.clear()
     code = c.llama_model_quantize(os.fsencode(source), os.fsencode(place), ctypes.byref(params))
     return native_log.last_errors().rstrip(".") if code else None

@@ -83,7 +83,7 @@ class Context:
         """
         is_safe = self._engine.aborts_safely or count > SHORT
         flag = self._cancel if is_safe else _NEVER
-        if flag is self._watched:  # on one of two machines, to set it anew took 2 ms
+        if flag is self._watched:  # on one of two machines, to set it again took 2 ms
             return
         self._watched = flag
         address = ctypes.c_void_p(flag.address)

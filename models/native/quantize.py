@@ -1,7 +1,7 @@
-"""Rewrite a GGUF file with another type of weights, in a process of its own.
+"""Rewrite a GGUF file with 4-bit weights, in a process of its own.
 
 Engines cannot be stopped while they quantise, and end their process over some files. That process
-is `python -m models.native.quantize ENGINE SOURCE PLACE KIND`, and the number of this one.
+is `python -m models.native.quantize ENGINE SOURCE PLACE`, and the number of this one.
 """
 
 import sys
@@ -14,8 +14,8 @@ from models.errors import ModelError, SpecchatError
 from models.native import loaded
 
 
-def quantize(source: Path, place: Path, kind: str) -> None:
-    """Write `source` to `place` with every matrix as `kind`.
+def quantize(source: Path, place: Path) -> None:
+    """Write `source` to `place` with every matrix as Q4_0.
 
     Raises:
         ModelError: no engine here can; the text has the reason. What was written is for the caller
@@ -24,7 +24,7 @@ def quantize(source: Path, place: Path, kind: str) -> None:
     engine = engines.first()
     if engine not in engines.installed():
         raise ModelError(f"{source} cannot be requantised. {engines.missing('llama')}")
-    _, complaint = child_process.run(__name__, engine, source, place, kind)
+    _, complaint = child_process.run(__name__, engine, source, place)
     if complaint is not None:
         title = ENGINES[engine]
         reason = complaint or f"{title} ended abruptly"
@@ -32,9 +32,9 @@ def quantize(source: Path, place: Path, kind: str) -> None:
 
 
 if __name__ == "__main__":
-    name, source, place, kind, parent = sys.argv[1:]
+    name, source, place, parent = sys.argv[1:]
     child_process.die_with(int(parent))
     try:
-        sys.exit(loaded.use(cast(EngineName, name)).quantize(Path(source), Path(place), kind))
+        sys.exit(loaded.use(cast(EngineName, name)).quantize(Path(source), Path(place)))
     except (SpecchatError, OSError) as error:
         sys.exit(str(error))

@@ -13,12 +13,11 @@ _PARTIAL = 1  # LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY: without the cells of attenti
 
 def copied(c: Any, context: int, partial: bool = False) -> memoryview:
     """Return a copy of what a context holds; `partial` is the state of a recurrent model alone."""
-    flags = (_PARTIAL,) if partial else ()
-    get_size = c.llama_state_seq_get_size_ext if partial else c.llama_state_seq_get_size
-    get_data = c.llama_state_seq_get_data_ext if partial else c.llama_state_seq_get_data
-    size = get_size(context, SEQUENCE, *flags)
-    state = np.empty(size, np.uint8)
-    size = get_data(context, state.ctypes.data_as(_BYTES), size, SEQUENCE, *flags)
+    flags = _PARTIAL if partial else 0
+    room = c.llama_state_seq_get_size_ext(context, SEQUENCE, flags)
+    state = np.empty(room, np.uint8)
+    pointer = state.ctypes.data_as(_BYTES)
+    size = c.llama_state_seq_get_data_ext(context, pointer, room, SEQUENCE, flags)
     return state[:size].data
 
 
@@ -27,11 +26,10 @@ def put_back(c: Any, context: int, state: memoryview, count: int, partial: bool 
 
     Pass only what `copied` returned: a library does not detect every other sequence of bytes.
     """
-    flags = (_PARTIAL,) if partial else ()
-    set_data = c.llama_state_seq_set_data_ext if partial else c.llama_state_seq_set_data
+    flags, set_data = _PARTIAL if partial else 0, c.llama_state_seq_set_data_ext
     data, memory = np.frombuffer(state, np.uint8), c.llama_get_memory(context)
     pointer = data.ctypes.data_as(_BYTES)
-    if set_data(context, pointer, len(data), SEQUENCE, *flags) != len(data):
+    if set_data(context, pointer, len(data), SEQUENCE, flags) != len(data):
         return False
     if partial and not c.llama_memory_seq_rm(memory, SEQUENCE, count, -1):
         return False

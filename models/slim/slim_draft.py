@@ -58,14 +58,14 @@ def make(source: Path, ids: Ids, serves: str) -> Path:
     place = models_dir() / f"{source.stem}-slim-{label}.gguf"
     with _write_errors(place.parent), _scratch(place.parent, 2 * source.stat().st_size) as folder:
         requantised, fresh = folder / "requantised.part", folder / place.name
-        quantize(source, requantised, KIND)
+        quantize(source, requantised)
         layout = read_layout(requantised)
         values = dict(layout.values) if is_whole else vocabulary.without(layout.values, ids, size)
         name = values[NAME][12:].decode("utf-8", "replace") if NAME in values else source.stem
         told = {NAME: f"{name} slim", RECIPE: recipe, SOURCE: source.name, SERVES: serves}
         told[SOURCE_SHA256] = checksum.sha256_once(source)
         values |= {key: writing.text(value) for key, value in told.items()}
-        writing.write(layout, fresh, values, ids, vocabulary.MATRICES)
+        writing.write(layout, fresh, values, ids)
         fresh.replace(place)
     checksum.sha256_once(place)
     return place

@@ -12,8 +12,6 @@ from models.gguf.values import ARRAY, STRING
 from models.gguf.vocabulary import NORMAL, TOKENIZER, TOKENS, FileVocabulary
 from models.slim import writing
 
-MATRICES = ("token_embd.weight", "output.weight", "output.bias", "per_layer_token_embd.weight")
-"""Tensors with a row for each token."""
 _TRIMMED = ("gpt2", "llama")  # tokenizers that work with any part of their vocabulary
 
 

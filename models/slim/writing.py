@@ -14,6 +14,8 @@ from models.gguf.opening import reading
 from models.gguf.tensors import Tensor, read_table
 from models.gguf.values import ARRAY, STRING, Malformed
 
+MATRICES = ("token_embd.weight", "output.weight", "output.bias", "per_layer_token_embd.weight")
+"""Tensors with a row for each token."""
 _VERSION = 3
 _UINT32 = 4
 _PIECE = 1 << 22  # bytes
@@ -56,9 +58,8 @@ def write(
     place: Path,
     values: Mapping[str, bytes],
     ids: Ids | None = None,
-    matrices: tuple[str, ...] = (),
 ) -> None:
-    """Write a file with other metadata, and only the rows `ids` of some matrices.
+    """Write a file with other metadata, and of `MATRICES` only the rows `ids`.
 
     Raises:
         ModelError: the file has tensors of a type that is newer than this program.
@@ -67,7 +68,7 @@ def write(
     for tensor in layout.tensors:
         if not tensor.size:
             raise ModelError(f"{layout.path} has weights of type {tensor.kind}, unknown here.")
-    rows = {name: ids for name in matrices if ids is not None}
+    rows = {name: ids for name in MATRICES if ids is not None}
     table = _table(layout.tensors, rows, layout.alignment)
     with place.open("wb") as file:
         file.write(_header(values, table, layout.alignment))

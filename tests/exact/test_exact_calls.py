@@ -3,26 +3,23 @@
 One of the five tokens is the end of a text and the beginning of a call at once.
 """
 
-from functools import cache
+from functools import cache, partial
 from unittest.mock import patch
 
 import pytest
 
 from assistant.calling.formats import CallFormat
-from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.engine.policy import Control, Policy
-from assistant.engine.rounds import Rounds
 from assistant.engine.sources.certain import FormSource
 from assistant.forms.forms import Forms
 from assistant.request import Message, Request, Tool
 from tests.assistant.forms.spelt import Words
+from tests.exact.answer import START, by_every_rule, decoded, masked_law
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import distance, law
 from tests.exact.random_plan import Parrot
-from tests.exact.test_exact_forms import START, ExactMask
-from tests.exact.toy import Toy, best_two, chain_rule
+from tests.exact.test_exact_forms import ExactMask
+from tests.exact.toy import Toy, best_two
 from tests.exact.toy_sources import modelled_by
 
 WORDS = Words("a", "a<f:", "{}", ">", single=False)
@@ -59,24 +56,15 @@ def said(choice, rule, sources, target):
     tokens = list(START)
     mask = mask_of(choice, tokens)
     drafter = Cascade(*(source(mask) for source in sources), mask=mask)
-    policy = Policy(Control("sps", 2), None)
-    still = {"begin": 0, "clock": lambda: 0.0}
-    rounds = iter(Rounds(target, tokens, drafter, rule, best_two, policy, mask=mask, **still))
-    while len(tokens) < len(START) + LENGTH:
-        next(rounds)
-    return tuple(tokens[len(START) :][:LENGTH])
+    return decoded(target, rule, drafter, tokens, LENGTH, warp=best_two, mask=mask)[0]
 
 
 def expected(choice, target, warp=best_two):
-    """Return the law of masked ArS by definition, each mask from the beginning."""
-
-    def masked(logits, history):
-        return warp(mask_of(choice, list(START)).masked(logits, history), history)
-
-    return chain_rule(target, LENGTH, masked, START)
+    """Return the law of masked ArS by definition."""
+    return masked_law(partial(mask_of, choice), warp, LENGTH, target)
 
 
-@pytest.mark.parametrize("rule", [TokenRule, BlockRule])
+@by_every_rule
 @pytest.mark.parametrize("choice", ["auto", "none"])
 @pytest.mark.parametrize("sources", SOURCES)
 def test_an_answer_that_may_call_has_the_law_of_masked_ars(rule, choice, sources):

@@ -12,17 +12,15 @@ from assistant.chat.thinking import FAMILIES, PartPosition, find_markers
 from assistant.chat.thought_reader import AnswerBeginning, ThoughtReader
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
-from assistant.engine.policy import Control, Policy
-from assistant.engine.rounds import Rounds
 from assistant.engine.sources.certain import ForcedSource, FormSource
 from assistant.forms.grammar import matcher_of
 from assistant.request import AnswerForm
 from assistant.streamed_text import TokenText
 from tests.assistant.forms.spelt import Words
+from tests.exact.answer import by_every_rule, decoded
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.law import distance, law
 from tests.exact.test_exact_forms import ExactMask
-from tests.exact.test_exact_rounds import by_every_rule
 from tests.exact.toy import Toy, best_two, chain_rule
 from tests.exact.toy_sources import modelled_by
 
@@ -67,14 +65,11 @@ def by_definition(markers, budget):
 
 def said(target, rule, thoughts, sources, context, length, lookahead, warp=keep_all, form=None):
     """Return the next tokens of an answer under way."""
-    text, policy = list(context), Policy(Control("sps", lookahead), None)
+    text, plan = list(context), ("sps", lookahead)
     mask = form and form(text, thoughts.answer_start)
     drafter = Cascade(*(source(mask) for source in sources), mask=mask)
-    held = {"mask": mask, "forced": thoughts.forced, "begin": 0, "clock": lambda: 0.0}
-    rounds = iter(Rounds(target, text, drafter, rule, warp, policy, **held))
-    while len(text) < len(context) + length:
-        next(rounds)
-    return tuple(text[len(context) :][:length])
+    held = {"mask": mask, "forced": thoughts.forced}
+    return decoded(target, rule, drafter, text, length, plan, warp, **held)[0]
 
 
 def model(n_vocab, style="full"):

@@ -4,21 +4,18 @@ The mask is the shipped one, over a grammar and a vocabulary of four tokens; onl
 into logits is 0 here, as a toy's logits are probabilities.
 """
 
-from functools import cache
+from functools import cache, partial
 
 import pytest
 
-from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
-from assistant.engine.policy import Control, Policy
-from assistant.engine.rounds import Rounds
 from assistant.engine.sources.certain import FormSource
 from assistant.forms.grammar import matcher_of
 from assistant.forms.mask import FormMask
 from assistant.request import AnswerForm
 from tests.assistant.forms.spelt import Words
+from tests.exact.answer import START, by_every_rule, decoded, masked_law
 from tests.exact.coupling import Coupled, Numbers
 from tests.exact.exact_rows import exact_array
 from tests.exact.law import distance, law
@@ -26,9 +23,7 @@ from tests.exact.random_plan import Parrot
 from tests.exact.toy import Toy, best_two, chain_rule, repeats_halved
 from tests.exact.toy_sources import modelled_by
 
-START = (0, 1)  # the prompt, which the form has no say in
 FORMS = ("[ab]b?a{1,2}", "(ab|ba)*aab", "b(a|bb)(ab)*")
-by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 
 
 @cache
@@ -64,21 +59,12 @@ def said(form, rule, warp, length, sources, target, plan=("sps", 2)):
     tokens = list(START)
     mask = mask_of(form, tokens)
     drafter = Cascade(*(source(mask) for source in sources), mask=mask)
-    policy = Policy(Control(*plan), None)
-    still = {"begin": 0, "clock": lambda: 0.0}
-    rounds = iter(Rounds(target, tokens, drafter, rule, warp, policy, mask=mask, **still))
-    while len(tokens) < len(START) + length:
-        next(rounds)
-    return tuple(tokens[len(START) :][:length])
+    return decoded(target, rule, drafter, tokens, length, plan, warp, mask=mask)[0]
 
 
 def expected(form, warp, length, target):
-    """Return the law of masked ArS by definition, each mask from the beginning."""
-
-    def masked(logits, history):
-        return warp(mask_of(form, list(START)).masked(logits, history), history)
-
-    return chain_rule(target, length, masked, START)
+    """Return the law of masked ArS by definition."""
+    return masked_law(partial(mask_of, form), warp, length, target)
 
 
 def model(seed):

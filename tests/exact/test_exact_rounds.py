@@ -6,17 +6,16 @@ must be judged anyway: a round that is thrown away because of a token has looked
 
 import pytest
 
-from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.policy import Control, Policy
-from assistant.engine.rounds import PlannedRound, Rounds
+from assistant.engine.rounds import PlannedRound
 from assistant.events import Noticed
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
 from tests.engine import llama_alone
+from tests.exact.answer import by_every_rule, decoded, still
 from tests.exact.coupling import Coupled, Numbers
 from tests.exact.exact_rows import keep_all, normalised
 from tests.exact.law import distance, law
@@ -25,23 +24,11 @@ from tests.exact.toy_sources import FailsAfter, modelled, modelled_by
 from tests.models.test_llama_cache import assert_same
 
 START = (1,)
-by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 
 
-def rounds_of(target, drafter, rule, policy, tokens):
-    """Return the rounds of an answer under way, whose clock stands still."""
-    still = {"begin": 0, "clock": lambda: 0.0}
-    return iter(Rounds(target, tokens, drafter, rule, keep_all, policy, **still))
-
-
-def said(target, sources, rule, length, lookahead=2, steps=None):
-    """Return the first `length` tokens of an answer; `steps` get all that the rounds yield."""
-    tokens, steps = list(START), [] if steps is None else steps
-    policy = Policy(Control("sps", lookahead), None)
-    rounds = rounds_of(target, Cascade(*sources), rule, policy, tokens)
-    while len(tokens) < len(START) + length:
-        steps.append(next(rounds))
-    return tuple(tokens[len(START) :][:length])
+def said(target, sources, rule, length, lookahead=2):
+    """Return the first `length` tokens of an answer."""
+    return decoded(target, rule, Cascade(*sources), list(START), length, ("sps", lookahead))[0]
 
 
 def failing(seed, n_vocab=2):
@@ -69,7 +56,7 @@ def test_the_mode_may_change_in_every_round_by_what_was_said(rule):
     def run(rng):
         tokens, control = list(START), Control("sps", 2)
         policy, drafter = Policy(control, None), modelled(Toy(3, 8))
-        rounds = rounds_of(target, drafter, rule(rng), policy, tokens)
+        rounds = iter(still(target, tokens, drafter, rule(rng), keep_all, policy))
         while len(tokens) < len(START) + 3:
             lookaheads.add(next(rounds).round.proposed)
             control.mode = "sps" if sum(tokens) % 2 else "ars"
@@ -93,8 +80,8 @@ def test_a_draft_that_failed_is_verified_reported_and_asked_no_more(rule):
     ends = set()
 
     def run(rng):
-        steps = []
-        said(Toy(2, 3), failing(5)[:1], rule(rng), 5, steps=steps)
+        drafter = Cascade(failing(5)[0])
+        _, steps = decoded(Toy(2, 3), rule(rng), drafter, list(START), 5)
         failed = [i for i, step in enumerate(steps) if isinstance(step, Noticed)]
         for i in failed:
             assert "goes on without the draft model" in steps[i].text

@@ -5,19 +5,14 @@ from collections import defaultdict
 from fractions import Fraction
 from functools import partial
 
-import pytest
-
 from assistant.decoding.draw import draw
 from assistant.decoding.loops import autoregressive, speculative
-from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.draft import Fixed
+from tests.exact.answer import by_every_rule
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.law import law
 from tests.exact.toy import Toy, chain_rule
 from tests.exact.toy_sources import modelled
-
-by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 
 
 def a_round(rule, target, drafter, k, rng, warp=keep_all):

@@ -8,7 +8,7 @@ from models.catalog import GGUF
 from models.drafts import Pairing, best_draft
 from models.files.locate import identify
 from models.files.stores import discover
-from models.slim.vocabulary import MATRICES, without
+from models.slim.vocabulary import without
 from models.slim.writing import read_layout, write
 from tests import tiny
 
@@ -57,7 +57,7 @@ def test_a_draft_that_lacks_most_text_is_refused_with_the_first_difference(large
     layout = read_layout(tiny.write(tmp_path / "whole.gguf"))
     ids = np.arange(80, 259)
     values = without(layout.values, ids, 259)
-    write(layout, tmp_path / "part.gguf", values, ids, MATRICES)
+    write(layout, tmp_path / "part.gguf", values, ids)
     verdict = Pairing(large).judge(identify(str(tmp_path / "part.gguf")))
     assert not verdict.serves
     assert "a different vocabulary: token 0 is " in verdict.reason

@@ -84,15 +84,10 @@ def test_heads_that_draft_take_a_cache_of_one_block_and_the_states_they_read(tmp
     assert both.weights == alone.weights
 
 
-def test_what_is_mapped_and_repacked_need_not_be_held(model):
-    taken = memory.Memory(weights=100, repacked=60, cache=10, states=0, buffers=5)
-    assert taken.needed == 175
-    assert taken.held == 115
-
-
-def test_of_two_models_only_one_is_repacked_at_a_time():
+def test_what_is_repacked_is_not_held_and_of_two_models_one_at_a_time():
     large = memory.Memory(weights=1000, repacked=600, cache=10, states=0, buffers=5)
     small = memory.Memory(weights=100, repacked=80, cache=1, states=0, buffers=1)
+    assert (large.needed, large.held) == (1615, 1015)
     assert (large + small).held == large.held + small.held
     assert (large + small).needed == large.needed  # the peak is the first one's
     assert (small + large).needed == small.held + large.needed

@@ -60,7 +60,7 @@ def test_both_requantise_alike(tmp_path, monkeypatch, open_model):
         with monkeypatch.context() as patched:
             patched.setattr(engines, "installed", lambda name=name: [name])
             places.append(tmp_path / f"{name}.gguf")
-            quantize(source, places[-1], "Q8_0")
+            quantize(source, places[-1])
     tokens = [*b"def f(x):"]
     first, second, whole = (open_model(path).logits(tokens)[0] for path in (*places, source))
     assert abs(first - second).max() <= 0.1 * abs(first - whole).max()
@@ -71,5 +71,5 @@ def test_a_file_that_the_fork_cannot_requantise_is_named_with_its_reason(tmp_pat
     monkeypatch.setattr(engines, "installed", lambda: ["ik"])
     (tmp_path / "no.gguf").write_bytes(b"GGUF")
     with pytest.raises(ModelError, match=r"ik_llama.cpp cannot requantise .*no\.gguf: ."):
-        quantize(tmp_path / "no.gguf", tmp_path / "out.gguf", "Q4_0")
+        quantize(tmp_path / "no.gguf", tmp_path / "out.gguf")
     assert loaded.in_use() == ENGINE

@@ -4,11 +4,11 @@ They are those of this environment: of what specchat and its tests require, and 
 requires in turn. No address is in it, so whatever index is configured is asked.
 """
 
-import re
 import tomllib
 from importlib.metadata import PackageNotFoundError, distribution
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from models.engines import PACKAGES
 from tests import ROOT
@@ -16,11 +16,6 @@ from tests import ROOT
 FILE = ROOT / "constraints.txt"
 HEAD = "# Written by: python -m tests.tools.lock\n# Used by: make, and pip install --constraint\n"
 MORE = "# More, for llama.cpp and for the tests:\n"
-
-
-def plain(name: str) -> str:
-    """The name of a package as indexes compare it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def wanted(alone: bool = False) -> list[str]:
@@ -40,7 +35,7 @@ def needed(alone: bool = False) -> dict[str, str]:
         requirement, extra = waiting.pop()
         if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
             continue
-        name = plain(requirement.name)
+        name = canonicalize_name(requirement.name)
         try:
             package = distribution(name)
         except PackageNotFoundError:
@@ -54,10 +49,8 @@ def needed(alone: bool = False) -> dict[str, str]:
 
 def elsewhere() -> set[str]:
     """What only another system or another Python needs."""
-    names = {plain(Requirement(text).name) for text in wanted()}
-    for name in needed():
-        names |= {plain(Requirement(text).name) for text in distribution(name).requires or ()}
-    return names
+    every = [*wanted(), *(text for name in needed() for text in distribution(name).requires or ())]
+    return {canonicalize_name(Requirement(text).name) for text in every}
 
 
 def read() -> dict[str, str]:

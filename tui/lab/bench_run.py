@@ -78,11 +78,12 @@ def _setups(systems: Sequence[System], settings: Settings) -> dict[str, Setup]:
     usual, no_draft = settings.setup()
     setups: dict[str, Setup] = {}
     for system in systems:
-        own = settings.setup(target=system.target)[0] if system.target else usual
+        named = system.target
+        own, why_none = settings.setup(target=named) if named else (usual, no_draft)
         setups[system.name] = own = replace(own, engine=system.engine or usual.engine)
         sources = {*(system.sources or settings.draft_sources)}
         if system.mode == "sps" and not own.has_draft and not COPYING & sources:
-            raise ModelError(f"{no_draft} {system.name} needs a draft.")
+            raise ModelError(f"{why_none} {system.name} needs a draft.")
     if no_draft and settings.draft != NO_DRAFT:
         click.echo(safe(no_draft), err=True)
     return dict(zip(setups, told_apart([*setups.values()]), strict=True))

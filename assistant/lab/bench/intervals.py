@@ -22,8 +22,7 @@ def ratio_of_sums(pairs: Sequence[tuple[float, float]]) -> Interval:
         return Interval(float(first / second))
     rng = np.random.default_rng(0)  # the same figures each time a report is made
     sums = data[rng.integers(len(data), size=(RESAMPLES, len(data)))].sum(axis=1)
-    ends = (1 - LEVEL) / 2, (1 + LEVEL) / 2
-    low, high = np.quantile(sums[:, 0] / sums[:, 1], ends)
+    low, high = np.quantile(sums[:, 0] / sums[:, 1], ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
     return Interval(float(first / second), float(low), float(high))
 
 

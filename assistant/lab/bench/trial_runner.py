@@ -123,7 +123,7 @@ class TrialRunner:
             ModelError: the models cannot be loaded, or cannot continue.
             Cancelled: it was stopped.
         """
-        setups = [trial.setup for trial in job.trials]
+        setups = job.setups
         numbers = range(len(setups)) if job.part is None else job.part
         lanes = {i: self._lane(i, job.trials[i], setups[:i].count(setups[i])) for i in numbers}
         await_step = None

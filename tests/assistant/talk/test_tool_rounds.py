@@ -1,5 +1,6 @@
 """Rounds of tools: calls are asked about, run or refused, kept, and answered."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -49,6 +50,16 @@ async def test_what_is_allowed_for_longer_runs_unasked_until_it_changes(stage, d
     change(stage)
     await stage.answer([READ])
     assert stage.asked[-1] == "disk__read"
+
+
+async def test_what_is_always_allowed_is_so_in_a_conversation_that_is_not_kept():
+    stage = Stage(with_tools=True, store=None)
+    for decision in ("conversation", "always"):
+        await stage.ask("Why?", [READ])
+        await stage.decide(decision)
+        await stage.answer("Blue.")
+    await stage.ask("And?", [READ])
+    assert (len(stage.asked), len(stage.box.called)) == (2, 3)
 
 
 async def test_a_refused_call_and_an_unknown_one_are_told_to_the_model(stage):
@@ -114,7 +125,7 @@ async def test_a_call_that_runs_while_the_program_ends_is_kept_as_stopped(stage)
     await running(stage, READ)
     stage.talk.leave()
     stage.running.cancel()
-    await stage.rest_of_cancelled()
+    await asyncio.gather(stage.running, return_exceptions=True)
     assert stage.stored[-1] == ("tool", "stopped", "")
 
 

@@ -11,9 +11,13 @@ from typing import Any
 import psutil
 import pytest
 
+from assistant.lab.bench.plan import systems
+from assistant.settings.settings import Settings
+from models.errors import ModelError
 from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.shell.program import endless, run, start
+from tui.lab.bench_run import _setups
 
 GREEDY = ("--temperature", "0", "--threads", "1", "--ctx", "2048")
 
@@ -190,3 +194,12 @@ def test_what_cannot_be_done_is_said_immediately(pair, arguments, code, complain
     assert (found, out) == (code, "")
     assert complaint in err
     assert "Traceback" not in err
+
+
+def test_a_system_whose_own_target_has_no_draft_says_why(bare_machine: Path) -> None:
+    folder = bare_machine / "models"
+    folder.mkdir()
+    target = tiny.write(folder / "target.gguf", layers=12)
+    least = tiny.write(folder / "least.gguf", layers=1)
+    with pytest.raises(ModelError, match=r"^No model on this machine .* needs a draft\.$"):
+        _setups(systems(f"{least}:model=3"), Settings(target=str(target)))

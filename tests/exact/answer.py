@@ -1,0 +1,34 @@
+"""An answer under way: the shipped `Rounds`, with a clock that stands still."""
+
+from functools import partial
+
+import pytest
+
+from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.rules.token import TokenRule
+from assistant.engine.policy import Control, Policy
+from assistant.engine.rounds import Rounds
+from tests.exact.exact_rows import keep_all
+from tests.exact.toy import chain_rule
+
+START = (0, 1)  # the prompt, in which no form has a say
+by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
+still = partial(Rounds, begin=0, clock=lambda: 0.0)
+
+
+def decoded(target, rule, drafter, tokens, length, plan=("sps", 2), warp=keep_all, **held):
+    """Return the next tokens after `tokens`, and all that the rounds have yielded."""
+    start, policy, steps = len(tokens), Policy(Control(*plan), None), []
+    rounds = iter(still(target, tokens, drafter, rule, warp, policy, **held))
+    while len(tokens) < start + length:
+        steps.append(next(rounds))
+    return tuple(tokens[start:][:length]), steps
+
+
+def masked_law(mask_of, warp, length, target):
+    """Return the law of masked ArS by definition, each mask from the beginning."""
+
+    def masked(logits, history):
+        return warp(mask_of(list(START)).masked(logits, history), history)
+
+    return chain_rule(target, length, masked, START)
