@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from assistant.events import Answered, Stats, Tally
-from assistant.request import ToolCall
+from assistant.request import Mode, ToolCall
 
+MODES: dict[Mode, str] = {"auto": "auto", "sps": "SpS", "ars": "ArS"}
+"""What the ways of decoding are called, in the order in which a key goes through them."""
 MARKS = {
     "stopped": "stopped",
     "cancelled": "stopped",

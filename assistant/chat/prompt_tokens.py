@@ -80,12 +80,13 @@ class ChatTokens:
                     "room with --ctx."
                 ) from None
             raise
+        remarks = [*self.remarks(request)]  # what continues a thought renders something else
         beginning = self.beginning(request, tokens)
         may_think = self.thinks and request.thinking != "off" and beginning.at.place != "thought"
         return ChatPrompt(
             tokens,
             oversized + dropped,
-            [*self.remarks(request)],
+            remarks,
             beginning,
             self.thoughts(request, beginning),
             self.calls,
@@ -155,18 +156,14 @@ class ChatTokens:
         if not tools and not any(each.calls or each.role == "tool" for each in messages):
             return self.template.render(masked(), variables)
         offered = [masking.tool(tool) for tool in tools]
-        form = self._own_calls
-        for keeps in (True, False) if form else ():
+        if form := self._own_calls:
             # Some templates want to see calls before there are results, or leave these out.
-            said = masked(keeps)
-            text = self.template.render_tools(said, variables, offered)
-            results = (each.content.strip() for each in said if each.role == "tool")
-            if (
-                form
-                and text is not None
-                and (not keeps or all(result in text for result in results))
-            ):
-                return text + (form.begun if form.ended and text.endswith(form.ended) else "")
+            for keeps in (True, False):
+                said = masked(keeps)
+                text = self.template.render_tools(said, variables, offered)
+                results = (each.content.strip() for each in said if each.role == "tool")
+                if text is not None and (not keeps or all(result in text for result in results)):
+                    return text + (form.begun if form.ended and text.endswith(form.ended) else "")
         self.tools_in_words = True
         return self.template.render(in_words(masked(), offered), variables)
 

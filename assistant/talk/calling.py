@@ -137,8 +137,8 @@ class Calling:
         """
         asked, conversation = self.asked, self._path.conversation
         self.ask_no_more(decision)
-        if asked and conversation is not None and decision in ("conversation", "always"):
-            self.tools.approvals.allow(asked.tool, decision, conversation)
+        if asked and (decision == "always" or (decision == "conversation" and conversation)):
+            self.tools.approvals.allow(asked.tool, decision, conversation or 0)
 
     def ask_no_more(self, decision: Decision | None = None) -> None:
         """Ask about no call any more."""

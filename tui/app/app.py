@@ -8,20 +8,18 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import work
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.theme import Theme
 
-from assistant.request import Setup
 from assistant.settings.layers import Layers, with_models, write_choices
 from assistant.settings.settings import DEFAULT, THEMES, Settings, SettingSource
 from models.errors import ModelMissing, SpecchatError, StorageError
 from tui.app.program import Program
 from tui.app.signals import hangs_up
-from tui.chat.screen import ChatScreen, RaceWanted
-from tui.chat.talk_view import ModelWanted
+from tui.chat.screen import ChatScreen
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -49,9 +47,13 @@ class SpecchatApp(Program):
     ) -> None:
         """Begin with `settings`, which come from `layers`."""
         super().__init__(engine)
-        self.settings, self.layers = settings, layers or Layers()
+        self.layers = layers or Layers()
         self.chat = ChatScreen(settings, self)
-        self._setup: Setup | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """What counts now."""
+        return self.chat.controller.settings
 
     def get_default_screen(self) -> Screen[None]:
         """Begin with the chat."""
@@ -74,7 +76,7 @@ class SpecchatApp(Program):
         gc.freeze()
         gc.set_threshold(50_000, 20, 100)
         self._open_store()
-        self.look_for_models(self.settings)
+        self.look_for_models()
 
     async def on_unmount(self) -> None:
         """Save the conversation and free the models, whatever the reason to quit."""
@@ -115,22 +117,21 @@ class SpecchatApp(Program):
             return
         if failed is not None:
             self.chat.parts.banner.not_saved(failed)
-        self.chat.use(store)
+        self.chat.autosave.begin(store)
 
-    def look_for_models(self, settings: Settings) -> None:
+    def look_for_models(self) -> None:
         """Find the models and have them loaded."""
         self.chat.controller.prepare()
-        self._find(settings)
+        self._find()
 
     @work(exclusive=True, group="models")
-    async def _find(self, settings: Settings) -> None:
+    async def _find(self) -> None:
         """Find the files on a thread, as checking them may take a while; then load them."""
         try:
-            setup, no_draft = await asyncio.to_thread(settings.setup)
+            setup, no_draft = await asyncio.to_thread(self.settings.setup)
         except SpecchatError as error:
             self._explain(error)
         else:
-            self._setup = setup
             self.chat.controller.load(setup, no_draft)
 
     def _explain(self, error: SpecchatError) -> None:
@@ -142,7 +143,6 @@ class SpecchatApp(Program):
         if missing and not typing:
             self.action_choose_model()
 
-    @on(ModelWanted)
     def action_choose_model(self) -> None:
         """Open the screen that chooses, switches and fetches models."""
         from tui.models.screen import ModelsScreen
@@ -157,9 +157,8 @@ class SpecchatApp(Program):
                 self.chat.talk.take_back()
         else:
             before = self.settings
-            self.settings = replace(before, target=choice[0], draft=choice[1])
-            self.chat.apply(self.settings)
-            self.look_for_models(self.settings)
+            self.chat.apply(replace(before, target=choice[0], draft=choice[1]))
+            self.look_for_models()
             if not before.sources.get("target", DEFAULT).is_passing:
                 self._keep(with_models(self.layers, before.target, *choice))
 
@@ -182,34 +181,24 @@ class SpecchatApp(Program):
         from tui.settings.screen import SettingsScreen
 
         if isinstance(self.screen, ChatScreen):
-            if self.chat.mode != self.layers.given["mode"][0]:
-                mode = self.chat.mode, SettingSource("option", "Ctrl+T")
+            if self.settings.mode != self.layers.given["mode"][0]:
+                mode = self.settings.mode, SettingSource("option", "Ctrl+T")
                 self.layers = self.layers.for_this_run(mode=mode)
-            target = self._setup.target if self._setup else None
+            setup = self.chat.controller.setup
+            target = setup.target if setup else None
             self.push_screen(SettingsScreen(self.layers, self._use_layers, target))
 
     def _use_layers(self, layers: Layers) -> None:
         """Continue with changed settings; the models are loaded again only if they have to be."""
-        before = replace(self.settings, mode=self.chat.mode)
-        self.settings = layers.settings(before, self.layers)
+        before = self.settings
+        self.chat.apply(layers.settings(before, self.layers))
         self._keep(layers)
         if before.keymap != self.settings.keymap:
             self.set_keymap({})  # a key that is named no longer is the usual one again
         if (before.theme, before.keymap) != (self.settings.theme, self.settings.keymap):
             self.appear(self.settings)
-        self.chat.apply(self.settings)
         if any(getattr(before, name) != getattr(self.settings, name) for name in RELOADING):
-            self.look_for_models(self.settings)
-
-    @on(RaceWanted)
-    def race(self, message: RaceWanted) -> None:
-        """Let a prompt race in two lanes of the loaded pair."""
-        from tui.race.lanes import duel
-        from tui.race.screen import RaceScreen
-
-        if self._setup is not None:
-            race = duel(self._setup, self.settings, message.request)
-            self.push_screen(RaceScreen(race, self.submit))
+            self.look_for_models()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Offer every key of the screen that has a name in the palette, too."""

@@ -9,13 +9,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from assistant.events import Origin
 from tui.app.keymap import Bound, all_bindings, readable
 from tui.app.textual_private import keymap_of
 from tui.safe import safe
+from tui.widgets.dialog import Dialog
 from tui.widgets.token_styles import GHOST, NAMES, Kind, styles
 
 AREAS = {
@@ -77,30 +77,15 @@ REMAP = 'Each can be changed in config.toml, under [keys]: "chat.new" = "f8".'
 KEYS_WIDTH, MEANING_WIDTH = 20, 30  # cells of the columns
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """Explain the keys, the colours and the figures."""
 
     DEFAULT_CSS = """
     HelpScreen {
-        align: center middle;
-        background: $background 60%;
-
-        & #help {
-            width: 84;
-            max-width: 96%;
-            height: auto;
-            max-height: 96%;
-            padding: 1 2;
-            border: round $primary;
-            border-title-color: $text-accent;
-            border-title-style: bold;
-            border-subtitle-color: $text-muted;
-            scrollbar-size-vertical: 1;
-            scrollbar-color: $panel-lighten-2;
-            scrollbar-background: $surface;
-            background: $surface;
+        & > .frame {
+            width: 84; max-height: 96%; padding: 1 2; scrollbar-size-vertical: 1;
+            scrollbar-color: $panel-lighten-2; scrollbar-background: $surface;
         }
-
         & Static, & Horizontal, & #keys { height: auto; }
         & .keys { text-wrap: nowrap; text-overflow: ellipsis; }
         & .word { width: 19; }
@@ -110,7 +95,6 @@ class HelpScreen(ModalScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f1,q,enter", "dismiss", "Close", id="help.close"),
-        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]
 
     def __init__(self) -> None:
@@ -120,7 +104,7 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out one scrollable page."""
         looks = styles(self.app.no_color)
-        with VerticalScroll(id="help") as page:
+        with VerticalScroll(classes="frame") as page:
             page.border_title = "Help"
             page.border_subtitle = "Up and down scroll · Esc closes"
             yield self.keys

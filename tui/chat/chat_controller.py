@@ -12,12 +12,11 @@ from assistant.events import (
     Failed,
     Finished,
     Loading,
-    ModelInfo,
     Noticed,
     Prefilled,
     Ready,
 )
-from assistant.request import AnswerForm, Count, Mode, ReadAhead, Request, Setup
+from assistant.request import AnswerForm, Count, ReadAhead, Request, Setup
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from assistant.talk.attachments import read
@@ -51,8 +50,9 @@ class ChatController:
     def __init__(self, parts: ChatLayout, settings: Settings, program: Program) -> None:
         self.parts, self._program = parts, program
         self.settings = settings
-        self.mode: Mode = settings.mode
-        """How answers are decoded."""
+        """What counts now."""
+        self.setup: Setup | None = None
+        """The models that answer, once they are found."""
         self.form: AnswerForm | None = None
         """What answers have to look like."""
         self.talk = Talk(
@@ -89,7 +89,7 @@ class ChatController:
 
     def load(self, setup: Setup, no_draft: str | None) -> None:
         """Have models loaded instead of an answer; what waits is answered afterwards."""
-        self._draft_notes.no_draft = no_draft
+        self.setup, self._draft_notes.no_draft = setup, no_draft
         if self.talk.stream is not None:
             self.talk.stream.cancel()
         self._program.submit(setup, self._loading)
@@ -101,24 +101,24 @@ class ChatController:
         self.parts.banner.show("no model")
         self.talk.no_model(reason)
 
-    def idle_target(self, why: str = "") -> ModelInfo | None:
-        """Return the target when nothing is to be answered; None after saying what is."""
+    def is_free(self, why: str = "") -> bool:
+        """Return whether nothing is to be answered; say it if something is."""
         if self.ready is not None and self.talk.idle:
-            return self.ready.target
+            return True
         what = "An answer is under way; Esc stops it" if self.ready else "No models are loaded yet"
         self.parts.notify(f"{what}.{why}", timeout=4, markup=False)
-        return None
+        return False
 
     def count(self, count: Count) -> None:
         """Have the tokens of a text counted, once a model can."""
         if self.ready is not None:
             self._program.submit(count, self._counted)
 
-    def steer(self, mode: Mode) -> None:
-        """Decode so from now on; the answer under way has it from its next round on."""
-        self.mode = mode
+    def steer(self) -> None:
+        """Have the answer under way decoded as the settings say, from its next round on."""
         if self.talk.stream is not None:
-            self.talk.stream.steer(mode, self.settings.lookahead, self.settings.sampling)
+            now = self.settings
+            self.talk.stream.steer(now.mode, now.lookahead, now.sampling)
 
     # What the user does
 
@@ -204,6 +204,22 @@ class ChatController:
         self._leaves = True
         self.talk.leave()
 
+    def race(self) -> None:
+        """Let the prompt, or else the last question, race; or say why that cannot be."""
+        if not self.is_free(" A race needs both models to itself.") or self.setup is None:
+            return
+        prompt = self.parts.prompt
+        request = self.talk.race_request(prompt.text, prompt.attachments)
+        if request is None:
+            hint = "Type a prompt first; it races in two lanes, ArS and SpS."
+            self.parts.notify(hint, timeout=4, markup=False)
+            return
+        from tui.race.lanes import duel
+        from tui.race.screen import RaceScreen
+
+        race = duel(self.setup, self.settings, request)
+        self._program.push_screen(RaceScreen(race, self._program.submit))
+
     def toggle_form(self) -> None:
         """Ask for a file whose schema all answers follow; or let them be as they come again."""
         if self.form is None:
@@ -237,7 +253,7 @@ class ChatController:
 
     def _asks(self) -> Request:
         request = self.settings.request()
-        return replace(request, mode=self.mode, form=self.form, alternatives=ALTERNATIVES)
+        return replace(request, form=self.form, alternatives=ALTERNATIVES)
 
     def _take(self, event: TalkEvent) -> None:
         if self._leaves:
@@ -256,16 +272,14 @@ class ChatController:
 
     def _loading(self, event: Event) -> None:
         match event:
-            case Loading():
-                self.view.show_models(event, self.settings)
-            case Ready():
-                self._be_ready(event)
             case Noticed(text):
                 self.view.show(Noted(text))
             case Failed(message):
                 if not self.parts.screen.is_active:  # where a note in the conversation is not seen
                     self.parts.notify(safe(message), severity="error", markup=False)
                 self.no_model(message)
+            case Loading() | Ready():
+                self._take(event)
 
     def _counted(self, event: Event) -> None:
         if isinstance(event, Counted):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.message import Message
-from textual.reactive import reactive
 from textual.screen import Screen
 
-from assistant.request import Count, Mode, Request
+from assistant.request import Count
 from assistant.settings.settings import Settings
 from models.errors import StorageError
 from tui.app.clipboard import copy_and_say
@@ -25,28 +24,19 @@ from tui.chat.list.chat_list import ChatList
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import PromptAttachments
-from tui.chat.several.controller import SeveralAnswers
+from tui.chat.several_answers import SeveralAnswers
 from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.chat.turn_actions import TurnActions
+from tui.figures import MODES
 from tui.widgets.keyline import KeyLine
 
-if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
-    from assistant.store.store import Store
+if TYPE_CHECKING:
     from tui.app.program import Program
 
-MODES: tuple[Mode, ...] = ("auto", "sps", "ars")
 LOOKS = ("view", "ghosts", "show_thinking")
 """The settings of how answers are shown."""
 KEEP_EVERY = 1.0
 """Seconds of an answer that may be lost when the program is killed."""
-
-
-class RaceWanted(Message):
-    """The user wants to see a prompt race."""
-
-    def __init__(self, request: Request) -> None:
-        super().__init__()
-        self.request = request
 
 
 class ChatScreen(Screen[None]):
@@ -104,12 +94,8 @@ class ChatScreen(Screen[None]):
     ]
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (7, "-low"), (11, "-high")]  # noqa: RUF012
 
-    mode: reactive[Mode] = reactive[Mode]("auto", init=False)
-    """How answers are decoded; a change reaches the answer under way at its next round."""
-
     def __init__(self, settings: Settings, program: Program) -> None:
         super().__init__()
-        self.set_reactive(ChatScreen.mode, settings.mode)
         self.parts = parts = ChatLayout(settings.mode)
         self.prompt, self.conversation = parts.prompt, parts.conversation
         self.conversation.servers = bool(settings.tools.servers)
@@ -132,20 +118,16 @@ class ChatScreen(Screen[None]):
         # Not a timer of its own: each message to a screen under another one has all painted again.
         self.app.set_interval(KEEP_EVERY, self._keep)
 
-    def use(self, store: Store) -> None:
-        """Keep conversations in `store` from now on, and resume where the user left off."""
-        self.autosave.begin(store)
-
     def _keep(self) -> None:
         self.app.run_worker(self.autosave.keep, group="keep", exclusive=True, thread=True)
 
     def apply(self, settings: Settings) -> None:
         """Continue with other settings, from the next round or answer on."""
         before, self.controller.settings = self.controller.settings, settings
-        self.mode = settings.mode
+        self.parts.status.show(mode=settings.mode)
         if any(getattr(before, name) != getattr(settings, name) for name in LOOKS):
             self._look()  # or what keys of the chat changed would be lost
-        self.controller.steer(self.mode)
+        self.controller.steer()
 
     def _look(self) -> None:
         """Show answers as the settings say."""
@@ -279,12 +261,9 @@ class ChatScreen(Screen[None]):
 
     def action_toggle_mode(self) -> None:
         """Continue with the next way of decoding."""
-        self.mode = MODES[(MODES.index(self.mode) + 1) % len(MODES)]
-
-    def watch_mode(self, mode: Mode) -> None:
-        """Show the new mode and let the answer under way have it."""
-        self.parts.status.show(mode=mode)
-        self.controller.steer(mode)
+        settings, modes = self.controller.settings, [*MODES]
+        following = modes[(modes.index(settings.mode) + 1) % len(modes)]
+        self.apply(replace(settings, mode=following))
 
     def action_new(self) -> None:
         """Begin a new conversation; the old one stays in the list."""
@@ -326,12 +305,5 @@ class ChatScreen(Screen[None]):
         self.turns.undo()
 
     def action_race(self) -> None:
-        """Let the prompt, or else the last question, race."""
-        if self.controller.idle_target(" A race needs both models to itself.") is None:
-            return
-        request = self.talk.race_request(self.prompt.text, self.prompt.attachments)
-        if request is not None:
-            self.post_message(RaceWanted(request))
-        else:
-            hint = "Type a prompt first; it races in two lanes, ArS and SpS."
-            self.notify(hint, timeout=4, markup=False)
+        """Let the prompt, or else the last question, race in two lanes of the loaded pair."""
+        self.controller.race()

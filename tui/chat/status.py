@@ -9,11 +9,11 @@ from textual.widgets import Static
 from assistant.events import Decoded
 from assistant.request import Mode
 from tui.chat.panel.panel_text import HUES, MUTED, NEARLY_FULL
+from tui.figures import MODES
 from tui.outlook import outlook
 from tui.safe import safe
 from tui.widgets.text_figures import gauge
 
-NAMES: dict[Mode, str] = {"ars": "ArS", "sps": "SpS", "auto": "auto"}
 PLANS: dict[Mode, str] = {
     "ars": "no guesses",
     "sps": "guesses always",
@@ -75,7 +75,7 @@ def line(state: State, width: int) -> Content:
 
 
 def _mode(state: State) -> str:
-    name = NAMES[state.mode]
+    name = MODES[state.mode]
     return name if state.drafting or state.mode == "ars" else f"{name}, no draft"
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from textual.message import Message
-
 from assistant.events import (
     Answered,
     Decoded,
@@ -50,10 +48,6 @@ if TYPE_CHECKING:
 
 FIGURES_EVERY = 0.5
 """Seconds between two looks of a round's figures: they change no more often than one can read."""
-
-
-class ModelWanted(Message):
-    """A prompt waits, and no model is loaded or being loaded."""
 
 
 class TalkView:
@@ -99,7 +93,7 @@ class TalkView:
             case NotSaved(reason):
                 self._parts.banner.not_saved(StorageError(reason))
             case NeedsModel():
-                self._parts.app.post_message(ModelWanted())
+                self._parts.app.call_later(self._parts.app.run_action, "app.choose_model")
             case CallWaits():
                 self._ask(event)
             case CallSettled() if self.asked is not None:

@@ -11,6 +11,7 @@ from models.drafts import NO_DRAFT
 from models.errors import ModelError, UsageError
 from models.files.gguf_files import is_label
 from models.progress import Report, silent
+from tui.figures import MODES
 
 DEFAULT = "ars,sps"
 MAX_LANES = 4
@@ -19,7 +20,6 @@ RACE_TOKENS = 256
 SEEDS = 2**32
 """How many seeds there are for a race without one."""
 
-NAMES: dict[str, str] = {"ars": "ArS", "sps": "SpS", "auto": "auto"}
 _FORM = (
     "write [ENGINE:][TARGET:]MODE[=K], where MODE is ars, sps or auto, and ENGINE llama or ik: "
     "f16:ars, q4:sps, sps=3, ik:auto"
@@ -86,5 +86,5 @@ def named(entry: System) -> str:
     whose = target and (
         target.upper() if is_label(target) else Path(target.rpartition(":")[2]).stem
     )
-    mode = NAMES[entry.mode] + ("" if k is None else f" K={k}")
+    mode = MODES[entry.mode] + ("" if k is None else f" K={k}")
     return " ".join(filter(None, (entry.engine, whose, mode)))

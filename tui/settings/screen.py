@@ -13,7 +13,6 @@ from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -27,6 +26,7 @@ from models.errors import SpecchatError, UsageError
 from tui.app.program import Program
 from tui.safe import safe
 from tui.settings.editor import edit
+from tui.widgets.dialog import Dialog
 from tui.widgets.entry_screen import EntryScreen
 from tui.widgets.keyline import KeyLine
 
@@ -36,46 +36,18 @@ _GGUF = ("temp", "top_k", "top_p", "min_p", "penalty_repeat", "penalty_last_n")
 """What GGUF calls the sampling, in the order of `Sampling`."""
 
 
-class SettingsScreen(ModalScreen[None]):
+class SettingsScreen(Dialog[None]):
     """Change settings; each change counts at once and is passed to `use`, which keeps it."""
 
     DEFAULT_CSS = """
     SettingsScreen {
-        align: center middle;
-        background: $background 60%;
-
-        & #settings {
-            width: 100;
-            max-width: 100%;
-            height: auto;
-            max-height: 1fr;
-            border: round $primary;
-            border-title-color: $text-accent;
-            border-title-style: bold;
-            border-subtitle-color: $text-muted;
-            background: $surface;
+        & > .frame { width: 100; max-width: 100%; max-height: 1fr; }
+        & OptionList, & OptionList:focus {
+            max-height: 1fr; padding: 0; border: none; scrollbar-size-vertical: 1;
+            text-wrap: nowrap; text-overflow: ellipsis;
         }
-
-        & OptionList {
-            height: auto;
-            max-height: 1fr;
-            padding: 0;
-            border: none;
-            background: $surface;
-            text-wrap: nowrap;
-            text-overflow: ellipsis;
-            scrollbar-size-vertical: 1;
-
-            &:focus { border: none; background-tint: $surface 0%; }
-            & > .option-list--option { padding: 0 1; }
-        }
-
-        & #detail {
-            height: 5;
-            padding: 0 1;
-            border-top: solid $panel;
-            color: $text-muted;
-        }
+        & OptionList > .option-list--option { padding: 0 1; }
+        & #detail { height: 5; padding: 0 1; border-top: solid $panel; color: $text-muted; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -90,7 +62,6 @@ class SettingsScreen(ModalScreen[None]):
         Binding("m", "recommended", "As the model", id="settings.recommended", priority=True),
         Binding("e", "edit", "Edit config.toml", id="settings.edit", priority=True),
         Binding("f1", "app.help", "Help", id="settings.help"),
-        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]
 
     def __init__(
@@ -105,7 +76,7 @@ class SettingsScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the keys, and what is to be known of the one under the cursor."""
-        with Vertical(id="settings") as box:
+        with Vertical(classes="frame") as box:
             box.border_title = "Settings"
             box.border_subtitle = Content(safe(str(self.now.config.path)))
             yield self.list

@@ -12,12 +12,12 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static, TextArea
 from textual.widgets.input import Selection
 
 from tui.app.clipboard import copy_and_say
 from tui.safe import safe
+from tui.widgets.dialog import Dialog
 
 
 class EntryLine(Input):
@@ -67,7 +67,7 @@ class EntryText(TextArea):
             self.replace("\n", *self.selection, maintain_selection_offset=False)
 
 
-class EntryScreen(ModalScreen[str | None]):
+class EntryScreen(Dialog[str | None]):
     """Return the text that was typed, or None; a text that is refused stays here.
 
     Args:
@@ -77,20 +77,7 @@ class EntryScreen(ModalScreen[str | None]):
 
     DEFAULT_CSS = """
     EntryScreen {
-        align: center middle;
-        background: $background 60%;
-
-        & Vertical {
-            width: 64;
-            max-width: 96%;
-            height: auto;
-            max-height: 90%;
-            border: round $primary;
-            border-title-color: $text-accent;
-            border-subtitle-color: $text-muted;
-            background: $surface;
-        }
-
+        & > .frame { width: 64; border-title-style: none; }
         & TextArea { height: auto; min-height: 1; max-height: 12; background: $surface; }
         & Static { height: auto; padding: 0 1; color: $text-muted; }
         & Static.wrong { color: $text-error; }
@@ -98,7 +85,6 @@ class EntryScreen(ModalScreen[str | None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "Cancel", id="entry.cancel", priority=True),
-        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]
 
     def __init__(
@@ -120,7 +106,7 @@ class EntryScreen(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the text above what is to be known of it."""
-        with Vertical() as box:
+        with Vertical(classes="frame") as box:
             box.border_title = Content(safe(self._title))
             box.border_subtitle = "Enter takes it · Esc goes back"
             if self._many_lines:

@@ -1,7 +1,5 @@
 """The context budget: which turns a prompt still has room for."""
 
-import itertools
-
 import pytest
 
 from assistant.chat.context import drop_oversized, fit
@@ -11,10 +9,8 @@ from models.errors import ContextFull
 
 def encode(messages):
     """One token a character, and two to ask for the answer."""
-    return [ord(letter) for message in messages for letter in message.role[0] + message.content] + [
-        1,
-        2,
-    ]
+    said = "".join(message.role[0] + message.content for message in messages)
+    return [*map(ord, said), 1, 2]
 
 
 def wrapped(messages):
@@ -39,14 +35,6 @@ def test_a_question_that_does_not_fit_alone_is_refused_with_both_numbers():
             fit(messages, encode, 5)
 
 
-def test_after_a_cut_several_turns_follow_without_another():
-    drops = [fit(conversation(*[9] * turns), encode, 200)[1] for turns in range(1, 41)]
-    assert drops == sorted(drops)
-    changes = sum(a != b for a, b in itertools.pairwise(drops))
-    assert drops[-1] > 20
-    assert changes <= 8  # each cut makes room for about four turns
-
-
 @pytest.mark.parametrize("system", [0, 50, 150])
 def test_a_long_system_prompt_does_not_cost_turns(system):
     """A cut leaves about half of the room taken, however much of that the system prompt takes."""
@@ -61,6 +49,7 @@ def test_a_cut_of_short_turns_leaves_half_of_the_room_free():
     room, before = 1200, 0
     for turns in range(2, 300):
         tokens, dropped = fit(conversation(*[2] * turns), wrapped, room)
+        assert dropped >= before
         if dropped != before:
             assert len(tokens) <= room // 2 + len(wrapped(conversation(2)))
         before = dropped

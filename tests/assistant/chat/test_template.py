@@ -60,21 +60,17 @@ def test_what_a_template_says_when_it_fails_is_cut():
     assert len(str(template.notice)) < 300
 
 
-def test_a_template_that_knows_no_system_role_gets_it_in_the_first_question():
-    source = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
-    template = ChatTemplate(source + LOOP, CHATML)
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}" + LOOP,
+        LOOP.replace("in messages", "in messages if m.role != 'system'"),  # dropped in silence
+    ],
+)
+def test_a_template_that_knows_no_system_role_gets_it_in_the_first_question(source):
+    template = ChatTemplate(source, CHATML)
     assert template.render([SYSTEM, USER]) == "[user]Be brief.\n\nWhy?"
     assert template.render([SYSTEM, USER, ANSWER, USER]).endswith("[assistant]Because.[user]Why?")
-
-
-def test_a_template_that_drops_the_system_prompt_in_silence_loses_nothing():
-    source = (
-        "{% for m in messages if m.role != 'system' %}[{{ m.role }}]{{ m.content }}{% endfor %}"
-    )
-    template = ChatTemplate(source, CHATML)
-    rendered = template.render([SYSTEM, USER])
-    assert "Be brief." in rendered
-    assert "Why?" in rendered
 
 
 @pytest.mark.parametrize(

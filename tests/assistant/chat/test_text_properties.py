@@ -29,7 +29,7 @@ BYTES = st.one_of(
 )
 
 
-def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
+def pieces(data, cuts):
     ends = sorted(min(cut, len(data)) for cut in cuts)
     return [data[a:b] for a, b in zip([0, *ends], [*ends, len(data)], strict=True)]
 
@@ -53,10 +53,8 @@ def token(text: str) -> Token:
 @settings(max_examples=examples(800))
 @given(LETTERS, st.lists(st.integers(0, 14), max_size=10), STOPS)
 def test_stop_strings_are_never_shown_and_nothing_else_is_lost(text, cuts, strings):
-    ends = sorted(min(cut, len(text)) for cut in cuts)
-    parts = [text[a:b] for a, b in zip([0, *ends], [*ends, len(text)], strict=True)]
     answer, shown = AnswerText(AnswerBeginning(TokenText(lambda token: b"")), stops=strings), ""
-    for part in parts:
+    for part in pieces(text, cuts):
         shown += "".join(each.text for each in answer.add(token(part)))
         if over := answer.stopped:
             break

@@ -15,6 +15,7 @@ from assistant.events import Origin, Token
 from assistant.request import Message, Request
 from assistant.streamed_text import TokenText
 from assistant.tokens import said
+from models.progress import CancelFlag
 
 THINK = find_markers("</think>", lambda text: False)
 HARMONY, GEMMA = FAMILIES[:2]
@@ -300,6 +301,14 @@ def test_a_value_that_a_template_refuses_is_left_out_and_the_template_kept():
     assert ids == plain
     assert not picky.template.fails
     assert "refuses this value" in picky.template.notice
+
+
+def test_what_is_remarked_on_a_prompt_is_so_when_its_answer_is_continued():
+    odd = chat(QWEN + "{% if messages | length > 1 %}{{ 1 // 0 }}{% endif %}")
+    begun = Message("assistant", "", (), "Hm.")
+    for messages in ((ASKED, SAID, ASKED), (ASKED, SAID, ASKED, begun)):
+        (remark,) = odd.prompt(Request(messages), 9999, CancelFlag()).remarks
+        assert "for this conversation" in remark
 
 
 @pytest.mark.parametrize("template", [QWEN, R1])

@@ -137,10 +137,6 @@ class Stage:
         if self.running.done():
             self.running.result()
 
-    async def rest_of_cancelled(self) -> None:
-        """Let what was cancelled end."""
-        await asyncio.gather(self.running, return_exceptions=True)
-
     async def ask(self, text: str = "Why?", *answers: "Iterable[ToolCall] | str") -> None:
         """Ask, and give answers: a text, or calls; each answer must be wanted."""
         self.talk.say(text)

@@ -1,5 +1,6 @@
 """Rounds of tools: calls are asked about, run or refused, kept, and answered."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -61,6 +62,16 @@ async def test_while_a_call_waits_what_its_result_will_follow_is_known(stage):
         assert request.messages[:-1] == path.messages[: len(request.messages) - 1]
         assert (request.messages[-1].role, request.tools) == ("tool", path.tools)
     assert len(path.messages) == 4
+
+
+async def test_what_is_always_allowed_is_so_in_a_conversation_that_is_not_kept():
+    stage = Stage(with_tools=True, store=None)
+    for decision in ("conversation", "always"):
+        await stage.ask("Why?", [READ])
+        await stage.decide(decision)
+        await stage.answer("Blue.")
+    await stage.ask("And?", [READ])
+    assert (len(stage.asked), len(stage.box.called)) == (2, 3)
 
 
 async def test_a_refused_call_and_an_unknown_one_are_told_to_the_model(stage):
@@ -126,7 +137,7 @@ async def test_a_call_that_runs_while_the_program_ends_is_kept_as_stopped(stage)
     await running(stage, READ)
     stage.talk.leave()
     stage.running.cancel()
-    await stage.rest_of_cancelled()
+    await asyncio.gather(stage.running, return_exceptions=True)
     assert stage.stored[-1] == ("tool", "stopped", "")
 
 

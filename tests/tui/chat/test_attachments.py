@@ -188,7 +188,7 @@ async def test_attachments_are_read_removed_and_inserted_by_keys() -> None:
         await typist.pilot.press("ctrl+l", "up")
         screen = typist.app.screen
         assert isinstance(screen, AttachmentsScreen)
-        assert str(screen.preview.render()) == "second [bold]␛"
+        assert str(screen.detail.render()) == "second [bold]␛"
         await typist.pilot.press("d", "escape")
         assert names(typist) == ["a", "c"]
         await typist.pilot.press("ctrl+l", "i")
@@ -200,7 +200,7 @@ async def test_attachments_are_read_removed_and_inserted_by_keys() -> None:
         await typist.pilot.press("ctrl+l", "i")
         screen = typist.app.screen
         assert isinstance(screen, AttachmentsScreen)
-        assert f"… and {EDITABLE:,} characters more" in str(screen.preview.render())
+        assert f"… and {EDITABLE:,} characters more" in str(screen.detail.render())
         assert "too many to edit" in typist.told[-1]
         await typist.pilot.press("escape", "backspace")
         assert names(typist) == ["pasted text"]

@@ -44,7 +44,7 @@ async def test_prompt_sent_while_loading_is_answered_when_the_models_are_there(p
 async def test_mode_changes_in_the_middle_of_an_answer(pair: Pair) -> None:
     async with open_chat(*pair, mode="ars", hold=(Decoded, 6), asking="Faster, please") as chat:
         await chat.pilot.press("ctrl+t", "ctrl+t")
-        assert chat.screen.mode == "sps"
+        assert chat.app.settings.mode == "sps"
         await chat.end()
         lookaheads = [event.lookahead for event in chat.engine.heard(Decoded)]
         assert lookaheads[:6] == [0] * 6

@@ -4,8 +4,8 @@ import pytest
 
 from assistant.events import AllRead, Finished, Prefilled, Prepared
 from assistant.request import ReadAhead
-from assistant.settings import settings
 from assistant.store.values import Attachment
+from models import machine
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 
 FILE = Attachment("sky.txt", "Light of short waves is scattered more. " * 4)
@@ -55,7 +55,7 @@ async def test_what_was_read_already_is_not_asked_for_again(pair: Pair):
 async def test_on_battery_nothing_is_read_unless_the_user_wants_it(
     pair, monkeypatch, idle, battery, reads
 ):
-    monkeypatch.setattr(settings, "is_on_battery", lambda: battery)
+    monkeypatch.setattr(machine, "is_on_battery", lambda: battery)
     async with open_chat(*pair, idle=idle) as chat:
         await chat.ready()
         chat.screen.controller.ahead._begin()

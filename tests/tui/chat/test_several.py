@@ -11,7 +11,7 @@ from assistant.events import Answered, Event, Finished, OneOf, Ready, Stats, Sto
 from assistant.settings.settings import Settings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.screen import ChatScreen
-from tui.chat.several.screen import SeveralScreen
+from tui.chat.several_screen import SeveralScreen
 
 COUNT = Settings().answers
 

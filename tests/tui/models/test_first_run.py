@@ -79,7 +79,10 @@ async def choose(chat: Chat) -> None:
 
 async def test_the_next_start_begins_with_the_model_that_was_chosen(mine: Path) -> None:
     async with open_chat(None) as chat:
+        await chooser(chat)
+        await chat.press("escape", "ctrl+t", "f5")
         await choose(chat)
+        assert chat.app.settings.mode == "ars"  # as before: nothing else changes
         assert str(chat.app.layers.given["target"][1]) == "state.json"
     assert load({}).settings().target == str(mine)
     assert load({}).settings().setup()[0].target == mine

@@ -53,17 +53,20 @@ class Browsing(Driver):
     async def go_to(self, name: str, *keys: str) -> None:
         """Move the cursor by the arrow keys, and press keys there."""
         await self.pilot.press("end")  # where the models are that tests add to the catalogue
-        entry = self.screen.list.current
-        if entry is None or entry.model.name != name:
+        if self.current != name:
             await self.pilot.press("home")
         for _ in range(100):
-            entry = self.screen.list.current
-            if entry and entry.model.name == name:
+            if self.current == name:
                 await self.until(lambda: name in self.details())
                 await self.pilot.press(*keys)
                 return
             await self.pilot.press("down")
         raise AssertionError(f"{name} is not among {self.lines()}")
+
+    @property
+    def current(self) -> str:
+        entry = self.screen.list.current
+        return entry.model.name if entry else ""
 
     async def advised(self) -> None:
         await self.until(lambda: "As target" in self.details())
@@ -164,17 +167,12 @@ async def test_the_cursor_begins_on_the_target_that_is_loaded_and_is_left_where_
     shelf: Path,
 ) -> None:
     async with browse(loaded(shelf / "middle.gguf")) as models:
-        entry = models.screen.list.current
-        assert entry
-        assert entry.model.name == "middle.gguf"
+        assert models.current == "middle.gguf"
         await models.pilot.press("down")
-        entry = models.screen.list.current
-        assert entry
+        below = models.current
         models.screen.list.look()
         await models.looked()
-        looked = models.screen.list.current
-        assert looked
-        assert looked.key == entry.key != str(shelf / "middle.gguf")
+        assert models.current == below != "middle.gguf"
 
 
 async def test_up_from_the_first_model_does_not_lead_to_what_is_to_be_fetched(
@@ -270,7 +268,7 @@ async def test_p_fetches_and_the_file_is_there_to_be_used(hub: Hub) -> None:
         await models.go_to("toy", "p")
         await models.until(lambda: "● " not in models.line("toy") and "F32" in models.line("toy"))
         assert models.app.choices == []
-        assert models.screen.list.current.model.name == "toy"  # type: ignore[union-attr]
+        assert models.current == "toy"
         await models.advised()
         assert await models.chosen("enter") == ("toy", None)
         assert identify("toy").path.read_bytes() == hub.data

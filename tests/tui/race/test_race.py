@@ -118,19 +118,15 @@ async def test_lanes_show_what_the_engine_said_in_each(race: Race) -> None:
         )
 
 
-async def test_while_racing_it_says_that_lanes_take_turns(race: Race) -> None:
+async def test_lanes_take_turns_until_escape_stops_them_keeps_their_text_and_then_closes(
+    race: Race,
+) -> None:
     long = replace(race, request=replace(race.request, max_tokens=400))  # neither is over so soon
     async with racing(long, hold=(LaneEvent, 30)) as course:
         await course.until(lambda: course.engine.held and course.phase == "racing")
         await course.until(lambda: "take turns" in course.line)
         assert course.offered() >= {"Stop"}
         assert not course.offered() & {"Close", "Replay", "Pause"}
-
-
-async def test_escape_stops_the_lanes_keeps_their_text_and_then_closes(race: Race) -> None:
-    long = replace(race, request=replace(race.request, max_tokens=400))
-    async with racing(long, hold=(LaneEvent, 30)) as course:
-        await course.until(lambda: course.engine.held and course.phase == "racing")
         await course.pilot.press("escape")
         assert "Stop" not in course.offered()
         course.engine.go_on.set()
@@ -165,7 +161,9 @@ async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: Hands
         await course.until(lambda: course.texts() == whole)
 
 
-async def test_replay_can_be_paused_and_skipped(race: Race, hands: Hands) -> None:
+async def test_replay_can_be_paused_and_skipped_and_escape_ends_it_alone(
+    race: Race, hands: Hands
+) -> None:
     async with racing(race) as course:
         await course.over()
         await course.pilot.press("r", "space")
@@ -178,6 +176,11 @@ async def test_replay_can_be_paused_and_skipped(race: Race, hands: Hands) -> Non
         await course.pilot.press("s")
         await course.until(lambda: course.phase == "over")
         assert "Replay" in course.offered()
+        await course.pilot.press("r")
+        assert course.phase == "replay"
+        await course.pilot.press("escape")
+        await course.until(lambda: course.phase == "over")
+        assert not course.app._exit
 
 
 async def test_race_is_replayed_unasked(race: Race, hands: Hands, monkeypatch) -> None:
@@ -186,16 +189,6 @@ async def test_race_is_replayed_unasked(race: Race, hands: Hands, monkeypatch) -
         await course.until(lambda: "true speed" in course.line)
         hands.now = 1000.0
         await course.until(lambda: "SpS was" in course.line)
-
-
-async def test_escape_in_a_replay_ends_the_replay_alone(race: Race, hands: Hands) -> None:
-    async with racing(race) as course:
-        await course.over()
-        await course.pilot.press("r")
-        assert course.phase == "replay"
-        await course.pilot.press("escape")
-        await course.until(lambda: course.phase == "over")
-        assert not course.app._exit
 
 
 async def test_lane_that_fails_says_why_and_the_other_goes_on(race: Race, tmp_path: Path) -> None:

@@ -339,13 +339,13 @@ async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> 
     async with open_chat(*pair) as chat:
         await chat.ready()
         await chat.press("ctrl+t", "ctrl+g")
-        mode, ghosts = chat.screen.mode, chat.screen.conversation.ghosts
+        mode, ghosts = chat.app.settings.mode, chat.screen.conversation.ghosts
         chat.app.theme = "nord"  # as the palette does
         await chat.press("f6")
-        assert (chat.screen.mode, chat.screen.conversation.ghosts) == (mode, ghosts)
+        assert (chat.app.settings.mode, chat.screen.conversation.ghosts) == (mode, ghosts)
         page = chat.app.screen
         assert isinstance(page, SettingsScreen)
-        assert page.now.given["mode"][0] == chat.screen.mode
+        assert page.now.given["mode"][0] == chat.app.settings.mode
         page.list.highlighted = page.list.get_option_index("ghosts")
         await chat.press("right", "escape")
         assert (chat.app.theme, chat.app.settings.ghosts) == ("nord", True)

@@ -71,7 +71,7 @@ class Conversation(VerticalScroll):
         self.explained = True
         """Whether the colours of an answer have been explained once."""
         self._older = OlderTurns(self, self._turn_of)
-        self._reader = Reader(self, self.bring)
+        self._reader = Reader(self, lambda: self._older.bring())
 
     def on_mount(self) -> None:
         """Follow what is added."""
@@ -166,10 +166,6 @@ class Conversation(VerticalScroll):
         """Let a key that the prompt has no use for choose among the suggestions."""
         for welcome in self.query_children(Welcome):
             welcome.press(key)
-
-    def bring(self) -> bool:
-        """Put older turns on the screen; return whether there are any."""
-        return self._older.bring()
 
     def watch_ghosts(self, ghosts: bool) -> None:
         """Show rejected drafts in every answer, or in none."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from textual import on, work
+from textual import work
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, TextArea
@@ -36,9 +36,6 @@ class Picker(OptionList):
     """
 
     can_focus = False
-
-    class Clicked(Message):
-        """The mouse chose what is under the cursor."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(markup=False)
@@ -100,11 +97,6 @@ class Picker(OptionList):
             if self._below is None:
                 self._below = files_below(self.root)
         return ranked(self._below, typed, SHOWN)
-
-    @on(OptionList.OptionSelected)
-    def _click(self, message: OptionList.OptionSelected) -> None:
-        message.stop()
-        self.post_message(self.Clicked())
 
 
 def _row(match: FuzzyMatch) -> Content:

@@ -119,8 +119,8 @@ class Prompt(Vertical):
         """What goes along with the text."""
         return self.attached.attachments
 
-    @on(Picker.Clicked)
-    def _take_file(self, message: Picker.Clicked) -> None:
+    @on(Picker.OptionSelected)
+    def _click(self, message: Picker.OptionSelected) -> None:
         message.stop()
         self.editor.mention.take()
 

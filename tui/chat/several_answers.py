@@ -13,7 +13,7 @@ from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.store.values import Record
-    from tui.chat.several.screen import SeveralScreen
+    from tui.chat.several_screen import SeveralScreen
 
 
 class SeveralAnswers:
@@ -30,11 +30,11 @@ class SeveralAnswers:
 
     def begin(self) -> None:
         """Ask; or say why that cannot be."""
-        from tui.chat.several.screen import SeveralScreen
+        from tui.chat.several_screen import SeveralScreen
 
         talk, prompt = self._controller.talk, self._parts.prompt
         count, leaf = self._controller.settings.answers, talk.path.leaf
-        if self._controller.idle_target() is None:
+        if not self._controller.is_free():
             return
         if prompt.text.strip() or prompt.attachments:
             self._controller.keep(prompt.text, prompt.attachments)

@@ -1,1 +1,0 @@
-"""The parts of the screen for several answers."""

@@ -1,0 +1,74 @@
+"""A frame in the middle of the screen, and in it a list above what is known of a row."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen, ScreenResultType
+from textual.widgets import OptionList, Static
+
+
+class Dialog(ModalScreen[ScreenResultType]):
+    """Hold a `.frame` that has a title above and its keys below."""
+
+    DEFAULT_CSS = """
+    Dialog {
+        align: center middle; background: $background 60%;
+
+        & > .frame {
+            max-width: 96%; height: auto; max-height: 90%;
+            background: $surface; border: round $primary;
+            border-title-color: $text-accent; border-title-style: bold;
+            border-subtitle-color: $text-muted;
+        }
+        & OptionList:focus { background-tint: $surface 0%; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
+    ]
+
+
+class ListDialog(Dialog[ScreenResultType]):
+    """List rows; below, say all that is known of the one under the cursor."""
+
+    DEFAULT_CSS = """
+    ListDialog {
+        & > .frame { width: 100; height: 90%; padding: 0 1; }
+        & VerticalScroll {
+            height: 1fr; min-height: 4; margin: 1 0 0 0; padding: 0 1; scrollbar-size-vertical: 1;
+            border-top: solid $border-blurred;
+        }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("pageup", "scroll(-1)", "Scroll up", show=False, priority=True),
+        Binding("pagedown", "scroll(1)", "Scroll down", show=False, priority=True),
+    ]
+
+    def __init__(self, title: str, keys: str) -> None:
+        """Begin with a title, and a line that says what the keys do."""
+        super().__init__()
+        self.list = OptionList(markup=False, compact=True)
+        self.detail = Static(markup=False)
+        self._title, self._keys = title, keys
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list and what is known of a row."""
+        with Vertical(classes="frame") as box:
+            box.border_title, box.border_subtitle = self._title, self._keys
+            yield self.list
+            with VerticalScroll(can_focus=False):
+                yield self.detail
+
+    def tell(self, known: str | Content) -> None:
+        """Say what is known of a row, from its beginning."""
+        self.detail.update(known)
+        self.query_one(VerticalScroll).scroll_home(animate=False)
+
+    def action_scroll(self, direction: int) -> None:
+        """Scroll what is known of the row by a page."""
+        view = self.query_one(VerticalScroll)
+        view.scroll_page_up() if direction < 0 else view.scroll_page_down()
