@@ -172,7 +172,7 @@ def _refused(refusal: Refusal, exchange: Exchange) -> Response:
 
 
 def _next_round(request: Request, end: Finished) -> Request:
-    """Return what a client will go on with: the answer, then a tool's result or a question."""
+    """Return what a client will continue with: the answer, then a tool's result or a question."""
     ids = () if end.thought else end.token_ids  # the template writes such an answer in another way
     answer = Message("assistant", end.text, ids, calls=end.calls)
     following = Message("tool", "", call_id=end.calls[0].id) if end.calls else Message("user", "")
