@@ -15,7 +15,7 @@ from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
 from tui.models.inventory import ModelInventory
 from tui.race.recorded import RecordedLane
-from tui.race.screen import turns
+from tui.race.verdict import turns
 
 WIDE = (120, 40)
 
