@@ -134,10 +134,6 @@ class Conversation(VerticalScroll):
         self.mount(answer)
         return answer
 
-    def add(self, turn: Turn) -> None:
-        """Add a turn of a tool."""
-        self.mount(turn)
-
     def note(
         self,
         text: str,
