@@ -1,6 +1,6 @@
 """How far a long piece of work has come, and how it is asked to stop."""
 
-import ctypes
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,25 +15,25 @@ class CancelFlag:
     """
 
     def __init__(self) -> None:
-        self._memory = ctypes.create_string_buffer(2)
+        self._memory = array("b", (0, 0))
 
     @property
     def address(self) -> int:
         """The address of a C string that is empty until the flag is raised."""
-        return ctypes.addressof(self._memory)
+        return self._memory.buffer_info()[0]
 
     def raise_(self) -> None:
         """Ask the running work to stop."""
-        self._memory[0] = b"\1"
+        self._memory[0] = 1
 
     def lower(self) -> None:
         """Allow new work."""
-        self._memory[0] = b"\0"
+        self._memory[0] = 0
 
     @property
     def raised(self) -> bool:
         """Whether the work was asked to stop."""
-        return self._memory[0] != b"\0"
+        return self._memory[0] != 0
 
 
 @dataclass(frozen=True, slots=True)

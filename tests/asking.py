@@ -20,13 +20,12 @@ T = TypeVar("T")
 class NearWorker(WorkerProcess):
     """A worker that is a thread of this process; `said` sees all that it says, on that thread."""
 
-    pid = 0
+    pid, patience_s = 0, WAIT_S
 
     def __init__(self, handlers: Mapping[type, Handler], said: Callable[[Any, bool], Any]) -> None:
-        super().__init__(None, CHAT, WAIT_S)  # type: ignore[arg-type]
+        super().__init__(None, CHAT)  # type: ignore[arg-type]
         self._loop, self._said = asyncio.get_running_loop(), said
         self._inbox = asyncio.Queue()
-        self.has_spoken = True
         self.engine = Engine(self._hear, handlers)
 
     def _hear(self, number: int, event: object, last: bool) -> None:
@@ -53,7 +52,7 @@ class NearEngine(EngineProcess):
     """The engine in this process, for tests that look inside."""
 
     def __init__(self, handlers: Mapping[type, Handler] = HANDLERS) -> None:
-        super().__init__(WAIT_S)
+        super().__init__()
         self._handlers = handlers
         self.engine: Engine | None = None
 
@@ -153,9 +152,13 @@ class Asking:
             ticket.steer(mode, lookahead, sampling)
 
     def cancel(self) -> None:
-        """Stop every job given so far."""
-        for ticket in self._tickets:
-            ticket.cancel()
+        """Stop every job given so far, in one moment: none begins when the one before it ends."""
+
+        def stop() -> None:
+            for ticket in self._tickets:
+                ticket.stream.cancel()
+
+        self.call(stop)
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns that is called in the engine's loop."""

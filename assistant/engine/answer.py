@@ -17,7 +17,6 @@ from assistant.events import (
     Finished,
     Forecast,
     Ghost,
-    Stats,
     Stop,
     Token,
 )
@@ -55,11 +54,6 @@ class AnswerBuilder:
         self._provenance = Provenance(vocab, request.alternatives)
         self._figures = figures
 
-    @property
-    def stats(self) -> Stats:
-        """Its figures so far."""
-        return self._figures.stats
-
     def add(self, round_: Round, forecast: Forecast | None = None) -> Decoded:
         """Take the tokens of a round up to the end of the answer; return what the user sees."""
         shown: list[Token] = []
@@ -95,7 +89,7 @@ class AnswerBuilder:
             text,
             () if is_cut else tuple(self._ids),  # the text was cut within a token
             stop,
-            self.stats,
+            self._figures.stats,
             complete=self._form is None or (not is_cut and self._form.is_complete),
             thought=thought,
             calls=calls.calls if calls else (),
@@ -105,7 +99,7 @@ class AnswerBuilder:
         """Return why the answer ends without a stop token or string; None if it does not."""
         if self._form and self._form.is_over:
             return Stop.STOP_TOKEN
-        return Stop.LENGTH if self.stats.generated_tokens >= self._max_tokens else None
+        return Stop.LENGTH if self._figures.stats.generated_tokens >= self._max_tokens else None
 
     def _decoded(
         self,
@@ -114,9 +108,10 @@ class AnswerBuilder:
         lookahead: int = 0,
         forecast: Forecast | None = None,
     ) -> Decoded:
-        used = self.stats.prompt_tokens + self.stats.generated_tokens
+        stats = self._figures.stats
+        used = stats.prompt_tokens + stats.generated_tokens
         calls: tuple[CallDelta, ...] = self._text.calls.take() if self._text.calls else ()
-        return Decoded(tuple(shown), ghosts, lookahead, used, self.stats, forecast, calls)
+        return Decoded(tuple(shown), ghosts, lookahead, used, stats, forecast, calls)
 
 
 class Provenance:

@@ -15,7 +15,6 @@ from assistant.chat.prompt_tokens import ChatPrompt, ChatTokens
 from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
 from assistant.decoding.model import Model
 from assistant.decoding.row import Row
-from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
@@ -215,6 +214,8 @@ def rule_of(request: Request) -> Rule:
         return CoupledRule(request.seed)
     rng = np.random.default_rng()
     if request.rule == "block":
+        from assistant.decoding.rules.block import BlockRule
+
         return BlockRule(rng)
     from assistant.decoding.rules.token import TokenRule
 

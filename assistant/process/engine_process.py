@@ -9,7 +9,7 @@ from time import monotonic
 from assistant.events import Failed, Ready
 from assistant.process.crash_message import crash_message
 from assistant.process.wire import CHAT, Protocol, TooLong
-from assistant.process.worker_process import WORKER_TIMEOUT_S, WorkerDied, WorkerProcess
+from assistant.process.worker_process import WorkerDied, WorkerProcess
 from assistant.request import AnyJob, Cancel, Count, Request, Setup, Steer
 from assistant.service import EventStream, Order
 from models.errors import Cancelled, EngineDied, ModelError, OtherEngine, UsageError
@@ -29,8 +29,8 @@ class EngineProcess:
     models again before it answers, with the usual events, as part of the answer's stream.
     """
 
-    def __init__(self, patience_s: float = WORKER_TIMEOUT_S, protocol: Protocol = CHAT) -> None:
-        self._patience_s, self._protocol = patience_s, protocol
+    def __init__(self, protocol: Protocol = CHAT) -> None:
+        self._protocol = protocol
         self._waiting: deque[EventStream] = deque()
         self._stream: EventStream | None = None  # of the job under way
         self._scheduler: asyncio.Task[None] | None = None
@@ -83,7 +83,7 @@ class EngineProcess:
     def _other(self, engine: str) -> "EngineProcess":
         """Return the process that runs the parts of jobs which need another engine."""
         if engine not in self._others:
-            self._others[engine] = EngineProcess(self._patience_s, self._protocol)
+            self._others[engine] = EngineProcess(self._protocol)
         return self._others[engine]
 
     def _queue(self, job: AnyJob) -> EventStream:
@@ -105,8 +105,6 @@ class EngineProcess:
         for stream in filter(None, (self._stream, *self._waiting)):
             stream.put(CLOSED, last=True)
         if self._worker is not None:
-            if not self._worker.has_spoken:  # nor does it listen yet
-                self._worker.kill()
             await self._worker.close()
             self._worker = None
         for other in self._others.values():
@@ -166,7 +164,7 @@ class EngineProcess:
         )
 
     async def _start(self) -> WorkerProcess:
-        return await WorkerProcess.start(self._protocol, self._patience_s)
+        return await WorkerProcess.start(self._protocol)
 
     async def _attempted(self, worker: WorkerProcess, stream: EventStream) -> object:
         """Return the last event of a job that a worker does, after loading its models if need be.

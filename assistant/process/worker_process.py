@@ -14,10 +14,8 @@ from models import child_process
 
 OUTPUT_BYTES = 8192
 """Bytes kept of what the worker writes to its standard output and error."""
-WORKER_TIMEOUT_S = 30.0
-"""Seconds that a worker may take for a sign of life, and to stop when it is told to."""
 LOOKS = 6
-"""Into how many parts that time is cut. An event loop that was held up for long finds out in the
+"""Into how many parts `patience_s` is cut. An event loop that was held up for long finds out in the
 next part that the worker has spoken meanwhile."""
 INBOX = 256
 """Events read ahead of their stream; then the pipe fills, and the worker waits."""
@@ -42,8 +40,11 @@ class WorkerDied(Exception):
 class WorkerProcess:
     """A process that computes, until `close`."""
 
-    def __init__(self, process: Process, protocol: Protocol, patience_s: float) -> None:
-        self._process, self._protocol, self.patience_s = process, protocol, patience_s
+    patience_s = 30.0
+    """Seconds that it may take for a sign of life, and to stop when it is told to."""
+
+    def __init__(self, process: Process, protocol: Protocol) -> None:
+        self._process, self._protocol = process, protocol
         self._readers: list[asyncio.Task[None]] = []
         self._output = bytearray()
         self._inbox: asyncio.Queue[Envelope | None] = asyncio.Queue(INBOX)  # None: it has ended
@@ -58,11 +59,10 @@ class WorkerProcess:
         """Whether it has ever ended a job."""
         self.has_setup = False
         """Whether it was given models to load."""
-        self.has_spoken = False
-        """Whether it has said anything."""
+        self._has_spoken = False
 
     @classmethod
-    async def start(cls, protocol: Protocol, patience_s: float) -> Self:
+    async def start(cls, protocol: Protocol) -> Self:
         """Start a worker.
 
         Raises:
@@ -76,7 +76,7 @@ class WorkerProcess:
             stdout=PIPE,
             stderr=PIPE,
         )
-        worker = cls(process, protocol, patience_s)
+        worker = cls(process, protocol)
         for reading in (worker._read_events(), worker._read_output()):
             worker._readers.append(asyncio.create_task(reading))
         return worker
@@ -130,6 +130,8 @@ class WorkerProcess:
         """
         assert self._process.stdin is not None
         self._process.stdin.close()
+        if not self._has_spoken:  # nor does it listen yet
+            self.kill()
         for seconds in (grace_s, EXIT_GRACE_S):
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -191,7 +193,7 @@ class WorkerProcess:
         try:
             while True:
                 message = await wire.receive(self._process.stdout)
-                self.has_spoken = True
+                self._has_spoken = True
                 await self._inbox.put(self._protocol.messages.decode(message))
         except EOFError:
             pass

@@ -27,9 +27,6 @@ from assistant.settings.keys import ANSWER, CONVERSATION, NOW, RELOAD, ROUND, UN
 from assistant.tools.values import ToolSettings
 from models.engines import ENGINES, EngineName
 from models.errors import UsageError
-from models.files.gguf_files import is_label
-from models.files.places import cache_dir
-from models.machine import RPC_VARIABLE, rpc_servers
 from models.progress import Report, silent
 
 View = Literal["words", "tokens"]
@@ -186,7 +183,10 @@ class Settings:
         """
         from models.catalog import HEADS
         from models.drafts import find_draft, find_target
+        from models.files.gguf_files import is_label
         from models.files.locate import variant
+        from models.files.places import cache_dir
+        from models.machine import RPC_VARIABLE, rpc_servers
 
         label = target if target and is_label(target) else None
         name = self.target if label else target or self.target

@@ -14,14 +14,16 @@ from assistant.store.schema import APPLICATION_ID, VERSION, identity
 from models.errors import StorageError
 from models.files import disk
 
+DAY_S = 86_400
+
 
 def place(path: Path) -> Path:
     """Return where a database's backup is, if there is one."""
     return path.with_suffix(".backups") / "chats.db"
 
 
-def back_up(path: Path, older_than_s: float) -> Path | None:
-    """Replace the backup by a copy of the database, unless it is younger than `older_than_s`.
+def back_up(path: Path) -> Path | None:
+    """Replace the backup by a copy of the database, unless it is younger than a day.
 
     Raises:
         StorageError: the database is damaged, or the copy cannot be written.
@@ -30,7 +32,7 @@ def back_up(path: Path, older_than_s: float) -> Path | None:
     folder = done.parent
     try:
         # A wrong clock may have dated it ahead; then its age is less than 0.
-        if done.exists() and 0 <= time.time() - done.stat().st_mtime < older_than_s:
+        if done.exists() and 0 <= time.time() - done.stat().st_mtime < DAY_S:
             return None
         disk.private_folder(folder)
         descriptor, name = tempfile.mkstemp(".part", dir=folder)

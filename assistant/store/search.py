@@ -17,7 +17,7 @@ _LISTED = """
     SELECT *, (SELECT count(*) FROM message
         WHERE conversation = page.id AND hidden IS NULL) AS messages
     FROM (SELECT id, title, created, updated, pinned, {hit} AS hit FROM conversation {joined}
-        WHERE deleted IS NULL ORDER BY pinned DESC, updated DESC, id DESC LIMIT ? OFFSET ?) page
+        WHERE deleted IS NULL ORDER BY pinned DESC, updated DESC, id DESC LIMIT ?) page
     ORDER BY pinned DESC, updated DESC, id DESC"""
 # The conversations that match, each with its newest matching message.
 _INDEXED = """JOIN (SELECT conversation, max(message) AS message FROM (
@@ -32,17 +32,15 @@ _SCANNED = """JOIN (SELECT conversation, max(message) AS message FROM (
     GROUP BY conversation) hits ON hits.conversation = conversation.id"""
 
 
-def listed(
-    sql: sqlite3.Connection, search: str, limit: int, offset: int
-) -> tuple[ChatSummary, ...]:
+def listed(sql: sqlite3.Connection, search: str, limit: int) -> tuple[ChatSummary, ...]:
     """Return conversations, pinned ones first, then the newest."""
     search = well_formed(search).replace("\0", " ").strip()
     if not search:
-        rows = sql.execute(_LISTED.format(hit="NULL", joined=""), (limit, offset))
+        rows = sql.execute(_LISTED.format(hit="NULL", joined=""), (limit,))
         return tuple(_summary(row, "") for row in rows)
     words = expression(search)
     query = _LISTED.format(hit="hits.message", joined=_INDEXED if words else _SCANNED)
-    found = sql.execute(query, (words or search, words or search, limit, offset)).fetchall()
+    found = sql.execute(query, (words or search, words or search, limit)).fetchall()
     return tuple(_summary(row, _snippet(sql, search, row["hit"])) for row in found)
 
 

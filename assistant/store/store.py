@@ -64,15 +64,13 @@ class Store:
         if lock:
             lock.close()
 
-    def summaries(
-        self, search: str = "", limit: int = 200, offset: int = 0
-    ) -> tuple[ChatSummary, ...]:
+    def summaries(self, search: str = "", limit: int = 200) -> tuple[ChatSummary, ...]:
         """Return conversations, pinned ones first, then the newest.
 
         With a search: those that contain all of its words (the last may be the beginning of a
         word), each with a snippet from its newest matching message.
         """
-        return self._database.read(listed, search, limit, offset)
+        return self._database.read(listed, search, limit)
 
     def begin(self, title: str = "", system: str = "") -> int:
         """Create a conversation; without a title, it is named after its first message."""
@@ -179,8 +177,8 @@ class Store:
         except OverflowError as error:
             raise StorageError("A number in this conversation is too large.") from error
 
-    def back_up(self, older_than_s: float = 86_400.0) -> Path | None:
-        """Back up the database, unless the backup is younger than `older_than_s`.
+    def back_up(self) -> Path | None:
+        """Back up the database, unless the backup is younger than a day.
 
         It reads the whole file (0.5 s for 160 MB on two busy cores): call it from a thread.
         Returns the path of a new backup, or None.
@@ -189,7 +187,7 @@ class Store:
         # A backup of an empty store would leave the first conversation without one for a day.
         if path is None or not self.saves or self.newest() is None:
             return None
-        return backups.back_up(path, older_than_s)
+        return backups.back_up(path)
 
     def remember(self, key: str, value: str) -> None:
         """Store a note under `key`, and replace an earlier one."""

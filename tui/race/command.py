@@ -58,7 +58,7 @@ def race(
 
     entries, form = parse(spec), form_of(schema, regex, grammar)
     at_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
-    console = EngineConsole("looking for the models", lively=True)
+    console = EngineConsole("looking for the models")
     with console.shown():
         asked = line_up(entries, chosen, prompt, console.checking)
         recorded = RecordedRace(replace(asked, request=replace(asked.request, form=form)))

@@ -40,19 +40,18 @@ from assistant.talk.events import (
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.tokens import said
-from assistant.tools.values import OfferedTool
 from models.drafts import NO_DRAFT
 from models.errors import StorageError, UsageError
 from tui import draft_use
-from tui.call_text import access, arguments
 from tui.figures import figures, of_form, of_several
 from tui.outlook import outlook
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
 from tui.shell.printing import Printing
 
-if TYPE_CHECKING:  # few continue a conversation
+if TYPE_CHECKING:  # few continue a conversation, or let a model call tools
     from assistant.store.values import Record
+    from assistant.tools.values import OfferedTool
     from tui.shell.asked import ContinuedChat
 
 SAVED_EVERY_S = 1.0
@@ -244,20 +243,22 @@ class AskSession:
 
     def _decide(self, waits: CallWaits) -> None:
         """Show a call and its arguments, and say whether it may run."""
+        from tui.call_text import access, arguments
+
         if self._console.interrupted:  # it stays undecided
             self._console.give_up()
             return
         self._console.hush()
         given = [f"  {name}: {value}" for name, value in arguments(waits.call)]
         click.echo(safe("\n".join([f"Call of {waits.call.name}", *given])), err=True)
-        allowed = self._may_run(waits.tool)
+        allowed = self._may_run(waits.tool, safe(access(waits.tool)))
         self.talk.calls.decide("once" if allowed else "refuse")
 
-    def _may_run(self, tool: OfferedTool) -> bool:
-        asks = not self._yes and _is_terminal()
+    def _may_run(self, tool: "OfferedTool", access: str) -> bool:
+        asks = not self._yes and all(each and each.isatty() for each in (sys.stdin, sys.stderr))
         if not asks and tool.read_only:
             return True
-        click.echo(safe(access(tool)) if asks else f"Refused. {safe(access(tool))}", err=True)
+        click.echo(access if asks else f"Refused. {access}", err=True)
         return asks and click.confirm("Run it?", default=False, err=True)
 
     def _hear(self, number: int, event: Decoded | Finished) -> None:
@@ -323,7 +324,3 @@ class AskSession:
         """Return the mode, and whether it was in effect only ArS."""
         mode, proposed = self._settings.mode, any(end.stats.drafted for end in ends)
         return mode if mode == "ars" or proposed else f"{mode}, nothing guessed"
-
-
-def _is_terminal() -> bool:
-    return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())

@@ -119,7 +119,7 @@ def ask(
         raise UsageError("--folder and --yes go with --tools.")
     if tools is not None and answers > 1:
         raise UsageError("With --tools there is one answer; leave --n out.")
-    console = EngineConsole("looking for the models", lively=True)
+    console = EngineConsole("looking for the models")
     with console.shown(starts=True), ExitStack() as opened:
         from tui.shell.ask import AskSession
         from tui.shell.ask_report import report

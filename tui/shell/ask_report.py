@@ -1,14 +1,17 @@
 """The JSON object that `ask --json` prints."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from assistant.events import Answered, Finished, ModelInfo, Stats, Token
+from assistant.events import Finished, ModelInfo
 from assistant.settings.settings import Settings
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
 from models.errors import ModelError
 from models.files import checksum
 from tui.shell.ask import AskSession, ReceivedAnswer
+
+TOGETHER = ("rounds", "tokens", "decode_s", "tokens_per_s")
 
 
 def report(asked: AskSession, settings: Settings) -> dict[str, Any]:
@@ -21,7 +24,11 @@ def report(asked: AskSession, settings: Settings) -> dict[str, Any]:
     if ready is None or not answers:
         raise ModelError("There is no answer to report.")
     earlier = [_answer(given, given.finished) for given in asked.before if given.finished]
-    told = answers[0] if answered is None else {"answers": answers, "together": _sum(answered)}
+    told = (
+        answers[0]
+        if answered is None
+        else {"answers": answers, "together": _fields(answered, TOGETHER)}
+    )
     return {
         **told,
         **({"before": earlier} if earlier else {}),  # answers that asked for calls
@@ -41,8 +48,8 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
         "stop": str(finished.stop),
         **({} if finished.complete else {"complete": False}),  # of the form that was asked for
         **({"calls": _calls(given, finished)} if finished.calls else {}),
-        "tokens": [_token(token) for token in given.tokens],
-        "stats": _stats(finished.stats),
+        "tokens": [_fields(token, TOKEN_FIELDS) for token in given.tokens],
+        "stats": _fields(finished.stats, STATS_FIELDS),
     }
 
 
@@ -60,17 +67,8 @@ def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:
     return told
 
 
-def _sum(answered: Answered) -> dict[str, Any]:
-    names = ("rounds", "tokens", "decode_s", "tokens_per_s")
-    return {name: getattr(answered, name) for name in names}
-
-
-def _token(token: Token) -> dict[str, Any]:
-    return {name: getattr(token, name) for name in TOKEN_FIELDS} | {"origin": str(token.origin)}
-
-
-def _stats(stats: Stats) -> dict[str, Any]:
-    return {name: getattr(stats, name) for name in STATS_FIELDS}
+def _fields(value: object, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
 
 
 def _model(model: ModelInfo) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from assistant.settings.layers import load
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
 from tui.safe import safe
 from tui.shell.options import shared
@@ -98,9 +97,10 @@ def specchat(ctx: click.Context, /, **options: Any) -> None:
         return
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError("The chat needs a terminal. In a pipe, use: specchat ask")
-    layers = load(options)
+    from assistant.settings.layers import load
     from tui.app.app import SpecchatApp
 
+    layers = load(options)
     app = SpecchatApp(layers.settings(), layers=layers)
     app.run()
     sys.exit(app.return_code)

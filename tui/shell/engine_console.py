@@ -39,8 +39,8 @@ class EngineConsole:
     It lives in a separate process: what makes llama.cpp give up does not end this one.
     """
 
-    def __init__(self, doing: str, lively: bool = False, protocol: Protocol = CHAT) -> None:
-        self._doing, self._lively = doing, lively
+    def __init__(self, doing: str, protocol: Protocol = CHAT) -> None:
+        self._doing, self._measures = doing, protocol is not CHAT
         self.interrupted = False
         """Whether Ctrl-C was pressed while the answer was saved."""
         self.keeps = False
@@ -64,7 +64,7 @@ class EngineConsole:
     @cached_property
     def _status(self) -> "Status":
         # An animated spinner would be measured too.
-        return self.console.status(self._doing, refresh_per_second=12.5 if self._lively else 2)
+        return self.console.status(self._doing, refresh_per_second=2 if self._measures else 12.5)
 
     @contextmanager
     def shown(self, starts: bool = False) -> Iterator[None]:

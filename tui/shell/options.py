@@ -8,7 +8,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from assistant.settings.keys import Key, Value, shown
-from assistant.settings.layers import load
 from assistant.settings.settings import KEYS, Settings
 from tui.safe import safe
 
@@ -90,6 +89,8 @@ def settings(options: dict[str, Any]) -> Settings:
     Raises:
         UsageError: a value is invalid, or `config.toml` cannot be understood.
     """
+    from assistant.settings.layers import load  # which --help does without
+
     chosen = load(options).settings()
     for notice in chosen.notices:
         click.echo(f"specchat: {safe(notice)}", err=True)

@@ -71,7 +71,7 @@ def _run(settings: Settings, host: str, port: int, token_file: Path | None) -> i
     """
     address, token = _address(host), _token(token_file)
     made = None if token or is_local(address) else secrets.token_urlsafe(24)
-    console = EngineConsole("looking for the models", lively=True)
+    console = EngineConsole("looking for the models")
     with _bound(address, port) as listening, console.shown():
         setup, _ = settings.setup(console.checking)
         # Stored conversations are private here, even as proposals.

@@ -139,7 +139,7 @@ def test_origins_of_the_tokens_add_up_to_the_counts():
         sps(6, rejected=True, proposed=2),
     ]
     tokens = [token for each in rounds for token in begun.add(each).tokens]
-    stats = begun.stats
+    stats = finish(begun).stats
     origins = [token.origin for token in tokens]
     assert stats.generated_tokens == len(tokens) == 7
     assert stats.accepted == origins.count(Origin.DRAFT) == 3
@@ -188,9 +188,10 @@ def test_tests_are_counted_by_place_and_by_source():
     begun = answer()
     for round_ in (sps(0), sps(1, 2, 3), sps(4, 5, rejected=True, proposed=3)):
         begun.add(round_)
-    assert begun.stats.positions == (Tally(2, 2), Tally(2, 1))
-    assert begun.stats.sources == {"model": Tally(4, 3)}
-    assert begun.stats.acceptance_rate == begun.stats.sources["model"].rate == 3 / 4
+    stats = finish(begun).stats
+    assert stats.positions == (Tally(2, 2), Tally(2, 1))
+    assert stats.sources == {"model": Tally(4, 3)}
+    assert stats.acceptance_rate == stats.sources["model"].rate == 3 / 4
 
 
 def test_max_tokens_ends_the_answer_and_never_exceeds_it():
@@ -229,4 +230,4 @@ def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_b
     assert round_(sps(1, 2, proposed=3), 5.0, 0.5) == 3.0
     assert round_(sps(1), 9.0, 1.0) == 4.0  # it read what it lacked, and proposed nothing
     assert round_(sps(1), 10.0) == 4.0
-    assert begun.stats.decode_s == 10.0
+    assert finish(begun).stats.decode_s == 10.0

@@ -16,8 +16,7 @@ from assistant.engine.policy import Control, Policy
 from assistant.engine.reply import rule_of, warp_of
 from assistant.engine.rounds import Rounds
 from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepared, Reason, Stop
-from assistant.request import MOST_ANSWERS, Message, Sampling
-from models.errors import UsageError
+from assistant.request import Message, Sampling
 from tests import tiny
 from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed, greedy
 from tests.assistant.engine.test_assistant import QUESTION, ask, opened
@@ -146,9 +145,3 @@ def test_continuing_an_answer_of_several_reads_only_the_next_question(tiny_targe
         prepared = told(pair, ask((*after, Message("user", "And at night?"))))[0]
         asked = len(pair[0].chat.encode(QUESTION))
     assert prepared.cached_tokens >= asked + len(last.token_ids) - 1
-
-
-@pytest.mark.parametrize("answers", [0, -1, MOST_ANSWERS + 1])
-def test_an_impossible_number_of_answers_is_refused(answers):
-    with pytest.raises(UsageError, match="answers must be between 1 and 8"):
-        ask(answers=answers)

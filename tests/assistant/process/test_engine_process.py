@@ -14,7 +14,7 @@ import pytest
 from assistant.events import Counted, Failed, Finished, Loading, ModelInfo, Prepared, Ready, Stop
 from assistant.process.engine_process import CLOSED, STOPPED, EngineProcess
 from assistant.process.wire import CHAT, Envelope
-from assistant.process.worker_process import INBOX, WORKER_TIMEOUT_S, WorkerProcess
+from assistant.process.worker_process import INBOX, WorkerProcess
 from assistant.request import AnyJob, Cancel, Count, Request, Sampling, Setup, Steer
 from assistant.service import EventStream
 from models.errors import OtherEngine
@@ -32,10 +32,10 @@ LOADING = Loading("target", "a", 0.5)
 class Puppet(WorkerProcess):
     """A worker that says what a test has it say."""
 
-    pid = 0
+    pid, patience_s = 0, WAIT_S
 
     def __init__(self) -> None:
-        super().__init__(None, CHAT, WAIT_S)  # type: ignore[arg-type]
+        super().__init__(None, CHAT)  # type: ignore[arg-type]
         self.sent: list[Any] = []
 
     def _send(self, content: object) -> None:
@@ -164,7 +164,7 @@ async def test_a_reader_may_end_its_stream_and_the_job_is_stopped(setup: Setup) 
 async def test_a_cancel_that_crosses_the_end_of_its_job_does_not_stop_the_next(
     setup: Setup,
 ) -> None:
-    worker = await WorkerProcess.start(CHAT, WORKER_TIMEOUT_S)
+    worker = await WorkerProcess.start(CHAT)
     await worker.do(setup, unheard(setup))
     worker.cancel()
     end: Any = await worker.do(ask(max_tokens=5), unheard(setup))

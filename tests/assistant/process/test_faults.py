@@ -14,7 +14,7 @@ import pytest
 from assistant.events import Counted, Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
 from assistant.process import engine_process
 from assistant.process.wire import CHAT, Envelope
-from assistant.process.worker_process import WORKER_TIMEOUT_S, WorkerProcess
+from assistant.process.worker_process import WorkerProcess
 from assistant.request import Count, Setup
 from tests import ROOT
 from tests.asking import Asking
@@ -301,7 +301,7 @@ def test_the_worker_leaves_no_core_file(setup: Setup) -> None:
 async def test_a_worker_whose_commands_have_ended_goes_by_itself_in_the_middle_of_native_code(
     slow: Setup,
 ) -> None:
-    worker = await WorkerProcess.start(CHAT, WORKER_TIMEOUT_S)
+    worker = await WorkerProcess.start(CHAT)
     await worker.do(slow, unheard(slow))
     stream = unheard(slow)
     answering = asyncio.create_task(worker.do(ask("x" * 7000), stream))

@@ -52,18 +52,18 @@ def test_a_clock_that_was_wrong_prevents_no_backup(store, path):
 
 def test_a_damaged_database_takes_no_backup_s_place(store, path):
     talk(store, *(f"{n} " * 500 for n in range(40)))
-    good = store.back_up()
+    good = aged(store.back_up())
     smash(path)
     with pytest.raises(StorageError, match="is damaged"):
-        store.back_up(older_than_s=0)
+        store.back_up()
     assert list(good.parent.iterdir()) == [good]
 
 
 def test_a_copy_that_a_kill_left_unfinished_goes_with_the_next(store, path):
     talk(store, "one")
-    folder = store.back_up().parent
+    folder = aged(store.back_up()).parent
     (folder / "left.part").write_text("half")
-    made = store.back_up(older_than_s=0)
+    made = store.back_up()
     assert list(folder.iterdir()) == [made]
 
 
