@@ -18,10 +18,10 @@ LINES = {
     "assistant/settings": 901,
     "assistant/serve": 1_217,
     "assistant/lab tui/lab": 3_070,  # wanted, with models/slim: 3,200
-    "tui": 14_066,  # wanted: 13,000
+    "tui": 14_034,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 38_815, 336, 37_790
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 38_783, 336, 37_788
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 
