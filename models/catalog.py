@@ -42,7 +42,7 @@ class GGUF:
     licence: str
     mirror: Mirror | None = None
     context: int | None = None  # tokens that it was made for
-    heads: bool = False  # whether a prediction head within it drafts for it
+    draft: str | None = None  # the name of what is listed to draft for it, or `HEADS`
 
     @property
     def tested(self) -> bool:
@@ -84,23 +84,22 @@ def _listed(line: list[str]) -> GGUF:
         sha256=None,
         licence=licence,
         context=int(context),
-        heads=draft == HEADS,
+        draft=None if draft == "-" else draft,
     )
 
 
 _PINNED = tomllib.loads(files("models").joinpath("pinned_models.toml").read_text("utf-8"))
 _TABLE = files("models").joinpath("listed_models.txt").read_text("utf-8")
-LINES = [line.split() for line in _TABLE.splitlines() if line and not line.startswith("#")]
-"""The models that are only listed, as `listed_models.txt` explains."""
 FILES: dict[str, GGUF] = {name: _pinned(name, entry) for name, entry in _PINNED.items()}
-FILES |= {gguf.name: gguf for gguf in map(_listed, LINES)}
+_LINES = [line.split() for line in _TABLE.splitlines() if line and not line.startswith("#")]
+FILES |= {gguf.name: gguf for gguf in map(_listed, _LINES)}
 DEFAULT = Pair("default", FILES["qwen2.5-coder-1.5b"], FILES["qwen2.5-coder-0.5b"])
 PAIRS: tuple[Pair, ...] = (
     DEFAULT,
     *(
-        Pair(f"{name}+{draft}", FILES[name], FILES[draft])
-        for name, *_, draft in LINES
-        if draft in FILES
+        Pair(f"{target.name}+{draft.name}", target, draft)
+        for target in FILES.values()
+        if (draft := FILES.get(target.draft or "")) and target is not DEFAULT.target
     ),
 )
 PUBLISHED: dict[str, dict[str, str]] = {name: entry["prompt"] for name, entry in _PINNED.items()}
@@ -127,14 +126,8 @@ def expand(name: str) -> tuple[GGUF, ...]:
 
 
 def draft_for(target: GGUF) -> GGUF | None:
-    """Return the draft that is listed for a target."""
-    pair = pair_of(target)
-    return pair.draft if pair else None
-
-
-def pair_of(target: GGUF) -> Pair | None:
-    """Return the pair that is listed for a target."""
-    return next((pair for pair in PAIRS if pair.target is target), None)
+    """Return the model that is listed to draft for a target."""
+    return FILES.get(target.draft or "")
 
 
 def similar(name: str) -> str | None:

@@ -47,7 +47,7 @@ class ChatTemplate:
         self._own = self._fallback
         self._given_up: str | None = None
         """Why the model's own template is never used."""
-        self.fails = True
+        self.fails = False
         """Whether the last conversation was rendered by a built-in template."""
         if source is None:
             self._give_up("This model has no chat template; a built-in one is used.")
@@ -57,7 +57,6 @@ class ChatTemplate:
             names = {name.name for name in tree.find_all(Name) if name.ctx == "load"}
             self._own = _ENVIRONMENT.from_string(tree)
             self.variables = frozenset(names)
-            self.fails = False
         # Compiling folds constants, so it runs a part of the program.
         except Exception as error:
             self._give_up(_failure(str(error)))

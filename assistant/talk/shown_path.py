@@ -80,10 +80,9 @@ class ShownPath:
         """Say whether a message is stored as it is shown: another program may have continued it."""
         if self.conversation is None or self.store is None:
             return True
-        stored = {each.id: each for each in self.store.tree(self.conversation)}.get(record.id)
-        if stored is None:
-            return False
-        return stored.state != "streaming" and stored.content == record.content
+        stored = self.store.tree(self.conversation)
+        ended = {(each.id, each.content) for each in stored if each.state != "streaming"}
+        return (record.id, record.content) in ended
 
     def trace(self, answer: int) -> Trace:
         """Return how an answer was decoded; empty for one that was not decoded here."""

@@ -1,14 +1,11 @@
 """Text that was typed and not sent: every conversation has its own, and every question too."""
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from assistant.store.values import Attachment, Record, unsent
 from assistant.talk.shown_path import ShownPath
 from models.errors import StorageError
-
-if TYPE_CHECKING:
-    from assistant.store.store import Store
 
 OPEN, EDITED = "open", "edited"
 """Names of notes: the conversation on the screen, and the question that was being changed."""
@@ -36,14 +33,13 @@ class UnsentText:
         """The earlier question that is being changed."""
         self._original = ""  # what was in the prompt before anything of it was changed
         self._place = unsent(None, None)
-        self._store: Store | None = None  # that of the places
         self._states: dict[str, str] = {}  # of other places, as they were left
         self._kept: dict[str, str] = {}  # what the store has
 
     def begin(self) -> None:
         """Restore what was unsent when the app ended; text typed since follows it."""
-        self._place = self._here
-        self._prompt.restore(self._left_in(self._place))
+        self._states.clear()  # a store's conversations have other numbers
+        self._restore()
 
     def go(self) -> None:
         """Continue in the conversation on the screen, or with the question that is changed."""
@@ -85,7 +81,7 @@ class UnsentText:
         """Continue in the conversation that is shown; what has been typed since comes along."""
         self._states[self._place] = ""
         self.question, self._original = None, ""
-        self.begin()
+        self._restore()
 
     def keep(self) -> None:
         """Save what has changed, and where the user is; may be called on any thread.
@@ -102,6 +98,10 @@ class UnsentText:
                 store.remember(place, state)
                 self._kept[place] = state
 
+    def _restore(self) -> None:
+        self._place = self._here
+        self._prompt.restore(self._left_in(self._place))
+
     @property
     def _here(self) -> str:
         return unsent(self._path.conversation, self.question.id if self.question else None)
@@ -109,9 +109,6 @@ class UnsentText:
     def _left_in(self, place: str) -> str:
         """Return what was left in a place; what cannot be read stays where it is."""
         store = self._path.store
-        if self._store is not store:  # its conversations have other numbers
-            self._store = store
-            self._states.clear()
         if place not in self._states:
             self._states[place] = self._kept[place] = ""
             with suppress(StorageError):

@@ -27,11 +27,12 @@ def pair(bare_machine, monkeypatch):
     entries = {}
     for name, layers in (("big", 12), ("small", 4)):
         path = tiny.write(bare_machine / "models" / f"{name}.gguf", layers=layers, words=WORDS)
-        entries[name] = GGUF(name, None, path.name, None, path.stat().st_size, None, "MIT")
+        entries[name] = GGUF(
+            name, None, path.name, None, path.stat().st_size, None, "MIT", draft="small"
+        )
         monkeypatch.setitem(catalog.FILES, name, entries[name])
     pair = catalog.Pair("default", entries["big"], entries["small"])
     monkeypatch.setattr(catalog, "DEFAULT", pair)
-    monkeypatch.setattr(catalog, "PAIRS", (pair,))
     bits = np.zeros(SIZE, np.uint8)
     bits[KEPT] = 1
     monkeypatch.setattr(slim_draft, "DEFAULT_TOKENS", bare_machine / "tokens")

@@ -99,13 +99,10 @@ def test_more_than_half_the_targets_size_is_never_chosen_unasked(large, tmp_path
 def test_the_draft_that_the_catalogue_lists_is_preferred(tmp_path, monkeypatch):
     folder = tmp_path / "models"
     folder.mkdir()
-    entries = {}
     for name, layers in (("big", 12), ("listed", 4), ("least", 1)):
         path = tiny.write(folder / f"{name}.gguf", layers=layers)
-        entries[name] = GGUF(name, None, path.name, None, path.stat().st_size, None, "MIT")
-        monkeypatch.setitem(catalog.FILES, name, entries[name])
-    pair = catalog.Pair("big+listed", entries["big"], entries["listed"])
-    monkeypatch.setattr(catalog, "PAIRS", (pair,))
+        entry = GGUF(name, None, path.name, None, path.stat().st_size, None, "MIT", draft="listed")
+        monkeypatch.setitem(catalog.FILES, name, entry)
     here = list(discover())
     draft, reason = best_draft(next(each for each in here if each.name == "big"), here)
     assert draft is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assistant.chat.template_audit import examine
 from models import catalog, gguf
-from models.catalog import GGUF, HEADS
+from models.catalog import GGUF
 from models.errors import ModelMissing
 from models.files import checksum
 from models.files.locate import identify, resolve
@@ -84,13 +84,12 @@ def found(model: ModelFile) -> Facts:
 
 def listed(entry: GGUF) -> Facts:
     """Return what is known of a model that can be fetched by name."""
-    path, pair = find(entry), catalog.pair_of(entry)
-    names = "name", "repo", "file", "revision", "size", "sha256", "licence", "context"
+    path, draft = find(entry), catalog.draft_for(entry)
+    names = "name", "repo", "file", "revision", "size", "sha256", "licence", "context", "draft"
     return {name: getattr(entry, name) for name in names} | {
-        "draft": HEADS if entry.heads else pair and pair.draft.name,
         "tested": entry.tested,
         "size_exact": entry.tested,
-        "pair_tested": pair and pair.tested,
+        "pair_tested": draft and entry.tested and draft.tested,
         "machine_gb": needed_gigabytes(entry),
         "path": path and str(path),
     }
@@ -160,11 +159,10 @@ def fetchable() -> Iterator[str]:
 
 
 def _fetchable(entry: GGUF) -> str:
-    pair = catalog.pair_of(entry)
-    draft = HEADS if entry.heads else pair and pair.draft.name
+    draft = catalog.draft_for(entry)
     tokens = f"{entry.context // 1024}k" if entry.context else "?"
-    run = "*" if (pair.tested if pair else entry.tested and not entry.heads) else " "
-    name = f"{entry.name} + {draft}" if draft else entry.name
+    run = "*" if entry.tested and (draft.tested if draft else not entry.draft) else " "
+    name = f"{entry.name} + {entry.draft}" if entry.draft else entry.name
     return f"{amount(entry.size):>9}  {tokens:>4}  {entry.licence:<15} {run} {name}"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from assistant.events import Ready
 from assistant.settings.settings import Settings
 from models import memory
-from models.catalog import FILES, GGUF, HEADS, PAIRS, draft_for
+from models.catalog import FILES, GGUF, draft_for
 from models.drafts import DraftVerdict, Pairing, best_draft, listed_draft
 from models.errors import SpecchatError
 from models.files.locate import identify
@@ -66,11 +66,10 @@ def _role(model: ModelFile, now: str, verdict: DraftVerdict | None) -> tuple[str
 
 def _listed_role(model: GGUF) -> str:
     """Return what the catalogue lists a model as."""
-    if model.heads:
-        return f"target + {HEADS}"
-    if draft := draft_for(model):
-        return f"target + {draft.name}"
-    return "target, or draft" if any(pair.draft is model for pair in PAIRS) else "target"
+    if model.draft:
+        return f"target + {model.draft}"
+    drafts = any(each.draft == model.name for each in FILES.values())
+    return "target, or draft" if drafts else "target"
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,11 +96,12 @@ class Totals:
         return reference_s / own_s
 
 
-def sums(answers: Iterable[RunAnswer], system: str) -> dict[Place, Totals]:
-    """Return the answers of a system by kind and question; those that failed are left out."""
+def sums(answers: Iterable[RunAnswer], system: str, kind: str = ALL) -> dict[Place, Totals]:
+    """Return a system's answers to questions of a kind; those that failed are left out."""
     found: dict[Place, list[Measured]] = {}
     for answer in answers:
-        if answer.system == system and answer.measured and answer.measured.stats.decode_s:
+        is_asked = answer.system == system and kind in (answer.kind, ALL)
+        if is_asked and answer.measured and answer.measured.stats.decode_s:
             found.setdefault((answer.kind, answer.question), []).append(answer.measured)
     return {place: Totals(tuple(measured)) for place, measured in found.items()}
 
@@ -114,9 +115,8 @@ def matched(
     answers: Sequence[RunAnswer], system: str, reference: str, kind: str = ALL
 ) -> dict[Place, tuple[Totals, Totals]]:
     """Return two systems' answers to the questions of a kind that both have answered."""
-    own, other = sums(answers, system), sums(answers, reference)
-    both = (place for place in own if place in other and kind in (place[0], ALL))
-    return {place: (own[place], other[place]) for place in both}
+    own, other = sums(answers, system, kind), sums(answers, reference, kind)
+    return {place: (own[place], other[place]) for place in own if place in other}
 
 
 def kinds(answers: Iterable[RunAnswer]) -> list[str]:

@@ -120,9 +120,8 @@ def _alphas(answers: Sequence[RunAnswer]) -> list[tuple[str, str, Interval, floa
     rows: list[tuple[str, str, Interval, float]] = []
     for kind in kinds(answers):
         for draft in DRAFTS:
-            own = sums(answers, f"{draft}=1").items()
-            stats = [each.stats for (its, _), each in own if its == kind and each.stats.tested]
-            if stats:
+            own = sums(answers, f"{draft}=1", kind).values()
+            if stats := [each.stats for each in own if each.stats.tested]:
                 alpha = ratio_of_sums([(each.accepted, each.tested) for each in stats])
                 proposed = sum(each.drafted for each in stats) / sum(each.rounds for each in stats)
                 rows.append((kind, draft, alpha, proposed))

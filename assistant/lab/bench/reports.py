@@ -66,8 +66,7 @@ def sweep(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Resul
     rows: list[list[Cell]] = []
     for kind in kinds(answers):
         for system in systems:
-            each = [own for place, own in sums(answers, system.name).items() if place[0] == kind]
-            if not each:
+            if not (each := [*sums(answers, system.name, kind).values()]):
                 continue
             whole, k = together(each), system.lookahead or 0
             stats, steps_s = whole.stats, whole.steps_s
