@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import os
 import struct
+from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, get_args
 
 import msgspec
 
+from assistant.events import Event
+from assistant.request import Cancel, Job, NextStep, Steer
 from models.errors import UsageError, well_formed
 
 if TYPE_CHECKING:  # the worker has no event loop
     from asyncio import StreamReader
-from dataclasses import dataclass
-from functools import cached_property
-
-from assistant.events import Event
-from assistant.request import Cancel, Job, NextStep, Steer
 
 MAX_FRAME_BYTES = 64 * 2**20
 """Bytes of the longest message: far more than any text that a model can read."""

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from assistant.events import Decoded, Event, Finished, Loading, OneOf, Prefilled, Prepared
-from assistant.serve.completion_objects import AnswerDeltas, Completion, Object
+from assistant.serve.completion_objects import Completion, Object
 from assistant.serve.completion_schema import CompletionRequest
 from assistant.serve.exchange import Exchange
 from assistant.serve.refusal import refusal_of
@@ -19,14 +19,13 @@ async def whole(events: Events, asked: CompletionRequest, exchange: Exchange) ->
     Raises:
         Refusal: there is no answer.
     """
-    exchange.answers = answers = [AnswerDeltas() for _ in range(asked.request.answers)]
     async for event in events:
         match _numbered(event):
             case number, Decoded() as round_:
-                answers[number].add(round_)
+                exchange.answers[number].add(round_)
             case number, Finished() as end:
-                answers[number].finish(end)
-    return msgspec.json.encode(Completion(asked).whole(answers))
+                exchange.answers[number].finish(end)
+    return msgspec.json.encode(Completion(asked).whole(exchange.answers))
 
 
 async def stream(
@@ -37,8 +36,7 @@ async def stream(
     Raises:
         Refusal: there is no answer. A later error is told within the stream.
     """
-    reply, has_begun = Completion(asked), False
-    exchange.answers = answers = [AnswerDeltas() for _ in range(asked.request.answers)]
+    reply, has_begun, answers = Completion(asked), False, exchange.answers
     try:
         async for event in events:
             match event:

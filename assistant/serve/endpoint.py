@@ -21,6 +21,7 @@ from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, ReadAhead, Request
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.completion import stream, whole
+from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.completion_schema import parse_completion
 from assistant.serve.exchange import Exchange, body_of
 from assistant.serve.guard import Guard
@@ -105,15 +106,14 @@ class Endpoint:
     async def _complete(self, http: HttpRequest) -> Response:
         exchange: Exchange = http.state.exchange
         kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if (
-            kind != "application/json"
-        ):  # which a web page cannot send to another site without permission
+        if kind != "application/json":  # which a page cannot send elsewhere without permission
             raise Refusal(415, "The body must be application/json.", "unsupported_media_type")
         asked = parse_completion(await body_of(http), self._defaults)
         self._check(asked.model)
         self._check_thinking(asked.request)
         messages = self._remembered.recall(asked.request.messages)
         asked = replace(asked, request=replace(asked.request, messages=messages))
+        exchange.answers = [AnswerDeltas() for _ in range(asked.request.answers)]
         events = self._events(asked.request, exchange)
         if not asked.streams:
             return _json(await exchange.while_connected(whole(events, asked, exchange)))

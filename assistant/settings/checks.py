@@ -16,7 +16,8 @@ class ConfigCheck:
     """The checks of one text, and the warnings that come up."""
 
     def __init__(self, text: str, path: Path) -> None:
-        self._text, self._path = text, path
+        self._path, self.lines = path, lines_of(text)
+        """The line of each table and key."""
         self.warnings: list[str] = []
 
     def table(self, path: TablePath, raw: object) -> dict[str, Any]:
@@ -60,8 +61,8 @@ class ConfigCheck:
         self.warnings.append(f"{self._where(path)}: {text}")
 
     def _where(self, path: TablePath) -> str:
-        found = lines_of(self._text)
-        line = next((found[path[:n]] for n in range(len(path), 0, -1) if path[:n] in found), None)
+        above = (path[:n] for n in range(len(path), 0, -1))
+        line = next((self.lines[each] for each in above if each in self.lines), None)
         return f"{self._path}:{line}" if line else str(self._path)
 
 

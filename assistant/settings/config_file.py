@@ -3,7 +3,6 @@
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +26,8 @@ class Config:
     keymap: Mapping[str, str] = field(default_factory=dict)
     tools: ToolSettings = field(default_factory=ToolSettings)
     warnings: tuple[str, ...] = ()
-    text: str = ""
-
-    @cached_property
-    def lines(self) -> Mapping[str, int]:
-        """The line of each key."""
-        from assistant.settings.checks import lines_of
-
-        return {path[0]: line for path, line in lines_of(self.text).items() if len(path) == 1}
+    lines: Mapping[str, int] = field(default_factory=dict)
+    """The line of each key."""
 
 
 def config_path() -> Path:
@@ -88,7 +81,7 @@ def understand(text: str, path: Path) -> Config:
         check.keymap(check.table(("keys",), tables.get("keys", {}))),
         tool_settings(check, tables.get("tools", {})),
         tuple(check.warnings),
-        text,
+        {at[0]: line for at, line in check.lines.items() if len(at) == 1},
     )
 
 

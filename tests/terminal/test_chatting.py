@@ -128,13 +128,3 @@ def test_the_death_of_the_engine_is_a_sentence_and_the_chat_goes_on(
         terminal.press(ESCAPE)
         terminal.shows("stopped", DONE)
         terminal.quit()
-
-
-def test_the_death_of_the_app_leaves_no_orphan(tmp_path: Path, slow: list[str]) -> None:
-    with opened(tmp_path, *slow) as terminal:
-        streaming(terminal)
-        workers = terminal.workers()
-        assert workers
-        terminal.process.kill()
-        terminal.process.wait()
-        assert gone(workers)

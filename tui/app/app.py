@@ -157,7 +157,7 @@ class SpecchatApp(Program):
                 self.chat.talk.take_back()
         else:
             before = self.settings
-            self.chat.apply(replace(before, target=choice[0], draft=choice[1]))
+            self.chat.controller.apply(replace(before, target=choice[0], draft=choice[1]))
             self.look_for_models()
             if not before.sources.get("target", DEFAULT).is_passing:
                 self._keep(with_models(self.layers, before.target, *choice))
@@ -191,7 +191,7 @@ class SpecchatApp(Program):
     def _use_layers(self, layers: Layers) -> None:
         """Continue with changed settings; the models are loaded again only if they have to be."""
         before = self.settings
-        self.chat.apply(layers.settings(before, self.layers))
+        self.chat.controller.apply(layers.settings(before, self.layers))
         self._keep(layers)
         if before.keymap != self.settings.keymap:
             self.set_keymap({})  # a key that is named no longer is the usual one again

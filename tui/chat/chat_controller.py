@@ -114,11 +114,14 @@ class ChatController:
         if self.ready is not None:
             self._program.submit(count, self._counted)
 
-    def steer(self) -> None:
-        """Have the answer under way decoded as the settings say, from its next round on."""
+    def apply(self, settings: Settings) -> None:
+        """Continue with other settings, from the next round or answer on."""
+        self.settings, view = settings, self.parts.conversation
+        view.view, view.ghosts = settings.view, settings.ghosts
+        view.thoughts = settings.show_thinking
+        self.parts.status.show(mode=settings.mode)
         if self.talk.stream is not None:
-            now = self.settings
-            self.talk.stream.steer(now.mode, now.lookahead, now.sampling)
+            self.talk.stream.steer(settings.mode, settings.lookahead, settings.sampling)
 
     # What the user does
 

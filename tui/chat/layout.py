@@ -5,7 +5,6 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.events import Resize
 
-from assistant.request import Mode
 from tui.chat.banner import Banner
 from tui.chat.conversation.conversation import Conversation
 from tui.chat.list.chat_list import ChatList
@@ -22,9 +21,9 @@ class ChatLayout(Vertical):
 
     DEFAULT_CSS = "ChatLayout { height: 1fr; }"
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.prompt, self.status, self.banner = Prompt(), Status(mode), Banner()
+        self.prompt, self.status, self.banner = Prompt(), Status(), Banner()
         self.body = body = Body()
         self.conversation, self.panel, self.chats = body.conversation, body.panel, body.chats
 

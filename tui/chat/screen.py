@@ -33,8 +33,6 @@ from tui.widgets.keyline import KeyLine
 if TYPE_CHECKING:
     from tui.app.program import Program
 
-LOOKS = ("view", "ghosts", "show_thinking")
-"""The settings of how answers are shown."""
 KEEP_EVERY = 1.0
 """Seconds of an answer that may be lost when the program is killed."""
 
@@ -96,7 +94,7 @@ class ChatScreen(Screen[None]):
 
     def __init__(self, settings: Settings, program: Program) -> None:
         super().__init__()
-        self.parts = parts = ChatLayout(settings.mode)
+        self.parts = parts = ChatLayout()
         self.prompt, self.conversation = parts.prompt, parts.conversation
         self.conversation.servers = bool(settings.tools.servers)
         self.controller = ChatController(parts, settings, program)
@@ -114,27 +112,12 @@ class ChatScreen(Screen[None]):
     def on_mount(self) -> None:
         """Let the user type from the first frame on."""
         self.prompt.focus()
-        self._look()
+        self.controller.apply(self.controller.settings)
         # Not a timer of its own: each message to a screen under another one has all painted again.
         self.app.set_interval(KEEP_EVERY, self._keep)
 
     def _keep(self) -> None:
         self.app.run_worker(self.autosave.keep, group="keep", exclusive=True, thread=True)
-
-    def apply(self, settings: Settings) -> None:
-        """Continue with other settings, from the next round or answer on."""
-        before, self.controller.settings = self.controller.settings, settings
-        self.parts.status.show(mode=settings.mode)
-        if any(getattr(before, name) != getattr(settings, name) for name in LOOKS):
-            self._look()  # or what keys of the chat changed would be lost
-        self.controller.steer()
-
-    def _look(self) -> None:
-        """Show answers as the settings say."""
-        settings = self.controller.settings
-        self.conversation.view = "auto" if settings.view == "words" else "tokens"
-        self.conversation.ghosts = settings.ghosts
-        self.conversation.thoughts = settings.show_thinking
 
     @on(Prompt.Submitted)
     def say(self, message: Prompt.Submitted) -> None:
@@ -263,7 +246,7 @@ class ChatScreen(Screen[None]):
         """Continue with the next way of decoding."""
         settings, modes = self.controller.settings, [*MODES]
         following = modes[(modes.index(settings.mode) + 1) % len(modes)]
-        self.apply(replace(settings, mode=following))
+        self.controller.apply(replace(settings, mode=following))
 
     def action_new(self) -> None:
         """Begin a new conversation; the old one stays in the list."""

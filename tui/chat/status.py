@@ -50,9 +50,9 @@ class Status(Static):
     Status { height: 1; padding: 0 1; background: $panel; color: $text-muted; text-wrap: nowrap; }
     """
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self) -> None:
         super().__init__(id="status", markup=False)
-        self.state = State(mode)
+        self.state = State()
 
     def show(self, **changes: Any) -> None:
         """Change some fields of the state."""

@@ -75,7 +75,7 @@ class TalkView:
                 self._view.ask(record).add_class("waiting")
                 self.list_chats()
             case Added(record) if record.role == "tool":
-                self._view.add(ResultTurn(record))
+                self._view.mount(ResultTurn(record))
             case Added(record) if self._talk.path.shows(record):
                 self._begin(record)
             case Changed(record) if turn := self._turn(record):
@@ -114,7 +114,7 @@ class TalkView:
         path, chats = self._talk.path, self._parts.chats
         if path.store is not None:
             chats.use(path.store)
-        chats.current = path.conversation
+        chats.rows.current = path.conversation
         chats.refresh_list()
 
     # Messages
@@ -197,7 +197,7 @@ class TalkView:
         from tui.chat.tools.approval_turn import ApprovalTurn
 
         self.asked = turn = ApprovalTurn(waits.call, waits.tool)
-        self._view.add(turn)
+        self._view.mount(turn)
         prompt, screen = self._parts.prompt, self._parts.screen
         free = screen.is_active and screen.focused is prompt.editor and not prompt.text
         if self.call_is_wanted or (waits.urgent and free):

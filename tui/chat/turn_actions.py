@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assistant.talk.messages import open_calls
@@ -44,7 +45,7 @@ class TurnActions:
                 self._list_links(turn.text)
             case "inspect" if record and self._path.shows(record):
                 self._tell_if_it_fails(lambda: self._inspect(turn, record))
-            case _ if record is None or self._waits:
+            case _ if record is None or not self._talk.idle:
                 self._view.notify(WAIT, timeout=3)
             case _ if self._path.shows(record):  # not left on the way to another path
                 self._tell_if_it_fails(lambda: self._change(record, verb))
@@ -52,7 +53,7 @@ class TurnActions:
     def answer_again(self) -> None:
         """Have another answer to the last question, or the first one if it has none."""
         leaf = self._path.leaf
-        if self._waits:
+        if not self._talk.idle:
             self._view.notify(WAIT, timeout=3)
         elif leaf is None:
             self._view.notify("There is no question to answer yet.", timeout=3)
@@ -68,8 +69,9 @@ class TurnActions:
 
     def toggle_ghosts(self) -> None:
         """Show rejected drafts in every answer, or hide them."""
-        view = self._view
-        view.ghosts = shown = not view.ghosts
+        view, settings = self._view, self._controller.settings
+        shown = not settings.ghosts
+        self._controller.apply(replace(settings, ghosts=shown))
         if not any(answer.view == "tokens" for answer in view.query(Answer)):
             text = "among the tokens of an answer; v on it shows those" if shown else "no longer"
             self._view.notify(f"Rejected drafts are shown {text}.", timeout=4, markup=False)
@@ -80,11 +82,6 @@ class TurnActions:
             self._tell_if_it_fails(self._undo.pop())
         else:
             self._view.notify("There is nothing to undo.", timeout=3)
-
-    @property
-    def _waits(self) -> bool:
-        """Whether the conversation must stay as it is for the moment."""
-        return not self._talk.idle
 
     def _tell_if_it_fails(self, change: Callable[[], None]) -> None:
         try:

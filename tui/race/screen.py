@@ -20,7 +20,7 @@ from assistant.settings.settings import Settings
 from tui.app.program import Program
 from tui.race.lane_view import Board, LaneView
 from tui.race.recorded import RecordedLane, RecordedRace
-from tui.race.verdict import pays, verdict
+from tui.race.verdict import pays, turns, verdict
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
 from tui.widgets.text_figures import gauge
@@ -260,18 +260,6 @@ class RaceScreen(Screen[None]):
         """Explain the styles of the tokens, that of rejected drafts too where they are shown."""
         kinds = (*BASICS, GHOST) if ghosts else BASICS
         self.legend.update(legend(styles(self.app.no_color), kinds))
-
-
-def turns(lanes: Sequence[RecordedLane]) -> str:
-    """Return what is fair about the race; a lane that has finished no longer waits for others."""
-    going = [each for each in lanes if not each.over]
-    if len(going) == 1 < len(lanes):
-        return f"The others have finished: {going[0].lane.name} continues alone, by its own clock."
-    seconds = min(each.clock for each in going or lanes)
-    return (
-        "The lanes take turns on this machine: equal compute for all. "
-        f"Each has computed for {seconds:.1f} s by now."
-    )
 
 
 class RaceApp(Program):

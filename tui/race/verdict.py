@@ -1,4 +1,4 @@
-"""The figures of a race in columns, and who won by how much, in plain sentences."""
+"""The figures of a race in columns, how it goes and who won by how much, in plain sentences."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,6 +45,18 @@ def table(lanes: Sequence[RecordedLane], columns: int = len(HEADERS)) -> list[li
         ]
         for row in rows
     ]
+
+
+def turns(lanes: Sequence[RecordedLane]) -> str:
+    """Return what is fair about the race; a lane that has finished no longer waits for others."""
+    going = [each for each in lanes if not each.over]
+    if len(going) == 1 < len(lanes):
+        return f"The others have finished: {going[0].lane.name} continues alone, by its own clock."
+    seconds = min(each.clock for each in going or lanes)
+    return (
+        "The lanes take turns on this machine: equal compute for all. "
+        f"Each has computed for {seconds:.1f} s by now."
+    )
 
 
 def verdict(lanes: Sequence[RecordedLane], request: Request) -> str:

@@ -30,7 +30,6 @@ from tui.shell.options import NumberParameter, settings, shared
 if TYPE_CHECKING:  # it imports the server's libraries, which --help does not wait for
     from assistant.serve.exchange import Exchange
 
-INTERRUPTED = 130
 TOKEN = "SPECCHAT_TOKEN"
 PORT = 8471
 
@@ -60,11 +59,11 @@ def serve(host: str, port: int, token_file: Path | None, **options: Any) -> None
     up stops an answer. Nothing is kept, and specchat connects to nothing. On an address that other
     machines can reach, a token is required, and generated if you set none. Ctrl-C ends it.
     """
-    sys.exit(_run(settings(options), host, port, token_file))
+    _run(settings(options), host, port, token_file)
 
 
-def _run(settings: Settings, host: str, port: int, token_file: Path | None) -> int:
-    """Serve until a signal says to end, and return the exit code.
+def _run(settings: Settings, host: str, port: int, token_file: Path | None) -> None:
+    """Serve until a signal says to end.
 
     Raises:
         SpecchatError: the address cannot be used, or the models cannot.
@@ -85,7 +84,8 @@ def _run(settings: Settings, host: str, port: int, token_file: Path | None) -> i
         click.echo(f"http://{told}:{listening.getsockname()[1]}/v1")
         tell(name, ready, made)
         console.wait(_serve(console, listening, name, ready, settings, guard))
-    return INTERRUPTED if console.interrupted else 0
+    if console.interrupted:
+        sys.exit(130)
 
 
 async def _serve(

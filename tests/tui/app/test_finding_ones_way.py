@@ -15,7 +15,7 @@ from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
 from tui.models.inventory import ModelInventory
 from tui.race.recorded import RecordedLane
-from tui.race.screen import turns
+from tui.race.verdict import turns
 
 WIDE = (120, 40)
 
@@ -117,13 +117,6 @@ async def test_g_shows_the_ghosts_also_when_they_are_on_but_only_words_are_seen(
         assert (answer.view, answer.ghosts) == ("tokens", True)
         await chat.pilot.press("g")
         assert not answer.ghosts
-
-
-async def test_ctrl_r_says_why_there_is_nothing_to_answer(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ready()
-        await chat.pilot.press("ctrl+r")
-        assert "no question" in "".join(chat.told)
 
 
 def test_a_loaded_file_that_no_store_has_is_listed_as_the_target(

@@ -184,7 +184,7 @@ async def test_current_conversation_is_marked_without_colour_and_found_by_the_cu
     store: Store,
 ) -> None:
     async with listed(store) as page:
-        page.chats.current = store.summaries()[1].id
+        page.chats.rows.current = store.summaries()[1].id
         await page.pilot.pause()
         assert [line.startswith("▌") for line in page.shown] == [False, False, True, False, False]
         page.chats.close()

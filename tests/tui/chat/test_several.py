@@ -104,7 +104,7 @@ async def test_a_key_in_the_middle_stops_an_answer_keeps_it_and_begins_no_other(
         await chat.ask("Still there?")
 
 
-async def test_without_a_model_or_a_question_the_key_says_why_nothing_happens(pair: Pair) -> None:
+async def test_without_a_model_or_a_question_the_keys_say_why_nothing_happens(pair: Pair) -> None:
     async with open_chat(*pair, hold=(Ready, 1), answers=3) as chat:
         await chat.held()
         chat.prompt.text = "Which way?"
@@ -112,9 +112,11 @@ async def test_without_a_model_or_a_question_the_key_says_why_nothing_happens(pa
         assert chat.prompt.text == "Which way?"
         await chat.end()
         await begin(chat, "")
+        await chat.pilot.press("ctrl+r")
         assert chat.told == [
             "No models are loaded yet.",
             "Type a question first; it gets 3 answers.",
+            "There is no question to answer yet.",
         ]
         assert isinstance(chat.app.screen, ChatScreen)
         assert not chat.engine.requests

@@ -153,7 +153,7 @@ async def test_the_first_colours_are_explained_once_and_stay_until_the_next_ques
     async with open_chat(*pair, novice=True, mode="ars") as chat:
         await chat.ask("Nothing is guessed")
         assert lessons(chat) == []
-        chat.screen.apply(replace(chat.app.settings, mode="sps"))
+        chat.screen.controller.apply(replace(chat.app.settings, mode="sps"))
         await chat.ask("First")
         assert lessons(chat) == ["".join(LESSON)]
         assert [answer.view for answer in answers(chat)] == ["words", "tokens"]

@@ -49,7 +49,7 @@ async def test_complete_answer_becomes_words_and_v_switches_back() -> None:
         assert "**bold**" in page.screen()
         await page.end(await page.stream(said("**new**")))
         assert "**new**" in page.screen()
-        page.view.view = "auto"
+        page.view.view = "words"
         await page.settle()
         assert "**" not in page.screen()
 

@@ -346,12 +346,15 @@ async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> 
         page = chat.app.screen
         assert isinstance(page, SettingsScreen)
         assert page.now.given["mode"][0] == chat.app.settings.mode
-        page.list.highlighted = page.list.get_option_index("ghosts")
-        await chat.press("right", "escape")
+        for name in ("view", "ghosts"):
+            page.list.highlighted = page.list.get_option_index(name)
+            await chat.press("right")
+            assert chat.screen.conversation.ghosts  # as Ctrl+G chose, and then again here
+        await chat.press("escape")
         assert (chat.app.theme, chat.app.settings.ghosts) == ("nord", True)
-        assert chat.screen.conversation.ghosts
         assert chat.app.settings.n_ctx == 512  # as the chat was opened
-    assert read_choices()[0] == {"theme": Choice("nord", None), "ghosts": Choice(True, None)}
+    chosen = {"theme": Choice("nord", None), "view": Choice("tokens", None)}
+    assert read_choices()[0] == chosen | {"ghosts": Choice(True, None)}
 
 
 async def test_keys_of_the_file_count_at_once_and_end_with_their_line(pair: Pair) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,6 +11,7 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import CallDelta
+from assistant.settings.settings import View
 from assistant.stats import Stats
 from assistant.tokens import Step, Trace
 from tui.chat.conversation.token_view import TokenView, whole
@@ -32,7 +33,7 @@ class Answer(Turn):
     Answer > .footnote { height: auto; margin: 1 0 0 0; color: $text-muted; display: none; }
     Answer > .calling { height: 1; text-wrap: nowrap; color: $text-muted; display: none; }
     """
-    view: reactive[Literal["tokens", "words"]] = reactive("tokens", init=False)
+    view: reactive[View] = reactive[View]("tokens", init=False)
     """Whether tokens or words are wanted; words are shown as soon as they are ready."""
     ghosts: reactive[bool] = reactive(False, init=False)
     """Whether rejected drafts are shown between the tokens."""

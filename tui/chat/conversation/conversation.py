@@ -13,6 +13,7 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Origin, Token
+from assistant.settings.settings import View
 from assistant.tokens import Trace
 from tui.app.textual_private import reads_end
 from tui.chat.conversation.answer import Answer
@@ -27,7 +28,6 @@ from tui.widgets.token_styles import kind
 if TYPE_CHECKING:
     from assistant.store.values import Record
 
-Default = Literal["auto", "tokens"]
 HINT = " ↓ new text below "
 
 
@@ -53,8 +53,8 @@ class Conversation(VerticalScroll):
     """Whether rejected drafts are shown in all answers."""
     thoughts: reactive[bool] = reactive(False, init=False)
     """Whether thoughts are shown in full."""
-    view: reactive[Default] = reactive[Default]("auto", init=False)
-    """What answers are shown as when they are complete; auto means words."""
+    view: reactive[View] = reactive[View]("words", init=False)
+    """What answers are shown as when they are complete."""
 
     class Left(Message):
         """The user moved past the newest turn."""
@@ -120,7 +120,7 @@ class Conversation(VerticalScroll):
         self.asked += 1
         self.query_children(Welcome).remove()
         for lesson in self.query_children(Lesson):
-            lesson.answer.prefer(self.view == "auto")
+            lesson.answer.prefer(self.view == "words")
             lesson.remove()
         self._older.shed()
         turn = UserTurn(record)
@@ -133,10 +133,6 @@ class Conversation(VerticalScroll):
         answer = self._dressed(Answer(record))
         self.mount(answer)
         return answer
-
-    def add(self, turn: Turn) -> None:
-        """Add a turn of a tool."""
-        self.mount(turn)
 
     def note(
         self,
@@ -180,7 +176,7 @@ class Conversation(VerticalScroll):
     def watch_view(self) -> None:
         """Show every complete answer so; each can still be switched by itself."""
         for answer in self.query_children(Answer):
-            answer.prefer(self.view == "auto")
+            answer.prefer(self.view == "words")
 
     def _turn_of(self, record: "Record") -> Turn:
         if record.role == "user":
@@ -191,7 +187,7 @@ class Conversation(VerticalScroll):
 
     def _dressed(self, answer: Answer) -> Answer:
         """Have an answer look as all do."""
-        answer.auto = self.view == "auto"
+        answer.auto = self.view == "words"
         answer.set_reactive(Answer.ghosts, self.ghosts)
         answer.set_reactive(Answer.thoughts, self.thoughts)
         answer.hold = self._hold

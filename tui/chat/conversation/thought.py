@@ -27,7 +27,7 @@ class Thought(Still, Vertical):
         &.-open > TokenView { display: block; }
     }
     """
-    opened: reactive[bool] = reactive(False, init=False)
+    opened: reactive[bool] = reactive(False, init=False, toggle_class="-open")
     """Whether all of it is shown."""
 
     def __init__(self, text: str, stats: Stats | None, growing: bool) -> None:
@@ -48,7 +48,6 @@ class Thought(Still, Vertical):
     def on_mount(self) -> None:
         """Show what there is."""
         self._view.show([whole(self.text)])
-        self.set_class(self.opened, "-open")
         self._say()
 
     def add(self, step: Step) -> None:
@@ -78,9 +77,8 @@ class Thought(Still, Vertical):
             self.growing = growing
             self._say()
 
-    def watch_opened(self, opened: bool) -> None:
+    def watch_opened(self) -> None:
         """Show all of it, or the line alone."""
-        self.set_class(opened, "-open")
         self._say()
 
     @property

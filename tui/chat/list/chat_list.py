@@ -13,7 +13,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
-from textual.reactive import reactive
 from textual.widgets import Input, Static
 
 from models.errors import SpecchatError
@@ -58,9 +57,6 @@ class ChatList(Vertical):
     }
     """
 
-    current: reactive[int | None] = reactive[int | None](None, init=False)
-    """The id of the conversation that is open."""
-
     @dataclass
     class Chosen(Message):
         """A conversation is to be opened, at the message that was found, if any."""
@@ -97,10 +93,6 @@ class ChatList(Vertical):
         self.hint.update(text)
         self.hint.display = bool(text)
 
-    def watch_current(self, current: int | None) -> None:
-        """Mark the conversation that is open."""
-        self.rows.current = current
-
     def toggle(self) -> None:
         """Open and focus the list, or close it if it has the focus."""
         if self.display and self.has_focus_within:
@@ -108,7 +100,7 @@ class ChatList(Vertical):
         else:
             self.display = True
             self.rows.focus()
-            self.refresh_list(to=self.current)
+            self.refresh_list(to=self.rows.current)
 
     def close(self) -> None:
         """Close the list; what has the focus in it loses it."""

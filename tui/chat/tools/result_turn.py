@@ -37,7 +37,7 @@ class ResultTurn(Turn):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t,enter", "toggle_result", "Open", id="turn.open", tooltip="Open the result"),
     ]
-    opened: reactive[bool] = reactive(False, init=False)
+    opened: reactive[bool] = reactive(False, init=False, toggle_class="-open")
     """Whether all of it is shown."""
 
     def __init__(self, record: "Record") -> None:
@@ -63,9 +63,8 @@ class ResultTurn(Turn):
         super().watch_record()
         self._say()
 
-    def watch_opened(self, opened: bool) -> None:
+    def watch_opened(self) -> None:
         """Show all of it, or the line alone."""
-        self.set_class(opened, "-open")
         self._say()
 
     @property
