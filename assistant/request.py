@@ -191,9 +191,9 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class ReadAhead:
-    """Read what a request begins with, while nothing else is to be done: any other job ends it.
+    """Read the prompt of a request that may come, while nothing else is to be done.
 
-    The last message may still be unfinished.
+    Any other job ends it.
     """
 
     request: Request

@@ -4,8 +4,8 @@ It is exact because the cache is only a cache, and it ends as soon as another jo
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from time import perf_counter
+from typing import NamedTuple
 
 from assistant.decoding.model import Model
 from assistant.decoding.sources.model import ModelSource
@@ -14,7 +14,6 @@ from assistant.engine.reply import Assistant
 from assistant.engine.rounds import SILENT_PREFILL
 from assistant.events import Prefilled
 from assistant.request import Request
-from models.base import common_prefix
 from models.errors import Cancelled
 
 PIECE_S = 0.04
@@ -29,55 +28,56 @@ def read_ahead(
     control: Control,
     clock: Callable[[], float] = perf_counter,
 ) -> Iterator[Prefilled]:
-    """Read what the answer to a request will begin with; yield how far the target is.
+    """Read the prompt of a request that may still change; yield how far the target is.
 
-    The last message may be unfinished: what comes after it is not read. The draft follows, and then
-    costs are measured until they are certain.
+    The draft follows, and then costs are measured until they are certain. Where the text goes on,
+    the few tokens that end a prompt have been read in vain.
 
     Raises:
         Cancelled: another job waits; what was read stays cached.
         ModelError: a model cannot evaluate.
     """
-    if assistant.target.can_roll_back and assistant.target.rollback is None:
-        tokens = _certain_tokens(assistant, request, control)
+    target, learnt = assistant.target, assistant.learnt
+    if target.can_roll_back and target.rollback is None:
+        tokens = assistant.prompt(request, control).tokens
         if assistant.resuming:
             assistant.resuming.begin(tokens, request.stored)
-        is_short = len(tokens) - assistant.target.cached(tokens) <= SILENT_PREFILL
-        for read in _read(assistant.target, tokens, control, clock):
+        is_short = len(tokens) - target.cached(tokens) <= SILENT_PREFILL
+        for piece in _read(target, tokens[:-1], control, clock):
             if not is_short:
-                yield Prefilled("target", read, len(tokens))
+                yield Prefilled("target", piece.end, len(tokens))
         for source in assistant.sources.values():
             if isinstance(source, ModelSource):
                 source.read(tokens)
-                for _ in _read(source.model, source.seen(tokens), control, clock):
-                    pass
-    while assistant.learnt and not assistant.learnt.look_again():
+                for piece in _read(source.model, source.seen(tokens[:-1]), control, clock):
+                    if learnt:
+                        learnt.costs.saw_draft(piece.tokens, piece.seconds)
+    while learnt and not learnt.look_again():
         _give_way(control)
 
 
-def _certain_tokens(assistant: Assistant, request: Request, control: Control) -> list[int]:
-    """Return the tokens that a prompt begins with, however its last message goes on."""
-    *before, last = request.messages
-    ends = [replace(last, content=last.content + more) for more in ("", " and more")]
-    prompt, other = (
-        assistant.prompt(replace(request, messages=(*before, end)), control).tokens for end in ends
-    )
-    return prompt[: common_prefix(prompt, other)]
+class Piece(NamedTuple):
+    """A part of a text that was read at once."""
+
+    tokens: int
+    seconds: float
+    end: int
+    """How many tokens of the text are read now."""
 
 
 def _read(
     model: Model, tokens: Sequence[int], control: Control, clock: Callable[[], float]
-) -> Iterator[int]:
-    """Read tokens in pieces that take about `PIECE_S`; yield how many the model has read."""
-    piece, end = FIRST_PIECE, model.cached(tokens)
+) -> Iterator[Piece]:
+    """Read tokens in pieces that take about `PIECE_S`."""
+    size, end = FIRST_PIECE, model.cached(tokens)
     while end < len(tokens):
         _give_way(control)
         started, begun = clock(), end
-        end = min(begun + piece, len(tokens))
+        end = min(begun + size, len(tokens))
         model.logits(tokens[:end], rows=0)
-        pace = PIECE_S / max(clock() - started, 1e-6)
-        piece = min(max(1, int(piece * min(pace, 2.0))), LARGEST_PIECE)
-        yield end
+        seconds = clock() - started
+        yield Piece(end - begun, seconds, end)
+        size = min(max(1, int(size * min(PIECE_S / max(seconds, 1e-6), 2.0))), LARGEST_PIECE)
 
 
 def _give_way(control: Control) -> None:

@@ -25,6 +25,7 @@ from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.talk.unsent_text import UnsentText
 from models.errors import StorageError, UsageError
+from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.layout import ChatLayout
 from tui.chat.prompt.file_search import located
 from tui.chat.reading_ahead import ReadingAhead
@@ -251,7 +252,9 @@ class ChatController:
         if self.ready is None or not self.talk.idle or not self.settings.may_read_ahead:
             return None
         prompt = self.parts.prompt
-        request = self.talk.next_request(prompt.text, prompt.attachments, self.unsent.replaced)
+        is_new = not (self.talk.path.records or prompt.attachments)
+        text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the likeliest, if any is
+        request = self.talk.next_request(text, prompt.attachments, self.unsent.replaced)
         return ReadAhead(request) if request else None
 
     def _asks(self) -> Request:

@@ -7,6 +7,7 @@ from assistant.request import ReadAhead
 from assistant.store.values import Attachment
 from models import machine
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tui.chat.conversation.welcome import SUGGESTIONS
 
 FILE = Attachment("sky.txt", "Light of short waves is scattered more. " * 4)
 
@@ -37,6 +38,15 @@ async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_t
         await chat.ask("Why is it blue?")
         (prepared,) = chat.engine.heard(Prepared)
         assert prepared.cached_tokens > len(FILE.text) // 2
+
+
+async def test_what_a_new_conversation_suggests_is_read_until_something_is_typed(pair: Pair):
+    async with open_chat(*pair, idle="on") as chat:
+        await chat.ready()
+        await read(chat, 1)
+        assert asked(chat)[-1].request.messages[-1].content == SUGGESTIONS[0].text
+        chat.prompt.text = "Why?"
+        await chat.until(lambda: asked(chat)[-1].request.messages[-1].content == "Why?")
 
 
 async def test_what_was_read_already_is_not_asked_for_again(pair: Pair):
