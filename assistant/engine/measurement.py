@@ -35,6 +35,8 @@ SHALLOW = 16
 """Tokens before those that are timed, where a model holds none."""
 SETTLED = 0.025
 """The relative error of a ratio that needs no further look."""
+CLEAR = 0.1
+"""The one from which on the machine was too busy for figures that last."""
 WIDE = 64
 NARROW = 16
 ERROR = 0.25
@@ -124,6 +126,11 @@ class CostLooks:
             return True
         self.take([max(self._usual, key=self._uncertainty)])
         return max(map(self._uncertainty, self._usual)) < SETTLED
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the machine was calm enough for figures that last."""
+        return max(map(self._uncertainty, self._usual)) < CLEAR
 
     @property
     def seconds(self) -> tuple[dict[int, float], dict[int, float]]:

@@ -17,7 +17,6 @@ from assistant.lab.tune.engine_trial import compare
 from assistant.request import Setup, Tuning
 from models.engines import ENGINES, EngineName
 from models.errors import ModelError, StorageError
-from models.machine import OtherLoad
 from models.native import loaded
 from models.native.engine import WeightSettings
 from models.native.model import MAX_ROWS, NativeModel
@@ -38,7 +37,7 @@ class Tuner:
     """Do one tuning; `tell` hears how far it is, many times a second."""
 
     def __init__(self, job: Tune, cancel: CancelFlag, tell: Callable[[Measuring], None]) -> None:
-        self._cancel, self._load = cancel, OtherLoad()
+        self._cancel = cancel
         self._choice = _compared(job.setup, cancel, tell)
         self._setup = setup = replace(job.setup, engine=self._choice.engine)
         loaded.use(self._choice.engine)
@@ -76,8 +75,8 @@ class Tuner:
             self._keep(looks, tunings)
             curves = {role: times[role].seconds for role in models}
         paths, trials = tuple(self._sides.values()), tuple(self._trials)
-        is_kept, draft = not self._load.is_heavy, curves.get("draft", {})
-        return Tuned(paths, trials, is_kept, curves["target"], draft, self._choice)
+        draft = curves.get("draft", {})
+        return Tuned(paths, trials, looks.is_clear, curves["target"], draft, self._choice)
 
     def _best(self, role: str) -> Tuning:
         """Have the other settings compete with the usual ones; return what to use."""
@@ -128,7 +127,7 @@ class Tuner:
 
     def _keep(self, looks: CostLooks, tunings: dict[str, Tuning]) -> None:
         folder = self._setup.cache
-        if folder is None or self._load.is_heavy:
+        if folder is None or not looks.is_clear:
             return
         try:
             put_looks(looks, folder)

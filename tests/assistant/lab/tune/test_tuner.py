@@ -1,10 +1,10 @@
 """A whole tuning with models made on the spot."""
 
-from types import SimpleNamespace
+import math
 
 import pytest
 
-from assistant.engine import machine_cache
+from assistant.engine import machine_cache, measurement
 from assistant.engine.machine_cache import kept_looks
 from assistant.engine.measurement import CostLooks
 from assistant.lab.protocol import Measuring, Tune
@@ -24,7 +24,7 @@ from tests.engine import ENGINE
 def short(monkeypatch):
     monkeypatch.setattr(contest, "ROUNDS", 1)
     monkeypatch.setattr(tune, "ROUNDS", 1)
-    monkeypatch.setattr(tune, "OtherLoad", lambda: SimpleNamespace(is_heavy=False))
+    monkeypatch.setattr(measurement, "CLEAR", math.inf)
 
 
 def tuned(target, draft=None, hear=None, cancel=None, **setup):
@@ -77,7 +77,7 @@ def test_winners_are_used_and_their_costs_are_known_at_the_next_load(
 
 
 def test_while_others_are_busy_nothing_is_kept(tiny_target, tmp_path, monkeypatch):
-    monkeypatch.setattr(tune, "OtherLoad", lambda: SimpleNamespace(is_heavy=True))
+    monkeypatch.setattr(measurement, "CLEAR", 0.0)
     assert not tuned(tiny_target, cache=tmp_path).is_kept
     assert not list(tmp_path.iterdir())
 
