@@ -16,8 +16,9 @@ from assistant.events import Prefilled
 from assistant.request import Request
 from models.errors import Cancelled
 
-PIECE_S = 0.04
-"""Seconds that an evaluation is to take: a job that comes meanwhile waits for no more than it."""
+PIECE_S = 0.25
+"""Seconds that an evaluation is to take. A job that comes meanwhile waits for it, and most need what
+is being read. With 0.1, a 1.5B on two cores read 3,200 tokens in 60 s; 36 s at full width."""
 FIRST_PIECE, LARGEST_PIECE = 4, 256
 """Tokens."""
 
@@ -77,7 +78,7 @@ def _read(
         model.logits(tokens[:end], rows=0)
         seconds = clock() - started
         yield Piece(end - begun, seconds, end)
-        size = min(max(1, int(size * min(PIECE_S / max(seconds, 1e-6), 2.0))), LARGEST_PIECE)
+        size = min(max(1, round(size * min(PIECE_S / max(seconds, 1e-6), 2.0))), LARGEST_PIECE)
 
 
 def _give_way(control: Control) -> None:

@@ -69,7 +69,9 @@ def test_it_gives_way_to_another_job_and_goes_on_later(open_model, tiny_target):
     assert read_ahead(assistant)[0].done > first.done
 
 
-@pytest.mark.parametrize(("each_s", "pieces"), [(0.01, {4}), (0.03, {4, 1}), (0.0001, {4, 8, 256})])
+@pytest.mark.parametrize(
+    ("each_s", "pieces"), [(0.01, {4, 8, 16, 25}), (0.2, {4, 1}), (0.0001, {4, 8, 256})]
+)
 def test_no_piece_takes_longer_than_another_job_may_wait(each_s, pieces):
     model = Stopwatched(lambda tokens, depth: each_s * tokens)
     read = list(idle._read(model, list(range(600)), Control(), model.clock))
