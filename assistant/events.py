@@ -205,6 +205,10 @@ class Counted(Struct, frozen=True, tag=True):
     tokens: int
 
 
+class AllRead(Struct, frozen=True, tag=True):
+    """A `ReadAhead` has nothing left to do."""
+
+
 AnswerEvent = Prepared | Prefilled | Noticed | Decoded | Finished | Failed
 """The events of one answer."""
 
@@ -254,4 +258,14 @@ class RaceOver(Struct, frozen=True, tag=True):
     """All lanes have ended."""
 
 
-Event = Loading | Ready | AnswerEvent | BatchEvent | RaceReady | LaneEvent | RaceOver | Counted
+Event = (
+    Loading
+    | Ready
+    | AnswerEvent
+    | BatchEvent
+    | RaceReady
+    | LaneEvent
+    | RaceOver
+    | Counted
+    | AllRead
+)

@@ -189,6 +189,16 @@ class Count:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class ReadAhead:
+    """Read the prompt of a request that may come, while nothing else is to be done.
+
+    Any other job ends it.
+    """
+
+    request: Request
+
+
 LaneNumbers = tuple[int, ...]
 """The numbers of lanes that need the same engine. Their process computes a `NextStep` at a time."""
 
@@ -239,5 +249,5 @@ class Cancel:
     """Stop the job that is being done."""
 
 
-Job = Setup | Request | Race | Count
+Job = Setup | Request | Race | Count | ReadAhead
 """All jobs of the chat's engine."""

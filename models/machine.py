@@ -8,8 +8,6 @@ from pathlib import Path
 
 from models.errors import UsageError
 
-BUSY = 0.2
-"""The share of processor time above which other programs disturb."""
 RPC_VARIABLE = "LLAMA_ARG_RPC"
 
 
@@ -51,34 +49,13 @@ def _allowed() -> int:
     return os.cpu_count() or 1
 
 
-class OtherLoad:
-    """The share of processor time that others take, since it was created."""
+def is_on_battery() -> bool:
+    """Say whether the machine runs on its battery, as far as that is known."""
+    import psutil
 
-    def __init__(self) -> None:
-        self._used, self._all = self._times()
-
-    @property
-    def share(self) -> float:
-        """The share so far, 0 to 1."""
-        used, all_ = self._times()
-        passed = all_ - self._all
-        return min(max((used - self._used) / passed, 0.0), 1.0) if passed > 0 else 0.0
-
-    @property
-    def is_heavy(self) -> bool:
-        """Whether it is high enough to disturb."""
-        return self.share > BUSY
-
-    def _times(self) -> tuple[float, float]:
-        """Return the seconds that others have used, and all seconds of all processors."""
-        import psutil
-
-        machine, own = psutil.cpu_times(), sum(os.times()[:4])  # with children that have ended
-        idle = machine.idle + getattr(machine, "iowait", 0.0)
-        # Linux counts the time of guests twice.
-        guests = getattr(machine, "guest", 0.0) + getattr(machine, "guest_nice", 0.0)
-        all_ = sum(machine) - guests
-        return all_ - idle - own, all_
+    sensor = getattr(psutil, "sensors_battery", lambda: None)  # not on every system
+    battery = sensor()
+    return battery is not None and battery.power_plugged is False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from assistant.chat import context
 from assistant.engine.load import load
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
-from assistant.events import Answered, Counted, Failed, Finished, RaceOver, Ready
-from assistant.request import Cancel, Count, NextStep, Race, Request, Setup, Steer
+from assistant.events import AllRead, Answered, Counted, Failed, Finished, RaceOver, Ready
+from assistant.request import Cancel, Count, NextStep, Race, ReadAhead, Request, Setup, Steer
 from models.errors import Bug, Cancelled, ModelError, SpecchatError
 
 
@@ -75,7 +75,8 @@ def _answer(request: Request, state: EngineState) -> Finished | Answered:
     answer = assistant.reply if request.answers == 1 else assistant.replies
     for event in answer(request, state.control):
         if isinstance(event, Finished | Answered):
-            assistant.keep_learnt()  # before the last word: this process may end with it
+            if assistant.learnt:
+                assistant.learnt.keep()  # before the last word: this process may end with it
             return event
         state.emit(event)
     raise AssertionError("an answer ends in one of them")
@@ -93,7 +94,21 @@ def _race(race: Race, state: EngineState) -> RaceOver:
     return run(race, state.control, state.emit, state.await_step)
 
 
-HANDLERS: dict[type, Handler] = {Setup: _load, Request: _answer, Race: _race, Count: _count}
+def _read_ahead(job: ReadAhead, state: EngineState) -> AllRead:
+    from assistant.engine.idle import read_ahead  # `ask` never does
+
+    for event in read_ahead(state.loaded, job.request, state.control):
+        state.emit(event)
+    return AllRead()
+
+
+HANDLERS: dict[type, Handler] = {
+    Setup: _load,
+    Request: _answer,
+    Race: _race,
+    Count: _count,
+    ReadAhead: _read_ahead,
+}
 
 
 REST_S = 3.0

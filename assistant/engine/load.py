@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.draft import Source
@@ -16,18 +15,12 @@ from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.engine.engine_choice import EngineChoice, choose, leave
-from assistant.engine.machine_cache import (
-    cached_or_measured,
-    known_acceptance,
-    known_tuning,
-    limit_batch,
-    remember_acceptance,
-    remember_attention,
-)
+from assistant.engine.machine_cache import Learnt, kept_looks, known_tuning, limit_batch
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.engine.resume import Resuming
 from assistant.engine.sources.ngram_store import recalled, shipped
+from assistant.engine.times import typical_costs
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.request import Setup
 from models.errors import EngineRefused, ModelError, well_formed
@@ -65,7 +58,7 @@ def load(
         except ModelError as error:
             no_draft = str(error)
         about_draft = _about("draft", draft) if draft else None
-        controller, keep_learnt = _controller(setup, target, draft, source)
+        controller, learnt = _controller(setup, target, draft, source)
         assistant = Assistant(
             target,
             target.weights.vocab,
@@ -74,7 +67,7 @@ def load(
             resuming=_resuming(setup, target, kept),
             draft_name=about_draft.name if about_draft else None,
             engine=choice.engine,
-            keep_learnt=keep_learnt,
+            learnt=learnt,
         )
         opened.push(kept.pop_all())
     return assistant, Ready(
@@ -194,19 +187,14 @@ def _sources(setup: Setup, target: NativeModel, model: ModelSource | None) -> li
 
 def _controller(
     setup: Setup, target: NativeModel, draft: DraftModel | None, source: ModelSource | None
-) -> tuple[Controller | None, Callable[[], None]]:
-    """Return what weighs proposals, and what keeps for the next load what it has learnt."""
+) -> tuple[Controller | None, Learnt | None]:
+    """Return what weighs proposals, and what it has learnt until now."""
     if not setup.measure or not target.can_roll_back:
-        return None, lambda: None
-    folder, files = setup.cache, (target.weights.path, draft.weights.path if draft else None)
-    costs = cached_or_measured(target, draft, folder)
-    acceptance = Acceptance(known_acceptance(*files, folder))
-
-    def keep_learnt() -> None:
-        remember_acceptance(acceptance.lasting, *files, folder)
-        remember_attention(costs.attention, target, folder)
-
-    return Controller(costs, acceptance, (source or ModelSource).name), keep_learnt
+        return None, None
+    files = target.weights.path, draft.weights.path if draft else None
+    looks = kept_looks(target, draft, setup.cache, typical_costs(target, draft))
+    learnt = Learnt(looks, files, setup.cache)
+    return Controller(learnt.costs, learnt.acceptance, (source or ModelSource).name), learnt
 
 
 def _name(model: DraftModel) -> str:

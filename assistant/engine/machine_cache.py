@@ -1,28 +1,19 @@
 """Measurements and what was learnt on this machine, kept for the next load."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
 from assistant.decoding.lookahead import theory
-from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.model import Model
-from assistant.engine.measurement import (
-    ERROR,
-    LOOKS_NEEDED,
-    NARROW,
-    Times,
-    error_of_wide_batches,
-    time_draft,
-    time_target,
-)
+from assistant.decoding.lookahead.acceptance import Acceptance
+from assistant.engine.measurement import ERROR, NARROW, CostLooks, TimedModel, error_of_wide_batches
+from assistant.engine.times import Ratios, Times, nothing_seen
 from assistant.request import Tuning
 from models.files import disk
-from models.machine import OtherLoad
 from models.native import loaded
 from models.native.model import NativeModel
 
@@ -82,17 +73,8 @@ class Records(Generic[Value]):
             return {}
 
 
-class TimedModel(Model, Protocol):
-    """A model that knows what its speed depends on."""
-
-    @property
-    def conditions(self) -> str:
-        """The file, the library, the machine and the settings, as text."""
-        ...
-
-
 def limit_batch(model: NativeModel, folder: Path | None) -> bool:
-    """Have a model evaluate at most `NARROW` tokens at once if wide batches have other logits.
+    """Have a model evaluate `NARROW` tokens at once if wide batches have other logits.
 
     Say whether that was so. What was found for a file and an engine is kept in `folder`, if any.
 
@@ -110,62 +92,76 @@ def limit_batch(model: NativeModel, folder: Path | None) -> bool:
     return not is_sound
 
 
-def cached_or_measured(target: TimedModel, draft: TimedModel | None, folder: Path | None) -> Costs:
-    """Return what evaluations of a pair cost, or of a target alone.
+def kept_looks(
+    target: TimedModel,
+    draft: TimedModel | None,
+    folder: Path | None,
+    typical: tuple[Ratios, Ratios] = ({}, {}),
+) -> CostLooks:
+    """Return what is known of the costs of a pair, or of a target alone.
 
-    What has to be measured is kept in `folder`, if there is one, and looked at again in the next
-    loads until looks agree; not what was measured while other programs were busy.
+    What was never measured is looked at, and kept in `folder` if there is one.
 
     Raises:
         Cancelled: it was stopped; nothing was kept of what was being measured.
         ModelError: a model cannot evaluate.
     """
-    verify = _times(target, "verify", time_target, folder)
-    reading = _times(draft, "draft", time_draft, folder) if draft else Times({})
-    return Costs(verify.seconds, reading.seconds, known_attention(target, folder))
+    known = [_known_times(key, folder) for key in _times_keys(target, draft)]
+    verify = known[0] or nothing_seen(typical[0], 1)
+    reading = known[-1] if draft and known[-1] else nothing_seen(typical[1])
+    looks = CostLooks(target, draft, verify, reading)
+    if None in known:
+        looks.first()
+        keep_looks(looks, folder)
+    return looks
 
 
-def _times(
-    model: TimedModel, what: str, measure: Callable[[Model], Times], folder: Path | None
-) -> Times:
-    known = _all_times(folder).get(_times_key(model, what))
-    known = known if known and known.is_sound else None
-    if known and known.looks >= LOOKS_NEEDED:
-        return known
-    load = OtherLoad()
-    times = known.confirmed(measure(model)) if known else measure(model)
-    if not load.is_heavy:  # else measure again next time, perhaps in peace
-        _all_times(folder).keep(_times_key(model, what), times)
-    return times
+def keep_looks(looks: CostLooks, folder: Path | None) -> None:
+    """Keep what was measured if that can be done: otherwise it is measured again."""
+    with suppress(OSError):
+        put_looks(looks, folder)
 
 
-def remember_times(model: TimedModel, what: str, times: Times, folder: Path) -> None:
-    """Keep what was measured: "verify" of a target, or "draft" of a draft.
+def put_looks(looks: CostLooks, folder: Path | None) -> None:
+    """Keep what was measured.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    _all_times(folder).put(_times_key(model, what), times)
+    keys = _times_keys(looks.target, looks.draft)
+    for key, times in zip(keys, (looks.verify, looks.reading), strict=False):
+        _all_times(folder).put(key, times)
+
+
+def _known_times(key: str, folder: Path | None) -> Times | None:
+    known = _all_times(folder).get(key)
+    return known if known and known.is_sound else None
 
 
 def _all_times(folder: Path | None) -> Records[Times]:
     return Records(folder, "costs.json", Times)
 
 
-def _times_key(model: TimedModel, what: str) -> str:
-    return f"{what} | {model.conditions}"
+def _times_keys(target: TimedModel, draft: TimedModel | None) -> list[str]:
+    """Return under which keys the times of both are kept; a draft's are those beside a target."""
+    verify = f"verify | {target.conditions}"
+    return [verify, f"draft | {draft.conditions} | {verify}"] if draft else [verify]
 
 
 def known_attention(target: TimedModel, folder: Path | None) -> float:
     """Return the seconds that a target's attention was seen to take; see `costs.Curve`."""
-    known = Records(folder, "costs.json", float).get(_times_key(target, "attention")) or 0.0
+    known = Records(folder, "costs.json", float).get(_attention_key(target)) or 0.0
     return known if 0 <= known < 1 else 0.0
 
 
 def remember_attention(seconds: float, target: TimedModel, folder: Path | None) -> None:
     """Keep what deep texts have shown."""
     if seconds and seconds != known_attention(target, folder):
-        Records(folder, "costs.json", float).keep(_times_key(target, "attention"), seconds)
+        Records(folder, "costs.json", float).keep(_attention_key(target), seconds)
+
+
+def _attention_key(target: TimedModel) -> str:
+    return f"attention | {target.conditions}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +220,41 @@ def _pair_key(target: Path, draft: Path | None) -> str:
     """Return both files by name and size; `ascii`, as a name need not be UTF-8."""
     files = [path for path in (target, draft) if path]
     return " | ".join(f"{path.name!a} {path.stat().st_size}" for path in files)
+
+
+class Learnt:
+    """What is known of a pair's costs and acceptance, and what answers and looks show of them.
+
+    Args:
+        looks: at the costs.
+        files: of the target, and of the draft if there is one.
+        folder: keeps it for the next load; None keeps nothing.
+    """
+
+    def __init__(
+        self, looks: CostLooks, files: tuple[Path, Path | None], folder: Path | None
+    ) -> None:
+        self._looks, self._files, self._folder = looks, files, folder
+        self.costs = looks.costs(known_attention(looks.target, folder))
+        self.acceptance = Acceptance(known_acceptance(*files, folder))
+
+    def keep(self) -> None:
+        """Keep what answers have shown."""
+        remember_acceptance(self.acceptance.lasting, *self._files, self._folder)
+        remember_attention(self.costs.attention, self._looks.target, self._folder)
+
+    def look_again(self) -> bool:
+        """Look at what is least certain of the costs; say whether all of them are certain.
+
+        Raises:
+            Cancelled: it was stopped.
+            ModelError: a model cannot evaluate.
+        """
+        is_certain = self._looks.again()
+        self.costs.measure(*self._looks.seconds)
+        if is_certain:
+            keep_looks(self._looks, self._folder)
+        return is_certain
 
 
 def known_tuning(path: Path, gpu_layers: int | None, folder: Path | None) -> Tuning:

@@ -1,112 +1,181 @@
-"""Measure what evaluations cost, and whether an engine computes the same in wide ones: in seconds.
+"""Measure what evaluations cost, each as a ratio to those of one token right beside it.
+
+A machine changes from second to second, and a ratio hardly does: t(2) was 1.06 to 1.41 of a t(1)
+from another second, and 1.17 to 1.29 of those before and after it, in the same time. A draft takes
+turns with the target, as in a round: in a loop of its own it finds its weights in the caches.
 
 Kernels for many tokens are others than those for few. Where one is wrong for a file, prompts are
 misread and long drafts verified against the wrong rows; so each file is looked at once.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from statistics import median
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from assistant.decoding.lookahead.cost_curve import is_curve
+from assistant.decoding.lookahead.cost_curve import DEEP
+from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.model import Logits, Model, most_proposals
+from assistant.engine.times import KEPT, Times
 
-TARGET_LIMIT_S = 2.0
-"""Seconds after which no other width is begun; a large target is measured at fewer widths."""
-DRAFT_LIMIT_S = 0.4
+WIDTHS = (4, 2, 3, 8)
+"""The target's widths that a first look is about, the most telling first."""
+WIDER = (16, 32)
+"""Those of long copies and forms, which a first look measures once, if there is time."""
+READINGS = (2, 1, 8)
+"""What a draft reads in a round: usually two tokens before its first row, and one before others."""
+CATCHING_UP = 64
+"""Tokens that tell how fast a draft reads more."""
+NEEDED = (1, 4)
+"""What has to be known, however long it takes: the draft's step, and the slope of the target."""
+FIRST_LOOK_S = 2.0
+"""Seconds after which a first look begins no further width."""
 SHALLOW = 16
-"""Tokens before those that are timed."""
-NEEDED_WIDTHS = (1, 4)
-"""Widths without which there is no curve, however long they take."""
-WIDTHS = ((1, 4), (2, 16), (8, 3), (5, 32), (6, 12, 9))
-"""The target's widths as they matter: a round's, a long copy's, and then where steps may be."""
-READINGS = ((1, 8), (2, 64))
-"""Tokens for the draft: its step, and what it has to catch up."""
-LOOKS_NEEDED = 3
-"""Looks after which times are believed: one alone may have met a machine in a bad moment."""
-ALIKE = 1.15
-"""By how much looks may differ that confirm each other; no third one is needed then."""
+"""Tokens before those that are timed, where a model holds none."""
+SETTLED = 0.025
+"""The relative error of a ratio that needs no further look."""
+CLEAR = 0.1
+"""The one from which on the machine was too busy for figures that last."""
 WIDE = 64
 NARROW = 16
 ERROR = 0.25
 """How far rows may be from each other on average, relative to their length. Rounding gave 0.02 to
 0.11 (most in gemma-3-270m with llama.cpp), one wrong matrix 0.29 and more, wrong kernels for all
 weights 0.4 to 1.1 (ik_llama.cpp 0.1.5 with Q4_1 and Q5_1)."""
-Clock = Callable[[], float]
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
-    """The seconds of evaluations by the number of their tokens.
-
-    They are of a machine at rest, as far as looks have met one. What rounds show of it since, other
-    programs among it, is learnt by `Curve` again in each load, and is not kept.
-    """
-
-    seconds: dict[int, float]
-    looks: int = LOOKS_NEEDED
-    """In how many looks they were measured; what is measured with care counts as enough."""
-
-    def confirmed(self, other: "Times") -> "Times":
-        """Return the fastest of both looks, by number of tokens: noise only ever adds.
-
-        What only one of them had time for is as it would be on the machine of the fastest.
-        """
-        both = self.seconds.keys() & other.seconds.keys()
-        if not both:  # no look of ours: somebody changed the file
-            return other
-        fastest = {n: min(self.seconds[n], other.seconds[n]) for n in both}
-        for look in (self, other):
-            pace = median(fastest[n] / look.seconds[n] for n in both)
-            paced = {n: pace * took for n, took in look.seconds.items() if n not in both}
-            fastest |= paced
-        shifts = [other.seconds[n] / self.seconds[n] for n in both]
-        alike = max(shifts) < ALIKE * median(shifts) and min(shifts) > median(shifts) / ALIKE
-        return Times(dict(sorted(fastest.items())), LOOKS_NEEDED if alike else self.looks + 1)
+class TimedModel(Model, Protocol):
+    """A model that knows what its speed depends on."""
 
     @property
-    def is_sound(self) -> bool:
-        """Whether these can be times: what a file says may be anything."""
-        return is_curve(self.seconds)
+    def conditions(self) -> str:
+        """The file, the library, the machine and the settings, as text."""
+        ...
+
+    @property
+    def held(self) -> Sequence[int]:
+        """The tokens that its cache holds."""
+        ...
 
 
-def time_target(target: Model, clock: Clock = perf_counter) -> Times:
-    """Time the target's evaluations of several widths.
+class Look(NamedTuple):
+    """What is evaluated between two evaluations of one token of the target."""
 
-    Raises:
-        Cancelled: it was stopped.
-        ModelError: it cannot evaluate.
+    model: TimedModel
+    times: Times
+    tokens: int
+
+
+class CostLooks:
+    """Measure what a target and its draft take, a look at a time.
+
+    Args:
+        verify: what is known of the target.
+        reading: the same of the draft, in evaluations of the target.
+        clock: seconds.
     """
-    if not target.can_roll_back:  # it never verifies more than one token
-        return Times(_fastest(target, ((1,),), (1,), TARGET_LIMIT_S, clock), looks=1)
-    most = most_proposals(target) + 1
-    groups = [[width for width in group if width <= most] for group in WIDTHS]
-    if not any(most in group for group in groups):
-        groups[0].append(most)
-    needed = [min(width, most) for width in NEEDED_WIDTHS]
-    return Times(_fastest(target, groups, needed, TARGET_LIMIT_S, clock), looks=1)
 
+    def __init__(
+        self,
+        target: TimedModel,
+        draft: TimedModel | None,
+        verify: Times,
+        reading: Times,
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
+        self.verify, self.reading = verify, reading
+        self.target, self.draft, self._clock = target, draft, clock
+        most = most_proposals(target) + 1
+        widths = [n for n in WIDTHS if n <= most] or [most] * (most > 1)
+        self._usual = [Look(target, verify, n) for n in widths]
+        wider = {min(n, most) for n in WIDER} - {1, *widths}
+        self._rare = [Look(target, verify, n) for n in sorted(wider)]
+        if draft:
+            steps = [Look(draft, reading, n) for n in READINGS]
+            self._usual = [*self._usual[:1], *steps, *self._usual[1:]]
+            self._rare.append(Look(draft, reading, CATCHING_UP))
 
-def time_draft(draft: Model, clock: Clock = perf_counter) -> Times:
-    """Time how long the draft takes to read tokens and give one row.
+    def first(self) -> None:
+        """Look at what was never seen, for about `FIRST_LOOK_S`; at what is needed however long.
 
-    Raises:
-        Cancelled: it was stopped.
-        ModelError: it cannot evaluate.
-    """
-    return Times(_fastest(draft, READINGS, (1,), DRAFT_LIMIT_S, clock), looks=1)
+        Raises:
+            Cancelled: it was stopped.
+            ModelError: a model cannot evaluate.
+        """
+        deadline = self._clock() + FIRST_LOOK_S
+        looks = [*self._usual, *self._usual, *self._rare, *self._usual]
+        never_seen = [look for look in looks if not look.times.plain]
 
+        def is_due(look: Look) -> bool:
+            is_needed = look.tokens in NEEDED and not look.times.is_known(look.tokens)
+            return is_needed or self._clock() < deadline
 
-def seconds(model: Model, width: int, depth: int = SHALLOW, clock: Clock = perf_counter) -> float:
-    """Time one evaluation of `width` tokens after `depth` others."""
-    tokens = varied(depth + width, model.n_vocab)
-    model.logits(tokens[:depth], rows=0)
-    started = clock()
-    model.logits(tokens, rows=min(width, model.max_rows))
-    return clock() - started
+        self.take(filter(is_due, never_seen))
+
+    def again(self) -> bool:
+        """Look once at what is least certain; say whether nothing needs another look.
+
+        After a long text attention would count as well, and nothing is looked at.
+
+        Raises:
+            Cancelled: it was stopped; the caches hold what they held.
+            ModelError: a model cannot evaluate.
+        """
+        if len(self.target.held) >= DEEP:
+            return True
+        self.take([max(self._usual, key=self._uncertainty)])
+        return max(map(self._uncertainty, self._usual)) < SETTLED
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the machine was calm enough for figures that last."""
+        return max(map(self._uncertainty, self._usual)) < CLEAR
+
+    @property
+    def seconds(self) -> tuple[dict[int, float], dict[int, float]]:
+        """What the target and the draft take, by tokens; without a draft the second is empty."""
+        return self.verify.seconds, self.reading.seconds if self.draft else {}
+
+    def costs(self, attention: float = 0.0) -> Costs:
+        """Return what rounds cost by what was seen; `attention` is as `Costs` takes it."""
+        return Costs(*self.seconds, attention)
+
+    def take(self, looks: Iterable[Look]) -> None:
+        """Take looks one after another, each between two evaluations of one token of the target.
+
+        They come after what the caches hold, so that they hold it afterwards as well.
+
+        Raises:
+            Cancelled: it was stopped.
+            ModelError: a model cannot evaluate.
+        """
+        models = filter(None, (self.target, self.draft))
+        texts = {each: list(each.held) or varied(SHALLOW, each.n_vocab) for each in models}
+        before = self._seconds(self.target, texts[self.target], 1)
+        self.verify.saw(1, 1.0, before)
+        for look in looks:
+            if len(texts[look.model]) + look.tokens > look.model.n_ctx:
+                continue
+            took = self._seconds(look.model, texts[look.model], look.tokens)
+            after = self._seconds(self.target, texts[self.target], 1)
+            plain_s = (before + after) / 2
+            look.times.saw(look.tokens, took / plain_s, plain_s)
+            before = after
+        for model, text in texts.items():
+            model.logits(text, rows=0)
+
+    def _uncertainty(self, look: Look) -> float:
+        """Return the error of what is believed; 0 where more looks would hardly tell more."""
+        seen = look.times.ratios.get(look.tokens, ())
+        return 0.0 if len(seen) == KEPT else look.times.ratio(look.tokens)[1]
+
+    def _seconds(self, model: TimedModel, text: list[int], tokens: int) -> float:
+        model.logits(text, rows=0)  # has it forget what comes after that
+        longer = [*text, *varied(tokens, model.n_vocab)]
+        started = self._clock()
+        model.logits(longer, rows=min(tokens, model.max_rows))
+        return self._clock() - started
 
 
 def varied(count: int, n_vocab: int) -> list[int]:
@@ -115,25 +184,6 @@ def varied(count: int, n_vocab: int) -> list[int]:
     A mixture of experts would evaluate the same token again with the same experts, for less.
     """
     return [(7919 * i + 1) % n_vocab for i in range(count)]
-
-
-def _fastest(
-    model: Model,
-    groups: Sequence[Sequence[int]],
-    least: Sequence[int],
-    patience: float,
-    clock: Clock,
-) -> dict[int, float]:
-    """Go twice through each group of widths while there is time; noise only ever adds."""
-    deadline = clock() + patience
-    fastest: dict[int, float] = {}
-    for width in (width for group in groups for width in (*group, *group)):
-        needed = width in least and width not in fastest
-        fits = SHALLOW + width <= model.n_ctx
-        if fits and (needed or clock() < deadline):
-            took = seconds(model, width, clock=clock)
-            fastest[width] = min(took, fastest.get(width, took))
-    return fastest
 
 
 def error_of_wide_batches(model: Model, wide: int = WIDE, narrow: int = NARROW) -> float:

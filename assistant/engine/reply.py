@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
@@ -43,6 +43,7 @@ from models.errors import Cancelled
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:  # few answers need the libraries of these
+    from assistant.engine.machine_cache import Learnt
     from assistant.forms.forms import Forms
     from assistant.forms.mask import FormMask
 
@@ -58,7 +59,7 @@ class Assistant:
         resuming: restores saved caches of conversations that the target has read before.
         draft_name: of the draft model, for the stats of answers.
         engine: the name of the inference library, for the stats of answers.
-        keep_learnt: keeps what answers have shown of the draft's worth, for the next load.
+        learnt: what answers show of the draft's worth and of costs, for the next load as well.
     """
 
     def __init__(
@@ -71,11 +72,11 @@ class Assistant:
         resuming: Resuming | None = None,
         draft_name: str | None = None,
         engine: str | None = None,
-        keep_learnt: Callable[[], None] = lambda: None,
+        learnt: Learnt | None = None,
     ) -> None:
         self.target, self.vocab, self.controller = target, vocab, controller
         self.sources = {source.name: source for source in sources}
-        self.resuming, self.keep_learnt = resuming, keep_learnt
+        self.resuming, self.learnt = resuming, learnt
         self._draft_name, self._engine = draft_name, engine
         self.chat = ChatTokens(vocab)
         """Tokenises conversations as the target's chat template writes them."""
@@ -124,7 +125,7 @@ class Assistant:
         """
         known = Stats(request.mode, draft=self._draft_name, engine=self._engine)
         figures = Figures(known, self.target, self.draft, clock)
-        prompt = self.chat.prompt(request, self._room(request), control.cancel)
+        prompt = self.prompt(request, control)
         mask = self._mask(request, prompt)
         if self.resuming:
             self.resuming.begin(prompt.tokens, request.stored)
@@ -176,6 +177,16 @@ class Assistant:
             answer.stop = answer.stop or Stop.CANCELLED
         yield from answer.finish()
 
+    def prompt(self, request: Request, control: Control) -> ChatPrompt:
+        """Return the prompt of a request, with room left for the answer.
+
+        Raises:
+            SpecchatError: it cannot be answered.
+        """
+        n_ctx = self.target.n_ctx
+        room = n_ctx - min(request.max_tokens or TYPICAL_ANSWER, n_ctx // 4)
+        return self.chat.prompt(request, room, control.cancel)
+
     def _mask(self, request: Request, prompt: ChatPrompt) -> FormMask | None:
         """Return the mask of an answer, if it has a form or may call tools.
 
@@ -195,11 +206,6 @@ class Assistant:
         from assistant.forms.forms import Forms
 
         return Forms(self.vocab, self.target.n_vocab)
-
-    def _room(self, request: Request) -> int:
-        """Return the most tokens that a prompt may have, to leave room for the answer."""
-        n_ctx = self.target.n_ctx
-        return n_ctx - min(request.max_tokens or TYPICAL_ANSWER, n_ctx // 4)
 
 
 def rule_of(request: Request) -> Rule:

@@ -10,7 +10,7 @@ from assistant.events import Failed, Ready
 from assistant.process.crash_message import crash_message
 from assistant.process.wire import CHAT, Protocol, TooLong
 from assistant.process.worker_process import WorkerDied, WorkerProcess
-from assistant.request import AnyJob, Cancel, Count, Request, Setup, Steer
+from assistant.request import AnyJob, Cancel, Count, ReadAhead, Request, Setup, Steer
 from assistant.service import EventStream, Order
 from models.errors import Cancelled, EngineDied, ModelError, OtherEngine, UsageError
 
@@ -91,6 +91,9 @@ class EngineProcess:
         if self._is_closed:
             stream.put(CLOSED, last=True)
             return stream
+        for other in [*self._waiting, self._stream]:
+            if other and isinstance(other.job, ReadAhead):
+                other.cancel()
         self._waiting.append(stream)
         if self._scheduler is None or self._scheduler.done():
             self._scheduler = asyncio.create_task(self._work())
@@ -151,7 +154,7 @@ class EngineProcess:
         """Return how a job ends for which no models are to be loaded again."""
         if self._worker and self._worker.has_setup:
             return None
-        if isinstance(job, Count):
+        if isinstance(job, Count | ReadAhead):
             return NO_MODEL
         pause = self._not_before - monotonic()
         if not isinstance(job, Request) or self._setup is None or pause <= 0:

@@ -16,9 +16,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from assistant.events import Event, Failed, Noticed, Ready
+from assistant.events import Event, Failed, Finished, Noticed, Ready
 from assistant.process.engine_process import EngineProcess
-from assistant.request import Request
+from assistant.request import Message, ReadAhead, Request
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.completion import stream, whole
 from assistant.serve.completion_objects import AnswerDeltas
@@ -43,6 +43,7 @@ class Endpoint:
         defaults: the settings, which hold for what a request does not set.
         report: called in the event loop with every exchange that has ended.
         notice: called with each new remark of the engine.
+        reads_ahead: says whether the engine may read on while no request waits.
     """
 
     def __init__(
@@ -54,9 +55,11 @@ class Endpoint:
         guard: Guard,
         report: Callable[[Exchange], None],
         notice: Callable[[str], None],
+        reads_ahead: Callable[[], bool] = lambda: False,
     ) -> None:
         self._service, self._defaults, self._guard = service, defaults, guard
         self._name, self._report, self._notice = name, report, notice
+        self._reads_ahead = reads_ahead
         self._card = _card(name, ready, int(time.time()))
         self._thinks = ready.thinks
         self._remembered = AnswerTokens()
@@ -135,6 +138,8 @@ class Endpoint:
                 self._noticed.append(event.text)
                 self._notice(event.text)
             yield event
+        if len(exchange.ends) == 1 and len(self._jobs) == 1 and self._reads_ahead():
+            self._service.do(ReadAhead(_next_round(request, exchange.ends[0])))
 
     async def _list(self, http: HttpRequest) -> Response:
         return _json(msgspec.json.encode({"object": "list", "data": [self._card]}))
@@ -164,6 +169,14 @@ def _refused(refusal: Refusal, exchange: Exchange) -> Response:
     exchange.remark = exchange.remark or str(refusal)
     body = msgspec.json.encode(refusal.body)
     return Response(body, refusal.status, headers={**JSON, **refusal.headers})
+
+
+def _next_round(request: Request, end: Finished) -> Request:
+    """Return what a client will continue with: the answer, then a tool's result or a question."""
+    ids = () if end.thought else end.token_ids  # the template writes such an answer in another way
+    answer = Message("assistant", end.text, ids, calls=end.calls)
+    following = Message("tool", "", call_id=end.calls[0].id) if end.calls else Message("user", "")
+    return replace(request, messages=(*request.messages, answer, following))
 
 
 def _json(body: bytes) -> Response:

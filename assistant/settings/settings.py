@@ -141,6 +141,10 @@ class Settings:
     offline: bool = _key(False, "Open no connection, not even to pull.", NOW, variable=True)
     save: bool = _key(True, "Keep conversations on disk.", CONVERSATION, variable=True)
     learn: bool = _key(True, "Propose what stored answers said before.", RELOAD, variable=True)
+    idle: Switch = _key(
+        "auto", "Read ahead while you type; auto: not on battery.", NOW,
+        words=get_args(Switch), option=False, variable=True, daily=True,
+    )  # fmt: skip
     theme: str = _look("textual-dark", "The colours.", words=THEMES, variable=True)
     view: View = _look("words", "How answers are shown.", words=get_args(View))
     ghosts: bool = _look(False, "Show rejected proposals, struck out.")
@@ -156,6 +160,13 @@ class Settings:
     def sampling(self) -> Sampling:
         """How logits become a distribution."""
         return Sampling(**{name: getattr(self, name) for name in Sampling.RANGES})
+
+    @property
+    def may_read_ahead(self) -> bool:
+        """Whether the engine may work now while nobody waits for it."""
+        from models.machine import is_on_battery
+
+        return self.idle == "on" or (self.idle == "auto" and not is_on_battery())
 
     @property
     def draft_sources(self) -> tuple[str, ...]:

@@ -108,8 +108,11 @@ def without_more_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def joined(text: str, attachments: Iterable[Attachment]) -> str:
-    """Return the message that the model reads: the words, then each text between two fences."""
-    parts = [text, *(_fenced(attachment) for attachment in attachments)]
+    """Return the message that the model reads: each text between two fences, then the words.
+
+    What is attached is known before the words are, so it can be read while they are typed.
+    """
+    parts = [*(_fenced(attachment) for attachment in attachments), text]
     return "\n\n".join(part for part in parts if part.strip())
 
 

@@ -14,7 +14,7 @@ from assistant.store.values import Attachment, Record
 from assistant.talk.answering import Answering, AnswerSoFar
 from assistant.talk.calling import Calling
 from assistant.talk.events import GivenBack, NeedsModel, Noted, PathShown, TalkEvent
-from assistant.talk.messages import joined, messages_of, without_more_calls
+from assistant.talk.messages import joined, messages_of, open_calls, without_more_calls
 from assistant.talk.shown_path import ShownPath
 from assistant.talk.tool_set import ToolSet
 from assistant.tokens import Trace
@@ -210,9 +210,29 @@ class Talk:
             path = path[:-1]
         if not added and not path:
             return None
-        request = replace(self._request(path), stored=False, tools=())
-        new = (Message("user", added),) if added else ()
-        return replace(request, messages=(*request.messages, *new))
+        request = self._request(path, added=(Message("user", added),) if added else ())
+        return replace(request, stored=False, tools=())
+
+    def next_request(
+        self,
+        text: str,
+        attachments: Sequence[Attachment] = (),
+        instead_of: Record | None = None,
+    ) -> Request | None:
+        """Return what would be asked if `text` were sent now, or once a call has returned.
+
+        None: that is not known, because no tools were listed yet.
+        """
+        if self.calls.tools.any and not self.calls.tools.known:
+            return None
+        path = self.path.records
+        if instead_of is not None:
+            path = path[: [record.id for record in path].index(instead_of.id)]
+        calls = open_calls(path)
+        if calls and path[-1].role == "tool":
+            return self._request(path)
+        result = Message("tool", "", call_id=calls[0].id) if calls else None
+        return self._request(path, added=(result or Message("user", joined(text, attachments)),))
 
     # The program
 
@@ -286,13 +306,15 @@ class Talk:
         name = self.model.name if self.model else ""
         return Record(0, self.path.end, "assistant", "", time.time(), "streaming", model=name)
 
-    def _request(self, path: Sequence[Record], again: int = 0) -> Request:
+    def _request(
+        self, path: Sequence[Record], again: int = 0, added: tuple[Message, ...] = ()
+    ) -> Request:
         """Return what the engine needs to answer, or to continue with, the end of a path.
 
-        `again` counts the answers there are already to the question.
+        `again` counts the answers there are already to the question; `added` follows the path.
         """
-        asked = self._asks()
-        messages = messages_of(path, self.path.system, self.model.name if self.model else "")
+        asked, name = self._asks(), self.model.name if self.model else ""
+        messages = (*messages_of(path, self.path.system, name), *added)
         asked = replace(
             asked,
             messages=messages,

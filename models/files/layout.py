@@ -4,15 +4,20 @@
 names the commit of the main branch.
 """
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from models.catalog import GGUF
 from models.files.gguf_files import gguf_files
 from models.files.places import hub_cache
+
+if TYPE_CHECKING:  # the worker knows no catalogue
+    from models.catalog import GGUF
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

@@ -3,21 +3,26 @@
 Headers are remembered: to read all tokens of a vocabulary takes a fifth of a second.
 """
 
+from __future__ import annotations
+
 import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from models import gguf
-from models.catalog import GGUF
 from models.errors import ModelError
 from models.files.disk import read_json, write_json
 from models.files.gguf_files import parts_of
 from models.files.layout import named_sha256
 from models.files.places import cache_dir
 from models.gguf import Header
+
+if TYPE_CHECKING:  # the worker knows no catalogue
+    from models.catalog import GGUF
 
 VERSION = 5
 """Of `Header`, and of what is refused: records of other versions are not found."""

@@ -70,6 +70,11 @@ class HeadModel:
         """Free the context; rows returned before are gone with it."""
         self._context.close()
 
+    @property
+    def held(self) -> list[int]:
+        """The tokens that its cache holds."""
+        return self._context.held
+
     def _known(self, tokens: Sequence[int]) -> range:
         """Return the positions whose states the target computed; all positions if it has none."""
         return self._target.states_of(tokens) or range(len(tokens))
@@ -82,7 +87,7 @@ class HeadModel:
         before = len(self._before)
         if common_prefix(self._before, tokens) < before:
             return 0
-        kept = before + common_prefix(self._context.held, tokens[before:])
+        kept = before + common_prefix(self.held, tokens[before:])
         return min(kept, self._sound) if self._known(tokens).stop >= self._sound else kept
 
     def _read(self, tokens: Sequence[int], rows: int) -> None:

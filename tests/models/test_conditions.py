@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections import namedtuple
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -54,25 +54,15 @@ def test_other_counts_of_threads_are_fewer_cores_or_all_threads(
     assert machine.other_counts() == others
 
 
-@pytest.mark.parametrize(("used", "own", "share"), [(6, 4, 0.2), (9, 1, 0.8), (2, 2, 0.0)])
-def test_the_load_is_what_others_use_of_all_processors(monkeypatch, used, own, share):
-    seconds = iter([(0.0, 100.0), (float(used - own), 110.0)])
-    monkeypatch.setattr(machine.OtherLoad, "_times", lambda self: next(seconds))
-    assert machine.OtherLoad().share == pytest.approx(share)
+@pytest.mark.parametrize(("plugged", "says"), [(True, False), (False, True), (None, False)])
+def test_a_machine_whose_battery_is_not_charged_runs_on_it(monkeypatch, plugged, says):
+    battery = SimpleNamespace(power_plugged=plugged)
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: battery, raising=False)
+    assert machine.is_on_battery() is says
 
 
-def test_computing_oneself_is_no_load_of_others():
-    before = machine.OtherLoad()
-    used, all_ = before._times()
-    assert 0 <= used <= all_
-    assert 0 <= before.share <= 1
-
-
-def test_what_children_that_have_ended_computed_is_not_the_work_of_others(monkeypatch):
-    """One second in which a child kept a core of two busy, and nobody else did anything."""
-    machine_times = namedtuple("machine_times", "user idle")
-    looks = iter([machine_times(0.0, 0.0), machine_times(1.0, 1.0)])
-    own = iter([(0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.9, 0.1, 1.0)])
-    monkeypatch.setattr(psutil, "cpu_times", lambda: next(looks))
-    monkeypatch.setattr(machine.os, "times", lambda: next(own))
-    assert machine.OtherLoad().share == 0
+def test_a_machine_without_a_battery_runs_on_none(monkeypatch):
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: None, raising=False)
+    assert not machine.is_on_battery()
+    monkeypatch.delattr(psutil, "sensors_battery")
+    assert not machine.is_on_battery()

@@ -16,17 +16,19 @@ from assistant.events import (
     Prefilled,
     Ready,
 )
-from assistant.request import AnswerForm, Count, Request, Setup
+from assistant.request import AnswerForm, Count, ReadAhead, Request, Setup
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from assistant.talk.attachments import read
-from assistant.talk.events import Noted, TalkEvent
+from assistant.talk.events import AnswersEnded, CallWaits, Noted, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.talk.unsent_text import UnsentText
 from models.errors import StorageError, UsageError
+from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.layout import ChatLayout
 from tui.chat.prompt.file_search import located
+from tui.chat.reading_ahead import ReadingAhead
 from tui.chat.status import Activity
 from tui.chat.talk_view import TalkView
 from tui.draft_use import DraftNotes
@@ -67,6 +69,8 @@ class ChatController:
         """What there is to be seen of it."""
         self.unsent = UnsentText(parts.prompt, self.talk.path)
         """What is in the prompt, here and elsewhere."""
+        self.ahead = ReadingAhead(parts, program, self._to_read)
+        """What the engine reads meanwhile."""
         self.ready: Ready | None = None
         self._draft_notes = DraftNotes()
         self._leaves = False  # whether the program ends, and nothing is shown any more
@@ -191,6 +195,7 @@ class ChatController:
         self.unsent.go()
         self.view.list_chats()
         self.view.forget_figures()
+        self.ahead.begin()
         self.parts.refresh_bindings()
 
     def stop(self) -> None:
@@ -242,6 +247,16 @@ class ChatController:
 
     # What the engine and the talk say
 
+    def _to_read(self) -> ReadAhead | None:
+        """Return what the engine may read while the user reads and types."""
+        if self.ready is None or not self.talk.idle or not self.settings.may_read_ahead:
+            return None
+        prompt = self.parts.prompt
+        is_new = not (self.talk.path.records or prompt.attachments)
+        text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the likeliest, if any is
+        request = self.talk.next_request(text, prompt.attachments, self.unsent.replaced)
+        return ReadAhead(request) if request else None
+
     def _asks(self) -> Request:
         request = self.settings.request()
         return replace(request, form=self.form, alternatives=ALTERNATIVES)
@@ -257,6 +272,8 @@ class ChatController:
             case Finished():
                 if doubt := self._draft_notes.doubt(event.stats):
                     self.view.show(Noted(doubt))
+            case AnswersEnded() | CallWaits():
+                self.ahead.begin()
         self.view.show(event)
 
     def _loading(self, event: Event) -> None:
@@ -280,4 +297,5 @@ class ChatController:
         if refused := self._draft_notes.ready(ready, self.settings):
             self.parts.conversation.note(refused, "warning")
         self.talk.ready(ready.target)
+        self.ahead.begin()
         self.parts.refresh_bindings()

@@ -125,9 +125,10 @@ class ChatScreen(Screen[None]):
         self.controller.say(message.text, message.attachments)
 
     @on(Prompt.Edited)
-    def dim_suggestions(self) -> None:
-        """Show that Enter takes no suggestion while something is written."""
+    def edited(self) -> None:
+        """Show that Enter takes no suggestion while something is written; read what is written."""
         self.conversation.set_class(bool(self.prompt.text), "-typing")
+        self.controller.ahead.begin()
 
     @on(Editor.Spare)
     def suggest(self, message: Editor.Spare) -> None:

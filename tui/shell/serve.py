@@ -17,7 +17,7 @@ import click
 
 from assistant.events import Ready
 from assistant.process.landlock import forbid_connections
-from assistant.request import Request, Setup
+from assistant.request import Setup
 from assistant.serve.guard import Guard
 from assistant.settings.settings import Settings
 from models.errors import StorageError, UsageError, well_formed
@@ -83,8 +83,7 @@ def _run(settings: Settings, host: str, port: int, token_file: Path | None) -> N
         told = f"[{address}]" if ":" in address else address
         click.echo(f"http://{told}:{listening.getsockname()[1]}/v1")
         tell(name, ready, made)
-        usual = settings.request()
-        console.wait(_serve(console, listening, name, ready, usual, guard))
+        console.wait(_serve(console, listening, name, ready, settings, guard))
     if console.interrupted:
         sys.exit(130)
 
@@ -94,7 +93,7 @@ async def _serve(
     listening: socket.socket,
     name: str,
     ready: Ready,
-    usual: Request,
+    settings: Settings,
     guard: Guard,
 ) -> None:
     """Answer requests until a signal, which ends the answers under way."""
@@ -105,7 +104,9 @@ async def _serve(
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end.set)
     console.stop_with(end.set)
     console.keeps = True  # a second Ctrl-C does not wait
-    endpoint = Endpoint(console.engine, name, ready, usual, guard, _report, _say)
+    usual, reads_ahead = settings.request(), lambda: settings.may_read_ahead
+    told = _report, _say
+    endpoint = Endpoint(console.engine, name, ready, usual, guard, *told, reads_ahead)
     await listen(endpoint, listening, end, endpoint.stop)
 
 

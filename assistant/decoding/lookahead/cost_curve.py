@@ -136,6 +136,15 @@ class Curve:
         """Return the seconds that an evaluation of `tokens` tokens takes now."""
         return self._at_rest(tokens, self.depth) * exp(self._change(tokens))
 
+    def measure(self, measured: Mapping[int, float]) -> None:
+        """Replace what was measured; what evaluations have shown is compared with it from now on.
+
+        Raises:
+            ValueError: as of a new curve.
+        """
+        self._measured = Staircase(measured)
+        self._compare()
+
     def saw(self, tokens: int, seconds: float) -> None:
         """Learn from an evaluation; what is not a duration is ignored, as when a clock was set."""
         if not (seconds > 0 and isfinite(seconds)):
@@ -149,7 +158,7 @@ class Curve:
         self._logs[tokens] = self._against(tokens, self.attention)
         if self.depth >= DEEP and self._target is self and not self._evaluations % LEARN_EVERY:
             self._learn_attention()
-        self._usual = median(median(logs) for n, logs in self._logs.items() if self._is_fresh(n))
+        self._find_usual()
 
     def _at_rest(self, tokens: int, depth: int, attention: float | None = None) -> float:
         """Return the seconds of an evaluation while nobody else is busy."""
@@ -179,7 +188,15 @@ class Curve:
         most_s = min(self._recent[n][-1].seconds / n for n in fresh) / self.depth
         thinkable = (self.attention, *(part * pair_s for part in ATTENTIONS))
         self.attention = min((min(each, most_s) for each in thinkable), key=spread)
+        self._compare()
+
+    def _compare(self) -> None:
         self._logs = {n: self._against(n, self.attention) for n in self._recent}
+        self._find_usual()
+
+    def _find_usual(self) -> None:
+        fresh = [median(logs) for n, logs in self._logs.items() if self._is_fresh(n)]
+        self._usual = median(fresh) if fresh else 0.0
 
     def _change(self, tokens: int) -> float:
         """Return the logarithm of how much longer than at rest an evaluation takes now."""

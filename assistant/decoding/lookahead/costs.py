@@ -73,6 +73,17 @@ class Costs:
         """How many times as long as believed the draft took last, at least 1."""
         self._verify_s: list[float] = []  # by width, until more is learnt
 
+    def measure(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:
+        """Replace what was measured, by a measurement that is more certain.
+
+        Raises:
+            ValueError: as of new costs.
+        """
+        self._verify.measure(verify)
+        if self._draft:
+            self._draft.measure(draft)
+        self._verify_s.clear()
+
     @property
     def attention(self) -> float:
         """What is known of the target's attention by now, in seconds; see `Curve`."""

@@ -8,10 +8,11 @@ from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
 from assistant.engine.engine import EngineState
 from assistant.engine.load import load
-from assistant.engine.machine_cache import cached_or_measured
+from assistant.engine.machine_cache import kept_looks
 from assistant.engine.policy import Control
 from assistant.engine.race import Runner, in_turns
 from assistant.engine.reply import Assistant
+from assistant.engine.times import typical_costs
 from assistant.events import (
     AnswerEvent,
     Decoded,
@@ -173,9 +174,8 @@ def _measured(assistant: Assistant, setup: Setup) -> Costs | None:
     target, draft = assistant.target, assistant.draft
     if not isinstance(target, NativeModel) or not target.can_roll_back:
         return None
-    return cached_or_measured(
-        target, draft if isinstance(draft, NativeModel) else None, setup.cache
-    )
+    model = draft if isinstance(draft, NativeModel) else None
+    return kept_looks(target, model, setup.cache, typical_costs(target, model)).costs()
 
 
 def _strides(runner: Runner) -> int:

@@ -13,7 +13,8 @@ from typing import cast
 import msgspec
 
 from assistant.engine.engine_choice import EngineChoice, EngineFigures, remember
-from assistant.engine.measurement import TARGET_LIMIT_S, time_target, varied
+from assistant.engine.measurement import FIRST_LOOK_S, CostLooks, varied
+from assistant.engine.times import nothing_seen
 from assistant.request import Setup
 from models import child_process, engines
 from models.engines import ENGINES, EngineName
@@ -96,11 +97,13 @@ def _measured(
         busy_s, tokens = model.busy_s, varied(PROMPT, model.n_vocab)
         for end in range(CHUNK, PROMPT + 1, CHUNK):
             model.logits(tokens[:end], rows=0)
-            if model.busy_s - busy_s > TARGET_LIMIT_S:
+            if model.busy_s - busy_s > FIRST_LOOK_S:
                 break
         reading_s = model.seconds_a_token
         assert reading_s is not None
-        return EngineFigures(reading_s, time_target(model).seconds)
+        looks = CostLooks(model, None, nothing_seen({}, 1), nothing_seen({}))
+        looks.first()
+        return EngineFigures(reading_s, looks.verify.seconds)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import reduce
+from time import perf_counter
 
 from assistant.engine.engine_choice import EngineChoice, choose, needed
-from assistant.engine.machine_cache import remember_times, remember_tuning
-from assistant.engine.measurement import SHALLOW, Times, seconds
+from assistant.engine.machine_cache import put_looks, remember_tuning
+from assistant.engine.measurement import CostLooks, Look, varied
+from assistant.engine.times import nothing_seen
 from assistant.lab.protocol import Measuring, Meter, SettingTrial, Tune, Tuned
 from assistant.lab.tune import contest
 from assistant.lab.tune.contest import Candidate, Result
@@ -15,7 +17,6 @@ from assistant.lab.tune.engine_trial import compare
 from assistant.request import Setup, Tuning
 from models.engines import ENGINES, EngineName
 from models.errors import ModelError, StorageError
-from models.machine import OtherLoad
 from models.native import loaded
 from models.native.engine import WeightSettings
 from models.native.model import MAX_ROWS, NativeModel
@@ -36,7 +37,7 @@ class Tuner:
     """Do one tuning; `tell` hears how far it is, many times a second."""
 
     def __init__(self, job: Tune, cancel: CancelFlag, tell: Callable[[Measuring], None]) -> None:
-        self._cancel, self._load = cancel, OtherLoad()
+        self._cancel = cancel
         self._choice = _compared(job.setup, cancel, tell)
         self._setup = setup = replace(job.setup, engine=self._choice.engine)
         loaded.use(self._choice.engine)
@@ -56,22 +57,26 @@ class Tuner:
             Cancelled: it was stopped; nothing was kept.
         """
         tunings = {role: self._best(role) for role in self._sides}
-        curves: dict[str, dict[int, float]] = {role: {} for role in self._sides}
         with ExitStack() as opened:
             models = {
                 role: opened.enter_context(self._open(role, tuning))
                 for role, tuning in tunings.items()
             }
+            looks = CostLooks(
+                models["target"], models.get("draft"), nothing_seen({}, 1), nothing_seen({})
+            )
+            times = {"target": looks.verify, "draft": looks.reading}
             for turn in range(ROUNDS):
                 self._meter.what = f"the cost curves, {turn + 1} of {ROUNDS}"
                 for role, model in models.items():
                     for width in WIDTHS[role]:
-                        took = self._time(model, width, SHALLOW)
-                        curves[role][width] = min(took, curves[role].get(width, took))
-            self._keep(models, tunings, curves)
+                        looks.take([Look(model, times[role], width)])
+                        self._meter.step()
+            self._keep(looks, tunings)
+            curves = {role: times[role].seconds for role in models}
         paths, trials = tuple(self._sides.values()), tuple(self._trials)
-        is_kept, draft = not self._load.is_heavy, curves.get("draft", {})
-        return Tuned(paths, trials, is_kept, curves["target"], draft, self._choice)
+        draft = curves.get("draft", {})
+        return Tuned(paths, trials, looks.is_clear, curves["target"], draft, self._choice)
 
     def _best(self, role: str) -> Tuning:
         """Have the other settings compete with the usual ones; return what to use."""
@@ -110,24 +115,23 @@ class Tuner:
         ):
             yield model
 
-    def _time(self, model: NativeModel, width: int, depth: int = DEPTH) -> float:
-        took = seconds(model, width, min(depth, model.n_ctx - width))
+    def _time(self, model: NativeModel, width: int) -> float:
+        """Time an evaluation of `width` tokens after `DEPTH` others, if there is room for those."""
+        depth = min(DEPTH, model.n_ctx - width)
+        tokens = varied(depth + width, model.n_vocab)
+        model.logits(tokens[:depth], rows=0)
+        started = perf_counter()
+        model.logits(tokens, rows=min(width, model.max_rows))
         self._meter.step()
-        return took
+        return perf_counter() - started
 
-    def _keep(
-        self,
-        models: dict[str, NativeModel],
-        tunings: dict[str, Tuning],
-        curves: dict[str, dict[int, float]],
-    ) -> None:
+    def _keep(self, looks: CostLooks, tunings: dict[str, Tuning]) -> None:
         folder = self._setup.cache
-        if folder is None or self._load.is_heavy:
+        if folder is None or not looks.is_clear:
             return
         try:
+            put_looks(looks, folder)
             for role, path in self._sides.items():
-                purpose = "verify" if role == "target" else "draft"
-                remember_times(models[role], purpose, Times(curves[role]), folder)
                 remember_tuning(path, self._setup.gpu_layers, folder, tunings[role])
         except OSError as error:
             raise StorageError(

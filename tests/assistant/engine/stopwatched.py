@@ -37,6 +37,10 @@ class Stopwatched:
     def clock(self) -> float:
         return self.now
 
+    @property
+    def held(self) -> list[int]:
+        return self._tokens
+
     def cached(self, tokens: Sequence[int]) -> int:
         return common_prefix(self._tokens, tokens)
 

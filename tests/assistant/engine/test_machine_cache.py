@@ -15,24 +15,21 @@ from assistant.decoding.sources.draft import Run
 from assistant.engine import machine_cache
 from assistant.engine.machine_cache import (
     FURTHEST,
+    Learnt,
     Records,
-    cached_or_measured,
+    kept_looks,
     known_acceptance,
     predict,
+    put_looks,
     remember_acceptance,
-    remember_times,
 )
-from assistant.engine.measurement import LOOKS_NEEDED, Times
+from assistant.engine.measurement import CostLooks
+from assistant.engine.times import Times
 from assistant.events import Origin
 from models.errors import Cancelled
 from models.native import loaded
 from tests.assistant.decoding.lookahead.machines import coin
 from tests.assistant.engine.stopwatched import Stopwatched
-
-
-@pytest.fixture(autouse=True)
-def quiet(monkeypatch):
-    monkeypatch.setattr(machine_cache, "OtherLoad", lambda: SimpleNamespace(is_heavy=False))
 
 
 def model(conditions="this", **options):
@@ -41,77 +38,67 @@ def model(conditions="this", **options):
 
 def evaluations(folder, conditions="this", draft=None):
     target = model(conditions)
-    costs = cached_or_measured(target, draft, folder)
+    costs = kept_looks(target, draft, folder).costs()
     assert costs.verify(1) > 0
     return len(target.widths)
 
 
-def believed(folder, **more):
-    """Load until the times are believed."""
-    for _ in range(LOOKS_NEEDED):
-        evaluations(folder, **more)
+def remember(target, draft, folder, verify, reading):
+    """Keep seconds as if they had been measured."""
+    plain_s = verify[1]
+    times = [
+        Times([plain_s], {n: [took / plain_s] for n, took in each.items()})
+        for each in (verify, reading)
+    ]
+    put_looks(CostLooks(target, draft, *times), folder)
 
 
-def test_the_first_loads_measure_and_the_others_nothing(tmp_path):
+def test_the_first_load_measures_and_the_others_nothing(tmp_path):
     assert evaluations(tmp_path) > 0
-    assert evaluations(tmp_path) > 0
-    evaluations(tmp_path)
     assert evaluations(tmp_path) == 0
 
 
 def test_other_conditions_are_measured_and_the_first_are_not_forgotten(tmp_path):
-    believed(tmp_path)
+    evaluations(tmp_path)
     assert evaluations(tmp_path, "that") > 0
     assert evaluations(tmp_path) == 0
 
 
 def test_another_draft_leaves_what_is_known_of_the_target(tmp_path):
-    believed(tmp_path, draft=model("one draft"))
-    assert evaluations(tmp_path, draft=(other := model("another draft"))) == 0
+    evaluations(tmp_path, draft=model("one draft"))
+    before = json.loads((tmp_path / "costs.json").read_text())["verify | this"]
+    evaluations(tmp_path, draft=(other := model("another draft")))
+    after = json.loads((tmp_path / "costs.json").read_text())["verify | this"]
+    assert after["ratios"]["2"] == before["ratios"]["2"]
     assert other.widths
 
 
 def test_a_target_alone_has_a_curve(tmp_path):
-    costs = cached_or_measured(model(), None, tmp_path)
+    costs = kept_looks(model(), None, tmp_path).costs()
     assert 0 < costs.verify(7) < costs.draft(1)
 
 
 def test_a_file_that_verifies_is_not_taken_for_one_that_drafts(tmp_path):
     evaluations(tmp_path)
     draft = model()
-    cached_or_measured(model(), draft, tmp_path)
+    kept_looks(model(), draft, tmp_path)
     assert draft.widths
 
 
 def test_what_rounds_showed_while_others_were_busy_does_not_outlive_the_load(tmp_path):
     measured = {1: 1.0, 2: 1.5, 4: 2.0, 8: 4.0}
-    for name, what in (("this", "verify"), ("draft", "draft")):
-        remember_times(model(name), what, Times(dict(measured)), tmp_path)
-    costs = cached_or_measured(model(), model("draft"), tmp_path)
+    remember(model(), model("draft"), tmp_path, measured, measured)
+    costs = kept_looks(model(), model("draft"), tmp_path).costs()
     for _ in range(100):
         costs.saw_verify(8, 20.0)
         costs.saw_draft(1, 5.0)
-    costs = cached_or_measured(model(), model("draft"), tmp_path)
+    costs = kept_looks(model(), model("draft"), tmp_path).costs()
     assert {n: costs.verify(n) for n in measured} == measured
     assert costs.draft(1) == measured[1]
 
 
-@pytest.mark.parametrize("busy", [(2, 2), (1.2, 2.5), (3, 1.5)])
-@pytest.mark.parametrize("when", [0, 1])
-def test_look_in_a_busy_moment_leaves_nothing_once_another_was_in_peace(
-    tmp_path, monkeypatch, busy, when
-):
-    """Other programs slow one token down by the first factor, wider batches by the second."""
-    peace = {1: 0.08, 2: 0.13, 4: 0.15, 8: 0.30}
-    slow = {n: took * busy[n > 1] for n, took in peace.items()}
-    looks = [Times(peace, looks=1), Times(peace, looks=1)]
-    looks.insert(when, Times(slow, looks=1))
-    left = iter(looks)
-    monkeypatch.setattr(machine_cache, "time_target", lambda model: next(left))
-    for load in range(4):
-        costs = cached_or_measured(model(), None, tmp_path)
-        if load or when:
-            assert {n: costs.verify(n) for n in peace} == pytest.approx(peace)
+def foreign(text, plain, ratios):
+    return json.dumps({key: {"plain": plain, "ratios": ratios} for key in json.loads(text)})
 
 
 @pytest.mark.parametrize(
@@ -122,22 +109,23 @@ def test_look_in_a_busy_moment_leaves_nothing_once_another_was_in_peace(
         lambda text: "[1, 2]",
         lambda text: "[" * 100_000,
         lambda text: "\0" + text,
-        lambda text: text.replace('"seconds"', '"minutes"'),
+        lambda text: text.replace('"ratios"', '"rations"'),
         lambda text: text.replace('"1":', '"one":'),
         lambda text: text.replace('"1":', '"-1":'),
-        lambda text: json.dumps({key: {"seconds": {}} for key in json.loads(text)}),
-        lambda text: json.dumps(
-            {key: {"seconds": {"7": 1}, "looks": 1} for key in json.loads(text)}
-        ),
-        lambda text: json.dumps({key: {"seconds": {"1": 0}} for key in json.loads(text)}),
+        lambda text: foreign(text, [], {"1": [1.0]}),
+        lambda text: foreign(text, [1.0], {}),
+        lambda text: foreign(text, [1.0], {"7": [1.0]}),
+        lambda text: foreign(text, [0.0], {"1": [1.0]}),
+        lambda text: foreign(text, [1.0], {"1": [1.0], "2": []}),
+        lambda text: foreign(text, [1.0], {"1": [1.0], "2": [-1.0]}),
     ],
 )
 def test_a_damaged_or_foreign_file_is_measured_again_and_fixed(tmp_path, damage):
-    believed(tmp_path)
+    evaluations(tmp_path)
     (file,) = tmp_path.iterdir()
     file.write_text(damage(file.read_text()))
     assert evaluations(tmp_path) > 0
-    believed(tmp_path)
+    evaluations(tmp_path)
     assert evaluations(tmp_path) == 0
 
 
@@ -165,14 +153,21 @@ def test_a_cancel_passes_and_leaves_no_trace(tmp_path):
     target = model()
     target.stop_after = 3
     with pytest.raises(Cancelled):
-        cached_or_measured(target, None, tmp_path)
+        kept_looks(target, None, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_what_was_measured_while_others_were_busy_is_measured_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(machine_cache, "OtherLoad", lambda: SimpleNamespace(is_heavy=True))
-    assert evaluations(tmp_path) > 0
-    assert not list(tmp_path.iterdir())
+def test_looks_correct_the_costs_at_once_and_are_kept(tmp_path):
+    target = Stopwatched(lambda width, depth: 0.01 * width)
+    looks = CostLooks(
+        target, None, Times([0.01], {1: [1.0], 2: [1.1]}), Times([], {}), target.clock
+    )
+    learnt = Learnt(looks, (Path(__file__), None), tmp_path)
+    assert learnt.costs.verify(2) == pytest.approx(0.011)
+    while not learnt.look_again():
+        pass
+    assert learnt.costs.verify(2) == pytest.approx(0.02)
+    assert kept_looks(target, None, tmp_path).costs().verify(2) == pytest.approx(0.02)
 
 
 ROOT = Path(__file__).parents[4]
@@ -180,7 +175,8 @@ ROOT = Path(__file__).parents[4]
 
 def measured(path: Path, settings: str = "repack=True threads=2 flash=False") -> Any:
     """A file that was measured with these settings, as `models.native.model` says it."""
-    return SimpleNamespace(conditions=f"{loaded.engine().speed_key(path, None)} {settings}")
+    conditions = f"{loaded.engine().speed_key(path, None)} {settings}"
+    return SimpleNamespace(conditions=conditions, max_rows=32, rollback=None)
 
 
 @pytest.fixture
@@ -192,9 +188,8 @@ def pair(tmp_path):
 
 
 def measure(pair, folder, verify: dict[int, float], step: float, **more: str) -> None:
-    target, draft = pair
-    remember_times(measured(target, **more), "verify", Times(verify), folder)
-    remember_times(measured(draft, **more), "draft", Times({1: step, 8: 3 * step}), folder)
+    target, draft = (measured(path, **more) for path in pair)
+    remember(target, draft, folder, verify, {1: step, 8: 3 * step})
 
 
 def test_the_best_lookahead_and_its_gain_are_those_of_the_costs(pair, tmp_path):
@@ -225,12 +220,9 @@ def test_of_several_measurements_the_newest_counts(pair, tmp_path):
 def test_without_a_measurement_of_both_files_as_they_are_nothing_is_said(pair, tmp_path):
     target, draft = pair
     assert predict(target, draft, tmp_path) is None
-    remember_times(measured(target), "verify", Times({1: 1.0, 2: 1.0}), tmp_path)
-    assert predict(target, draft, tmp_path) is None
-    remember_times(
-        measured(draft), "verify", Times({1: 1.0, 2: 1.0}), tmp_path
-    )  # as a target, it was
-    assert predict(target, draft, tmp_path) is None
+    for path in pair:  # the draft as a target, it was
+        remember(measured(path), None, tmp_path, {1: 1.0, 2: 1.0}, {1: 1.0})
+        assert predict(target, draft, tmp_path) is None
     measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1)
     assert predict(target, draft, tmp_path)
     os.utime(target, ns=(1, 1))  # another file of that size

@@ -1,67 +1,152 @@
-"""How a loaded model is timed, with a clock that only moves when the model computes."""
+"""How a loaded pair is timed, with a clock that only moves when a model computes."""
 
-from itertools import cycle
+from statistics import median
 
+import numpy as np
 import pytest
 
 from assistant.engine import measurement
-from assistant.engine.measurement import time_draft, time_target
+from assistant.engine.measurement import FIRST_LOOK_S, SETTLED, SHALLOW, CostLooks, Look
+from assistant.engine.times import KEPT, Times, nothing_seen
 from models.errors import Cancelled
 from tests.assistant.engine.stopwatched import Stopwatched
 
 
-def linear(width: int, depth: int) -> float:
-    return 0.001 * (4 + width)
+class Machine:
+    """A target and a draft on one clock; `pace` is how many times as long all of it takes."""
+
+    def __init__(self, kernel=lambda width: 0.004 * (4 + width), pace=lambda: 1.0, **target):
+        self.now = 0.0
+        self.target = self._model(lambda width, depth: kernel(width) * pace(), **target)
+        self.draft = self._model(lambda width, depth: 0.003 * (2 + width) * pace(), max_rows=1)
+
+    def _model(self, kernel, **options):
+        def timed(width, depth):
+            took = kernel(width, depth)
+            self.now += took
+            return took
+
+        return Stopwatched(timed, **options)
+
+    def looks(self, typical=({}, {}), draft=True):
+        times = nothing_seen(typical[0], 1), nothing_seen(typical[1])
+        return CostLooks(self.target, self.draft if draft else None, *times, lambda: self.now)
 
 
-def test_a_fast_target_is_timed_at_every_width_and_noise_is_left_out():
-    model = Stopwatched(linear, noise=cycle([0.03, 0.0, 0.0]).__next__)
-    times = time_target(model, model.clock)
-    assert set(times.seconds) == {1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 32}
-    found = {width: times.seconds[width] for width in (1, 2, 4, 8)}
-    assert found == pytest.approx({width: linear(width, 0) for width in found})
+def noisy(seed=7):
+    """Chances that a machine beside others takes from a fifth to five times as long."""
+    rng = np.random.default_rng(seed)
+    return lambda: float(np.exp(rng.normal(0, 0.8)))
 
 
-def test_a_huge_target_is_timed_at_the_two_widths_without_which_there_is_no_curve():
-    model = Stopwatched(lambda width, depth: 2.0 + width)
-    times = time_target(model, model.clock)
-    assert set(times.seconds) == {1, 4}
-    assert len(model.widths) == 3  # and the context
+def test_a_first_look_finds_what_rounds_take_in_evaluations_of_one_token():
+    looks = Machine().looks()
+    looks.first()
+    plain_s = 0.004 * 5
+    assert looks.verify.seconds == pytest.approx(
+        {n: 0.004 * (4 + n) for n in (1, 2, 3, 4, 8, 16, 32)}
+    )
+    assert looks.reading.seconds == pytest.approx({n: 0.003 * (2 + n) for n in (1, 2, 8, 64)})
+    assert looks.reading.ratio(1)[0] == pytest.approx(0.009 / plain_s)
 
 
-def test_nothing_new_is_begun_once_patience_is_over():
-    model = Stopwatched(lambda width, depth: 0.05 * width)
-    time_target(model, model.clock)
-    last = 0.05 * model.widths[-1]
-    assert model.now < measurement.TARGET_LIMIT_S + 1.0 + last
+def test_a_machine_that_changes_its_pace_shows_the_same_ratios():
+    """From second to second it takes up to three times as long, as beside other programs."""
+    machine = Machine(pace=lambda: 2 + np.sin(machine.now * 6))
+    looks = machine.looks()
+    looks.first()
+    for n in (2, 3, 4, 8):
+        assert looks.verify.ratio(n)[0] == pytest.approx((4 + n) / 5, rel=0.08)
 
 
-@pytest.mark.parametrize(
-    ("rollback", "widths"), [(2, {1, 2, 3}), (6, {1, 2, 3, 4, 5, 6, 7}), (0, {1, 4, 16, 32})]
-)
+def test_a_look_takes_what_is_beside_it_for_its_measure():
+    machine = Machine(pace=lambda: 1.0 if machine.now < 10 else 5.0)
+    looks = machine.looks()
+    looks.take([Look(machine.target, looks.verify, 4)])
+    machine.now = 10
+    looks.take([Look(machine.target, looks.verify, 4)])
+    assert looks.verify.ratios[4] == pytest.approx([8 / 5] * 2)
+
+
+def test_where_the_machine_is_too_noisy_what_is_typical_decides():
+    def error(seed, typical):
+        looks = Machine(pace=noisy(seed)).looks((typical, {}))
+        looks.first()
+        return median(abs(np.log(looks.verify.ratio(n)[0] * 5 / (4 + n))) for n in (2, 3, 4, 8))
+
+    typical = {2: 1.2, 3: 1.4, 4: 1.6, 8: 2.4}
+    alone, helped = (sum(error(seed, each) for seed in range(20)) for each in ({}, typical))
+    assert helped < 0.5 * alone
+
+
+def test_on_a_machine_at_rest_what_is_typical_elsewhere_hardly_counts():
+    looks = Machine().looks(({2: 1.7, 3: 2.4, 4: 2.6, 8: 5.4}, {1: 0.9}))
+    looks.first()
+    assert looks.verify.ratio(2)[0] == pytest.approx(6 / 5, rel=0.03)
+    assert looks.verify.ratio(8)[0] == pytest.approx(12 / 5, rel=0.06)
+
+
+def test_more_looks_are_more_certain_and_at_last_there_are_enough():
+    looks = Machine().looks()
+    looks.first()
+    before, count = looks.verify.ratio(2)[1], 1
+    while not looks.again():
+        count += 1
+    assert count < 7 * KEPT
+    assert looks.verify.ratio(2)[1] < min(before, SETTLED)
+    assert looks.reading.ratio(1)[1] < SETTLED
+
+
+def test_a_machine_that_never_rests_is_looked_at_often_enough_and_no_more():
+    looks, count = Machine(pace=noisy()).looks(), 1
+    while not looks.again():
+        count += 1
+    assert 5 * KEPT < count <= 7 * KEPT
+
+
+def test_what_the_caches_held_they_hold_afterwards():
+    machine = Machine()
+    for model in (machine.target, machine.draft):
+        model.logits([1, 2, 3])
+    machine.looks().again()
+    assert [list(model.held) for model in (machine.target, machine.draft)] == [[1, 2, 3]] * 2
+
+
+def test_after_a_long_text_nothing_is_looked_at():
+    machine = Machine()
+    machine.target.logits([1] * 2000)
+    before = len(machine.target.widths)
+    assert machine.looks().again()
+    assert len(machine.target.widths) == before
+
+
+@pytest.mark.parametrize(("typical", "widths"), [({}, {SHALLOW, 1, 4}), ({4: 1.7}, {SHALLOW, 1})])
+def test_a_huge_target_is_timed_at_no_more_than_is_needed(typical, widths):
+    machine = Machine(kernel=lambda width: 2.0 + width)
+    machine.looks((typical, {}), draft=False).first()
+    assert {*machine.target.widths} == widths
+
+
+def test_no_look_is_begun_once_time_is_over():
+    machine = Machine(kernel=lambda width: 0.05 * width)
+    machine.looks().first()
+    assert machine.now < FIRST_LOOK_S + SHALLOW * 0.05 + 32 * 0.05 + 0.1
+
+
+@pytest.mark.parametrize(("rollback", "widths"), [(2, {2, 3}), (6, {2, 3, 4, 7}), (1, {2})])
 def test_a_target_is_timed_as_wide_as_it_can_roll_back(rollback, widths):
-    model = Stopwatched(linear)
-    model.rollback = rollback
-    found = set(time_target(model, model.clock).seconds)
-    assert found >= widths
-    assert not rollback or found == widths
+    machine = Machine()
+    machine.target.rollback = rollback
+    looks = machine.looks()
+    looks.first()
+    assert {*looks.verify.ratios} == {1, *widths}
 
 
-def test_a_target_that_cannot_roll_back_tokens_is_timed_at_one():
-    model = Stopwatched(linear, can_roll_back=False)
-    assert time_target(model, model.clock).seconds == pytest.approx({1: linear(1, 0)})
-
-
-def test_a_draft_is_timed_at_a_step_and_at_what_it_catches_up_asking_for_one_row():
-    model = Stopwatched(linear, max_rows=1)
-    assert set(time_draft(model, model.clock).seconds) == {1, 2, 8, 64}
-
-
-@pytest.mark.parametrize("n_ctx", [48, 200])
+@pytest.mark.parametrize("n_ctx", [20, 48, 200])
 def test_a_small_context_is_never_exceeded(n_ctx):
-    model = Stopwatched(linear, n_ctx=n_ctx)
-    assert {1, 4} < set(time_target(model, model.clock).seconds)
-    assert time_draft(model, model.clock).seconds
+    looks = Machine(n_ctx=n_ctx).looks()
+    looks.first()
+    assert {1, 4} <= {*looks.verify.seconds}
 
 
 def test_neighbouring_tokens_differ_as_a_mixture_of_experts_would_notice():
@@ -70,10 +155,17 @@ def test_neighbouring_tokens_differ_as_a_mixture_of_experts_would_notice():
     assert max(measurement.varied(1000, 7)) == 6
 
 
-@pytest.mark.parametrize("time", [time_target, time_draft])
-def test_a_cancel_is_obeyed_at_once(time):
-    model = Stopwatched(linear)
-    model.stop_after = 3
+@pytest.mark.parametrize("what", ["first", "again"])
+def test_a_cancel_is_obeyed_at_once(what):
+    machine = Machine()
+    machine.target.stop_after = 3
     with pytest.raises(Cancelled):
-        time(model, model.clock)
-    assert len(model.widths) == 4
+        getattr(machine.looks(), what)()
+    assert len(machine.target.widths) == 4
+
+
+def test_only_the_newest_ratios_are_kept():
+    times = Times([], {})
+    for number in range(2 * KEPT):
+        times.saw(2, 1.0 + number, 1.0)
+    assert times.ratios[2] == [1.0 + number for number in range(KEPT, 2 * KEPT)]

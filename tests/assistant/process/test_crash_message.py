@@ -8,7 +8,7 @@ import pytest
 
 from assistant.lab.protocol import LabJob, Lockstep, Prove, Tune
 from assistant.process.crash_message import CAUSES, crash_message
-from assistant.request import Count, Race, Setup
+from assistant.request import Count, Race, ReadAhead, Setup
 from models import engines
 from tests.assistant.process.driving import ask
 
@@ -41,7 +41,8 @@ def test_what_one_engine_died_of_is_for_the_other_where_that_is_not_installed(mo
 
 @pytest.mark.parametrize("kind", get_args(LabJob), ids=lambda kind: kind.__name__)
 def test_a_job_that_names_models_says_which_may_be_to_blame(kind: type) -> None:
-    jobs = SETUP, ask(), Race((), ask()), Count("a", "b"), Tune(SETUP), Lockstep(()), Prove(SETUP)
+    reading, racing = ReadAhead(ask()), Race((), ask())
+    jobs = SETUP, ask(), reading, racing, Count("a", "b"), Tune(SETUP), Lockstep(()), Prove(SETUP)
     (job,) = (job for job in jobs if type(job) is kind)
     said = crash_message(job, -signal.SIGSEGV, "")
     names = job is SETUP or hasattr(job, "setup")

@@ -11,12 +11,23 @@ from typing import Any
 
 import pytest
 
-from assistant.events import Counted, Failed, Finished, Loading, ModelInfo, Prepared, Ready, Stop
+from assistant.events import (
+    Counted,
+    Failed,
+    Finished,
+    Loading,
+    ModelInfo,
+    Prefilled,
+    Prepared,
+    Ready,
+    Stop,
+)
 from assistant.process.engine_process import CLOSED, STOPPED, EngineProcess
 from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import INBOX, WorkerProcess
-from assistant.request import AnyJob, Cancel, Count, Request, Sampling, Setup, Steer
+from assistant.request import AnyJob, Cancel, Count, ReadAhead, Request, Sampling, Setup, Steer
 from assistant.service import EventStream
+from assistant.stats import Stats
 from models.errors import OtherEngine
 from tests.assistant.process.driving import LONG, ask, running, unheard
 from tests.assistant.process.fakes.toy import TOY, Toy, Toyed
@@ -133,6 +144,41 @@ async def test_every_stream_ends_exactly_once_whatever_is_cancelled(
     ends = [events[-1] for events in heard]
     assert STOPPED in ends
     assert any(isinstance(end, Finished) for end in ends)
+
+
+@pytest.mark.parametrize(
+    "job", [ask(), Count("a", "b"), ReadAhead(ask())], ids=lambda job: type(job).__name__
+)
+async def test_reading_ahead_gives_way_to_any_job(setup: Setup, job: AnyJob) -> None:
+    engine = await loaded(setup)
+    reading = engine.do(ReadAhead(ask()))
+    await rest()
+    engine.last.says(Prefilled("target", 1, 2))
+    engine.do(job)
+    await rest()
+    assert isinstance(engine.last.sent[-1], Cancel)
+    stopped = Failed("Stopped.", "Cancelled")
+    engine.last.says(end=stopped)
+    assert await events_of(reading) == [Prefilled("target", 1, 2), stopped]
+    await rest()
+    assert engine.last.sent[-1] == job
+
+
+async def test_reading_ahead_that_waits_is_never_begun_once_another_job_waits(setup: Setup) -> None:
+    engine = await loaded(setup)
+    engine.do(ask())
+    reading, counting = engine.do(ReadAhead(ask())), engine.do(Count("a", "b"))
+    assert await events_of(reading) == [STOPPED]
+    await rest()
+    engine.last.says(end=Finished("", (), Stop.LENGTH, Stats("ars")))
+    await rest()
+    assert engine.last.sent[-1] == counting.job
+
+
+async def test_nothing_is_loaded_to_read_ahead() -> None:
+    engine = Puppets()
+    assert isinstance((await events_of(engine.do(ReadAhead(ask()))))[-1], Failed)
+    assert not engine.workers
 
 
 async def test_closing_ends_every_stream(setup: Setup) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from assistant.events import Failed, Finished, Ready, Stats, Stop
 from assistant.process.engine_process import STOPPED, EngineProcess
-from assistant.request import AnyJob, Request, Sampling, Setup
+from assistant.request import AnyJob, ReadAhead, Request, Sampling, Setup
 from assistant.serve.connection import listen
 from assistant.serve.endpoint import Endpoint
 from assistant.serve.exchange import Exchange
@@ -36,10 +36,14 @@ class Watched(EngineProcess):
 
     def __init__(self) -> None:
         self.ends: list[Finished | Failed] = []
+        self.read: list[ReadAhead] = []
         super().__init__()
 
     def do(self, job: AnyJob) -> EventStream:
         stream = super().do(job)
+        if isinstance(job, ReadAhead):
+            self.read.append(job)
+            return stream
         put = stream.put
 
         def watched(event: object, last: bool = False) -> None:
@@ -60,6 +64,8 @@ class Watched(EngineProcess):
 class Running:
     """An endpoint, in a thread that has its event loop."""
 
+    reads_ahead = False
+
     def __init__(self, setup: Setup, token: str | None = None) -> None:
         self.served: list[Exchange] = []
         self.engine: Watched
@@ -77,9 +83,8 @@ class Running:
             assert isinstance(ready, Ready), ready
             guard = Guard("127.0.0.1", self._token)
             said: list[str] = []
-            self.endpoint = Endpoint(
-                self.engine, "tiny", ready, USUAL, guard, self.served.append, said.append
-            )
+            told = self.served.append, said.append, lambda: self.reads_ahead
+            self.endpoint = Endpoint(self.engine, "tiny", ready, USUAL, guard, *told)
             await listen(self.endpoint, self._listening, self._until, self.endpoint.stop)
         finally:
             await self.engine.close()

@@ -144,3 +144,26 @@ def test_tools_that_are_too_large_together_are_refused_by_name_and_the_next_one_
     with pytest.raises(openai.BadRequestError, match=r"128 tools take .* \(tool_7, with"):
         ask(calling, tools=tools)
     assert ask(calling, max_tokens=2).usage.completion_tokens == 2
+
+
+@pytest.mark.parametrize("calls", [True, False])
+def test_what_a_client_continues_with_is_read_while_it_runs_its_tool(
+    calling: Running, monkeypatch: pytest.MonkeyPatch, calls: bool
+) -> None:
+    monkeypatch.setattr(calling, "reads_ahead", True)
+    before = len(calling.engine.read)
+    wanted = {"tool_choice": "required" if calls else "none", "max_tokens": 200 if calls else 20}
+    message = ask(calling, parallel_tool_calls=False, **wanted).choices[0].message
+    calling.until(lambda: len(calling.engine.read) == before + 1)
+    *_, answer, following = calling.engine.read[-1].request.messages
+    assert (answer.role, answer.content) == ("assistant", message.content or "")
+    assert following.role == ("tool" if calls else "user")
+    assert [call.name for call in answer.calls] == [
+        call.function.name for call in message.tool_calls or ()
+    ]
+
+
+def test_nothing_is_read_while_another_request_waits_or_on_battery(calling: Running) -> None:
+    before = len(calling.engine.read)
+    ask(calling, tool_choice="none", max_tokens=5)
+    assert len(calling.engine.read) == before

@@ -6,6 +6,7 @@ from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepar
 from assistant.request import Request
 from assistant.stats import Stats
 from assistant.store.store import Store
+from assistant.store.values import Attachment
 from assistant.talk.events import Added, AnswersEnded, Changed, NeedsModel, PathShown
 from models.errors import StorageError, UsageError
 from tests.assistant.talk.stage import MODEL, Stage
@@ -297,6 +298,28 @@ async def test_the_engine_is_told_whether_a_conversation_is_on_disk(chats, on_di
     await stage.ask("Why?")
     assert stage.requests[0].stored is on_disk
     assert stage.talk.race_request("Who?").stored is False
+
+
+async def test_what_would_be_asked_is_known_before_it_is_sent(chats):
+    stage = Stage()
+    await stage.ask("Why?", "Because.")
+    file = Attachment("a.txt", "text")
+    request = stage.talk.next_request("And", [file])
+    assert [each.role for each in request.messages] == ["user", "assistant", "user"]
+    stage.talk.say("And now?", [file])
+    await stage.rest()
+    sent = stage.requests[-1].messages[-1].content
+    assert sent.startswith(request.messages[-1].content)
+    assert stage.requests[-1].messages[:-1] == request.messages[:-1]
+
+
+async def test_a_change_of_an_earlier_question_is_read_after_what_came_before_it(chats):
+    stage = Stage()
+    await stage.ask("Why?", "Because.")
+    await stage.ask("And?", "So.")
+    changed = stage.talk.path.records[2]
+    request = stage.talk.next_request("Or", instead_of=changed)
+    assert [each.content for each in request.messages] == ["Why?", "Because.", "Or"]
 
 
 async def several(stage: Stage, *ends: str) -> None:

@@ -38,6 +38,7 @@ TINY = Settings(
     top_k=HOT.top_k,
     top_p=HOT.top_p,
     engine=ENGINE,
+    idle="off",
 )
 
 
@@ -50,6 +51,7 @@ class Watched(NearEngine):
 
     def __init__(self, hold: tuple[type[Event], int] | None) -> None:
         self.events: list[Event] = []
+        self.jobs: list[AnyJob] = []
         self.requests: list[Request] = []
         self.calls: list[tuple[ToolCall, ...]] = []
         self.go_on = threading.Event()
@@ -76,6 +78,7 @@ class Watched(NearEngine):
         await super().close()
 
     def do(self, job: AnyJob) -> EventStream:
+        self.jobs.append(job)
         if isinstance(job, Request):
             self.requests.append(job)
         return super().do(job)

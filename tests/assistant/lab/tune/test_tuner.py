@@ -1,11 +1,12 @@
 """A whole tuning with models made on the spot."""
 
-from types import SimpleNamespace
+import math
 
 import pytest
 
-from assistant.engine import machine_cache
-from assistant.engine.machine_cache import cached_or_measured
+from assistant.engine import machine_cache, measurement
+from assistant.engine.machine_cache import kept_looks
+from assistant.engine.measurement import CostLooks
 from assistant.lab.protocol import Measuring, Tune
 from assistant.lab.tune import contest, tune
 from assistant.lab.tune.contest import Result
@@ -23,7 +24,7 @@ from tests.engine import ENGINE
 def short(monkeypatch):
     monkeypatch.setattr(contest, "ROUNDS", 1)
     monkeypatch.setattr(tune, "ROUNDS", 1)
-    monkeypatch.setattr(tune, "OtherLoad", lambda: SimpleNamespace(is_heavy=False))
+    monkeypatch.setattr(measurement, "CLEAR", math.inf)
 
 
 def tuned(target, draft=None, hear=None, cancel=None, **setup):
@@ -66,17 +67,17 @@ def test_winners_are_used_and_their_costs_are_known_at_the_next_load(
     assert (best.flash_attention, best.threads) == (False, 1)
     assert all(trial.is_used for trial in found.trials)
 
-    monkeypatch.setattr(machine_cache, "time_target", None)  # nothing may be measured
+    monkeypatch.setattr(CostLooks, "first", None)  # nothing may be measured
     weights = Weights(tiny_target, WeightSettings(repack=best.repack))
     model = NativeModel(weights, threads=best.threads, flash_attention=best.flash_attention)
-    costs = cached_or_measured(model, None, tmp_path)
+    costs = kept_looks(model, None, tmp_path).costs()
     model.close()
     weights.close()
     assert costs.verify(8) == found.verify[8]
 
 
 def test_while_others_are_busy_nothing_is_kept(tiny_target, tmp_path, monkeypatch):
-    monkeypatch.setattr(tune, "OtherLoad", lambda: SimpleNamespace(is_heavy=True))
+    monkeypatch.setattr(measurement, "CLEAR", 0.0)
     assert not tuned(tiny_target, cache=tmp_path).is_kept
     assert not list(tmp_path.iterdir())
 

@@ -1,0 +1,99 @@
+"""What is read while nobody waits is not read again, changes nothing, and gives way at once."""
+
+from dataclasses import replace
+
+import pytest
+
+from assistant.engine import idle
+from assistant.engine.policy import Control
+from assistant.engine.reply import Assistant
+from assistant.events import Prefilled, Prepared
+from assistant.request import Message, Request, Sampling
+from models.errors import Cancelled
+from tests import tiny
+from tests.assistant.engine.answering import answer, assistant_of, end
+from tests.assistant.engine.stopwatched import Stopwatched
+
+FILE = "def largest(numbers):\n    return max(numbers)\n" * 4
+TYPED = Request((Message("system", "Be brief."), Message("user", f"{FILE}\nWhat do")))
+ASKED = replace(
+    TYPED,
+    messages=(TYPED.messages[0], Message("user", f"{FILE}\nWhat does it return?")),
+    sampling=Sampling(temperature=20, top_k=0, top_p=1),
+    max_tokens=20,
+    seed=3,
+)
+
+
+def read_ahead(assistant, request=TYPED):
+    return list(idle.read_ahead(assistant, request, assistant.control))
+
+
+def test_what_was_read_ahead_is_not_read_again_by_either_model(open_model, tiny_target, tiny_draft):
+    fresh, assistant = (assistant_of(open_model, tiny_target, tiny_draft) for _ in range(2))
+    read = read_ahead(assistant)
+    assert [event.done for event in read] == sorted({event.done for event in read})
+    assert read[-1].done == len(assistant.draft.held) == read[-1].total - 1
+    events = answer(assistant, ASKED)
+    ending = "<|im_end|>\n<|im_start|>assistant\n"
+    assert events[0].cached_tokens >= read[-1].total - len(ending)
+    assert end(events).text == end(answer(fresh, ASKED)).text
+
+
+def test_a_conversation_is_read_up_to_the_question_that_nobody_has_typed(open_model, tiny_target):
+    assistant = assistant_of(open_model, tiny_target)
+    answer(assistant, ASKED)
+    path = (*ASKED.messages, Message("assistant", "The largest."), Message("user", ""))
+    read_ahead(assistant, replace(ASKED, messages=path))
+    for question in ("Why?", "And for an empty list?"):
+        (prepared,) = (
+            event
+            for event in answer(
+                assistant, replace(ASKED, messages=(*path[:-1], Message("user", question)))
+            )
+            if isinstance(event, Prepared)
+        )
+        assert prepared.cached_tokens >= len(FILE) // 2
+
+
+def test_it_gives_way_to_another_job_and_goes_on_later(open_model, tiny_target):
+    assistant = assistant_of(open_model, tiny_target)
+    reading = idle.read_ahead(assistant, TYPED, assistant.control)
+    first = next(reading)
+    assert isinstance(first, Prefilled)
+    assistant.control.cancel.raise_()
+    with pytest.raises(Cancelled):
+        list(reading)
+    assert len(assistant.target.held) == first.done
+    assistant.control.cancel.lower()
+    assert read_ahead(assistant)[0].done > first.done
+
+
+@pytest.mark.parametrize(
+    ("each_s", "pieces"), [(0.01, {4, 8, 16, 25}), (0.2, {4, 1}), (0.0001, {4, 8, 256})]
+)
+def test_no_piece_takes_longer_than_another_job_may_wait(each_s, pieces):
+    model = Stopwatched(lambda tokens, depth: each_s * tokens)
+    read = list(idle._read(model, list(range(600)), Control(), model.clock))
+    assert read[-1].end == sum(piece.tokens for piece in read) == 600
+    assert pieces <= {*model.widths}
+    assert all(each_s * width <= max(idle.PIECE_S, each_s) for width in model.widths[1:])
+
+
+def test_a_target_that_cannot_forget_reads_nothing_that_may_change(open_model, tmp_path):
+    model = open_model(tiny.write(tmp_path / "mamba.gguf", kind="mamba"))
+    assistant = Assistant(model, model.weights.vocab)
+    assert not list(idle.read_ahead(assistant, TYPED, Control()))
+    assert not model.held
+
+
+def test_what_is_on_disk_is_brought_back_before_it_is_read(open_model, tiny_target, monkeypatch):
+    assistant, begun = assistant_of(open_model, tiny_target), []
+
+    class Resumed:
+        def begin(self, tokens, stored):
+            begun.append((len(tokens), stored))
+
+    assistant.resuming = Resumed()
+    total = read_ahead(assistant, replace(TYPED, stored=True))[-1].total
+    assert begun == [(total, True)]

@@ -1,0 +1,81 @@
+"""While the user reads and types, the engine reads what will be asked."""
+
+import pytest
+
+from assistant.events import AllRead, Finished, Prefilled, Prepared
+from assistant.request import ReadAhead
+from assistant.store.values import Attachment
+from models import machine
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tui.chat.conversation.welcome import SUGGESTIONS
+
+FILE = Attachment("sky.txt", "Light of short waves is scattered more. " * 4)
+
+
+def asked(chat: Chat) -> list[ReadAhead]:
+    return [job for job in chat.engine.jobs if isinstance(job, ReadAhead)]
+
+
+async def read(chat: Chat, count: int) -> None:
+    """Wait until so many readings have ended, and nothing is read any more."""
+    await chat.until(lambda: len(chat.engine.heard(AllRead)) >= count)
+
+
+async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_typed(
+    pair: Pair,
+):
+    async with open_chat(*pair, idle="on") as chat:
+        await chat.ready()
+        chat.prompt.attached.add(FILE)
+        await chat.until(
+            lambda: any(FILE.text in job.request.messages[-1].content for job in asked(chat))
+        )
+        await chat.until(lambda: chat.engine.heard(Prefilled))
+        chat.prompt.text = "Why is it"
+        await chat.until(lambda: asked(chat)[-1].request.messages[-1].content.endswith("Why is it"))
+        await read(chat, 1)
+        await chat.until(lambda: chat.screen.parts.status.state.activity is None)
+        await chat.ask("Why is it blue?")
+        (prepared,) = chat.engine.heard(Prepared)
+        assert prepared.cached_tokens > len(FILE.text) // 2
+
+
+async def test_what_a_new_conversation_suggests_is_read_until_something_is_typed(pair: Pair):
+    async with open_chat(*pair, idle="on") as chat:
+        await chat.ready()
+        await read(chat, 1)
+        assert asked(chat)[-1].request.messages[-1].content == SUGGESTIONS[0].text
+        chat.prompt.text = "Why?"
+        await chat.until(lambda: asked(chat)[-1].request.messages[-1].content == "Why?")
+
+
+async def test_what_was_read_already_is_not_asked_for_again(pair: Pair):
+    async with open_chat(*pair, idle="on") as chat:
+        await chat.ready()
+        await read(chat, 1)
+        count = len(asked(chat))
+        chat.screen.controller.ahead._begin()
+        assert len(asked(chat)) == count
+
+
+@pytest.mark.parametrize(
+    ("idle", "battery", "reads"),
+    [("off", False, 0), ("auto", True, 0), ("auto", False, 1), ("on", True, 1)],
+)
+async def test_on_battery_nothing_is_read_unless_the_user_wants_it(
+    pair, monkeypatch, idle, battery, reads
+):
+    monkeypatch.setattr(machine, "is_on_battery", lambda: battery)
+    async with open_chat(*pair, idle=idle) as chat:
+        await chat.ready()
+        chat.screen.controller.ahead._begin()
+        assert len(asked(chat)) == reads
+
+
+async def test_an_answer_does_not_wait_for_what_is_read(pair: Pair):
+    async with open_chat(*pair, idle="on") as chat:
+        await chat.ready()
+        chat.prompt.attached.add(FILE)
+        chat.screen.controller.ahead._begin()
+        await chat.ask("Why?")
+        assert len(chat.engine.heard(Finished)) == 1
