@@ -59,7 +59,7 @@ class WorkerProcess:
         """Whether it has ever ended a job."""
         self.has_setup = False
         """Whether it was given models to load."""
-        self._has_spoken = False
+        self._is_starting = True  # it does not listen yet, and has not ended
 
     @classmethod
     async def start(cls, protocol: Protocol) -> Self:
@@ -130,7 +130,7 @@ class WorkerProcess:
         """
         assert self._process.stdin is not None
         self._process.stdin.close()
-        if not self._has_spoken:  # nor does it listen yet
+        if self._is_starting:  # to kill one that has ended would lose its exit status
             self.kill()
         for seconds in (grace_s, EXIT_GRACE_S):
             with suppress(TimeoutError):
@@ -193,12 +193,13 @@ class WorkerProcess:
         try:
             while True:
                 message = await wire.receive(self._process.stdout)
-                self._has_spoken = True
+                self._is_starting = False
                 await self._inbox.put(self._protocol.messages.decode(message))
         except EOFError:
             pass
         except Garbled:
             self._reason = "it sent an invalid message; restart specchat"
+        self._is_starting = False
         await self._inbox.put(None)
 
     async def _read_output(self) -> None:
