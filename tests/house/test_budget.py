@@ -18,10 +18,10 @@ LINES = {
     "assistant/settings": 906,
     "assistant/serve": 1_228,
     "assistant/lab tui/lab": 3_077,  # wanted, with models/slim: 3,200
-    "tui": 14_111,  # wanted: 13,000
+    "tui": 14_110,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_245, 339, 38_164
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_244, 339, 38_164
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 

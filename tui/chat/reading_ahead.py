@@ -51,7 +51,6 @@ class ReadingAhead:
                 self._parts.status.show(activity=Activity("reading ahead", done / total))
             case AllRead():
                 self._parts.status.show(activity=None)
-            case Failed():  # another job came, which shows its own progress
+            case Failed():  # another job came, which shows its own progress from here on
                 self._job = None
-                if self._wanted() is not None:
-                    self._parts.status.show(activity=None)
+                self._parts.status.show(activity=None)
