@@ -17,8 +17,8 @@ from assistant.request import Request
 from models.errors import Cancelled
 
 PIECE_S = 0.25
-"""Seconds that an evaluation is to take. A job that comes meanwhile waits for it; most of them need
-what is being read. On two cores a 1.5B reads at 60 to 100 % of its full speed so."""
+"""Seconds that an evaluation is to take: a job that comes meanwhile waits for it, and it is lost.
+On two cores a 1.5B reads at 60 to 100 % of its full speed so."""
 FIRST_PIECE, LARGEST_PIECE = 4, 256
 """Tokens."""
 
