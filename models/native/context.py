@@ -118,11 +118,13 @@ class Context:
         For heads, `states` has a row for each token; see `models.native.states`.
 
         Raises:
-            Cancelled: the cancel flag was raised; the cache is as before, or shorter if the model
-                is recurrent and cannot roll back that far.
+            Cancelled: the cancel flag was raised before, or stopped it; the cache is as before, or
+                shorter if the model is recurrent and cannot roll back that far.
             ContextFull: there are no cells left for it; the cache is as before.
             ModelError: the library could not evaluate the batch; the cache is empty.
         """
+        if self._cancel.raised:
+            raise Cancelled
         length, count = len(self.held), len(tokens)
         self._batch.fill(tokens, rows, length, states)
         if not self._batch.is_within(self.weights.vocab.size):
@@ -131,7 +133,8 @@ class Context:
         if not self._engine.aborts_safely:
             self._watch(self._handle, count)
         code = self._c.llama_decode(self._handle, self._batch.struct)
-        if code == 0 and self._cancel.raised and self._engine.aborts_in_silence:
+        was_watched = self._watched is self._cancel
+        if code == 0 and was_watched and self._cancel.raised and self._engine.aborts_in_silence:
             code = ABORTED
         if code == 0:
             self.held.extend(tokens)

@@ -12,6 +12,7 @@ import pytest
 
 from models import gguf
 from models.errors import Cancelled
+from models.native import loaded
 from models.native.batch import BATCH
 from models.native.model import NativeModel
 from models.native.weights import Weights
@@ -194,7 +195,7 @@ def test_a_copy_of_what_was_taken_back_is_not_gone_back_to(tmp_path, kind):
 
 @llama_alone
 @pytest.mark.parametrize("kind", RECURRENT)
-def test_a_cancelled_recurrent_model_goes_back_or_begins_again(tmp_path, kind):
+def test_a_cancelled_recurrent_model_goes_back_or_begins_again(tmp_path, kind, monkeypatch):
     flag = CancelFlag()
     with tiny_model(tmp_path, kind, cancel=flag) as model:
         tokens = random_tokens(random.Random(8), 60)
@@ -202,13 +203,27 @@ def test_a_cancelled_recurrent_model_goes_back_or_begins_again(tmp_path, kind):
             model.logits(tokens, rows=0)
             if copies:
                 model._context.keep()
-            flag.raise_()
-            with pytest.raises(Cancelled):
+            with raised_on_entry(flag, monkeypatch), pytest.raises(Cancelled):
                 model.logits([*tokens, 1, 2, 3], rows=3)
             flag.lower()
             assert model.cached([*tokens, 1]) == (60 if copies or model.rollback == 0 else 0)
             assert_same(model.logits([*tokens, 1, 5], rows=2), fresh(model, [*tokens, 1, 5], 2))
             model.truncate(0)
+
+
+@contextmanager
+def raised_on_entry(flag: CancelFlag, monkeypatch):
+    """Raise a flag as soon as an evaluation has begun."""
+    library = loaded.engine().c
+    decode = library.llama_decode
+
+    def begun(handle, batch):
+        flag.raise_()
+        return decode(handle, batch)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(library, "llama_decode", begun)
+        yield
 
 
 def distance(a: np.ndarray, b: np.ndarray) -> float:

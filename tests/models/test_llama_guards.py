@@ -203,3 +203,24 @@ def test_a_round_is_never_cut_by_an_engine_that_may_hang_of_it(
     assert watched[-1]  # a long prompt stops soon
     model.logits([*range(100), 7, 8, 9], rows=4)
     assert watched[-1] == engine.aborts_safely
+
+
+def test_an_evaluation_that_no_cancel_could_cut_is_kept(open_model, tiny_target, monkeypatch):
+    engine, flag = loaded.engine(), CancelFlag()
+    decode = engine.c.llama_decode
+
+    def ended(handle, batch):
+        code = decode(handle, batch)
+        flag.raise_()
+        return code
+
+    model, tokens = open_model(tiny_target, cancel=flag), [3, 1, 4, 1, 5]
+    with monkeypatch.context() as patched:
+        patched.setattr(engine.c, "llama_decode", ended)
+        row = model.logits(tokens).copy()
+    assert list(model.held) == tokens
+    with pytest.raises(Cancelled):
+        model.logits([*tokens, 9])  # nothing begins while the flag is up
+    flag.lower()
+    model.logits([0])
+    assert_same(model.logits(tokens), row)
