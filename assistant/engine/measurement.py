@@ -22,7 +22,7 @@ from assistant.engine.times import KEPT, Times
 WIDTHS = (4, 2, 3, 8)
 """The target's widths that a first look is about, the most telling first."""
 WIDER = (16, 32)
-"""Those of long copies and forms, which a first look measures once, if there is time."""
+"""Those of long copies and forms: a first look measures them once, if nothing typical is known."""
 READINGS = (2, 1, 8)
 """What a draft reads in a round: usually two tokens before its first row, and one before others."""
 CATCHING_UP = 64
@@ -104,7 +104,8 @@ class CostLooks:
             ModelError: a model cannot evaluate.
         """
         deadline = self._clock() + FIRST_LOOK_S
-        looks = [*self._usual, *self._usual, *self._rare, *self._usual]
+        rare = [look for look in self._rare if not look.times.is_known(look.tokens)]
+        looks = [*self._usual * 2, *rare, *self._usual * 3]
         never_seen = [look for look in looks if not look.times.plain]
 
         def is_due(look: Look) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import exp, inf, log, sqrt
 from statistics import median
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ KEPT = 25
 """Ratios kept of each width; the oldest goes first."""
 NOISE = 0.08
 """The usual deviation of one ratio on a machine at rest, in logarithms; 0.05 to 0.1 were seen."""
+FEW = 3
+"""As many observations this counts, and the deviation of all ratios counts for one width."""
 TYPICAL_ERROR = 0.2
 """The same of what is typical of an engine and its weights, from one machine to another."""
 Ratios = Mapping[int, float]
@@ -67,13 +70,24 @@ class Times:
             return (typical, TYPICAL_ERROR) if typical else (1.0, inf)
         middle = median(logs)
         deviation = 1.48 * median(abs(each - middle) for each in logs)  # as of a normal law
-        few = 3  # ratios alone tell little of their deviation: the usual one counts as three
-        variance = (few * NOISE**2 + len(logs) * deviation**2) / (few + len(logs))
+        variance = (FEW * self._noise**2 + len(logs) * deviation**2) / (FEW + len(logs))
         error = 1.25 * sqrt(variance / len(logs))  # of a median, 1.25 times that of a mean
         if not typical:
             return exp(middle), error
         trust = TYPICAL_ERROR**2 / (TYPICAL_ERROR**2 + error**2)
         return exp(trust * middle + (1 - trust) * log(typical)), error * sqrt(trust)
+
+    @property
+    def _noise(self) -> float:
+        """The deviation of one ratio, in logarithms, by how calm one token was beside them all.
+
+        Each reading is the mean of the evaluations before and after a look, and shares one of them
+        with the next. So the variance of their difference is half that of one evaluation; a ratio's
+        is one and a half times that, since it divides one evaluation by the mean of two.
+        """
+        steps = [abs(log(after / before)) for before, after in pairwise(self.plain)]
+        measured = sqrt(3) * 1.48 * median(steps) if steps else 0.0
+        return sqrt((FEW * NOISE**2 + len(steps) * measured**2) / (FEW + len(steps)))
 
     def is_known(self, tokens: int) -> bool:
         """Say whether anything is known of so many tokens."""

@@ -33,10 +33,10 @@ class Machine:
         return CostLooks(self.target, self.draft if draft else None, *times, lambda: self.now)
 
 
-def noisy(seed=7):
-    """Chances that a machine beside others takes from a fifth to five times as long."""
+def noisy(seed=7, deviation=0.8):
+    """Chances that a machine beside others takes, by default, from a fifth to five times as long."""
     rng = np.random.default_rng(seed)
-    return lambda: float(np.exp(rng.normal(0, 0.8)))
+    return lambda: float(np.exp(rng.normal(0, deviation)))
 
 
 def test_a_first_look_finds_what_rounds_take_in_evaluations_of_one_token():
@@ -77,6 +77,19 @@ def test_where_the_machine_is_too_noisy_what_is_typical_decides():
     typical = {2: 1.2, 3: 1.4, 4: 1.6, 8: 2.4}
     alone, helped = (sum(error(seed, each) for seed in range(20)) for each in ({}, typical))
     assert helped < 0.5 * alone
+
+
+@pytest.mark.parametrize("deviation", [0.06, 0.2, 0.5])
+def test_the_error_that_is_stated_is_the_error_that_is_made(deviation):
+    """On busy machines as well: two looks alone would not know how far apart they may be."""
+    errors = []
+    for seed in range(60):
+        looks = Machine(pace=noisy(seed, deviation)).looks()
+        looks.first()
+        for n in (2, 3, 4, 8):
+            ratio, stated = looks.verify.ratio(n)
+            errors.append(abs(np.log(ratio * 5 / (4 + n))) / stated)
+    assert 0.5 < np.median(errors) < 1.0  # 0.67 of a normal law
 
 
 def test_on_a_machine_at_rest_what_is_typical_elsewhere_hardly_counts():
