@@ -76,4 +76,3 @@ def _read(model: Model, tokens: Sequence[int], clock: Callable[[], float]) -> It
         seconds = clock() - started
         yield Piece(end - begun, seconds, end)
         size = min(max(1, int(size * min(PIECE_S / max(seconds, 1e-6), 2.0))), LARGEST_PIECE)
-

@@ -34,7 +34,7 @@ class Machine:
 
 
 def noisy(seed=7, deviation=0.8):
-    """Chances that a machine beside others takes, by default, from a fifth to five times as long."""
+    """Chances that a machine beside others takes a fifth to five times as long."""
     rng = np.random.default_rng(seed)
     return lambda: float(np.exp(rng.normal(0, deviation)))
 
