@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from functools import partial
 from threading import Thread, current_thread
 from typing import Any, TypeVar
 
@@ -99,15 +98,6 @@ class Loop:
         self._loop.close()
 
 
-class Ticket:
-    """A job that a test without an event loop has given."""
-
-    def __init__(self, loop: Loop, stream: EventStream) -> None:
-        self.stream = stream
-        self.cancel = partial(loop.call, stream.cancel)
-        self.steer = partial(loop.call, stream.steer)
-
-
 class Asking:
     """An engine for a test without an event loop, whose jobs are all heard by one listener."""
 
@@ -115,7 +105,7 @@ class Asking:
         self._loop = Loop()
         self.service = self._loop.call(make)
         self._hear = hear
-        self._tickets: list[Ticket] = []
+        self._streams: list[EventStream] = []
         self._is_closed = False
 
     @property
@@ -133,11 +123,10 @@ class Asking:
         assert self.service.engine is not None
         return self.service.engine
 
-    def submit(self, job: AnyJob) -> Ticket:
-        ticket = Ticket(self._loop, self._loop.call(self.service.do, job))
-        self._loop.start(self._follow(ticket.stream))
-        self._tickets.append(ticket)
-        return ticket
+    def submit(self, job: AnyJob) -> None:
+        stream = self._loop.call(self.service.do, job)
+        self._loop.start(self._follow(stream))
+        self._streams.append(stream)
 
     async def _follow(self, stream: EventStream) -> None:
         async for event in stream:
@@ -147,16 +136,16 @@ class Asking:
         self, mode: Mode, lookahead: int | None = None, sampling: Sampling | None = None
     ) -> None:
         """Steer the last answer asked for."""
-        asked = [ticket for ticket in self._tickets if isinstance(ticket.stream.job, Request)]
-        for ticket in asked[-1:]:
-            ticket.steer(mode, lookahead, sampling)
+        asked = [stream for stream in self._streams if isinstance(stream.job, Request)]
+        for stream in asked[-1:]:
+            self.call(stream.steer, mode, lookahead, sampling)
 
     def cancel(self) -> None:
         """Stop every job given so far, in one moment: none begins when the one before it ends."""
 
         def stop() -> None:
-            for ticket in self._tickets:
-                ticket.stream.cancel()
+            for stream in self._streams:
+                stream.cancel()
 
         self.call(stop)
 

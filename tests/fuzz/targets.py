@@ -14,18 +14,15 @@ from assistant.lab.protocol import LAB
 from assistant.process import wire
 from assistant.process.wire import MAX_FRAME_BYTES, Envelope, Garbled, framed
 from assistant.request import Count, Message, Request, Setup
-from assistant.settings import config_file as config
-from assistant.settings.layers import Layers
 from assistant.store.exports import json_lines, read_json_lines
 from assistant.store.store import Store
 from models import gguf
-from models.errors import ModelError, StorageError, UsageError
+from models.errors import ModelError, StorageError
 from models.rollback import rollback_slots
 from models.slim.writing import read_layout
 from tests import tiny
 from tests.assistant.store.talks import talk
 from tests.stored import ask
-from tui.settings.editor import template
 
 LONGEST = 400  # characters of a sentence about a file, its path aside
 WEIGHTS = 1 << 20  # bytes after a header, which are never written
@@ -87,20 +84,6 @@ def _exports() -> Iterator[bytes]:
     yield b'{"specchat":1}\n{"id":1,"role":"user","content":"a","created":1,"state":"complete"}'
 
 
-def _configured(data: bytes) -> object:
-    path = _SCRATCH / "config.toml"
-    path.write_bytes(data)
-    read = config.read(path)
-    return read.lines, Layers(read).settings()
-
-
-def _configs() -> Iterator[bytes]:
-    text = template()
-    yield text.encode()
-    yield "\n".join(line.removeprefix("# ") for line in text.splitlines() if "=" in line).encode()
-    yield b'[presets.code]\ntemperature = 0.2\n[keys]\n"chat.new" = "ctrl+n"\n'
-
-
 def _framed(data: bytes) -> object:
     pipe = io.BytesIO(data)
     while (message := wire.read(pipe)) is not None:
@@ -144,9 +127,6 @@ TARGETS = {
     ),
     "import": Target(
         _imported, (StorageError,), _exports, (b"null", b"1e999", b'"parent":1', b"\\ud800", b"[[")
-    ),
-    "config": Target(
-        _configured, (UsageError,), _configs, (b"=", b"[", b"]]", b'"""', b"1e999", b"\n[keys]\n")
     ),
     "codec": Target(
         _framed, (Garbled,), _messages, (b"\x91", b"\xdf\xff\xff\xff\xff", b"\xc1", b"\xa6Failed")

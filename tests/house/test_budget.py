@@ -21,7 +21,7 @@ LINES = {
     "tui": 14_110,  # wanted: 13,000
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_244, 339, 38_164
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_244, 339, 37_878
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them."""
 
 

@@ -73,14 +73,6 @@ def test_tokens_that_are_kept_have_the_same_logits_they_had(
     assert np.array_equal(mapping.shared(part.logits(mapping.known(TEXT))[0]), expected)
 
 
-def test_rows_are_those_of_the_tokens_that_are_kept(models, source):
-    kept = read_vocabulary(made(source))
-    words = [kept.piece(token).decode() for token in range(259, kept.size)]
-    assert words == [f" word{i}" for i in FREQUENT]
-    assert [kept.piece(byte) for byte in range(256)] == [bytes([byte]) for byte in range(256)]
-    assert [kept.text(token) for token in range(256, 259)] == list(tiny.CONTROLS)
-
-
 def test_tokens_with_low_numbers_are_the_most_frequent_and_some_are_indispensable(source):
     whole = read_vocabulary(source)
     for size, kept in ((10, 259), (280, 280), (64_000, whole.size)):

@@ -112,13 +112,6 @@ def test_an_end_that_cannot_be_said_is_a_bug_and_not_a_silence() -> None:
         heard.until(Toyed)
 
 
-def test_another_kind_of_job_is_a_value_an_event_and_a_handler() -> None:
-    with running(protocol=TOY) as (engine, heard):
-        engine.submit(Toy("draft"))
-        # The worker runs as a program, whose classes are its own: on the wire they are names.
-        assert heard.until(Toyed) == Toyed("tfard")
-
-
 @pytest.mark.parametrize("deaths", [0, 3])
 async def test_every_stream_ends_exactly_once_whatever_is_cancelled(
     setup: Setup, deaths: int

@@ -68,28 +68,6 @@ def wait_until_gone(pid: int) -> None:
     until(lambda: is_gone(pid), lambda: "an orphan")
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV])
-@pytest.mark.some(1)
-def test_a_worker_that_dies_in_an_answer_is_told_of_and_the_next_prompt_is_answered(
-    setup: Setup, number: signal.Signals
-) -> None:
-    with running(load=setup) as (engine, heard):
-        for i in (0, 1, 6) if ALL else (0, 6):
-            engine.submit(ask(max_tokens=LONG))
-            for _ in range(1 + i):
-                heard.until(Decoded)
-            kill(engine.pid, number)
-            failed = heard.until(Failed)
-            assert failed.kind == "EngineDied"
-            assert number.name in failed.message
-            assert "is kept" in failed.message
-            engine.submit(ask())
-            assert heard.until(Ready).target.path == setup.target
-            finished = heard.until(Finished)
-            assert finished.stop is Stop.LENGTH
-            assert finished.stats.generated_tokens == 20
-
-
 def test_what_was_said_before_the_death_is_heard_in_full(setup: Setup) -> None:
     with running() as (engine, heard):
         engine.submit(setup)
@@ -184,9 +162,8 @@ def test_a_model_that_kills_every_worker_is_tried_more_and_more_rarely(
         heard.until(Finished)
 
 
-@pytest.mark.parametrize("fake", ["garbling", "boasting"])
-def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: Setup, fake: str) -> None:
-    with running(f"{FAKES}.{fake}") as (engine, heard):
+def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: Setup) -> None:
+    with running(f"{FAKES}.garbling") as (engine, heard):
         engine.submit(setup)
         failed = heard.until(Failed)
         assert failed.kind == "EngineDied"

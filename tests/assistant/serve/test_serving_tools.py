@@ -124,18 +124,6 @@ def result_of(call: Any, content: Any) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call.id, "content": content}
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_strict_schema_that_cannot_be_enforced_is_refused(calling: Running, stream: bool) -> None:
-    unlike = {"type": "object", "properties": {"a": {"not": {"type": "null"}}}}
-    loose = {"name": "odd", "parameters": unlike}
-    tools = [{"type": "function", "function": {**loose, "strict": True}}]
-    with pytest.raises(openai.BadRequestError, match="odd cannot be strict"):
-        ask(calling, tools=tools, stream=stream)
-    for strict in (False, None):
-        tools = [{"type": "function", "function": {**loose, "strict": strict}}]
-        assert ask(calling, tools=tools, max_tokens=2).usage.completion_tokens == 2
-
-
 def test_tools_that_are_too_large_together_are_refused_by_name_and_the_next_one_is_answered(
     calling: Running,
 ) -> None:

@@ -208,14 +208,6 @@ def test_a_file_that_cannot_be_written_is_said(tmp_path, monkeypatch):
         write_choices({"mode": Choice("ars", None)}, {})
 
 
-def test_the_config_file_is_never_written(tmp_path):
-    (tmp_path / "config.toml").write_text(CODE)
-    layers = load({}).choose(temperature=0.3, system="a\nb", preset="code")
-    write_choices(layers.choices, {})
-    assert given(load({}), "temperature", "system", "preset") == [0.2, "terse", "code"]
-    assert (tmp_path / "config.toml").read_text() == CODE
-
-
 # What a model's file recommends
 
 

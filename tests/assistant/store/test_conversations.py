@@ -39,13 +39,6 @@ def test_a_deleted_conversation_is_not_listed_until_it_is_undeleted(store):
     assert store.summaries("two")
 
 
-def test_what_is_sent_to_a_deleted_conversation_brings_it_back(store):
-    one, records = talk(store, "one")
-    store.delete(one)
-    ask(store, one, records[-1].id, "still here")
-    assert listed(store) == [one]
-
-
 def test_prompts_are_what_was_sent_oldest_first_nothing_twice_in_a_row(store):
     _, records = talk(store, "a", "b", "b", "a")
     store.fork(records[-1].id)

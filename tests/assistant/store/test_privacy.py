@@ -1,4 +1,3 @@
-import os
 import stat
 
 import pytest
@@ -22,23 +21,6 @@ def holding(folder, secret=SECRET):
         for path in folder.rglob("*")
         if path.is_file() and any(form in path.read_bytes() for form in forms)
     ]
-
-
-def test_nobody_else_may_read_what_is_kept(tmp_path):
-    before = os.umask(0)
-    try:
-        path = tmp_path / "new" / "data" / "chats.db"
-        store = opened(path)
-        talk(store, "private")
-        store.back_up()
-        seen = {each: stat.S_IMODE(each.stat().st_mode) for each in path.parent.rglob("*")}
-        store.close()
-    finally:
-        os.umask(before)
-    assert len(seen) >= 5
-    for folder in (path.parent, path.parent.parent):
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert all(mode & 0o077 == 0 for mode in seen.values()), seen
 
 
 def test_a_file_that_others_may_read_is_made_private(path):

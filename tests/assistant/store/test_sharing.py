@@ -44,15 +44,6 @@ def test_what_is_deleted_here_can_be_continued_there_until_the_last_program_ends
         opened(path).path(conversation)
 
 
-def test_what_is_dropped_here_can_still_be_answered_there(store, neighbour):
-    conversation, records = talk(store, "Hi", "More")
-    store.drop(records[2].id)
-    store.close()
-    ask(neighbour, conversation, records[3].id, "wait")
-    said = ["Hi", "Answer to Hi", "More", "Answer to More", "wait"]
-    assert contents(neighbour, conversation) == said
-
-
 def test_what_is_removed_for_good_is_said_to_be_gone_where_it_is_open(store, neighbour):
     conversation, answer = answering(neighbour)
     store.remove(conversation)

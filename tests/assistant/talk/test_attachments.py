@@ -58,20 +58,12 @@ def test_files_are_read_as_text(folder: Path, data: bytes, text: str) -> None:
     assert read(Path("x")) == Attachment("x", text)
 
 
-@given(st.lists(st.text("`a\n", max_size=12)))
-def test_no_text_ends_its_own_fence(texts: list[str]) -> None:
-    message = joined("Why?", [Attachment("x", text) for text in texts])
-    ends = r"(?=\n\nx:\n`|\n\nWhy\?\Z)"
+@given(st.lists(st.text("`a\n", max_size=12)), st.sampled_from(["Why?", " "]))
+def test_texts_come_before_the_words_if_there_are_any_and_none_ends_its_own_fence(
+    texts: list[str], words: str
+) -> None:
+    message = joined(words, [Attachment("x", text) for text in texts])
+    ends = r"(?=\n\nx:\n`|\n\nWhy\?\Z|\Z)"
     found = re.findall(rf"(?:^|\n\n)x:\n(`{{3,}})\n(.*?)\n\1{ends}", message, re.DOTALL)
     assert [text for _, text in found] == texts
     assert all(fence not in text for fence, text in found)
-
-
-def test_what_is_attached_comes_before_the_words_so_that_it_can_be_read_meanwhile() -> None:
-    files = [Attachment("a.txt", "1"), Attachment("b.txt", "2")]
-    assert joined("Why?", files) == "a.txt:\n```\n1\n```\n\nb.txt:\n```\n2\n```\n\nWhy?"
-
-
-def test_attachments_alone_make_a_message() -> None:
-    assert joined("", [Attachment("a.txt", "text")]) == "a.txt:\n```\ntext\n```"
-    assert joined(" ", []) == ""

@@ -10,7 +10,6 @@ from assistant.store.values import Attachment
 from assistant.talk.events import Added, AnswersEnded, Changed, NeedsModel, PathShown
 from models.errors import StorageError, UsageError
 from tests.assistant.talk.stage import MODEL, Stage
-from tests.stored import ask
 
 
 @pytest.fixture
@@ -218,14 +217,6 @@ async def test_on_a_full_disk_an_answer_goes_on_and_several_are_had_anyway():
     await stage.hear(Answered(3, 3, 1.0), last=True)
     stage.talk.path.choose_answer(stage.told(Changed)[-1].record)
     assert stage.said == ["Why?", "Because.", "C"]
-
-
-async def test_what_two_programs_say_in_one_conversation_is_kept(chats):
-    stage = Stage(store=chats[0])
-    await stage.ask("Why?", "Because.")
-    ask(chats[1], 1, stage.talk.path.records[-1].id, "theirs")
-    await stage.ask("ours", "Yes.")
-    assert {each.content for each in chats[1].tree(1)} >= {"theirs", "ours", "Yes."}
 
 
 async def test_an_answer_to_a_conversation_that_was_left_is_kept_there():

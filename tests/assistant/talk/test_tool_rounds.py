@@ -111,17 +111,6 @@ async def running(stage: Stage, *calls: ToolCall) -> None:
     assert stage.stored[-1] == ("tool", "streaming", "")
 
 
-async def test_a_call_that_was_stopped_is_kept_and_nothing_follows_unasked(stage):
-    await running(stage, READ)
-    stage.talk.stop()
-    await stage.rest()
-    assert stage.stored[-1] == ("tool", "stopped", "")
-    assert len(stage.requests) == 1
-    stage.talk.go_on(stage.talk.path.leaf)
-    await stage.rest()
-    assert "stopped this call" in stage.requests[1].messages[-1].content
-
-
 async def test_after_a_stopped_call_the_next_is_asked_about_however_it_was_allowed(stage):
     await running(stage, READ, replace(READ, id="call_3"))
     stage.talk.stop()

@@ -93,19 +93,6 @@ def test_what_the_mirror_began_the_hub_can_finish(hub, tmp_path, hosted, data, m
     assert hub.ranges == [f"bytes={-(-len(data) // 3)}-"]
 
 
-@pytest.mark.parametrize("part", [1, 2, 3])
-@pytest.mark.some(1)
-def test_a_flipped_byte_is_refused_and_removed(tmp_path, mirrored, data, part, quick):
-    wrong = bytearray(data)
-    wrong[(part - 1) * -(-len(data) // 3) + 100] ^= 1
-    wheels.build_parts(tmp_path / "wheels", "toy-part", 3, bytes(wrong))
-    refused("toy", "damaged")
-    assert installed() == []
-    assert leftovers(models_dir()) == []
-    wheels.build_parts(tmp_path / "wheels", "toy-part", 3, data)
-    assert pull("toy").read_bytes() == data
-
-
 @pytest.mark.parametrize("stop", [killed_at, cancelled_at])
 def test_a_stopped_pull_resumes_after_the_last_finished_part(tmp_path, mirrored, data, quick, stop):
     third = -(-len(data) // 3)

@@ -6,7 +6,6 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 
 from assistant.lab.protocol import Check, Proved
@@ -69,17 +68,6 @@ def test_an_interrupt_ends_it_with_130_and_what_was_found(slow: Path) -> None:
     assert "was stopped before its end" in out
     assert TITLES["samples"] not in out
     assert "Traceback" not in err
-
-
-@pytest.mark.thorough  # that of tune dies every day
-def test_death_of_the_engine_is_a_model_error_after_what_was_found(slow: Path) -> None:
-    process = comparing_widths(slow)
-    (engine,) = psutil.Process(process.pid).children()
-    engine.send_signal(signal.SIGABRT)
-    out, err = process.communicate(timeout=WAIT_S)
-    assert process.returncode == 3
-    assert "failed before its end" in out
-    assert err.splitlines()[-1].startswith("specchat: The engine's process ended while it measured")
 
 
 def text(checks: list[Check]) -> str:

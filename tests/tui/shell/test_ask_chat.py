@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from assistant.store.store import Store
 from models.errors import UsageError
-from tests.patience import WAIT_S, until
+from tests.patience import until
 from tests.tui.shell.program import ENDLESS, HOT, run, start
 from tui.safe import safe
 from tui.shell.ask_command import ask
@@ -52,19 +52,6 @@ def test_what_is_not_kept_knows_the_conversation_anyway(target, home):
     _, printed, _ = run(*known, "--chat", "1", "--no-save", "--json", "Second?")
     assert json.loads(printed)["stats"]["prompt_tokens"] > len("First?Second?") + 5
     assert said(home) == before
-
-
-def test_an_interrupt_keeps_question_and_answer(endless, home):
-    process = start("ask", "--target", endless, *ENDLESS, "--chat", "new", "Well?")
-    begun = process.stdout.read(3)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=WAIT_S)
-    assert process.returncode == 130
-    assert "cancelled" in err
-    assert "Traceback" not in err
-    ((question, answer),) = said(home)
-    assert question == "Well?"
-    assert safe(answer).startswith(begun)
 
 
 def test_an_answer_is_kept_while_it_comes_and_a_kill_leaves_that(endless, home):

@@ -93,16 +93,9 @@ def test_an_export_that_fails_leaves_no_half_file(filled, tmp_path):
         run("export", "1", "-o", str(tmp_path / "none" / "x.md"))
 
 
-def test_a_file_that_is_no_export_adds_nothing(filled):
-    good = run("export", "1", "--format", "jsonl").stdout
-    with pytest.raises(StorageError, match="Line"):
-        run("import", "-", input=f"{good}nonsense\n")
-    with pytest.raises(UsageError, match="no conversation"):
-        run("import", "-", input="")
-    assert len(json.loads(run("list", "--json").stdout)) == 2
-
-
-def test_several_files_are_imported_together_and_a_broken_one_is_named(filled, tmp_path):
+def test_several_files_are_imported_together_or_the_broken_one_is_named_and_none_is(
+    filled, tmp_path
+):
     first, second, bad = (tmp_path / name for name in ("1.jsonl", "2.jsonl", "3.jsonl"))
     run("export", "1", "-o", str(first))
     run("export", "2", "-o", str(second))
@@ -110,6 +103,8 @@ def test_several_files_are_imported_together_and_a_broken_one_is_named(filled, t
     run("delete", "1", "2", "--yes")
     with pytest.raises(StorageError, match=r"3\.jsonl: Line 1 is not from a specchat export"):
         run("import", str(first), str(bad))
+    with pytest.raises(UsageError, match="no conversation"):
+        run("import", "-", input="")
     assert json.loads(run("list", "--json").stdout) == []
     assert len(run("import", str(first), str(second)).stdout.splitlines()) == 2
 
@@ -150,6 +145,3 @@ def test_a_store_that_cannot_be_used_is_exit_code_4(home):
     assert code == 4
     assert "is not a file" in err
     assert "Traceback" not in err
-
-
-WRITTEN = "  391.\n\n\t2*3*4 &amp; \\(x\\) __init__  \n```\n\n- \n***\n<b>\u00a0\n\n"

@@ -10,7 +10,7 @@ import pytest
 from assistant.engine.engine import EngineState
 from assistant.engine.policy import Control
 from assistant.engine.race import in_turns
-from assistant.events import Decoded, Failed, Finished, LaneEvent, Stats
+from assistant.events import Decoded, Finished, LaneEvent, Stats
 from assistant.lab.bench import trial_runner as module
 from assistant.lab.bench.answers import Compared, Measured, Totals
 from assistant.lab.bench.trial_runner import STRIDE, TrialRunner
@@ -117,20 +117,6 @@ def test_a_system_with_another_engine_answers_in_a_process_of_its_own_trial_afte
                 break
     assert longest
     assert len(pids) == 1
-
-
-@needs_both
-def test_a_cancel_stops_a_system_with_another_engine_too(trials):
-    long = [replace(t, request=replace(t.request, max_tokens=None)) for t in trials[:2]]
-    both = [
-        replace(trial, setup=replace(trial.setup, n_ctx=8000, engine=name))
-        for trial, name in zip(long, ("llama", "ik"), strict=True)
-    ]
-    with running(protocol=LAB) as (engine, heard):
-        engine.submit(Lockstep(tuple(both)))
-        heard.until(LaneEvent)
-        engine.cancel()
-        assert heard.until(Failed).kind == "Cancelled"
 
 
 def test_sps_without_anything_that_proposes_is_an_error(trials, stand, tiny_target):

@@ -44,11 +44,6 @@ def test_a_pair_is_measured_and_progress_ends_at_the_end(tiny_target, tiny_draft
     assert heard[-1].left_s == 0
 
 
-def test_a_target_alone_is_tuned_for_what_costs_nothing(tiny_target):
-    found = tuned(tiny_target)
-    assert (found.paths, found.draft) == ((tiny_target,), {})
-
-
 def test_losers_are_named_with_their_ratio_and_the_usual_stays(tiny_target, monkeypatch, tmp_path):
     monkeypatch.setattr(contest.Result, "is_faster", property(lambda self: False))
     found = tuned(tiny_target, cache=tmp_path)
@@ -98,12 +93,6 @@ def test_a_folder_that_cannot_be_written_is_said(tiny_target, tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageError, match="SPECCHAT_HOME"):
         tuned(tiny_target, cache=tmp_path / "file")
-
-
-def test_a_target_that_cannot_be_loaded_is_an_error(tmp_path):
-    (tmp_path / "broken.gguf").write_bytes(b"GGUF")
-    with pytest.raises(ModelError):
-        tuned(tmp_path / "broken.gguf")
 
 
 def test_a_setting_that_does_not_work_here_is_named_and_the_rest_is_measured(
