@@ -109,7 +109,8 @@ class CostLooks:
         never_seen = [look for look in looks if not look.times.plain]
 
         def is_due(look: Look) -> bool:
-            is_needed = look.tokens in NEEDED and not look.times.is_known(look.tokens)
+            is_known = look.times.plain and look.times.is_known(look.tokens)
+            is_needed = look.tokens in NEEDED and not is_known
             return is_needed or self._clock() < deadline
 
         self.take(filter(is_due, never_seen))

@@ -140,6 +140,13 @@ def test_a_huge_target_is_timed_at_no_more_than_is_needed(typical, widths):
     assert {*machine.target.widths} == widths
 
 
+def test_of_a_draft_something_is_seen_however_slow_the_machine():
+    looks = Machine(kernel=lambda width: 2.0 + width).looks(({4: 1.7}, {1: 0.3, 2: 0.4}))
+    looks.first()
+    assert looks.reading.plain
+    assert {1, 2} <= {*looks.seconds[1]}
+
+
 def test_no_look_is_begun_once_time_is_over():
     machine = Machine(kernel=lambda width: 0.05 * width)
     machine.looks().first()
