@@ -1,14 +1,9 @@
-"""The machines that compute: this one, and others that llama.cpp's own variable names."""
+"""The machine that computes."""
 
 import os
 import platform
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-
-from models.errors import UsageError
-
-RPC_VARIABLE = "LLAMA_ARG_RPC"
 
 
 def is_local(host: str) -> bool:
@@ -56,32 +51,3 @@ def is_on_battery() -> bool:
     sensor = getattr(psutil, "sensors_battery", lambda: None)  # not on every system
     battery = sensor()
     return battery is not None and battery.power_plugged is False
-
-
-@dataclass(frozen=True, slots=True)
-class RpcServer:
-    """Where llama.cpp's `rpc-server` listens."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        """Return it in llama.cpp's format."""
-        return f"{self.host}:{self.port}"
-
-
-def rpc_servers() -> tuple[RpcServer, ...]:
-    """Return the named servers, as in HOST:PORT,HOST:PORT.
-
-    Raises:
-        UsageError: one lacks a host or a port.
-    """
-    named = os.environ.get(RPC_VARIABLE, "").split(",")
-    return tuple(_server(each.strip()) for each in named if each)
-
-
-def _server(text: str) -> RpcServer:
-    host, _, port = text.rpartition(":")
-    if not (host and port.isdecimal() and port.isascii() and 0 < int(port) < 1 << 16):
-        raise UsageError(f"{RPC_VARIABLE} must be HOST:PORT, or several with commas: {text!r}")
-    return RpcServer(host, int(port))

@@ -13,7 +13,7 @@ from models import engines, ik
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError, OtherEngine
 from models.files.model_file import read_header
-from models.machine import processor, rpc_servers
+from models.machine import processor
 
 ANSWER = 128
 """Tokens of a typical answer, and of what is read for it."""
@@ -77,8 +77,8 @@ def needed(setup: Setup) -> EngineChoice | None:
         return EngineChoice(setup.engine, "You chose it.")
     if setup.heads:
         return EngineChoice("llama", "It alone runs prediction heads.")
-    if setup.gpu_layers or rpc_servers():
-        return EngineChoice("llama", "Only it can use GPUs and other machines.")
+    if setup.gpu_layers:
+        return EngineChoice("llama", "Only it can use GPUs.")
     if len(engines.installed()) < 2:
         return EngineChoice(engines.first(), "No other engine is installed.")
     if setup.gpu_layers is None and engines.llama_uses_gpu():

@@ -92,9 +92,7 @@ def _open(
     max_rows: int,
 ) -> NativeModel:
     tuning = known_tuning(path, setup.gpu_layers, setup.cache)
-    # A draft's step takes less time than the way to another machine.
-    is_draft = role == "draft"
-    settings = WeightSettings(setup.gpu_layers, tuning.repack, is_draft, setup.heads)
+    settings = WeightSettings(setup.gpu_layers, tuning.repack, setup.heads)
     told = lambda fraction: emit(Loading(role, path.name, fraction))  # noqa: E731
     weights = opened.enter_context(shared(path, settings, cancel, told))
     model = NativeModel(

@@ -1,22 +1,18 @@
 """Forbid this process to open connections, even if a model file takes over its native code.
 
-Uses Landlock of Linux. Ports of machines that the user wants to compute layers stay allowed.
-
-Files are not restricted: another model may be loaded from anywhere later, and the drivers of
-graphics cards keep caches in places of their own.
+Uses Landlock of Linux. Files are not restricted: another model may be loaded from anywhere later,
+and the drivers of graphics cards keep caches in places of their own.
 """
 
 import ctypes
 import os
 import sys
-from collections.abc import Iterable
 
 # System calls, the same on every processor.
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_CREATE_RULESET, _RESTRICT_SELF = 444, 446
 _VERSION = 1  # a flag: create nothing, tell the version
 _NETWORK_SINCE = 4
-_CONNECT_TCP, _BIND_AND_CONNECT_TCP = 2, 3
-_PORT = 2  # a kind of rule
+_BIND_AND_CONNECT_TCP = 3
 _SET_NO_NEW_PRIVS = 38
 
 
@@ -24,18 +20,10 @@ class _Ruleset(ctypes.Structure):
     _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64))
 
 
-class _Rule(ctypes.Structure):
-    _fields_ = (("allowed", ctypes.c_uint64), ("port", ctypes.c_uint64))
-
-
-def forbid_connections(but: Iterable[int] = ()) -> bool:
+def forbid_connections() -> bool:
     """Have the system refuse TCP to this thread and all that it starts, for good.
 
-    Args:
-        but: ports that it may connect to nevertheless.
-
-    Returns:
-        Whether it does; not before Linux 6.7, nor on other systems.
+    Return whether it does; not before Linux 6.7, nor on other systems.
     """
     if sys.platform != "linux":
         return False
@@ -49,9 +37,6 @@ def forbid_connections(but: Iterable[int] = ()) -> bool:
     if ruleset < 0:
         return False
     try:
-        for port in but:
-            rule = _Rule(_CONNECT_TCP, port)
-            libc.syscall(_ADD_RULE, ruleset, _PORT, ctypes.byref(rule), 0)
         libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         return bool(libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0)
     finally:

@@ -2,8 +2,8 @@
 
 Commands come by its standard input and events leave by its standard output; what libraries print
 goes to standard error. PARENT is the number of the process that asks. This one never outlives it,
-leaves no core file, opens no connection where the system can see to that (but to machines that are
-to compute layers), and keeps away from the terminal.
+leaves no core file, opens no connection where the system can see to that, and keeps away from the
+terminal.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from assistant.process.landlock import forbid_connections
 from assistant.process.wire import CHAT, Envelope, Garbled, Protocol
 from assistant.request import Cancel, NextStep, Steer
 from models import child_process
-from models.errors import UsageError
-from models.machine import rpc_servers
 
 if TYPE_CHECKING:
     from assistant.engine.engine import Handler
@@ -79,11 +77,7 @@ def _confine(parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
     child_process.die_with(parent)
-    try:
-        ports = [server.port for server in rpc_servers()]
-    except UsageError:  # it is said when a model is loaded
-        ports = []
-    forbid_connections(ports)  # before there is a second thread, which it would not bind
+    forbid_connections()  # before there is a second thread, which it would not bind
 
 
 def chat() -> Jobs:

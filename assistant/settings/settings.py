@@ -26,7 +26,6 @@ from assistant.request import (
 from assistant.settings.keys import ANSWER, CONVERSATION, NOW, RELOAD, ROUND, UNLIMITED, Key
 from assistant.tools.values import ToolSettings
 from models.engines import ENGINES, EngineName
-from models.errors import UsageError
 from models.progress import Report, silent
 
 View = Literal["words", "tokens"]
@@ -190,21 +189,17 @@ class Settings:
         Raises:
             ModelMissing: the target is not on this machine.
             ModelError: the target is damaged.
-            UsageError: other machines are to compute, but specchat is offline.
         """
         from models.catalog import HEADS
         from models.drafts import find_draft, find_target
         from models.files.gguf_files import is_label
         from models.files.locate import variant
         from models.files.places import cache_dir
-        from models.machine import RPC_VARIABLE, rpc_servers
 
         label = target if target and is_label(target) else None
         name = self.target if label else target or self.target
         path = find_target(name, self.folders, report)
         draft, no_draft = find_draft(self.draft, name or self.target_name, self.folders, report)
-        if self.offline and rpc_servers():
-            raise UsageError(f"{RPC_VARIABLE} names other machines, but you are offline.")
         setup = Setup(
             find_target(str(variant(path, label)), (), report) if label else path,
             draft,

@@ -11,7 +11,7 @@ from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
 from models.ik import bindings as c
 from models.ik import refusal, widest_batch
-from models.machine import physical_cores, rpc_servers
+from models.machine import physical_cores
 from models.native import native_log
 from models.native.batch import BATCH
 from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary, WeightSettings
@@ -40,8 +40,6 @@ MODEL_DEFAULTS: dict[str, object] = {
 
 
 def _model_params(settings: WeightSettings) -> Any:
-    if rpc_servers():
-        raise ModelError(f"{TITLE} computes only on this machine; use --engine llama.")
     params = c.llama_model_default_params()
     params.repack_tensors = settings.repack
     if settings.gpu_layers is not None:

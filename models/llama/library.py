@@ -9,7 +9,6 @@ import llama_cpp.llama_cpp as c
 
 from models.engines import ENGINES, PACKAGES
 from models.gguf.header import Header
-from models.llama import devices
 from models.machine import physical_cores
 from models.native import native_log
 from models.native.batch import BATCH
@@ -39,14 +38,11 @@ MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are requantised at once
 
 
 def _model_params(settings: WeightSettings) -> Any:
-    devices.join_servers()
     params = c.llama_model_default_params()
     params.load_mtp = settings.heads
     params.use_extra_bufts = settings.repack and not has_amx()
     if settings.gpu_layers is not None:
         params.n_gpu_layers = settings.gpu_layers
-    if settings.local_only and (here := devices.devices_here()):
-        params.devices = ctypes.cast(here, ctypes.c_void_p)
     return params
 
 
@@ -72,6 +68,16 @@ def has_amx() -> bool:
     They are an "extra buffer type", so weights loaded without those never reach them.
     """
     return b"AMX_INT8 = 1" in c.llama_print_system_info()
+
+
+def _devices() -> list[str]:
+    """Return ggml's description of each device that it sees."""
+    # Functions of ggml that the bindings do not declare.
+    device_at = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(("ggml_backend_dev_get", c._lib))
+    describe = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(
+        ("ggml_backend_dev_description", c._lib)
+    )
+    return [describe(device_at(i)).decode() for i in range(c._lib.ggml_backend_dev_count())]
 
 
 def _quantize(source: Path, place: Path) -> str | None:
@@ -106,7 +112,7 @@ def engine() -> EngineLibrary:
         cache_fields=CACHE_FIELDS,
         model_params=_model_params,
         context_params=_context_params,
-        devices=devices.descriptions,
+        devices=_devices,
         quantize=_quantize,
         heads=_heads,
         sliding_window=lambda model: int(c.llama_model_n_swa(model)),

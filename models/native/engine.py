@@ -32,8 +32,6 @@ class WeightSettings:
     """How many layers to offload; None is all, when the library can offload."""
     repack: bool = True
     """Whether to rearrange weights for the processor's kernels, if it has any."""
-    local_only: bool = False
-    """Whether to keep all layers on this machine; see `models.machine`."""
     heads: bool = False
     """Whether to load the prediction heads as well."""
 

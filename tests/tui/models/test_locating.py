@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistant.settings.settings import Settings
-from models.errors import ModelMissing, UsageError
-from models.machine import RPC_VARIABLE
+from models.errors import ModelMissing
 from tests import tiny
 from tests.models.files.stores import file, ollama_model
 
@@ -82,12 +81,3 @@ def test_only_what_can_answer_is_named_instead_of_the_usual_one(
     assert "a.gguf" not in str(missing.value)
     with pytest.raises(ModelMissing, match=str(target.parent)):
         Settings(folders=(bare_machine / "own", target.parent)).setup()
-
-
-def test_who_is_offline_asks_no_other_machine(
-    target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(RPC_VARIABLE, "10.0.0.2:50052")
-    assert Settings(target=str(target)).setup()[0].target == target
-    with pytest.raises(UsageError, match=f"{RPC_VARIABLE} names other machines"):
-        Settings(target=str(target), offline=True).setup()
