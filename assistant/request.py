@@ -17,7 +17,7 @@ Effort = Literal["low", "medium", "high"]
 RULES: tuple[RuleName, ...] = ("token", "block")
 
 # The draft sources, by name: the one table of what each of them is.
-SOURCES = ("suffix", "tail", "ngram", "model", "heads")
+SOURCES = ("edit", "suffix", "tail", "ngram", "model", "heads")
 """Those of a chat, in the order in which they are asked when nothing is known of them."""
 BASELINES = ("bigram", "unigram", "random")
 """Those that the papers compare with; only the bench has them."""
@@ -153,6 +153,7 @@ class Request:
     tools: tuple[Tool, ...] = ()  # that the model may ask to be called
     tool_choice: ToolChoice = "auto"  # whether it may, or must, ask for a call
     parallel_calls: bool = True  # whether one answer may ask for several calls
+    prediction: str = ""  # a text that the answer may be an edited version of
 
     @property
     def continues(self) -> bool:

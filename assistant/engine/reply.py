@@ -145,7 +145,14 @@ class Assistant:
         text = AnswerText(prompt.beginning, begun, request.stop_strings, calls)
         answer = AnswerBuilder(request, self.vocab, figures, text, mask)
 
-        sources = [self.sources[name] for name in request.sources if name in self.sources]
+        may_propose = self.sources
+        if self.target.can_roll_back and request.prediction:
+            from assistant.decoding.sources.edit import EditSource
+
+            begin, spelling = prompt.beginning.start, (self.vocab.piece, self.vocab.tokenize)
+            edit = EditSource(request.prediction, begin, *spelling)
+            may_propose = {**may_propose, edit.name: edit}
+        sources = [may_propose[name] for name in request.sources if name in may_propose]
         if self.target.can_roll_back and (forced or mask):
             from assistant.engine.sources.certain import certain_sources
 

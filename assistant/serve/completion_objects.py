@@ -7,7 +7,7 @@ from typing import Any
 
 from assistant.events import CallDelta, Decoded, Finished, Stats, Stop, Token
 from assistant.serve.completion_schema import CompletionRequest
-from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
+from assistant.stats import STATS_FIELDS, TOKEN_FIELDS, Tally
 from assistant.tokens import said
 
 Object = dict[str, Any]
@@ -143,7 +143,7 @@ def _usage(answers: Sequence[Stats]) -> Object:
     """Return OpenAI's token counts: the prompt once, and all answers together."""
     prompt, cached = answers[0].prompt_tokens, answers[0].cached_tokens
     generated = sum(stats.generated_tokens for stats in answers)
-    accepted = sum(stats.accepted for stats in answers)
+    predicted = sum((stats.sources.get("edit", Tally()) for stats in answers), Tally())
     thought = sum(stats.thought_tokens for stats in answers)
     return {
         "prompt_tokens": prompt,
@@ -152,7 +152,7 @@ def _usage(answers: Sequence[Stats]) -> Object:
         "prompt_tokens_details": {"cached_tokens": cached},
         "completion_tokens_details": {
             **({"reasoning_tokens": thought} if thought else {}),
-            "accepted_prediction_tokens": accepted,
-            "rejected_prediction_tokens": sum(stats.drafted for stats in answers) - accepted,
+            "accepted_prediction_tokens": predicted.accepted,
+            "rejected_prediction_tokens": predicted.tested - predicted.accepted,
         },
     }

@@ -8,11 +8,13 @@ import msgspec
 from assistant.request import MOST_ANSWERS, AnswerForm, Mode, Request
 from assistant.serve.conversation_schema import (
     Choice,
+    Content,
     IncomingMessage,
     NamedFunction,
     Tools,
     conversation,
     offered,
+    text_of,
 )
 from assistant.serve.refusal import Refusal, refuse
 from models.errors import UsageError
@@ -36,7 +38,6 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
     "function_call": ("none", "auto"),
     "modalities": (["text"],),
     "audio": (),
-    "prediction": (),
     "web_search_options": (),
     "store": (False,),
     "service_tier": ("auto", "default"),
@@ -63,6 +64,10 @@ class _TemplateVariables(msgspec.Struct, forbid_unknown_fields=True):
     """The variables of chat templates that have an effect here, named as in other servers."""
 
     enable_thinking: bool | None = None
+
+
+class _Prediction(msgspec.Struct, tag_field="type", tag="content", forbid_unknown_fields=True):
+    content: Content
 
 
 class _PlainText(msgspec.Struct, tag_field="type", tag="text", forbid_unknown_fields=True):
@@ -105,6 +110,7 @@ class _CompletionBody(msgspec.Struct):
     tools: Tools | None = None
     tool_choice: Choice | None = None
     parallel_tool_calls: bool | None = None
+    prediction: _Prediction | None = None
     response_format: _PlainText | _JsonObject | _JsonSchema | None = None
     grammar: _Text | None = None  # GBNF, as llama.cpp's server takes it; or Lark's syntax
 
@@ -182,6 +188,7 @@ def _request(wanted: _CompletionBody, defaults: Request) -> Request:
         tools=tools,
         tool_choice=choice,
         parallel_calls=wanted.parallel_tool_calls is not False,
+        prediction=text_of(wanted.prediction.content) if wanted.prediction else "",
         **_thinking(wanted, speculation),
     )
 

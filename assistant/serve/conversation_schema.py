@@ -20,6 +20,14 @@ class _Part(msgspec.Struct, forbid_unknown_fields=True):
     text: str
 
 
+Content = str | list[_Part]
+
+
+def text_of(content: Content | None) -> str:
+    """Return the text of a content, its parts one after another."""
+    return "".join(part.text for part in content or ()) if not isinstance(content, str) else content
+
+
 class _CalledFunction(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     arguments: str
@@ -37,7 +45,7 @@ class IncomingMessage(msgspec.Struct, forbid_unknown_fields=True):
     """One message as a client sends it."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: str | list[_Part] | None = None
+    content: Content | None = None
     name: str | None = None
     refusal: str | None = None
     reasoning_content: str | None = None
@@ -100,10 +108,9 @@ def _message(said: IncomingMessage) -> Message:
         ToolCall(call.function.name, _arguments(call.function.arguments), call.id)
         for call in said.tool_calls or ()
     )
-    parts = said.content if isinstance(said.content, list) else [_Part("text", said.content or "")]
     return Message(
         "system" if said.role == "developer" else said.role,
-        "".join(part.text for part in parts),
+        text_of(said.content),
         thought=said.reasoning_content or "",
         calls=calls,
         call_id=said.tool_call_id or "",

@@ -138,7 +138,7 @@ def _sources(thorough: bool) -> Iterator[Case]:
         planner, drafter = partial(FixedPlanner, 2), cascade(names, n_vocab)
         yield Case(names, FIXED, Toy(n_vocab, 5), drafter, planner, length, start, by_counts)
     longer = partial(FixedPlanner, 3)
-    for names in ("ngram", "suffix, tail", "suffix, ngram, bigram"):
+    for names in ("edit", "ngram", "suffix, tail", "suffix, ngram, bigram"):
         yield Case(names, FIXED, Toy(3, 6), cascade(names, 3), longer, 4, START, by_counts)
     copies = "suffix, tail"
     for seed in range(4):
@@ -149,7 +149,7 @@ def _sources(thorough: bool) -> Iterator[Case]:
 def _decisions(seeds: int) -> Iterator[Case]:
     """Yield decisions that depend on all that is known when they are made."""
     for seed in range(seeds):
-        for names in ("suffix, model", "tail, suffix, model"):
+        for names in ("suffix, model", "tail, suffix, model", "edit, model"):
             target, drafter = Toy(2, seed), cascade(names, 2)
             for stop, planner in (
                 (WHIMS, partial(WhimsicalPlanner, 3, seed)),

@@ -1,5 +1,6 @@
 """The shipped draft sources over toys, alone and in company."""
 
+import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from assistant.decoding.row import Row
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Drafter, Source
+from assistant.decoding.sources.edit import EditSource
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
@@ -21,6 +23,7 @@ from tests.exact.toy_sources import modelled_by
 START, SHORT_START = (0, 1, 2, 0, 1), (0, 1, 0, 0, 1)
 """Beginnings that repeat themselves, of three tokens and of two: there is something to copy."""
 LEARNT = Tables(learn([(0, 1, 2, 2, 0, 1, 0), (1, 2, 2, 0, 1, 1)]))
+PIECES = (b" x", b" y", b"\n")
 OTHERS = Tables(learn([(2, 1, 0, 0, 2, 1, 0), (1, 0, 0, 1, 0, 0)]))
 
 
@@ -36,8 +39,19 @@ def _model(n_vocab: int) -> ModelSource:
     return modelled_by(Toy(n_vocab, 77, "zeros"), n_vocab)
 
 
+def _edit() -> EditSource:
+    """Return a source whose old text the new one leaves and comes back to, by tokens of words."""
+
+    def tokenize(text: str) -> list[int]:
+        return [PIECES.index(part.encode()) for part in re.findall(" x| y|\n", text)]
+
+    return EditSource(" x y\n x x y\n y x\n x y y x\n", 0, PIECES.__getitem__, tokenize)
+
+
 SOURCES: dict[str, Callable[[int], list[Source]]] = {
     "suffix": lambda n: [SuffixSource()],
+    "edit": lambda n: [_edit()],
+    "edit, model": lambda n: [_edit(), _model(n)],
     "ngram": lambda n: [NgramSource(n, LEARNT)],
     "unigram": lambda n: [baselines(n)["unigram"]],
     "bigram": lambda n: [baselines(n)["bigram"]],

@@ -51,6 +51,7 @@ ALWAYS = {
 """Keys that cannot be changed."""
 TOKENS: dict[Kind, str] = {
     Origin.DRAFT: "proposed by the draft and accepted by the target",
+    "edit": "copied from the text that is being edited, names replaced, and accepted",
     "suffix": "copied from this conversation and accepted",
     "tail": "the end of a draft that was rejected before it, and accepted",
     "ngram": "proposed from your earlier answers and accepted",

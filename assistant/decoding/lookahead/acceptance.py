@@ -17,6 +17,7 @@ SURE = "sure"
 UNKNOWN = (0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)  # by evidence
 KNOWN = {  # measured on answers of the default pair
     "form": (0.85, 0.99),
+    "edit": (0.2, 0.6, 0.88, 0.95, 0.96, 0.98, 0.99, 0.995),  # of edits that were played
     "suffix": (0.5, 0.55, 0.75, 0.7, 0.85, 0.88, 0.92, 0.95),
     "tail": (0.15, 0.25, 0.5, 0.75, 0.7, 0.9),
     "ngram": (0.4, 0.6, 0.65, 0.9, 0.55, 0.8, 0.9, 0.7),

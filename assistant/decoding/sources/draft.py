@@ -143,6 +143,9 @@ class Drafter(Protocol):
 class Copying(ABC):
     """A source that says beforehand which tokens it proposes."""
 
+    def read(self, tokens: Sequence[int]) -> None:  # noqa: B027 - not every copy needs it
+        """Do nothing: most copies depend on the tokens that are to be continued alone."""
+
     @abstractmethod
     def offer(self, tokens: Sequence[int], room: int) -> Run | None:
         """Offer to continue `tokens` with up to `room` tokens; None if there is nothing to copy."""

@@ -17,9 +17,6 @@ class TailSource(Copying):
         self._start = 0
         self._draft: list[int] = []  # and the context before it
 
-    def read(self, tokens: Sequence[int]) -> None:
-        """Do nothing: what became of a draft shows in the tokens that are to be continued."""
-
     def keep(self, tokens: Sequence[int], proposals: Sequence[Proposal]) -> None:
         """Remember what was proposed to follow `tokens`; nothing at all changes nothing."""
         if proposals:

@@ -19,9 +19,6 @@ class ForcedSource(Copying):
     def __init__(self, forced: Forced) -> None:
         self._forced = forced
 
-    def read(self, tokens: Sequence[int]) -> None:
-        """Do nothing: what is forced depends on the tokens that are to be continued."""
-
     def offer(self, tokens: Sequence[int], room: int) -> Run | None:
         """Offer the tokens that are forced after `tokens`."""
         run: list[int] = []
@@ -37,9 +34,6 @@ class FormSource(Copying):
 
     def __init__(self, mask: Mask) -> None:
         self._mask = mask
-
-    def read(self, tokens: Sequence[int]) -> None:
-        """Do nothing: a form depends on the tokens that are to be continued."""
 
     def offer(self, tokens: Sequence[int], room: int) -> Run | None:
         """Offer tokens as long as one alone may follow, and then text that must."""

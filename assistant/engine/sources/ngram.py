@@ -107,9 +107,6 @@ class NgramSource(Copying):
         self._n_vocab = n_vocab
         self._tables = tables
 
-    def read(self, tokens: Sequence[int]) -> None:
-        """Do nothing: it has read all that it knows."""
-
     def offer(self, tokens: Sequence[int], room: int) -> Run | None:
         """Offer up to `room` tokens, as long as each is a habit."""
         context = list(tokens[-max(LENGTHS) :])

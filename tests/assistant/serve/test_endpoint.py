@@ -54,7 +54,28 @@ def test_a_completion_tells_of_each_token_where_it_came_from(running: Running) -
     assert origins.count("target") == 30 - own["stats"]["accepted"]
     assert all(0 < token["target_prob"] <= 1 for token in own["tokens"])
     details = done.usage.completion_tokens_details
-    assert details.accepted_prediction_tokens == own["stats"]["accepted"]
+    assert details.accepted_prediction_tokens == details.rejected_prediction_tokens == 0
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("in_parts", [False, True])
+def test_a_prediction_is_followed_and_counted(
+    running: Running, stream: bool, in_parts: bool
+) -> None:
+    client, asked = running.client(), {**speculating(max_tokens=40), "temperature": 14}
+    plain = complete(client, **asked).choices[0].message.content
+    content = [text(plain[:9]), text(plain[9:])] if in_parts else plain
+    options = {"stream": True, "stream_options": {"include_usage": True}} if stream else {}
+    prediction = {"type": "content", "content": content}
+    done = complete(client, **asked, prediction=prediction, **options)
+    *chunks, done = done if stream else [done]
+    told = [chunk.model_extra["specchat"] for chunk in chunks[1:] or [done]]
+    tokens = [token for each in told for token in each.get("tokens", ())]
+    assert "".join(token["text"] for token in tokens) == plain
+    kept = [token["origin"] == "draft" for token in tokens if token["source"] == "edit"]
+    details = done.usage.completion_tokens_details
+    assert details.accepted_prediction_tokens == sum(kept) > 0
+    assert details.rejected_prediction_tokens == kept.count(False)
 
 
 def test_a_stream_says_the_same_as_a_whole_answer(running: Running) -> None:
@@ -149,6 +170,7 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
 @pytest.mark.parametrize(
     ("wanted", "status", "code", "param"),
     [
+        ({"prediction": {"type": "content", "content": 5}}, 400, None, "prediction.content"),
         ({"n": 9}, 400, "invalid_value", "n"),
         ({"logprobs": True}, 400, "unsupported_parameter", "logprobs"),
         ({"response_format": {"type": "json_schema"}}, 400, None, "response_format"),

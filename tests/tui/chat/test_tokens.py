@@ -34,7 +34,11 @@ def test_every_look_differs_from_the_others_with_colour_and_without() -> None:
         assert len(set(looks.values())) == len(looks)
     assert not any("$" in look for look in PLAIN.values())
     without_hue = [
-        tuple(word for word in look.split() if word in ("bold", "italic", "underline", "strike"))
+        tuple(
+            word
+            for word in look.split()
+            if word in ("bold", "italic", "underline", "underline2", "strike")
+        )
         for kind, look in COLOURED.items()
         if kind not in ("draft", TARGET)
     ]

@@ -17,6 +17,7 @@ SOURCES = {
     "model": "draft model",
     "heads": "prediction head",
     "form": "fixed by the form",
+    "edit": "kept by the edit",
     "suffix": "copied from this chat",
     "tail": "rest of a guess",
     "ngram": "recalled from others",
