@@ -53,7 +53,7 @@ NAMES: Mapping[Kind, str] = {
     "form": "fixed by the form",
     "suffix": "copied",
     "tail": "rest of a guess",
-    "ngram": "recalled",
+    "ngram": "common phrase",
     OTHER: "other guess",
     Origin.RESIDUAL: "correction",
     Origin.TARGET: "not guessed",
