@@ -54,7 +54,7 @@ def find_draft(
     Without a file, the other is the reason; heads within the target need neither.
     """
     if named == NO_DRAFT:
-        return None, "No draft, as you asked."
+        return None, "No model guesses, as you asked."
     if named == HEADS:
         return None, None
     wanted, reason = (named, "") if named else _choose(target, folders)
@@ -119,12 +119,12 @@ class Pairing:
         if target is None or small is None:
             return self.target.problem or draft.problem or "it cannot be read"
         if self._is_target(draft):
-            return "it is the target itself"
+            return "it is the one that answers"
         if target.flaw:
-            return f"the target is {target.flaw}"
+            return f"the one that answers is {target.flaw}"
         if small.flaw:
             return f"it is {small.flaw}"
-        return "it is not smaller than the target" if draft.size >= self.target.size else None
+        return "it is not the smaller one" if draft.size >= self.target.size else None
 
     def _is_target(self, draft: ModelFile) -> bool:
         return draft.path.resolve() == self.target.path.resolve()
@@ -153,7 +153,7 @@ class Pairing:
             shared = shared_tokens(self._tokens, read_vocabulary(draft.path))
         except ModelError as error:
             return DraftVerdict(False, str(error))
-        return DraftVerdict(True, f"it shares {len(shared.targets):,} tokens with the target")
+        return DraftVerdict(True, f"it shares {len(shared.targets):,} tokens with the other")
 
     @cached_property
     def _tokens(self) -> FileVocabulary:
@@ -175,10 +175,10 @@ def best_draft(target: ModelFile, candidates: Iterable[ModelFile]) -> tuple[Mode
     by_size = sorted(candidates, key=lambda found: found.size)
     made = (each for each in by_size if is_made_for(each, target) and pairing.judge(each).serves)
     if newest := _newest(made):
-        return newest, f"{newest.name} was made to draft for {target.name}."
+        return newest, f"{newest.name} was made to guess for {target.name}."
     for draft in by_size:
         if listed and draft.gguf is listed and pairing.judge(draft).serves:
-            return draft, f"{draft.name} is the draft listed for {target.name}."
+            return draft, f"{draft.name} is listed to guess for {target.name}."
     for draft in by_size:
         if draft.size <= MAX_SHARE_OF_TARGET * target.size and pairing.matches(draft):
             return draft, f"{draft.name} is the smallest model here with the same vocabulary."
@@ -222,12 +222,12 @@ def listed_draft(target: ModelFile) -> GGUF | None:
 def _without_draft(target: ModelFile, serves: bool) -> str:
     header = target.header
     if header and header.flaw:
-        return f"{target.name} has no draft: the target is {header.flaw}."
+        return f"No model can guess for {target.name}: it is {header.flaw}."
     if header and header.heads:
-        return f"{target.name} can draft for itself, by its prediction head: --draft heads"
-    sentence = f"No model on this machine can draft for {target.name}."
+        return f"{target.name} can guess for itself, by its prediction head: --draft heads"
+    sentence = f"No model on this machine can guess for {target.name}."
     if serves:
-        sentence = f"No model here is small enough to gain anything as a draft for {target.name}."
+        sentence = f"No model here is small enough to gain anything by guessing for {target.name}."
     if listed := listed_draft(target):
         return f"{sentence} Fetch one: specchat models pull {listed.name}"
     return sentence

@@ -32,7 +32,7 @@ def access(tool: OfferedTool) -> str:
     if not tool.server:
         return "No server offers this tool now."
     if tool.server == BUILT_IN:
-        return "It is built in, and reads the folders you named, nothing else."
+        return "Built in. It reads the folders you named, nothing else."
     if tool.read_only:
-        return f"The server {tool.server} says that it only reads."
-    return f"It is of the server {tool.server}, and may change or send something."
+        return f"From the server {tool.server}, which says that it only reads."
+    return f"From the server {tool.server}. It may change or send something."

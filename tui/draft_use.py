@@ -31,7 +31,7 @@ class DraftNotes:
         if text is None:
             return None
         self._doubted = None
-        return f"{text} F5 chooses another draft, or none."
+        return f"{text} F5 chooses another model to guess, or none."
 
 
 def refused(reason: str, ready: Ready, settings: Settings) -> str:
@@ -40,8 +40,8 @@ def refused(reason: str, ready: Ready, settings: Settings) -> str:
         return reason
     others = [source for source in settings.draft_sources if source not in COMPUTING]
     if ready.rolls_back and others:
-        return f"{reason} Proposals come from the conversation alone."
-    return f"{reason} Answers come without speculation."
+        return f"{reason} Guesses come from the conversation alone."
+    return f"{reason} Answers come without guesses."
 
 
 def rejected(stats: Stats, draft: ModelInfo) -> str | None:
@@ -49,7 +49,7 @@ def rejected(stats: Stats, draft: ModelInfo) -> str | None:
     tally = next((stats.sources[name] for name in COMPUTING & stats.sources.keys()), None)
     if tally is None or tally.tested < MIN_TESTED or tally.accepted:
         return None
-    return f"None of the {tally.tested:,} proposals of {_file(draft)} that were checked was right."
+    return f"None of the {tally.tested:,} guesses of {_file(draft)} was right."
 
 
 def unused(stats: Stats, draft: ModelInfo, settings: Settings) -> str | None:

@@ -1,11 +1,14 @@
-"""The figures of an answer, worded the same everywhere."""
+"""What models, ways of decoding, ends and figures of an answer are called, on every screen."""
 
+import re
 from collections.abc import Sequence
+from functools import cache
 
 from assistant.events import Answered, Stats, Tally
 from assistant.request import Mode, ToolCall
+from models.catalog import FILES
 
-MODES: dict[Mode, str] = {"auto": "auto", "sps": "SpS", "ars": "ArS"}
+MODES: dict[Mode, str] = {"auto": "guesses auto", "sps": "guesses always", "ars": "guesses off"}
 """What the ways of decoding are called, in the order in which a key goes through them."""
 MARKS = {
     "stopped": "stopped",
@@ -18,6 +21,33 @@ MARKS = {
 """How an answer ended, by its stop reason or else its state."""
 
 
+_SIZE = re.compile(r"(?i)[ae]?\d+(\.\d+)?[bm]")
+_KEPT = re.compile(r"(?i)[a-z]+|[ae]\d+b|\d{4}")
+_DROPPED = {"instruct", "chat", "it", "gguf", "awq", "hf"}
+
+
+@cache
+def model_name(title: str) -> str:
+    """Return the short name of a model or its file: `Qwen2.5 Coder 1.5B`.
+
+    Most words after its size say how a file was made; without a size, the title stays as it is.
+    """
+    words = re.split(r"[\s-]+", title.removesuffix(".gguf"))
+    size = next((i for i, word in enumerate(words) if _SIZE.fullmatch(word)), None)
+    if size is None:
+        return title
+    after = filter(_KEPT.fullmatch, words[size + 1 :])
+    kept = (*words[:size], words[size].upper(), *after)
+    name = " ".join(_spelt(word) for word in kept if word.lower() not in _DROPPED)
+    return name[:1].upper() + name[1:]
+
+
+def _spelt(word: str) -> str:
+    """Return a word of a name with the capitals that the files of the catalogue give it."""
+    parts = (part for gguf in FILES.values() for part in gguf.file.split("-"))
+    return next((part for part in parts if part.lower() == word.lower() != part), word)
+
+
 def figures(stats: Stats) -> list[str]:
     """Return the figures of an answer, the count of its tokens first; none if it has none."""
     if not stats.generated_tokens:
@@ -25,8 +55,7 @@ def figures(stats: Stats) -> list[str]:
     tokens = "token" if stats.generated_tokens == 1 else "tokens"
     parts = [f"{stats.generated_tokens:,} {tokens}", f"{stats.tokens_per_s:.1f} tokens/s"]
     if stats.acceptance_rate is not None:
-        parts.append(f"{stats.acceptance_rate:.0%} accepted")
-    parts.append(f"{stats.tokens_per_eval:.2f} tokens/evaluation")
+        parts.append(f"{stats.acceptance_rate:.0%} of guesses right")
     return parts
 
 
@@ -56,12 +85,8 @@ def of_several(answered: Answered, count: int) -> list[str]:
     """Return the figures of several answers to one question."""
     if not answered.tokens:
         return []
-    each = answered.tokens / answered.rounds
-    return [
-        f"{answered.tokens:,} tokens in {count} answers",
-        f"{answered.tokens_per_s:.1f} tokens/s together",
-        f"{each:.2f} tokens/evaluation",
-    ]
+    total = f"{answered.tokens:,} tokens in {count} answers"
+    return [total, f"{answered.tokens_per_s:.1f} tokens/s together"]
 
 
 def of_form(stats: Stats) -> str:
@@ -69,8 +94,8 @@ def of_form(stats: Stats) -> str:
     fixed = stats.sources.get("form", Tally()).accepted
     mask_ms = 1e3 * stats.mask_s / stats.masked_rows
     return (
-        f"The form fixed {fixed:,} of {stats.generated_tokens:,} tokens. "
-        f"To learn what it allows took {mask_ms:.2f} ms a token."
+        f"The form fixed {fixed:,} of {stats.generated_tokens:,} tokens; "
+        f"checking it cost {mask_ms:.2f} ms a token."
     )
 
 

@@ -1,7 +1,7 @@
-"""What guessing has brought, and what is guessed now: all that is said of it comes from here.
+"""What guessing has brought, and what is guessed now, in words.
 
-A newcomer reads it. So proposals are guesses, and what they brought is said of what was counted and
-measured alone: what is expected may come out otherwise a moment later.
+A newcomer reads it. So proposals are guesses, and only what was counted and measured is judged:
+what is expected may come out otherwise a moment later.
 """
 
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ MIN_GUESSES = 8
 """Guesses needed for a meaningful average."""
 CLEAR = 0.05
 """Share by which a speed must differ: plain decoding is known no more exactly."""
-NO_GUESSES = "No guesses in this answer: as fast as without"
-NOT_TIMED = "How fast it would be without was not measured."
+NO_GUESSES = "No guesses were tried in this answer"
+NOT_TIMED = "The speed without guesses was not measured."
 DOING = {
-    Reason.ARS: "Guessing is off: you chose ArS.",
-    Reason.SPS: "Always guessing: you chose SpS.",
+    Reason.ARS: "Guessing is off, as you chose.",
+    Reason.SPS: "Always guessing, as you chose.",
     Reason.CHOSEN: "You chose the number of guesses.",
-    Reason.UNMEASURED: "Guessing is off: not measured here.",
+    Reason.UNMEASURED: "Guessing is not measured here yet.",
     Reason.NO_SOURCE: "Nothing here can guess.",
     Reason.FIRST: "The first token is never guessed.",
     Reason.TIMING: "A round without guesses, to compare.",
-    Reason.SPENT: "Guessing paused: it took enough time.",
+    Reason.SPENT: "Guessing paused: it was costing more time than it saved.",
     Reason.UNLIKELY: "These words look too hard to guess.",
     Reason.LIKELY: "These words look easy to guess.",
 }
-"""Each fits a line of the panel, and none says how good guesses were."""
+"""None says how good guesses were."""
 BY_WISH = (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE)
 """Guessing was asked for, or cannot be: then the lack of a draft model explains something."""
 
@@ -35,16 +35,11 @@ BY_WISH = (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE)
 class Outlook:
     """What guessing has brought, why that is so, and what is guessed now."""
 
-    worth: str  # fits a line of the screen
+    worth: str  # fits a line of the screen; empty where too few guesses were tried to judge
     why: str = ""
     doing: str = ""
     saves: bool | None = None  # what `worth` claims; None: neither
-    plain_tokens_per_s: float | None = None  # what ArS would come to, where they are compared
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether the answer was compared with ArS."""
-        return self.plain_tokens_per_s is not None
+    plain_tokens_per_s: float | None = None  # the speed without guesses, where it is compared
 
 
 def outlook(last: Decoded, no_draft: str | None = None) -> Outlook:
@@ -53,10 +48,10 @@ def outlook(last: Decoded, no_draft: str | None = None) -> Outlook:
     doing = DOING[forecast.reason] if forecast else ""
     if not stats.tested:
         return Outlook(_unguessed(stats), _why_not(forecast, no_draft), doing)
+    if stats.drafted < MIN_GUESSES:
+        return Outlook("", "", doing)
     guesses = "guess" if stats.tested == 1 else "guesses"
     counted = f"{stats.accepted:,} of {stats.tested:,} {guesses} right"
-    if stats.drafted < MIN_GUESSES:
-        return Outlook(f"{counted}, too few to compare speeds", "", doing)
     return _measured(counted, doing, stats, forecast)
 
 
@@ -83,7 +78,9 @@ def _measured(counted: str, doing: str, stats: Stats, forecast: Forecast | None)
         worth = f"{counted}: {speedup:.2f} times as fast as without"
         return Outlook(worth, "", doing, True, plain_tokens_per_s)
     if speedup > 1 - CLEAR:
-        worth = f"{counted}: about as fast as without"
+        few = gained < CLEAR * stats.generated_tokens
+        reason = "too few to matter" if few else "they saved as much time as they cost"
+        worth = f"{counted}: {reason}"
         return Outlook(worth, "", doing, None, plain_tokens_per_s)
     worth = f"{counted}, yet only {speedup:.2f} times as fast as without"
     took, saved = f"{cost / stats.drafted:.0%}", f"{gained / stats.drafted:.0%}"
@@ -96,7 +93,7 @@ def _unguessed(stats: Stats) -> str:
     """Say that nothing was guessed; reading for guesses that never came may have taken time."""
     share = stats.guessing_s / stats.decode_s if stats.decode_s else 0.0
     if share >= CLEAR:
-        return f"No guesses in this answer; preparing them took {share:.0%} of the time"
+        return f"No guesses were tried in this answer; preparing them took {share:.0%} of the time"
     return NO_GUESSES
 
 

@@ -135,7 +135,7 @@ def _draft(
         ModelError: there is none, or it cannot draft for the target.
     """
     if not setup.has_draft:
-        raise ModelError("No draft model was chosen.")
+        raise ModelError("No model was chosen to guess.")
     _check_rolls_back(target)
     failures = (ModelError,)
     if setup.draft is None or setup.heads:

@@ -14,8 +14,8 @@ Values = Mapping[str, Value]
 
 UNLIMITED = 2**63 - 1
 """The largest whole number that TOML has."""
-ROUND, ANSWER = "from the next round on", "from the next answer on"
-CONVERSATION, NOW = "from the next conversation on", "at once"
+ROUND, ANSWER = "with the next tokens", "with the next answer"
+CONVERSATION, NOW = "with the next conversation", "immediately"
 RELOAD = "when the models are loaded again"
 _SPELLINGS = {"yes": True, "true": True, "on": True, "1": True}
 _SPELLINGS |= {"no": False, "false": False, "off": False, "0": False}

@@ -33,8 +33,8 @@ def test_a_smaller_file_of_the_same_vocabulary_serves(large, tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"layers": 12, "kind": "lfm2"}, "not smaller than the target"),
-        ({"layers": 12, "seed": 3}, "not smaller than the target"),
+        ({"layers": 12, "kind": "lfm2"}, "not the smaller one"),
+        ({"layers": 12, "seed": 3}, "not the smaller one"),
     ],
 )
 def test_what_does_not_serve_says_why(large, tmp_path, options, reason):
@@ -49,7 +49,7 @@ def test_another_vocabulary_serves_by_what_it_shares_and_is_never_chosen_unasked
 ):
     draft = small(tmp_path, controls=controls)
     shared = 256 + len({*controls} & {*tiny.CONTROLS})
-    assert Pairing(large).judge(draft).reason == f"it shares {shared} tokens with the target"
+    assert Pairing(large).judge(draft).reason == f"it shares {shared} tokens with the other"
     assert best_draft(large, [draft])[0] is None
 
 
@@ -67,7 +67,7 @@ def test_a_draft_that_lacks_most_text_is_refused_with_the_first_difference(large
 def test_a_target_never_drafts_for_itself_by_whatever_name(large, tmp_path):
     (tmp_path / "link.gguf").symlink_to(large.path)
     verdict = Pairing(large).judge(identify(str(tmp_path / "link.gguf")))
-    assert verdict.reason == "it is the target itself"
+    assert verdict.reason == "it is the one that answers"
 
 
 @pytest.mark.parametrize("kinds", [("mamba", "llama"), ("llama", "lfm2"), ("qwen35", "mamba")])
@@ -107,11 +107,11 @@ def test_the_draft_that_the_catalogue_lists_is_preferred(tmp_path, monkeypatch):
     draft, reason = best_draft(next(each for each in here if each.name == "big"), here)
     assert draft is not None
     assert draft.name == "listed"
-    assert "the draft listed for big" in reason
+    assert "is listed to guess for big" in reason
 
 
 def test_without_any_that_serves_the_one_to_fetch_is_named(large, monkeypatch):
-    assert best_draft(large, [])[1] == "No model on this machine can draft for large.gguf."
+    assert best_draft(large, [])[1] == "No model on this machine can guess for large.gguf."
     known = GGUF("tiny-draft", None, "x.gguf", None, 1000, None, "MIT")
     vocabulary = large.header.vocabulary
     monkeypatch.setitem(catalog.DRAFT_OF_VOCABULARY, vocabulary, known)

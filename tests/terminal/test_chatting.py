@@ -14,7 +14,7 @@ from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, gone, opened
 from tui.chat.screen import KEEP_EVERY
 
 SIZES = 200 if ALL else 40
-OUTCOME = "SpS was"
+OUTCOME = "With guesses: "
 
 
 def test_a_user_types_at_once_chats_races_and_quits(tmp_path: Path, models: list[str]) -> None:
@@ -24,7 +24,7 @@ def test_a_user_types_at_once_chats_races_and_quits(tmp_path: Path, models: list
         terminal.press("\r")
         terminal.shows("Why is the sky blue?", DONE)
         terminal.press("Which is faster?" + F[4])
-        terminal.shows("ArS", "SpS", "Which is faster?")
+        terminal.shows("without guesses", "with guesses", "Which is faster?")
         terminal.shows(OUTCOME)
         terminal.press(ESCAPE)
         terminal.shows(DONE)
@@ -36,7 +36,7 @@ def test_a_user_types_at_once_chats_races_and_quits(tmp_path: Path, models: list
 def test_a_race_from_the_command_line_is_shown_and_left(tmp_path: Path, models: list[str]) -> None:
     race = ["race", "Which is faster?", *models, "--max-tokens", "30"]
     with opened(tmp_path, *race, size=(120, 40)) as terminal:
-        terminal.shows("ArS", "SpS", "Which is faster?")
+        terminal.shows("without guesses", "with guesses", "Which is faster?")
         terminal.shows(OUTCOME)
         workers = terminal.workers()
         terminal.press(ESCAPE)

@@ -130,8 +130,8 @@ def test_the_chat_shows_it_and_attaches_it(place: Place) -> None:
     with recorded(place.folder, *place.pair, site="", size=(160, 50), cwd=cwd) as terminal:
         terminal.shows("ready", role.format("target"), role.format("draft"))
         terminal.go("@", f"{place.shown}.txt")
-        terminal.go("\tHi\r", "tokens/evaluation", f"{place.shown}.txt")
-        terminal.go("Race" + F[4], "SpS", role.format("target"))
+        terminal.go("\tHi\r", " tokens · ", f"{place.shown}.txt")
+        terminal.go("Race" + F[4], "without guesses", role.format("target"))
         terminal.go(ESCAPE)
         terminal.go(F[5], "Models", *map(role.format, ("target", "hybrid", "broken")))
         terminal.go(ESCAPE)

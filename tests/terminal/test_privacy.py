@@ -29,7 +29,7 @@ STRACE = shutil.which("strace")
 def use_everything(terminal: Recording) -> None:
     """Chat, look at every screen, race, and quit."""
     terminal.shows("ready")
-    terminal.go(f"{CANARY} is what I say\r", "tokens/evaluation")
+    terminal.go(f"{CANARY} is what I say\r", " tokens · ")
     terminal.go("\x1b[1;5A")
     terminal.go("i", "Tokens of")
     terminal.go(ESCAPE)
@@ -37,7 +37,7 @@ def use_everything(terminal: Recording) -> None:
     for key, shown in ((F[5], "Models"), (F[6], "Settings")):
         terminal.go(key, shown)
         terminal.go(ESCAPE)
-    terminal.go("Race" + F[4], "Rejected")
+    terminal.go("Race" + F[4], "Wrong guesses")
     terminal.go("s")
     terminal.go(ESCAPE)
     terminal.go(ESCAPE)
@@ -252,5 +252,5 @@ def test_poor_terminals_are_enough(
 ) -> None:
     with recorded(tmp_path, *models, "--max-tokens", "20", size=(80, 24), **variables) as terminal:
         idle(terminal)
-        terminal.go("Hello\r", "tokens/evaluation")
+        terminal.go("Hello\r", "tokens/s")
         terminal.quit()

@@ -17,8 +17,6 @@ from tui.safe import safe
 
 CLIPBOARD_TIMEOUT_S = 2.0
 """Seconds a tool may take: generous, but a tool that waits for a display must not block us."""
-OSC52_MAX_BYTES = 74_000
-"""Bytes above which many terminals drop what they are sent."""
 WEB = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
 """What may be opened; URL parsers would skip tabs."""
 DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME")
@@ -52,9 +50,10 @@ async def copy(app: App[Any], text: str) -> str:
     reason = await asyncio.to_thread(run, tool, text) if tool else ""
     if tool and not reason:
         return f"Copied {_characters(text)}."
-    sent = text.encode("utf-8", "replace")
-    app.copy_to_clipboard(sent.decode())
-    return " ".join(filter(None, (reason, _sent(len(sent), text))))
+    app.copy_to_clipboard(text.encode("utf-8", "replace").decode())
+    return " ".join(
+        filter(None, (reason, f"Copied {_characters(text)} (if your terminal allows it)."))
+    )
 
 
 def copy_and_say(widget: Widget, text: str, what: str = "") -> None:
@@ -101,11 +100,11 @@ def run(tool: CopyCommand, text: str) -> str:
 def open_address(widget: Widget, address: str) -> None:
     """Open an address that the user has read; where that is not possible, copy it."""
     if not WEB.fullmatch(address):
-        text = f"Not opened, because it is not a web address: {safe(address)}"
+        text = f"Not opened: this is no web address: {safe(address)}"
         widget.notify(text, severity="warning", markup=False)
     elif has_window(os.environ, sys.platform):
         widget.app.open_url(address)
-        widget.notify(f"The browser was asked to open {safe(address)}", markup=False)
+        widget.notify(f"Opening in your browser: {safe(address)}", markup=False)
     else:  # a browser for terminals would paint over this one
         widget.notify("There is no browser here, so the address was copied.", timeout=4)
         copy_and_say(widget, address)
@@ -125,14 +124,6 @@ def code_blocks(markdown: str) -> tuple[str, ...]:
     blocks = parser().disable("normalize").parse(markdown)
     code = (block.content for block in blocks if block.type in ("fence", "code_block"))
     return tuple(text.removesuffix("\n") for text in code)
-
-
-def _sent(size: int, text: str) -> str:
-    if size * 4 / 3 > OSC52_MAX_BYTES:
-        hint = f"which may ignore it or cut it after {OSC52_MAX_BYTES // 1000} kB (OSC 52)"
-    else:
-        hint = "which may ignore it (OSC 52)"
-    return f"Sent {_characters(text)} to the terminal, {hint}."
 
 
 def _characters(text: str) -> str:

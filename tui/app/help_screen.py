@@ -14,9 +14,10 @@ from textual.widgets import Static
 from assistant.events import Origin
 from tui.app.keymap import Bound, all_bindings, readable
 from tui.app.textual_private import keymap_of
+from tui.chat.conversation.welcome import LOOKS
 from tui.safe import safe
 from tui.widgets.dialog import Dialog
-from tui.widgets.token_styles import GHOST, NAMES, Kind, styles
+from tui.widgets.token_styles import NAMES, Kind, styles
 
 AREAS = {
     "app": "Keys, everywhere",
@@ -49,33 +50,40 @@ ALWAYS = {
     ),
 }
 """Keys that cannot be changed."""
+FIRST = (
+    ("Enter", "Send"), ("Ctrl+J", "New line"),
+    ("@", "Attach a file"), ("chat.stop", "Stop, or go back"),
+    ("chat.new", "New conversation"), ("chat.chats", "Conversations"),
+    ("chat.turns", "To the messages"), ("turn.view", "There: formatted"),
+    ("chat.regenerate", "Another answer"), ("chat.panel", "Figures"),
+    ("chat.models", "Models"), ("chat.settings", "Settings"),
+)  # fmt: skip
+"""What to know first: keys or their names, two in a line."""
+COLOURS: dict[Kind, str] = {**LOOKS, Origin.TARGET: "what the large one wrote, without a guess"}
 TOKENS: dict[Kind, str] = {
-    Origin.DRAFT: "proposed by the draft and accepted by the target",
     "edit": "copied from the text that is being edited, names replaced, and accepted",
-    "suffix": "copied from this conversation and accepted",
+    "suffix": "copied from this conversation, and accepted by the target",
     "tail": "the end of a draft that was rejected before it, and accepted",
-    "ngram": "proposed from your earlier answers and accepted",
-    "heads": "proposed by the target's own prediction head and accepted",
-    Origin.RESIDUAL: "the target's own, after it rejected a proposal",
-    Origin.TARGET: "the target's own: nothing was proposed there, or a seed decided",
-    GHOST: "proposed and rejected; shown where ghosts are on",
+    "ngram": "a phrase that is common in answers, and accepted",
+    "heads": "proposed by the target's own prediction head, and accepted",
+    "form": "the only text that the form of the answer allows there",
 }
 WORDS = (
-    ("ArS", "autoregressive sampling: one token for each evaluation of the target"),
-    ("SpS", "speculative sampling: a draft proposes, the target checks several tokens at once"),
-    ("auto", "SpS where it pays on this machine, ArS where it does not"),
+    ("target, draft", "the model that answers, and the one that guesses"),
+    ("ArS, guesses off", "autoregressive sampling: one token for each evaluation of the target"),
+    ("SpS, always", "speculative sampling: a draft proposes, the target checks several at once"),
+    ("guesses auto", "SpS where it pays on this machine, ArS where it does not"),
     ("round", "one proposal and its check: one evaluation of the target"),
-    ("accepted", "accepted proposals, out of those that were tested"),
-    ("tokens/evaluation", "tokens for each evaluation of the target; ArS has 1"),
-    ("lookahead", "how many tokens the draft proposed in the last round"),
-    ("context", "tokens of the context in use, and how many fit"),
+    ("right", "accepted proposals, out of those that were tested"),
+    ("tokens per round", "tokens for each evaluation of the target; ArS has 1"),
+    ("guesses in a round", "the lookahead: how many tokens were proposed in the last round"),
 )
 PROMISE = (
     "SpS draws from the same distribution as ArS. Nothing leaves this machine, except what tools "
     "that you allow send."
 )
-REMAP = 'Each can be changed in config.toml, under [keys]: "chat.new" = "f8".'
-KEYS_WIDTH, MEANING_WIDTH = 20, 30  # cells of the columns
+REMAP = "Ctrl+P finds each by its words; specchat config keys lists their names, to change them."
+KEYS_WIDTH, SHORT_KEYS, HALF = 20, 12, 34  # cells of the columns
 
 
 class HelpScreen(Dialog[None]):
@@ -107,9 +115,11 @@ class HelpScreen(Dialog[None]):
         looks = styles(self.app.no_color)
         with VerticalScroll(classes="frame") as page:
             page.border_title = "Help"
-            page.border_subtitle = "Up and down scroll · Esc closes"
+            page.border_subtitle = "↓ shows all keys, colours and words · Esc closes"
+            for kind, meaning in COLOURS.items():
+                yield _word(Content.styled(NAMES[kind], looks[kind]), meaning)
             yield self.keys
-            yield Static("Tokens", classes="heading", markup=False)
+            yield Static("More colours", classes="heading", markup=False)
             for kind, meaning in TOKENS.items():
                 yield _word(Content.styled(NAMES[kind], looks[kind]), meaning)
             yield Static("Words", classes="heading", markup=False)
@@ -143,25 +153,26 @@ def _word(word: Content, meaning: str) -> Horizontal:
 def _lines(
     bindings: Mapping[str, Bound], keymap: Mapping[str, str]
 ) -> Iterator[tuple[str, Content]]:
-    """Yield a heading and the keys of each area, and how to change them."""
+    """Yield the keys to know first, then a heading and the keys of each area."""
+    now = {name: readable(keymap.get(name, bound.keys)) for name, bound in bindings.items()}
+    first = [_line(now.get(key, key), meaning, SHORT_KEYS) for key, meaning in FIRST]
+    pairs = zip(first[::2], first[1::2], strict=True)
+    lines = (one.pad_right(max(HALF - one.cell_length, 1)) + other for one, other in pairs)
+    yield "heading", Content("Keys to know first")
+    yield "keys", Content("\n").join(lines)
     found = dict.fromkeys([*AREAS, *(name.split(".")[0] for name in bindings)])
     for area in found:
         rows = [
-            _line(readable(keymap.get(name, bound.keys)), bound.description, name)
+            _line(now[name], bound.description)
             for name, bound in bindings.items()
             if name.split(".")[0] == area and bound.description
         ]
-        fixed = [_line(keys, meaning, "") for keys, meaning in ALWAYS.get(area, ())]
+        fixed = [_line(keys, meaning) for keys, meaning in ALWAYS.get(area, ())]
         if rows or fixed:
             yield "heading", Content(AREAS.get(area, f"Keys, {area}"))
             yield "keys", Content("\n").join([*fixed, *rows])
     yield "meaning", Content(REMAP)
 
 
-def _line(keys: str, meaning: str, name: str) -> Content:
-    meaning = safe(meaning)
-    return Content.assemble(
-        (f"{safe(keys):{KEYS_WIDTH - 1}} ", "bold $text-accent"),
-        f"{meaning:{MEANING_WIDTH - 1}} " if name else meaning,
-        (safe(name), "dim"),
-    )
+def _line(keys: str, meaning: str, width: int = KEYS_WIDTH) -> Content:
+    return Content.assemble((f"{safe(keys):{width - 1}} ", "bold $text-accent"), safe(meaning))

@@ -6,9 +6,11 @@ import traceback
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from platformdirs import user_downloads_path
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
@@ -22,7 +24,7 @@ from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.signals import signals_leave, starts_over
 from tui.app.textual_private import driver_of, uncaught
-from tui.safe import safe
+from tui.safe import one_line, safe
 from tui.widgets.entry_screen import EntryScreen
 
 if TYPE_CHECKING:  # imported when there is a job
@@ -65,8 +67,11 @@ def _cell(character: str) -> str:
 class Program(App[None]):
     """An app that is a whole program; `engine` makes its engine."""
 
-    # A toast at the bottom would cover what is being typed and the newest words.
-    CSS = "ToastRack { dock: top; align: right top; margin: 1 0 0 0; }"
+    # A toast takes the first line, which names models: below are what is said and what is typed.
+    CSS = """
+    ToastRack { dock: top; align: right top; margin: 0; overflow-y: hidden; }
+    Toast { width: auto; max-width: 100%; padding: 0 1; margin: 0; }
+    """
 
     def __init__(self, engine: "Callable[[], EngineProcess] | None" = None) -> None:
         super().__init__()
@@ -184,6 +189,18 @@ class Program(App[None]):
             variables |= {f"{hue}-muted": "ansi_default" for hue in HUES}
             self.theme_variables = variables
         return variables
+
+    def deliver_screenshot(
+        self, filename: str | None = None, path: str | None = None, time_format: str | None = None
+    ) -> None:
+        """Write a picture of the screen; say where it is, or why there is none."""
+        downloads = user_downloads_path()
+        folder = path or str(downloads if downloads.is_dir() else Path.cwd())
+        try:
+            said = f"The screenshot is {self.save_screenshot(filename, folder, time_format)}"
+        except OSError as error:
+            said = f"No screenshot: {folder} cannot be written ({error.strerror})."
+        self.notify(one_line(said), timeout=10, markup=False)
 
     def action_help(self) -> None:
         """Open the page of keys and terms."""

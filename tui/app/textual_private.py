@@ -110,7 +110,7 @@ def paint(widget: Widget, lines: Mapping[int, int]) -> None:
     screen, width = widget.screen, widget.size.width
     regions = [Region(x, y, width - x, 1) for y, x in lines.items()]
     visible = screen._compositor.visible_widgets
-    busy = widget.app._batch_count or screen._layout_required or not screen.is_current
+    busy = widget.app._batch_count or screen._layout_required or widget.app.screen is not screen
     place = None if busy else visible.get(widget)
     if place is None or _is_covered(widget, visible):
         widget.refresh(*regions)

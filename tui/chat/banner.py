@@ -7,11 +7,12 @@ from textual.widgets import Static
 
 from assistant.events import Ready
 from models.errors import StorageError
+from tui.figures import model_name
 from tui.safe import safe
 
 
 class Banner(Horizontal):
-    """Name the target and its draft."""
+    """Name the model that answers and the one that guesses."""
 
     DEFAULT_CSS = """
     Banner {
@@ -56,7 +57,7 @@ class Banner(Horizontal):
 
     def ready(self, ready: Ready) -> None:
         """Name the loaded models."""
-        draft = f" · guesses: {ready.draft.name}" if ready.draft else " · no draft"
-        self.show(f"answers: {ready.target.name}{draft}")
+        guesses = f"guesses: {model_name(ready.draft.name)}" if ready.draft else "no model guesses"
+        self.show(f"answers: {model_name(ready.target.name)} · {guesses}")
         paths = "\n".join(str(m.path) for m in (ready.target, ready.draft) if m)
         self._models.tooltip = Content(safe(paths))  # a str would be read as markup

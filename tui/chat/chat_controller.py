@@ -155,7 +155,7 @@ class ChatController:
     def leave_question(self) -> None:
         """Leave the question that is changed as it was; nothing that was typed is lost."""
         if self.unsent.leave():
-            hint = "Your change is kept; e on that message continues it."
+            hint = "Your change is kept; press e on that message to go on."
             self.parts.notify(hint, timeout=5, markup=False)
         self._show_change()
 
@@ -210,12 +210,12 @@ class ChatController:
 
     def race(self) -> None:
         """Let the prompt, or else the last question, race; or say why that cannot be."""
-        if not self.is_free(" A race needs both models to itself.") or self.setup is None:
+        if not self.is_free(" A race needs the models for itself.") or self.setup is None:
             return
         prompt = self.parts.prompt
         request = self.talk.race_request(prompt.text, prompt.attachments)
         if request is None:
-            hint = "Type a prompt first; it races in two lanes, ArS and SpS."
+            hint = "Type a prompt first; it is answered with and without guesses."
             self.parts.notify(hint, timeout=4, markup=False)
             return
         from tui.race.lanes import duel
@@ -227,13 +227,13 @@ class ChatController:
     def toggle_form(self) -> None:
         """Ask for a file whose schema all answers follow; or let them be as they come again."""
         if self.form is None:
-            hint = "The file with a JSON Schema."
+            hint = "A file with a JSON Schema."
             screen = EntryScreen("Answer with JSON", hint=hint, objection=self._use_form)
             self._program.open_entry(screen, lambda _: None)
         else:
             self.form = None
             self.parts.prompt.show_form("")
-            self.parts.notify("Answers come as they are again.", timeout=3)
+            self.parts.notify("JSON is off: free text again.", timeout=3)
 
     def _use_form(self, name: str) -> str:
         """Have answers follow the schema in a file; return why that cannot be."""

@@ -12,8 +12,10 @@ from tui.chat.panel.panel import Speculation
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.status import Status
 
-NARROW, ROOMY = 80, 116
+NARROW, ROOMY = 80, 160
 """Widths in cells at which a conversation fits next to one of the others, and next to both."""
+BRIEF = 100
+"""Width below which the list closes once a conversation was chosen."""
 
 
 class ChatLayout(Vertical):
@@ -66,7 +68,7 @@ class Body(Horizontal):
 
         &.-narrow > ChatList, &.-narrow > Speculation {
             layer: above;
-            width: 100%;
+            min-width: 100%;
             max-width: 100%;
         }
     }
@@ -74,7 +76,8 @@ class Body(Horizontal):
 
     def __init__(self) -> None:
         super().__init__(id="body")
-        self.chats, self.conversation, self.panel = ChatList(), Conversation(), Speculation()
+        self.chats, self.conversation = ChatList(), Conversation()
+        self.panel = Speculation(lambda: self.chats.display and self.size.width < ROOMY)
 
     def compose(self) -> ComposeResult:
         """Lay out the three."""
@@ -97,15 +100,19 @@ class Body(Horizontal):
         return self.has_class("-narrow") and (self.chats.display or self.panel.display)
 
     def toggle_chats(self) -> None:
-        """Open and focus the list, or close it."""
+        """Open and focus the list, which may take the place of the figures; or close it."""
         self.chats.toggle()
-        if self.chats.display and self.panel.display and self.size.width < ROOMY:
-            self.panel.wanted = False
 
     def toggle_panel(self) -> None:
         """Open the figures, or close them."""
+        if self.size.width < ROOMY:
+            self.chats.close()
         self.panel.toggle()
-        if self.panel.display and self.chats.display and self.size.width < ROOMY:
+
+    @on(ChatList.Chosen)
+    def make_room(self) -> None:
+        """Close the list where it takes much of the room."""
+        if self.size.width < BRIEF:
             self.chats.close()
 
     @on(ChatList.Left)

@@ -52,11 +52,9 @@ class ChatScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "app.help", "Help", id="chat.help"),
         Binding("f2", "chats", "Chats", id="chat.chats", tooltip="List of conversations"),
-        Binding("f3", "panel", "Figures", id="chat.panel", tooltip="Speculation at work"),
-        Binding("f4", "race", "Race", id="chat.race", tooltip="Race ArS against SpS"),
-        Binding(
-            "ctrl+t", "toggle_mode", "Guessing", id="chat.mode", tooltip="Switch auto, SpS and ArS"
-        ),
+        Binding("f3", "panel", "Figures", id="chat.panel", tooltip="What guesses bring"),
+        Binding("f4", "race", "Race: with and without guesses", id="chat.race", show=False),
+        Binding("ctrl+t", "toggle_mode", "Guesses auto, always, off", id="chat.mode", show=False),
         Binding("ctrl+n", "new", "New", id="chat.new", tooltip="New conversation"),
         Binding("escape", "stop", "Stop", id="chat.stop"),
         Binding(
@@ -64,27 +62,13 @@ class ChatScreen(Screen[None]):
         ),
         Binding("escape", "back", "Back", id="chat.back", tooltip="Back to the prompt"),
         Binding("f5,ctrl+o", "app.choose_model", "Models", id="chat.models"),
-        Binding("f6", "app.settings", "Settings", id="chat.settings"),
+        Binding("f6", "app.settings", "Settings", id="chat.settings", show=False),
         Binding("ctrl+r", "regenerate", "Another answer", id="chat.regenerate", show=False),
         Binding("ctrl+s", "several", "Several answers", id="chat.several", show=False),
-        Binding(
-            "f7",
-            "form",
-            "JSON",
-            id="chat.form",
-            show=False,
-            tooltip="Answer with JSON by a schema file, or no more",
-        ),
-        Binding(
-            "f9",
-            "tools",
-            "Tools",
-            id="chat.tools",
-            show=False,
-            tooltip="Tools: which there are, and may run",
-        ),
+        Binding("f7", "form", "JSON answers on/off (schema file)", id="chat.form", show=False),
+        Binding("f9", "tools", "Tools", id="chat.tools", show=False),
         Binding("ctrl+y", "copy", "Copy the answer", id="chat.copy", show=False),
-        Binding("ctrl+g", "ghosts", "Rejected drafts", id="chat.ghosts", show=False),
+        Binding("ctrl+g", "ghosts", "Wrong guesses", id="chat.ghosts", show=False),
         Binding("ctrl+up", "turns", "To the messages", id="chat.turns", show=False),
         Binding("u,ctrl+z", "undo", "Undo a deletion", id="chat.undo", show=False),
         Binding("ctrl+home", "scroll('home')", "Oldest message", id="chat.oldest", show=False),
@@ -141,7 +125,7 @@ class ChatScreen(Screen[None]):
         suggestion = message.suggestion
         self.prompt.focus()
         if not self.prompt.give_back(suggestion.text):
-            self.notify("Send or delete first what you have written.", timeout=3)
+            self.notify("Send or delete what you have written first.", timeout=3)
         elif suggestion.then == "send":
             self.controller.say(suggestion.text, ())
         elif suggestion.then == "race":
@@ -222,7 +206,7 @@ class ChatScreen(Screen[None]):
         self.parts.body.toggle_chats()
 
     def action_panel(self) -> None:
-        """Open the figures of speculation, or close them."""
+        """Open the figures, or close them."""
         self.parts.body.toggle_panel()
 
     def action_turns(self) -> None:
@@ -280,7 +264,7 @@ class ChatScreen(Screen[None]):
         copy_and_say(self, self.conversation.last_answer())
 
     def action_ghosts(self) -> None:
-        """Show rejected drafts in every answer, or hide them."""
+        """Show wrong guesses in every answer, or hide them."""
         self.turns.toggle_ghosts()
 
     def action_undo(self) -> None:

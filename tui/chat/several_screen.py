@@ -42,9 +42,7 @@ class SeveralScreen(Screen[int]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "enter", "choose", "Choose", id="several.choose", tooltip="Continue with this answer"
-        ),
+        Binding("enter", "choose", "Choose", id="several.choose", tooltip="Continue with it"),
         Binding("left,shift+tab", "step(-1)", "Before", id="several.before"),
         Binding("right,tab", "step(1)", "Next", id="several.next"),
         Binding("escape", "stop", "Stop", id="several.stop", tooltip="Stop, and keep all"),
@@ -134,4 +132,4 @@ class Column(Pane):
             how = MARKS.get(event.stop, "complete")
             if not event.complete and event.stop is not Stop.CANCELLED:
                 how = "cut before its form was complete"
-        self.border_subtitle = Content(f" {count} tokens · {how} ")
+        self.border_subtitle = Content(f" {count} token{'s' * (count != 1)} · {how} ")

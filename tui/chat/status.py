@@ -1,4 +1,4 @@
-"""The status line: how answers are decoded."""
+"""The status line: whether guesses are made, and what they bring."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,11 +14,6 @@ from tui.outlook import outlook
 from tui.safe import safe
 from tui.widgets.text_figures import gauge
 
-PLANS: dict[Mode, str] = {
-    "ars": "no guesses",
-    "sps": "guesses always",
-    "auto": "guesses where that saves time",
-}
 BAR = 10
 
 
@@ -35,7 +30,7 @@ class State:
     """Everything the line shows."""
 
     mode: Mode = "auto"
-    drafting: bool = True  # whether there is a draft to speculate with
+    drafting: bool = True  # whether there is something to guess with
     loaded: bool = False
     activity: Activity | None = None
     last: Decoded | None = None  # round
@@ -66,24 +61,21 @@ class Status(Static):
 
 def line(state: State, width: int) -> Content:
     """Return what fits into `width` cells, the most important parts first."""
-    chip = Content.styled(f" {_mode(state)} ", f"bold $text-{_hue(state)} on ${_hue(state)}-muted")
+    able, hue = state.drafting or state.mode == "ars", _hue(state)
+    name = MODES[state.mode] if able else "nothing can guess"
+    chip = Content.styled(f" {name} ", f"bold $text-{hue} on ${hue}-muted")
     parts = [chip]
-    for part in _parts(state, wide=width >= 110):
+    for part in _parts(state):
         if sum(shown.cell_length + 2 for shown in parts) + part.cell_length <= width:
             parts.append(part)
     return Content("  ").join(parts)
-
-
-def _mode(state: State) -> str:
-    name = MODES[state.mode]
-    return name if state.drafting or state.mode == "ars" else f"{name}, no draft"
 
 
 def _hue(state: State) -> str:
     return "primary" if state.mode == "ars" else "success"
 
 
-def _parts(state: State, wide: bool) -> list[Content]:
+def _parts(state: State) -> list[Content]:
     if state.activity is not None:
         fraction = min(max(state.activity.fraction, 0.0), 1.0)
         return [
@@ -91,12 +83,12 @@ def _parts(state: State, wide: bool) -> list[Content]:
             Content(safe(state.activity.text)),
         ]
     if state.last is None:
-        plan = PLANS[state.mode if state.drafting else "ars"]
-        return [Content.styled(f"ready: {plan}" if state.loaded else "no model", MUTED)]
+        return [Content.styled("ready" if state.loaded else "no model", MUTED)]
     found, speed = outlook(state.last), f"{state.last.stats.tokens_per_s:.1f} tokens/s"
-    worth = [] if state.is_beside_panel else [Content.styled(found.worth, HUES[found.saves])]
+    is_said = bool(found.worth) and not state.is_beside_panel
+    worth = [Content.styled(found.worth, HUES[found.saves])] if is_said else []
     full = _fraction(state) > NEARLY_FULL
-    rest = [_context(state, wide), Content(speed)]
+    rest = [_context(state), Content(speed)]
     return [*worth, *(rest if full else reversed(rest))]
 
 
@@ -105,8 +97,7 @@ def _fraction(state: State) -> float:
     return used / state.n_ctx if state.n_ctx else 0.0
 
 
-def _context(state: State, wide: bool) -> Content:
+def _context(state: State) -> Content:
     used, fraction = state.last.context_used if state.last else 0, _fraction(state)
-    bar = f"{gauge(fraction, BAR)} " if wide else ""
-    text = f"context {bar}{used:,}/{state.n_ctx:,}"
+    text = f"context {used:,}/{state.n_ctx:,}"
     return Content.styled(text, "$text-warning" if fraction > NEARLY_FULL else "")

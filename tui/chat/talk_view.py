@@ -39,6 +39,7 @@ from tui.chat.conversation.turn import Turn
 from tui.chat.layout import ChatLayout
 from tui.chat.status import Activity
 from tui.chat.tools.result_turn import ResultTurn
+from tui.figures import model_name
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class TalkView:
                 turn.remove()
             case GivenBack(text, attachments):
                 if not self._parts.prompt.give_back(text, attachments):
-                    hint = "Up-arrow in an empty prompt brings back the unanswered one."
+                    hint = "↑ in an empty prompt brings back the question without an answer."
                     self._parts.notify(hint, markup=False)
             case Noted(text, severity):
                 self._view.note(text, severity, self._growing if severity == "warning" else None)
@@ -212,11 +213,14 @@ class TalkView:
     def show_models(self, event: Event, settings: Settings) -> None:
         """Show which models are loaded, or how far one has loaded, or has read a prompt."""
         match event:
-            case Loading(role, name, fraction):
+            case Loading(_, name, fraction):
                 verb = "loading" if fraction < 1 else "preparing"
-                self._parts.status.show(activity=Activity(f"{verb} the {role} {name}", fraction))
+                text = f"{verb} {model_name(name)}"
+                self._parts.status.show(activity=Activity(text, fraction))
             case Prefilled(role, done, total):
-                who = "reading the prompt" if role == "target" else "the draft reads along"
+                who = (
+                    "reading the prompt" if role == "target" else "the guessing model reads it, too"
+                )
                 text = f"{who}: {done:,} of {total:,} tokens"
                 self._parts.status.show(activity=Activity(text, done / total if total else 1.0))
             case Ready(target, draft):

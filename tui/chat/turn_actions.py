@@ -68,13 +68,13 @@ class TurnActions:
         self._talk.answer_again(record)
 
     def toggle_ghosts(self) -> None:
-        """Show rejected drafts in every answer, or hide them."""
+        """Show wrong guesses in every answer, or hide them."""
         view, settings = self._view, self._controller.settings
         shown = not settings.ghosts
         self._controller.apply(replace(settings, ghosts=shown))
         if not any(answer.view == "tokens" for answer in view.query(Answer)):
-            text = "among the tokens of an answer; v on it shows those" if shown else "no longer"
-            self._view.notify(f"Rejected drafts are shown {text}.", timeout=4, markup=False)
+            text = "shown where an answer has its colours (v)" if shown else "hidden"
+            self._view.notify(f"Wrong guesses are {text}.", timeout=4, markup=False)
 
     def undo(self) -> None:
         """Take the last deletion back."""
@@ -134,9 +134,7 @@ class TurnActions:
                 self._controller.go(lambda: self._path.fork(record))
                 self._controller.parts.prompt.focus()
                 hint = " Ctrl+R answers it." if record.role == "user" else ""
-                self._view.notify(
-                    f"This is now a separate conversation.{hint}", timeout=5, markup=False
-                )
+                self._view.notify(f"You are in a copy now.{hint}", timeout=5, markup=False)
             case "delete":
                 self._delete(record)
 
@@ -157,5 +155,5 @@ class TurnActions:
         view.call_after_refresh(view.focus_last)
         key = "u" if self._path.records else "Ctrl+Z"  # a letter is typed into the prompt
         self._view.notify(
-            f"Deleted, with what followed. {key} brings it back.", timeout=6, markup=False
+            f"Deleted, with all after it. {key} brings it back.", timeout=6, markup=False
         )

@@ -71,12 +71,12 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
     if model.refusal:
         return [*lines, Content.styled(safe(f"It cannot be used: {model.refusal}"), "$text-error")]
     if advice is not None:
-        lines.append(Content.assemble(("As target  ", "bold"), safe(advice.reason)))
+        lines.append(Content.assemble(("To answer  ", "bold"), safe(advice.reason)))
         lines.append(fit_line(advice.fit, bool(advice.draft)))
     if entry.verdict is not None and not entry.now:
         verdict = entry.verdict
         answer = f"{'yes' if verdict.serves else 'no'}, {verdict.reason}"
-        lines.append(Content.assemble(("As draft   ", "bold"), safe(answer)))
+        lines.append(Content.assemble(("To guess   ", "bold"), safe(answer)))
     return lines
 
 
@@ -115,7 +115,7 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
     place = hub_cache() if model.repo else models_dir()
     context = f"context {model.context:,} · " if model.context else ""
     title = f"  {model.licence} · {context}{model.file}"
-    also = f" with its draft {files[1].name}" if files[1:] else ""
+    also = f" with {files[1].name}" if files[1:] else ""
     cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s"
     where = _shortened(place, max(20, width - 12))
     keys = [

@@ -16,6 +16,7 @@ from models.files.stores import find
 from models.gguf.header import RECIPE, SOURCE, SOURCE_SHA256
 from models.memory import MACHINES, ROWS, estimate, machine
 from models.rollback import rollback_slots, state_bytes
+from tui.figures import model_name
 from tui.widgets.text_figures import size as amount
 
 Facts = dict[str, object]
@@ -23,8 +24,8 @@ CONTEXT = 8192
 """Tokens for which memory is stated."""
 WIDTH = 80  # cells
 TESTED = (
-    "* Run by those who listed it. The others were read about, not run; specchat models pair and "
-    "specchat prove tell whether a pair works on this machine."
+    "* Run by those who listed it. The others were read about, not run; specchat models pair "
+    "and specchat prove tell whether a pair works on this machine."
 )
 
 
@@ -140,7 +141,10 @@ def here(models: Sequence[ModelFile]) -> Iterator[str]:
         kind = (header and header.file_type) or "?"
         yield f"{amount(model.size):>9}  {kind:<8} {model.store:<12}  {short(model.reference)}"
         served = header and header.serves
-        for text in (model.refusal, served and f"made to draft for {served.rpartition(',')[0]}"):
+        for text in (
+            model.refusal,
+            served and f"made to guess for {model_name(served.rpartition(',')[0])}",
+        ):
             yield from remark(text or "", "            ")
 
 
@@ -155,7 +159,8 @@ def fetchable() -> Iterator[str]:
         if lines:
             yield f"With {gigabytes or 'more'} GB of memory: size, context, licence, name + draft"
             yield from lines
-    yield from remark(TESTED, "")
+    if any("*" in line for lines in groups.values() for line in lines):
+        yield from remark(TESTED, "")
 
 
 def _fetchable(entry: GGUF) -> str:

@@ -54,22 +54,22 @@ class ModelEntry:
 def _role(model: ModelFile, now: str, verdict: DraftVerdict | None) -> tuple[str, str]:
     """Return what a file is or could be, and in which style to show that."""
     if now:
-        return f"● {now} now", "bold $text-accent"
+        return f"● {'answers' if now == 'target' else 'guesses'} now", "bold $text-accent"
     if model.refusal:
         return f"✗ {model.refusal}", "$text-error"
     if verdict is None:
-        return "target", ""
+        return "answers", ""
     if verdict.serves:
-        return "target, or draft", "$text-success"
-    return f"target only: {verdict.reason}", ""
+        return "answers, or guesses", "$text-success"
+    return f"answers; no guesses: {verdict.reason}", ""
 
 
 def _listed_role(model: GGUF) -> str:
     """Return what the catalogue lists a model as."""
     if model.draft:
-        return f"target + {model.draft}"
+        return f"answers, with {model.draft}"
     drafts = any(each.draft == model.name for each in FILES.values())
-    return "target, or draft" if drafts else "target"
+    return "answers, or guesses" if drafts else "answers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class ModelInventory:
 
     def _listed(self, gguf: GGUF, drafts: bool) -> ModelEntry:
         role = _listed_role(gguf), "$foreground-muted"
-        role = ("draft for your target", "$text-success") if drafts else role
+        role = ("guesses for yours", "$text-success") if drafts else role
         weights = gguf.file.removesuffix(".gguf").rpartition("-")[2].upper()
         needed, held = memory.estimate_by_size(gguf.size, gguf.file), memory.held_by_size(gguf.size)
         fit = memory.fit(needed, held, self._freed)

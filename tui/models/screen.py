@@ -43,8 +43,8 @@ class ModelsScreen(Screen[Choice | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "draft", "As draft", id="models.draft"),
-        Binding("n", "no_draft", "No draft", id="models.no-draft"),
+        Binding("d", "draft", "To guess", id="models.draft"),
+        Binding("n", "no_draft", "No guesses", id="models.no-draft"),
         Binding("p", "pull", "Fetch", id="models.pull"),
         Binding("slash", "type('filter')", "Filter", id="models.filter"),
         Binding("o", "type('path')", "Open file", id="models.open"),
@@ -93,7 +93,7 @@ class ModelsScreen(Screen[Choice | None]):
         yield self.message
         yield self.filter
         yield self.path
-        yield KeyLine(show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Look at what there is."""
@@ -112,7 +112,7 @@ class ModelsScreen(Screen[Choice | None]):
         if not message.complete:
             return
         target, free = self.inventory.target(), size(self.inventory.available)
-        loaded = f"target {target.name}" if target else "no target is loaded"
+        loaded = f"{target.name} answers" if target else "none is loaded"
         title = f"Models · {loaded} · {free} of memory available"
         self.query_one("#title", Static).update(safe(title))
         if not self.list.usable:
@@ -152,12 +152,12 @@ class ModelsScreen(Screen[Choice | None]):
         if entry is None or model is None:
             return
         if target is None:
-            self.say("A draft needs a target: choose that first, with Enter.")
+            self.say("First choose a model to answer, with Enter.")
         elif entry.verdict is None:
-            self.say("Wait a moment: its vocabulary is still being compared.")
+            self.say("One moment: its vocabulary is still being compared.")
         elif not entry.verdict.serves:
             reason = entry.verdict.reason.rstrip(".")
-            self.say(f"{model.name} cannot draft for {target.name}: {reason}.")
+            self.say(f"{model.name} cannot guess for {target.name}: {reason}.")
         else:
             is_other = model.path != target.path
             draft, name = (model, model.reference) if is_other else (None, HEADS)
@@ -166,7 +166,7 @@ class ModelsScreen(Screen[Choice | None]):
     def action_no_draft(self) -> None:
         """Continue with the target alone."""
         if self.ready is None:
-            self.say("No target is loaded; choose one with Enter.")
+            self.say("No model is loaded; choose one with Enter.")
         else:
             self.dismiss((self.settings.target_name, NO_DRAFT))
 

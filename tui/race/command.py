@@ -96,7 +96,7 @@ def run(recorded: RecordedRace, console: EngineConsole) -> None:
 
 def tell(recorded: RecordedRace, as_json: bool) -> bool:
     """Print what came of a race; return whether a lane failed."""
-    sentence = verdict(recorded.lanes, recorded.race.request)
+    sentence = " ".join(filter(None, verdict(recorded.lanes, recorded.race.request)))
     if as_json:
         click.echo(json.dumps(_report(recorded, sentence)))
     else:

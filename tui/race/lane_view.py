@@ -8,6 +8,7 @@ from textual.widgets import Static
 from assistant.events import Decoded, Failed, Ready
 from assistant.tokens import Step
 from tui.chat.conversation.thought import Thought
+from tui.figures import model_name
 from tui.race.recorded import RecordedLane
 from tui.race.verdict import HEADERS, table
 from tui.safe import safe
@@ -72,7 +73,7 @@ class LaneView(Pane):
     def _frame(self, lane: RecordedLane) -> None:
         """Show the models, the clock and the notices, where they have changed."""
         notices = safe("\n".join(lane.notices))
-        state = lane.ready, lane.clock, lane.doing, notices
+        state = lane.ready, lane.clock, lane.doing, notices, self.size.width
         if state == self._state:
             return
         self._state = state
@@ -81,7 +82,8 @@ class LaneView(Pane):
         hue = "primary" if lane.lane.mode == "ars" else "success"
         chip = Content.styled(f" {safe(lane.lane.name)} ", f"bold $text-{hue} on ${hue}-muted")
         models = Content.styled(_models(lane.ready), "$foreground 60%")
-        self.border_title = Content.assemble(chip, models)
+        fits = chip.cell_length + models.cell_length <= self.size.width - 2
+        self.border_title = Content.assemble(chip, models if fits else "")
         parts = [lane.doing, f"{lane.clock:.1f} s"]
         self.border_subtitle = Content(f" {' · '.join(filter(None, parts))} ")
 
@@ -89,8 +91,9 @@ class LaneView(Pane):
 def _models(ready: Ready | Failed | None) -> str:
     if not isinstance(ready, Ready):
         return ""
-    draft = f" ⇠ {ready.draft.name}" if ready.draft else ""
-    return safe(f" {ready.target.name}{draft} ")
+    answers, guesses = model_name(ready.target.name), ready.draft and model_name(ready.draft.name)
+    other = " ".join(word for word in (guesses or "").split() if word not in answers.split())
+    return safe(f" {answers} ⇠ {other or guesses} " if guesses else f" {answers} ")
 
 
 class Board(Static):

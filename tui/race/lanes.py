@@ -11,9 +11,10 @@ from models.drafts import NO_DRAFT
 from models.errors import ModelError, UsageError
 from models.files.gguf_files import is_label
 from models.progress import Report, silent
-from tui.figures import MODES
 
 DEFAULT = "ars,sps"
+NAMES = {"ars": "without guesses", "sps": "with guesses", "auto": "guesses auto"}
+"""What lanes are called, by the way in which they decode."""
 MAX_LANES = 4
 RACE_TOKENS = 256
 """Tokens of a lane's answer, where the user sets no length: enough to see who is faster."""
@@ -60,7 +61,7 @@ def line_up(
 
 
 def duel(setup: Setup, settings: Settings, request: Request) -> Race:
-    """Return the race of ArS against SpS between models that are found already."""
+    """Return the race without guesses and with them, between models that are found already."""
     lanes = tuple(_lane(setup, entry, settings) for entry in parse(DEFAULT))
     return Race(lanes, _fair(request))
 
@@ -86,5 +87,5 @@ def named(entry: System) -> str:
     whose = target and (
         target.upper() if is_label(target) else Path(target.rpartition(":")[2]).stem
     )
-    mode = MODES[entry.mode] + ("" if k is None else f" K={k}")
+    mode = NAMES[entry.mode] if k is None else f"with {k} guesses"
     return " ".join(filter(None, (entry.engine, whose, mode)))

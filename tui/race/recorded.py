@@ -82,8 +82,8 @@ class RecordedLane:
     def doing(self) -> str:
         """What it does beside writing, or how it ended."""
         match self.laps[-1].event if self.laps else self.ready:
-            case Prefilled(role, done, total):
-                return f"{role} reads {done:,} of {total:,}"
+            case Prefilled(_, done, total):
+                return f"reading {done:,} of {total:,}"
             case Finished(stop=stop, complete=complete):
                 cut = not complete and stop is not Stop.CANCELLED
                 return "form incomplete" if cut else MARKS.get(stop, "finished")

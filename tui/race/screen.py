@@ -18,6 +18,7 @@ from assistant.request import Race
 from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.program import Program
+from tui.figures import model_name
 from tui.race.lane_view import Board, LaneView
 from tui.race.recorded import RecordedLane, RecordedRace
 from tui.race.verdict import pays, turns, verdict
@@ -35,7 +36,7 @@ LOOK_EVERY_S = 1 / 20
 REPLAY_FROM = 0.5
 """Seconds of computing that are worth being shown again unasked."""
 GAUGE = 10
-REPLAY = "Replay at true speed, each lane as if alone."
+REPLAY = "Replay at true speed, each as if it ran alone."
 
 Phase = Literal["loading", "racing", "replay", "over"]
 
@@ -61,7 +62,7 @@ class RaceScreen(Screen[None]):
             height: auto; min-height: 2; margin: 1 2 0 2; padding: 0 1;
             border-left: outer $panel-lighten-2; color: $text-muted;
 
-            &.outcome { border-left: outer $primary; color: $foreground; text-style: bold; }
+            &.outcome { border-left: outer $primary; color: $foreground; }
             &.outcome.won { border-left: outer $success; color: $text-success; }
             &.outcome.failed { border-left: outer $error; color: $text-error; }
         }
@@ -87,10 +88,9 @@ class RaceScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="race.stop"),
         Binding("escape", "close", "Close", id="race.close"),
-        Binding("space", "pause", "Pause", id="race.pause"),
         Binding("s", "skip", "Skip", id="race.skip"),
         Binding("r", "replay", "Replay", id="race.replay"),
-        Binding("g", "ghosts", "Rejected", id="race.ghosts"),
+        Binding("g", "ghosts", "Wrong guesses", id="race.ghosts"),
         Binding("f1", "app.help", "Help", id="race.help"),
     ]
 
@@ -99,14 +99,14 @@ class RaceScreen(Screen[None]):
 
     def __init__(self, race: Race, submit: Callable[..., EventStream]) -> None:
         super().__init__()
-        self.recorded, self._submit = RecordedRace(race), submit
+        self.recorded, self._request, self._submit = RecordedRace(race), race.request, submit
         self.legend = Static(classes="legend", markup=False)
         self.views = [LaneView(lane) for lane in self.recorded.lanes]
         self.lanes, self.line = Grid(*self.views), Static(id="race-line", markup=False)
         self.board = Board(self.recorded.lanes)
         self.at = 0.0
         """The moment of the lanes' clocks that the replay has come to, in seconds."""
-        self._paused, self._looked = False, 0.0
+        self._looked = 0.0
         self._stream: EventStream | None = None
         self._stopping = False
         self._failed: str | None = None
@@ -117,8 +117,7 @@ class RaceScreen(Screen[None]):
         with Horizontal(id="race-head"):
             yield Static("specchat race", classes="name", markup=False)
             yield self.legend
-        prompt = self.recorded.race.request.messages[-1].content
-        yield Static(safe(prompt), id="race-prompt", markup=False)
+        yield Static(safe(self._request.messages[-1].content), id="race-prompt", markup=False)
         yield self.lanes
         yield self.board
         yield self.line
@@ -141,10 +140,10 @@ class RaceScreen(Screen[None]):
         """Take what the engine says; it is on the screen at the next look."""
         self.recorded.hear(event)
         match event:
-            case Loading(role, name, fraction):
+            case Loading(_, name, fraction):
                 verb = "loading" if fraction < 1 else "preparing"
                 bar = Content.styled(f"{gauge(fraction, GAUGE)} {fraction:>4.0%}", "$accent")
-                self._loading = bar + Content(safe(f"  {verb} the {role} {name}"))
+                self._loading = bar + Content(safe(f"  {verb} {model_name(name)}"))
             case RaceReady():
                 self.phase = "racing"
             case RaceOver():
@@ -180,10 +179,9 @@ class RaceScreen(Screen[None]):
             self._timer.pause()  # nothing moves any more
 
     def _go_on(self) -> None:
-        """Move the replay on by the time that has passed, unless it is held."""
+        """Move the replay on by the time that has passed."""
         now = monotonic()
-        if not self._paused:
-            self.at = min(self.at + now - self._looked, self.recorded.length)
+        self.at = min(self.at + now - self._looked, self.recorded.length)
         self._looked = now
 
     def _say(self, lanes: Sequence[RecordedLane]) -> None:
@@ -197,10 +195,11 @@ class RaceScreen(Screen[None]):
             case "replay":
                 bar = f"  {gauge(self.at / self.recorded.length, GAUGE)}"
                 where = f"{bar}  {self.at:.1f} of {self.recorded.length:.1f} s"
-                text = Content("Paused." if self._paused else REPLAY)
-                text += Content.styled(where, "$accent")
+                text = Content(REPLAY) + Content.styled(where, "$accent")
             case "over":
-                text = Content(safe(self._failed or verdict(lanes, self.recorded.race.request)))
+                said = (self._failed, "") if self._failed else verdict(lanes, self._request)
+                bold, rest = map(safe, said)
+                text = Content.assemble((bold, "bold"), (f"\n{rest}", "$foreground-muted"))
         self.line.set_class(outcome, "outcome")
         self.line.set_class(outcome and self._failed is not None, "failed")
         self.line.set_class(outcome and pays(lanes), "won")
@@ -216,7 +215,7 @@ class RaceScreen(Screen[None]):
                 return running or self.phase == "replay"
             case "close":
                 return not running and self.phase != "replay"
-            case "pause" | "skip":
+            case "skip":
                 return self.phase == "replay"
             case "replay":
                 return self.phase == "over" and not self._failed and self.recorded.length > 0
@@ -237,27 +236,22 @@ class RaceScreen(Screen[None]):
 
     def action_replay(self) -> None:
         """Show the race again at true speed."""
-        self.at, self._paused, self._looked = 0.0, False, monotonic()
+        self.at, self._looked = 0.0, monotonic()
         self.phase = "replay"
-
-    def action_pause(self) -> None:
-        """Hold the replay, or let it go on."""
-        self._go_on()
-        self._paused = not self._paused
 
     def action_skip(self) -> None:
         """Go to the end of the replay."""
-        self.at, self._paused = self.recorded.length, False
+        self.at = self.recorded.length
 
     def action_ghosts(self) -> None:
-        """Show the drafts that were rejected, struck through, or hide them."""
+        """Show wrong guesses, struck through, or hide them."""
         shown = not self.views[0].tokens.ghosts
         for view in self.views:
             view.tokens.ghosts = shown
         self._explain(shown)
 
     def _explain(self, ghosts: bool) -> None:
-        """Explain the styles of the tokens, that of rejected drafts too where they are shown."""
+        """Explain the styles of the tokens, and of wrong guesses where they are shown."""
         kinds = (*BASICS, GHOST) if ghosts else BASICS
         self.legend.update(legend(styles(self.app.no_color), kinds))
 

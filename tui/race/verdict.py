@@ -7,13 +7,11 @@ from assistant.request import Request
 from tui.race.recorded import RecordedLane
 from tui.widgets.text_figures import MISSING
 
-HEADERS = ("lane", "tokens", "tokens/s", "ratio", "tokens/eval", "accepted", "first token", "time")
+HEADERS = ("", "tokens/s", "speed", "tokens", "right", "tokens/round", "first token", "time")
 MIN_TOKENS = 16
 """Tokens from which on a speed means something."""
 SAME_SPEED = 0.03
 """Speeds that differ by less than this share are called the same: the clock is no finer."""
-MAX_QUOTE = 24
-"""Characters that are quoted from where two texts part."""
 
 
 def cells(lane: RecordedLane, first: RecordedLane) -> tuple[str, ...]:
@@ -24,11 +22,11 @@ def cells(lane: RecordedLane, first: RecordedLane) -> tuple[str, ...]:
     ratio, rate = first.tokens_per_s, stats.acceptance_rate
     return (
         name,
-        f"{stats.generated_tokens:,}",
         f"{stats.tokens_per_s:.1f}",
         f"{stats.tokens_per_s / ratio:.2f}×" if ratio else MISSING,
-        f"{stats.tokens_per_eval:.2f}",
+        f"{stats.generated_tokens:,}",
         MISSING if rate is None else f"{rate:.0%}",
+        f"{stats.tokens_per_eval:.2f}",
         f"{stats.first_token_s:.2f} s",
         f"{lane.clock:.1f} s",
     )
@@ -51,41 +49,40 @@ def turns(lanes: Sequence[RecordedLane]) -> str:
     """Return what is fair about the race; a lane that has finished no longer waits for others."""
     going = [each for each in lanes if not each.over]
     if len(going) == 1 < len(lanes):
-        return f"The others have finished: {going[0].lane.name} continues alone, by its own clock."
+        return (
+            f"The others have finished. {_begun(going[0].lane.name)} continues, on its own clock."
+        )
     seconds = min(each.clock for each in going or lanes)
-    return (
-        "The lanes take turns on this machine: equal compute for all. "
-        f"Each has computed for {seconds:.1f} s by now."
-    )
+    return f"They take turns, with equal time on this machine: {seconds:.1f} s each so far."
 
 
-def verdict(lanes: Sequence[RecordedLane], request: Request) -> str:
-    """Return the outcome of a race in which all lanes were asked for `request`."""
+def verdict(lanes: Sequence[RecordedLane], request: Request) -> tuple[str, str]:
+    """Return which lane won, and what else there is to say, of lanes asked for `request`."""
     ran = [each for each in lanes if each.stats and each.stats.generated_tokens >= MIN_TOKENS]
-    failed = [f"{each.lane.name} did not run." for each in lanes if each.failed]
+    failed = [f"{_begun(each.lane.name)} did not run." for each in lanes if each.failed]
     if len(ran) < 2:
-        return " ".join([*failed, "The lanes wrote too little to compare their speed."])
-    pair = len(ran) == 2
-    return " ".join([*failed, _pair(*ran) if pair else _field(ran), *_texts(ran), *_seed(request)])
+        return "Too little was written to compare speeds.", " ".join(failed)
+    won = _pair(*ran) if len(ran) == 2 else _field(ran)
+    return won, " ".join([*failed, *_texts(ran), *_seed(request)])
 
 
 def pays(lanes: Sequence[RecordedLane]) -> bool:
-    """Whether some lane that speculates was the fastest, and clearly so against the first."""
+    """Whether some lane with guesses was the fastest, and clearly so against the first."""
     first, best = lanes[0], max(lanes, key=lambda each: each.tokens_per_s)
     return best.lane.mode != "ars" and best.tokens_per_s > (1 + SAME_SPEED) * first.tokens_per_s
 
 
 def _pair(first: RecordedLane, other: RecordedLane) -> str:
     ratio = other.tokens_per_s / first.tokens_per_s
-    name, reference = other.lane.name, first.lane.name
-    figures = f"{other.tokens_per_s:.1f} against {first.tokens_per_s:.1f} tokens/s{_evals(other)}"
-    if abs(ratio - 1) < SAME_SPEED:
-        return f"{name} was as fast as {reference}: {figures}."
-    if ratio > 1:
-        return f"{name} was {ratio:.2f} times as fast as {reference}: {figures}."
-    slower = f"{name} was slower, at {ratio:.2f} times the speed of {reference}: {figures}."
-    speculated = other.lane.mode == "sps" and first.lane.mode == "ars"
-    return f"{slower} Speculation did not pay here." if speculated else slower
+    name, reference = _begun(other.lane.name), first.lane.name.replace("without guesses", "without")
+    factor = "as fast as" if abs(ratio - 1) < SAME_SPEED else f"{ratio:.2f} times as fast as"
+    figures = f"{other.tokens_per_s:.1f} against {first.tokens_per_s:.1f} tokens/s"
+    return f"{name}: {factor} {reference}, {figures}."
+
+
+def _begun(name: str) -> str:
+    """Return a name as a sentence begins."""
+    return name[:1].upper() + name[1:]
 
 
 def _field(ran: Sequence[RecordedLane]) -> str:
@@ -95,21 +92,13 @@ def _field(ran: Sequence[RecordedLane]) -> str:
         for each in others
     ]
     by = " and ".join([", ".join(ratios[:-1]), ratios[-1]])
-    return (
-        f"{best.lane.name} was fastest with {best.tokens_per_s:.1f} tokens/s, {by}{_evals(best)}."
-    )
-
-
-def _evals(lane: RecordedLane) -> str:
-    if lane.stats is None or not lane.stats.drafted:
-        return ""
-    return f", with {lane.stats.tokens_per_eval:.2f} tokens per evaluation"
+    return f"Fastest: {best.lane.name}, with {best.tokens_per_s:.1f} tokens/s, {by}."
 
 
 def _seed(request: Request) -> list[str]:
     """Say which seed the lanes drew with, if they drew."""
     drew = request.seed is not None and request.sampling.temperature > 0
-    return [f"The lanes used the same seed, {request.seed}."] if drew else []
+    return [f"All used the seed {request.seed}."] if drew else []
 
 
 def _texts(ran: Sequence[RecordedLane]) -> list[str]:
@@ -139,11 +128,4 @@ def _wording(ours: str, theirs: str) -> str:
     same = next((i for i in range(shorter) if ours[i] != theirs[i]), shorter)
     if same == shorter:
         return "wrote the same text, as far as the shorter one goes"
-    quotes = f"“{_quote(theirs, same)}” for “{_quote(ours, same)}”"
-    return f"wrote the same text up to character {same:,}: {quotes}"
-
-
-def _quote(text: str, at: int) -> str:
-    """Return the words where two texts part, from the beginning of the word."""
-    start = max(text.rfind(" ", 0, at), text.rfind("\n", 0, at)) + 1
-    return " ".join(text[start : start + MAX_QUOTE].split())
+    return f"wrote the same text up to character {same:,}"

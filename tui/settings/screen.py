@@ -208,7 +208,7 @@ class SettingsScreen(Dialog[None]):
         except UsageError as error:
             layers, notices = self.now, [f"{error} The settings stay as they were."]
         if layers.config.tools != before.tools:
-            notices.append("Other tools count from the next start on.")
+            notices.append("Other tools take effect at the next start.")
         self._change(layers)
         for notice in notices:
             self._say(notice)
@@ -221,18 +221,18 @@ def explained(layers: Layers, name: str) -> tuple[str, str]:
     """Return why a key has its value, and what it is and may be."""
     key, source, chosen = KEYS[name], layers.given[name][1], layers.choices.get(name)
     default = shown(key.default) or "empty"
-    about = f"{key.help} Allowed: {key.allowed}. Default: {default}. Counts {key.when}."
+    about = f"{key.help} Allowed: {key.allowed}. Default: {default}. Takes effect {key.when}."
     if source.is_passing:
-        return f"Given by {source} for this run; a choice here counts instead, and is kept.", about
+        return f"Given by {source} for this run. A choice here replaces it, and is kept.", about
     if source == STATE:
         below, other = layers.below[name]
         instead = f"{shown(below) or 'empty'} ({other})"
-        return f"Chosen in specchat. Delete goes back to {instead}.", about
+        return f"Chosen here. Delete goes back to {instead}.", about
     if chosen is not None:
-        return f"From {source}, which was set after you chose {shown(chosen.value)} here.", about
+        return f"From {source}, set after you chose {shown(chosen.value)} here.", about
     if source == DEFAULT:
         return "The default.", about
-    return f"From {source}; a choice here counts instead.", about
+    return f"From {source}. A choice here replaces it.", about
 
 
 def recommended(target: Path) -> dict[str, Value]:

@@ -317,7 +317,7 @@ class AskSession:
         if len(ends) == 1 and ends[0].stats.masked_rows and self._form is not None:
             self._say(of_form(ends[0].stats), "dim")
         last = self.answers[0].last if self.answered is None else None
-        if last is not None and (found := outlook(last)).is_measured:
+        if last is not None and (found := outlook(last)).plain_tokens_per_s:
             self._say(" ".join(filter(None, (f"{found.worth}.", found.why))), "dim")
 
     def _mode(self, ends: Sequence[Finished]) -> str:

@@ -164,7 +164,7 @@ def _pair() -> Iterator[Finding]:
     if path is None or find(draft) is None:
         return
     if made := made_here(identify(target.name)):
-        yield Finding("model", "ok", f"made to draft for {target.name}: {made.path}")
+        yield Finding("model", "ok", f"made to guess for {target.name}: {made.path}")
     else:
         text = f"No faster draft was made for {target.name} yet; its draft is used as downloaded."
         yield Finding("model", "note", text, f"specchat models pull {catalog.DEFAULT.name}")

@@ -15,7 +15,7 @@ class Dialog(ModalScreen[ScreenResultType]):
 
     DEFAULT_CSS = """
     Dialog {
-        align: center middle; background: $background 60%;
+        align: center middle; background: $background;
 
         & > .frame {
             max-width: 96%; height: auto; max-height: 90%;

@@ -1,6 +1,6 @@
 """The last line of a screen: the keys that work now, as many as fit."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -10,8 +10,9 @@ from textual.widgets import Footer
 from tui.app.textual_private import FooterKey
 
 FIRST = ("escape", "f1")
-"""Keys that are always shown: quit, and the palette."""
-PALETTE = "-command-palette"
+"""Keys that are always shown: back, and the page that lists all keys."""
+MOST, NARROW = 6, 60
+"""Keys that are shown, as more would not be read; cells below which they stand closer together."""
 
 
 class KeyLine(Footer):
@@ -19,14 +20,14 @@ class KeyLine(Footer):
 
     _shown: tuple[tuple[str, str, str, bool, str], ...] = ()
 
+    def __init__(self) -> None:
+        super().__init__(show_command_palette=False)
+
     def compose(self) -> ComposeResult:
-        """Leave out what does not fit: first the space between the keys, then the palette."""
+        """Leave out what does not fit."""
         keys = [key for key in super().compose() if isinstance(key, FooterKey)]
-        room = self.size.width
-        self.compact = _width(keys, compact=False) > room
-        if _width(keys, self.compact) > room:
-            keys = [key for key in keys if not key.has_class(PALETTE)]
-        yield from fitting(keys, room, self.compact)
+        self.compact = self.size.width < NARROW
+        yield from fitting(keys, self.size.width, 2 if self.compact else 3)
 
     def on_resize(self, event: Resize) -> None:
         """Fit the keys to the new width."""
@@ -41,28 +42,18 @@ class KeyLine(Footer):
         keys = tuple(
             (binding.key, self.app.get_key_display(binding), binding.description, enabled, tooltip)
             for _, binding, enabled, tooltip in active
-            if binding.show or binding.key == self.app.COMMAND_PALETTE_BINDING
+            if binding.show
         )
         if keys != self._shown:
             self._shown = keys
             await super().recompose()
 
 
-def fitting(keys: Iterable[FooterKey], room: int, compact: bool) -> list[FooterKey]:
-    """Return the keys that fit into `room` cells, in their order."""
-    keys = list(keys)
+def fitting(keys: Sequence[FooterKey], room: int, around: int) -> list[FooterKey]:
+    """Return the few keys that fit into `room` cells, with those around each, in their order."""
     chosen: set[FooterKey] = set()
-    for key in sorted(keys, key=lambda key: key.key not in FIRST):
-        width = _width([key], compact)
-        if width <= room:
+    for key in sorted(keys, key=lambda key: key.key not in FIRST)[:MOST]:
+        room -= cell_len(f"{key.key_display}{key.description}") + around
+        if room >= 0:
             chosen.add(key)
-            room -= width
-        elif key.key not in FIRST:
-            break
     return [key for key in keys if key in chosen]
-
-
-def _width(keys: Iterable[FooterKey], compact: bool) -> int:
-    """Return the cells that keys take, with the space between and around them."""
-    texts = ((key.key_display, key.description) for key in keys)
-    return sum(cell_len(key) + cell_len(meaning) + (2 if compact else 3) for key, meaning in texts)

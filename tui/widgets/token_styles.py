@@ -56,7 +56,7 @@ NAMES: Mapping[Kind, str] = {
     "edit": "kept by the edit",
     "suffix": "copied",
     "tail": "rest of a guess",
-    "ngram": "recalled",
+    "ngram": "common phrase",
     OTHER: "other guess",
     Origin.RESIDUAL: "correction",
     Origin.TARGET: "not guessed",

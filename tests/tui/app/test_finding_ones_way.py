@@ -11,7 +11,9 @@ from assistant.events import Decoded, Finished, LaneEvent, ModelInfo, Prepared, 
 from assistant.request import Lane, Setup
 from assistant.settings.settings import Settings
 from tests.tui.chat.chat_driver import TINY, Chat, Pair, Watched, open_chat
+from tests.tui.chat.test_room import screen as screen_text
 from tui.app.app import SpecchatApp
+from tui.app.help_screen import COLOURS, FIRST
 from tui.chat.conversation.answer import Answer
 from tui.models.inventory import ModelInventory
 from tui.race.recorded import RecordedLane
@@ -37,6 +39,7 @@ async def test_a_fork_is_typed_into_at_once_also_beside_the_list(pair: Pair) -> 
         await chat.act("up", "f")
         assert chat.screen.focused is chat.prompt.editor
         assert "Ctrl+R" in "".join(chat.told)
+        assert "One (copy)" in [each.title for each in chat.store.summaries()]
         await chat.pilot.press("ctrl+r")
         await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
 
@@ -109,7 +112,7 @@ async def test_a_user_who_types_already_is_not_interrupted_by_the_models(
 async def test_g_shows_the_ghosts_also_when_they_are_on_but_only_words_are_seen(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         await chat.pilot.press("ctrl+g", "ctrl+g", "ctrl+g")
-        assert all(any(said in text for text in chat.told) for said in ("are shown", "no longer"))
+        assert all(any(said in text for text in chat.told) for said in ("are shown", "are hidden"))
         answer = chat.screen.conversation.turns[-1]
         assert isinstance(answer, Answer)
         assert answer.view == "words"
@@ -132,12 +135,12 @@ def test_a_loaded_file_that_no_store_has_is_listed_as_the_target(
 
 def test_when_all_other_lanes_are_over_no_equal_time_is_claimed() -> None:
     setup = Setup(Path("target.gguf"), None, 512)
-    lanes = (Lane("ArS", setup, "ars"), Lane("SpS", setup, "sps"))
+    lanes = (Lane("without guesses", setup, "ars"), Lane("with guesses", setup, "sps"))
     both = [RecordedLane(lane, [LaneEvent(0, 1.0, Prepared(1, 0, 0))]) for lane in lanes]
     assert "1.0 s" in turns(both)
     end = Finished("", (), Stop.STOP_TOKEN, Stats("ars"))
     both[0].laps.append(LaneEvent(0, 1.0, end))
-    assert turns(both) == "The others have finished: SpS continues alone, by its own clock."
+    assert turns(both) == "The others have finished. With guesses continues, on its own clock."
 
 
 @pytest.mark.parametrize("keys", [("f1",), ("f5",), ("f6",), ("ctrl+up", "i")])
@@ -185,6 +188,27 @@ async def test_no_text_has_the_colour_of_its_ground(pair: Pair) -> None:
                             assert style.color != ground, (theme, segment.text)
 
 
+async def test_help_begins_with_the_colours_and_twelve_keys(pair: Pair) -> None:
+    async with open_chat(*pair, size=(80, 24)) as chat:
+        await chat.pilot.press("f1")
+        await chat.until(lambda: chat.app.screen.query("#keys .keys"))
+        await chat.pilot.pause()
+        shown = screen_text(chat)
+        assert all(words in shown for words in (*COLOURS.values(), *(name for _, name in FIRST)))
+
+
+async def test_a_screenshot_says_where_it_is_or_why_there_is_none(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, said in ((tmp_path / "none", str(tmp_path)), (Path("/proc"), "No screenshot")):
+        monkeypatch.setattr("tui.app.program.user_downloads_path", lambda: folder)  # noqa: B023
+        async with open_chat(*pair) as chat:
+            chat.app.deliver_screenshot()
+            await chat.until(lambda: any(said in text for text in chat.told))  # noqa: B023
+    assert len([*tmp_path.glob("*.svg")]) == 1
+
+
 @pytest.mark.parametrize("size", [(80, 24), WIDE])
 async def test_a_toast_covers_neither_the_prompt_nor_the_newest_words(
     pair: Pair, size: tuple[int, int]
@@ -200,3 +224,4 @@ async def test_a_toast_covers_neither_the_prompt_nor_the_newest_words(
         toast = chat.screen.query_one(Toast).region
         assert not toast.overlaps(chat.prompt.region)
         assert not toast.overlaps(chat.screen.conversation.turns[-1].region)
+        assert toast.bottom == 1  # over the names of the models

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from assistant.tokens import Step
 from tests.patience import WAIT_S
 from tests.tui.chat.turns import Page, Shown, ghost, question, said, token
+from tui.chat.conversation.links_screen import LinksScreen
 
 SIZE = (60, 20)
 
@@ -85,6 +86,19 @@ def steps(rng: random.Random, count: int) -> list[Step]:
     words = ["word ", "a ", "\n", "-", "unbroken" * 3, "  ", "é ", "x"]
     texts = ["".join(rng.choices(words, k=rng.randint(1, 3))) for _ in range(count)]
     return [Step((token(text),), (ghost("no "),) * rng.randint(0, 2)) for text in texts]
+
+
+async def test_an_answer_that_streams_under_a_dialog_is_not_painted_through_it() -> None:
+    async def do(terminal: Terminal) -> None:
+        answer = await terminal.page.stream()
+        terminal.page.app.push_screen(LinksScreen(["http://example.org"]))
+        for step in steps(random.Random(1), 30):
+            await terminal.page.pilot.pause(0.03)
+            answer.add(step)
+        await terminal.page.settle()
+        terminal.check()
+
+    await on_terminal(do)
 
 
 @pytest.mark.parametrize("seed", range(4))

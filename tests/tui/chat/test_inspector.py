@@ -136,7 +136,7 @@ async def test_n_and_p_go_from_rejection_to_rejection(answer: list[Event]) -> No
         assert seen == rejections
         await pilot.press("n")
         assert host.page.cursor == rejections[-1]
-        assert "No rejection after this one." in [n.message for n in host._notifications]
+        assert "No wrong guess after this one." in [n.message for n in host._notifications]
         await pilot.press("p")
         assert host.page.cursor == rejections[-2]
 
@@ -199,30 +199,30 @@ def said(place: int, width: int = 76, story: Trace = STORY) -> str:
 
 TOLD = [
     # An accepted token shows the inequality that kept it.
-    (STORY, 1, "proposed by the draft model and kept", "Position 1 of round 2; 3 were proposed."),
-    (STORY, 1, "acceptance 1.000 = min(1, 0.910 / 0.830)"),
-    (STORY, 1, "uniform 0.412 × draft 0.830 < target 0.910: accepted"),
+    (STORY, 1, "Right guess, from: guessing model.", "Place 1 in round 2, which had 3 guesses."),
+    (STORY, 1, "chance 1.000"),
+    (STORY, 1, "uniform 0.412 × guesses 0.830 < answers 0.910: right"),
     # A rejected one that which threw it out, and the rows of its place.
-    (STORY, 2, "“·cat” came instead.", "acceptance 0.496", "41.2%", "-▸·cat"),
-    (STORY, 2, "uniform 0.910 × draft 0.830 ≥ target 0.412: rejected"),
-    (STORY, 3, "never tested", "-uniform"),
+    (STORY, 2, "“·cat” came instead.", "chance 0.496", "41.2%", "-▸·cat"),
+    (STORY, 2, "uniform 0.910 × guesses 0.830 ≥ answers 0.412: wrong"),
+    (STORY, 3, "never checked", "-uniform"),
     # What replaced it names it.
-    (STORY, 4, "instead of “·dog”, which it rejected", "“·dog”: uniform 0.910", "▸·cat", "↵"),
+    (STORY, 4, "it replaces the wrong guess “·dog”", "“·dog”: uniform 0.910", "▸·cat", "↵"),
     # The target's own tokens say why nothing was replaced.
-    (STORY, 0, "nothing was proposed", "No alternatives were kept", "Round 1, without proposals."),
-    (STORY, 6, "every proposal of the round was accepted", "Position 2 of round 3; 1 was"),
+    (STORY, 0, "no guess was tried here", "No alternatives were kept", "Round 1, without guesses."),
+    (STORY, 6, "it follows right guesses", "Place 2 in round 3, which had 1 guess."),
     # The block rule says up to where a draft was kept; one proposal alone is replaced.
-    (BLOCK, 0, "kept with what follows it", "-uniform", "-acceptance"),
-    (BLOCK, 1, "acceptance 0.500 unless more is kept"),
+    (BLOCK, 0, "kept with what follows it", "-uniform", "-chance"),
+    (BLOCK, 1, "chance 0.500 unless more is kept"),
     (BLOCK, 1, "uniform 0.412 < threshold 0.500: kept up to here"),
     (BLOCK, 2, "uniform 0.910 ≥ threshold 0.250: not kept this far", "“·cat” came instead.", "↵"),
-    (BLOCK, 3, "the answer went on without it", "uniform 0.800 ≥ threshold 0.100", "-row"),
-    (BLOCK, 4, "the answer went on without it", "rejected: the target forbids it", "-row"),
+    (BLOCK, 3, "the answer continued without it", "uniform 0.800 ≥ threshold 0.100", "-What"),
+    (BLOCK, 4, "the answer continued without it", "wrong: the answer cannot have it here", "-What"),
     (BLOCK, 5, "“·dog”: uniform 0.910 ≥ threshold 0.250: not kept this far"),
     # With a seed the token that the target draws decides.
-    (SEEDED, 0, "kept because the target draws the same token here", "-uniform", "-acceptance"),
-    (SEEDED, 1, "rejected because the target draws another", "-uniform", "-acceptance"),
-    (SEEDED, 2, "instead of “·dog”, which it rejected", "-uniform", "-acceptance"),
+    (SEEDED, 0, "right: with this seed the answer has the same token", "-uniform", "-chance"),
+    (SEEDED, 1, "wrong: with this seed the answer has another", "-uniform", "-chance"),
+    (SEEDED, 2, "it replaces the wrong guess “·dog”", "-uniform", "-chance"),
 ]
 
 

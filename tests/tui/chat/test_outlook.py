@@ -8,7 +8,6 @@ import pytest
 
 from assistant.events import Decoded, Forecast, Reason, Stats
 from tests.patience import ALL
-from tui.chat.panel.panel import WIDTH
 from tui.outlook import CLEAR, DOING, NO_GUESSES, NOT_TIMED, Outlook, outlook
 
 TOKEN_S = 0.05
@@ -37,7 +36,7 @@ def unlikely(**shares: float) -> Forecast:
 
 SLOWER = "80 of 100 guesses right, yet only 0.75 times as fast as without"
 DEAR = "On this computer a guess costs 70% of a token's time, and only about 50% would be right."
-PREPARED = "No guesses in this answer; preparing them took 10% of the time"
+PREPARED = "No guesses were tried in this answer; preparing them took 10% of the time"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +44,7 @@ PREPARED = "No guesses in this answer; preparing them took 10% of the time"
     [
         (FAST, likely(), "80 of 100 guesses right: 1.50 times as fast as without", "", True),
         (SLOW, likely(), SLOWER, "A guess cost 100% of a token's time and saved 67%.", False),
-        (FEW, likely(), "1 of 3 guesses right, too few to compare speeds", "", None),
+        (FEW, likely(), "", "", None),
         (NONE, unlikely(cost=0.7, right=0.5), NO_GUESSES, DEAR, None),
         (NONE, unlikely(cost=0.5, right=0.7), NO_GUESSES, "", None),
         (NONE, unlikely(cost=-0.16), NO_GUESSES, "", None),
@@ -70,7 +69,7 @@ def test_a_machine_that_changes_its_pace_is_not_held_for_a_gain_by_a_few_guesses
     for token_s in (0.5, 0.9, 1.5, 2.5):
         found = said(stats, Forecast(Reason.LIKELY, 1.2, token_s))
         assert found.saves is None
-        assert found.worth == "2 of 11 guesses right: about as fast as without"
+        assert found.worth == "2 of 11 guesses right: too few to matter"
 
 
 def every_moment():
@@ -90,7 +89,7 @@ def every_moment():
         for speedup, token_s in product([None, 0.4, 0.999, 1.049, 1.16], [None, TOKEN_S]):
             for cost, right in product(shares, shares):
                 forecast = reason and Forecast(reason, speedup, token_s, cost, right)
-                for no_draft in (None, "No model here can draft for x.gguf."):
+                for no_draft in (None, "No model here can guess for x.gguf."):
                     yield Decoded((), (), drafted and 3, 300, stats, forecast or None), no_draft
 
 
@@ -100,7 +99,7 @@ def test_no_moment_is_told_with_two_claims_or_with_figures_against_its_words():
         text = ". ".join((found.worth, found.why, found.doing))
         factors = [float(each) for each in TIMES.findall(text)]
         shares = [int(each) for each in SHARES.findall(text)]
-        assert len(re.findall("as fast as without|too few", text)) <= 1
+        assert len(re.findall("as fast as without|too few|as much time", text)) <= 1
         assert len(factors) <= 1
         assert not re.search("right|wrong|fast|slow", found.doing)  # it judges no guesses
         match found.saves:
@@ -115,7 +114,7 @@ def test_no_moment_is_told_with_two_claims_or_with_figures_against_its_words():
                 assert factors == []
                 assert len(shares) < 2 or shares[0] > shares[1]
         if not last.stats.tested:
-            assert found.worth.startswith("No guesses in this answer")
+            assert found.worth.startswith("No guesses were tried")
         if (plain := found.plain_tokens_per_s) is not None:  # the figures beside the sentence
             speedup = last.stats.tokens_per_s / plain
             assert factors == ([] if found.saves is None else [pytest.approx(speedup, abs=0.006)])
@@ -126,11 +125,10 @@ def test_no_moment_is_told_with_two_claims_or_with_figures_against_its_words():
 def test_every_reason_has_its_sentence():
     assert set(DOING) == set(Reason)
     assert len(set(DOING.values())) == len(DOING)
-    assert max(map(len, DOING.values())) <= WIDTH - 3
 
 
 def test_the_lack_of_a_draft_is_told_where_it_explains_that_nothing_was_guessed():
-    why = "No model here can draft for x.gguf."
+    why = "No model here can guess for x.gguf."
     for reason in Reason:
         told = outlook(Decoded((), (), 0, 300, NONE, Forecast(reason)), why).why == why
         assert told is (reason in (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE))

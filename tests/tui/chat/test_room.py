@@ -28,7 +28,7 @@ async def test_every_key_of_the_footer_is_seen_whole(pair: Pair) -> None:
             for key in chat.screen.query(FooterKey):
                 assert whole.contains_region(key.region), key.description
             if width == 200 and keys == ("ctrl+up",):
-                assert {"Copy", "View", "Fork", "Settings", "palette"} <= {*chat.footer.values()}
+                assert {"Copy", "Back", "Help"} <= {*chat.footer.values()}
 
 
 async def test_on_a_narrow_screen_the_conversation_keeps_its_width(pair: Pair) -> None:
@@ -71,11 +71,15 @@ async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pai
         await chat.press("f3")
         assert (chats.display, panel.display) == (False, True)
         assert chat.screen.focused is chat.prompt.editor
-    async with open_chat(*pair, size=(120, 24)) as chat:
-        await chat.ready()
-        await chat.press("f2")
-        assert chat.screen.parts.chats.display
-        assert chat.screen.parts.panel.display
+    for width, both in ((90, None), (120, False), (170, True)):
+        async with open_chat(*pair, size=(width, 24), asked=("One",)) as chat:
+            parts = chat.screen.parts
+            assert parts.panel.display is (both is not None)
+            await chat.press("f2")
+            await chat.until(lambda: parts.panel.display is bool(both))  # noqa: B023
+            await chat.until(lambda: parts.chats.rows.chosen)  # noqa: B023
+            await chat.press("enter")
+            assert parts.chats.display is (both is not None)  # below 100 cells it closes
 
 
 async def test_what_is_typed_is_seen_on_a_screen_of_a_few_lines(pair: Pair) -> None:

@@ -49,8 +49,11 @@ class Host(App[None]):
 
 
 @asynccontextmanager
-async def shown(size: tuple[int, int]) -> AsyncIterator[tuple[Speculation, Pilot[None]]]:
+async def shown(
+    size: tuple[int, int], wanted: bool | None = True
+) -> AsyncIterator[tuple[Speculation, Pilot[None]]]:
     host = Host()
+    host.panel.set_reactive(Speculation.wanted, wanted)
     async with host.run_test(size=size) as pilot:
         await pilot.pause()
         yield host.panel, pilot
@@ -78,7 +81,7 @@ def decoded(
 
 async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
     async with shown((140, 50)) as (panel, _):
-        assert "While an answer comes" in told(panel)
+        assert "the next answer" in told(panel)
         nothing = "\x1b[31m is not a draft."
         panel.ready(structs.replace(recorded.ready(answer), draft=None, no_draft=nothing))
         assert "␛[31m is not a" in told(panel)
@@ -87,19 +90,19 @@ async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
         last = recorded.rounds(answer)[-1]
         text = told(panel)
         assert f"{last.stats.tokens_per_eval:.2f}" in text
-        assert f"{last.stats.acceptance_rate:.0%} of {last.stats.tested} tested" in text
+        assert f"{last.stats.acceptance_rate:.0%} of {last.stats.tested}" in text
         assert f"{last.context_used} of 512" in text
         assert last.forecast is not None
         assert DOING[last.forecast.reason] in " ".join(text.split())
         panel.clear()
-        assert "While an answer comes" in told(panel)
+        assert "the next answer" in told(panel)
 
 
 async def test_text_that_was_held_back_changes_nothing_of_the_plan() -> None:
     async with shown((140, 50)) as (panel, _):
         show(panel, decoded(lookahead=3))
         show(panel, decoded(forecast=None, lookahead=0))
-        assert re.search(r"Lookahead +3\n", told(panel))
+        assert re.search(r"Guesses in a round +3\n", told(panel))
         assert DOING[MEASURED.reason] in " ".join(told(panel).split())
 
 
@@ -111,13 +114,15 @@ async def test_only_changed_lines_are_made_again(monkeypatch: pytest.MonkeyPatch
         more = replace(FAST, rounds=41, tested=110, accepted=90)
         show(panel, decoded(more))
         assert changed[0]
-        counted = ("guesses right", "per evaluation", "Accepted")
+        counted = ("guesses right", "per round", "Guesses right")
         assert all(any(word in before[y] for word in counted) for y in changed[0])
 
 
 @pytest.mark.parametrize(("width", "fits"), [(119, False), (120, True)])
 async def test_panel_hides_where_there_is_no_room_unless_asked_for(width: int, fits: bool) -> None:
-    async with shown((width, 24)) as (panel, pilot):
+    async with shown((width, 24), None) as (panel, pilot):
+        assert not panel.display  # there are no figures yet
+        show(panel, decoded())
         assert panel.display is fits
         await pilot.press("f3")
         assert panel.display is not fits

@@ -51,7 +51,7 @@ def test_legend_lists_what_applies_and_nothing_else() -> None:
     assert legend(COLOURED, ()).plain == ""
 
 
-@pytest.mark.parametrize(("width", "lines"), [(120, 1), (64, 3)])
+@pytest.mark.parametrize(("width", "lines"), [(126, 1), (64, 3)])
 async def test_the_legend_of_an_answer_names_every_kind_at_any_width(
     width: int, lines: int
 ) -> None:

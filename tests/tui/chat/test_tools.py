@@ -65,9 +65,9 @@ async def test_a_call_is_shown_runs_when_it_is_allowed_and_its_result_is_answere
         chat.box.result = ToolResult("blue \x1b[31m zeppelin")
         turn = await chat.call((READ,))
         shown = "\n".join(chat.shown("ApprovalTurn Head, ApprovalTurn Static"))
-        assert "May disk__read be called?" in shown
+        assert "Run disk__read?" in shown
         assert "path: sky.txt" in shown
-        assert "The server disk says that it only reads." in shown
+        assert "From the server disk, which says that it only reads." in shown
         assert (chat.box.called, chat.focused) == ([], turn)
         await chat.press("enter")
         await chat.over(4)
@@ -162,7 +162,7 @@ async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(endless:
             "  disk__list · may change something · asks · off here",
         ]
         assert str(screen.detail.render()) == (
-            "It cannot be started: ␛[31m.\n\nIt wrote:\nits last words"
+            "It cannot be started: ␛[31m.\n\nIts messages:\nits last words"
         )
         await chat.press("escape")
         await chat.call((READ,))

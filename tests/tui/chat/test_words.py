@@ -24,7 +24,7 @@ from tests.tui.chat.turns import (
 )
 from tests.tui.rest import until
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.markdown_blocks import Fence
+from tui.chat.conversation.markdown_blocks import Fence, Table
 from tui.chat.conversation.markdown_reading import MAX_CHARACTERS, after, divided, read
 
 CODE = "Look:\n\n```python\nprint('hi')\n```\n\n- **bold** and `code`\n"
@@ -70,14 +70,15 @@ async def test_markup_in_a_table_is_text_also_under_the_mouse() -> None:
     text = "| [/] | [@click=app.quit]x[/] |\n|-|-|\n| [red]a | [/b] |\n"
     async with open_page(answer(2, text)) as page:
         assert "[@click=app.quit]x[/]" in page.screen()
-        for cell in page.app.query(".cell, .header"):
-            assert cell.tooltip is None
-            await page.pilot.hover(cell)
-        await page.pilot.click(next(iter(page.app.query(".header"))))
+        table = page.app.query_one(Table)
+        assert table.tooltip is None
+        await page.pilot.hover(table)
+        for x in range(30):
+            await page.pilot.click(table, offset=(x, 0))
         assert page.app._exit is False
 
 
-async def test_a_table_that_is_too_wide_for_the_screen_is_shown_as_it_was_written() -> None:
+async def test_a_table_is_as_wide_as_its_content_and_wraps_or_is_shown_as_it_was_written() -> None:
     table = f"|name|{'|'.join(f'column{i}' for i in range(9))}|\n{'|-' * 10}|\n{'|1' * 10}|"
     for width, is_source in ((120, False), (40, True)):
         async with open_page(size=(width, 30)) as page:
@@ -85,6 +86,11 @@ async def test_a_table_that_is_too_wide_for_the_screen_is_shown_as_it_was_writte
             assert ("|-|-|" in page.screen()) is is_source
             for i in range(9):
                 assert f"column{i}" in page.screen().replace("\n", "").replace(" ", "")
+            await page.open([answer(3, f"|a|b|\n|-|-|\n|1|`2 | 3` {'word ' * 50}|\n|2|4|")])
+            assert page.screen().count("word") == 50
+            assert page.screen().count(" 1  2 | 3 word") == 1
+            await page.open([answer(4, "|a|b|\n|-|-|\n|1|2|")])
+            assert page.screen().count("─") == 4  # one rule, as wide as the table
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,8 @@ def test_whatever_is_broken_is_named() -> None:
 
 
 def test_verdicts_say_what_was_not_tested() -> None:
-    alone = replace(PROVED, paths=(Path("/t.gguf"),), no_draft="No draft model was chosen.")
-    assert "No draft model was chosen. Only copies were proposed." in verdict(CHECKS, alone)
+    alone = replace(PROVED, paths=(Path("/t.gguf"),), no_draft="No model was chosen to guess.")
+    assert "No model was chosen to guess. Only copies were proposed." in verdict(CHECKS, alone)
     assert "never speculates" in verdict(CHECKS[:1], replace(alone, speculates=False))
     assert "was stopped before its end" in verdict(CHECKS, None)
     assert "failed before its end" in verdict(CHECKS, None, EngineDied("It died."))

@@ -46,7 +46,7 @@ def test_what_is_made_drafts_for_its_target_from_then_on(here):
     target = identify(str(here / "target.gguf"))
     draft, reason = best_draft(target, discover())
     assert draft.path == made
-    assert "was made to draft for target.gguf" in reason
+    assert "was made to guess for target.gguf" in reason
     assert made_here(target).path == made
     setup, problem = Settings(target=str(target.path)).setup()
     assert (setup.draft, problem) == (made, None)
@@ -85,8 +85,8 @@ def test_what_was_made_is_no_source_for_more(here):
     [
         (["nowhere.gguf"], ModelMissing, "There is no file nowhere.gguf"),
         (["target.gguf", "--draft", "bad.gguf"], ModelError, "web page"),
-        (["target.gguf", "--draft", "target.gguf"], ModelError, "it is the target itself"),
-        (["draft.gguf"], ModelMissing, "No model on this machine can draft for draft.gguf"),
+        (["target.gguf", "--draft", "target.gguf"], ModelError, "it is the one that answers"),
+        (["draft.gguf"], ModelMissing, "No model on this machine can guess for draft.gguf"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(here, monkeypatch, arguments, error, reason):

@@ -40,7 +40,7 @@ async def test_without_a_model_the_default_pair_is_offered_and_nothing_fetched(
         screen = await chooser(chat)
         await chat.until(lambda: "1.61 GB" in str(screen.details.render()))
         details = str(screen.details.render())
-        assert "with its draft qwen2.5-coder-0.5b" in details
+        assert "with qwen2.5-coder-0.5b" in details
         assert "2 min at 100 Mbit/s" in details
         assert str(bare_machine / "hub")[:10] in details
         await chat.pilot.press("escape")

@@ -41,7 +41,7 @@ def test_a_target_in_another_programs_store_is_named_and_gets_a_draft(
 def test_without_one_that_serves_the_reason_is_a_sentence(target: Path) -> None:
     setup, no_draft = Settings(target=str(target)).setup()
     assert setup.draft is None
-    assert no_draft == "No model on this machine can draft for target.gguf."
+    assert no_draft == "No model on this machine can guess for target.gguf."
 
 
 def test_none_means_none_and_a_named_one_is_taken_as_it_is(

@@ -20,6 +20,7 @@ from tests.models.files import conftest
 from tests.models.files.wheels import build_parts
 from tests.tui.shell.program import invoke
 from tui.models.command import models
+from tui.models.facts import fetchable
 from tui.shell.doctor_command import checkup
 
 
@@ -57,7 +58,7 @@ def test_list_as_json_is_one_object(here):
     assert {"name": "default", "tested": True}.items() <= listed["pairs"][0].items()
 
 
-def test_what_can_be_fetched_is_listed_by_memory_with_its_draft_and_whether_it_was_run(here):
+def test_what_can_be_fetched_is_listed_by_memory_with_its_draft_and_its_sign(here, monkeypatch):
     lines = run("list").stdout.splitlines()
     titles = [line for line in lines if line.startswith("With ")]
     assert [line.split()[1] for line in titles] == ["8", "16", "32"]
@@ -67,6 +68,9 @@ def test_what_can_be_fetched_is_listed_by_memory_with_its_draft_and_whether_it_w
     assert hybrid.split() == ["5.87", "GB", "256k", "Apache-2.0", "qwen3.5-9b", "+", "heads"]
     assert lines.index(titles[1]) < lines.index(hybrid) < lines.index(titles[2])
     assert max(map(len, lines[lines.index(titles[0]) :])) <= 80
+    assert "* Run by" in "".join(lines)
+    monkeypatch.setattr("tui.models.facts.find", lambda entry: entry.tested)
+    assert "*" not in "".join(fetchable())  # a sign is explained where it is shown
 
 
 def test_a_damaged_file_is_listed_with_its_problem(here):
@@ -162,8 +166,8 @@ def test_list_and_doctor_tell_of_a_draft_that_was_made_here(here, toy, monkeypat
     source = here / "models" / "mine.gguf"
     vocabulary = gguf.read_vocabulary(source)
     made = slim_draft.make(source, np.arange(vocabulary.size), mark(identify("toy")))
-    assert f"made to draft for toy: {made}" in [each.text for each in checkup()]
-    assert "made to draft for toy" in run("list").stdout
+    assert f"made to guess for toy: {made}" in [each.text for each in checkup()]
+    assert "made to guess for toy" in run("list").stdout
     told = {
         each["path"]: each["made_to_draft_for"]
         for each in json.loads(run("list", "--json").stdout)["installed"]
@@ -196,10 +200,10 @@ def test_pair_says_which_drafts_serve_what_both_take_and_why_others_do_not(here)
     assert "of memory for both" in good
     assert "the smallest model here" in good
     assert verdicts["part.gguf"].startswith("yes ")
-    assert "it shares 258 tokens with the target" in verdicts["part.gguf"]
+    assert "it shares 258 tokens with the other" in verdicts["part.gguf"]
     assert "the smallest model here" not in verdicts["part.gguf"]
     assert verdicts["bad.gguf"].startswith("no ")
-    assert "not smaller than the target" in verdicts["bad.gguf"]
+    assert "not the smaller one" in verdicts["bad.gguf"]
 
 
 def blocks(output: str) -> dict[str, str]:
@@ -227,8 +231,8 @@ def test_what_is_in_the_home_is_listed_by_its_short_path_and_found_by_it(here, m
 
 def test_pair_judges_one_draft_and_names_what_to_fetch_when_none_serves(here):
     target, other = str(here / "models" / "mine.gguf"), tiny.write(here / "other.gguf", seed=2)
-    assert "not smaller than the target" in run("pair", target, str(other)).stdout
-    assert "No model on this machine can draft for mine.gguf" in run("pair", target).stdout
+    assert "not the smaller one" in run("pair", target, str(other)).stdout
+    assert "No model on this machine can guess for mine.gguf" in run("pair", target).stdout
 
 
 def test_pair_says_what_is_gained_here_or_that_nobody_measured(here, monkeypatch):

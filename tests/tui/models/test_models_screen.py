@@ -69,7 +69,7 @@ class Browsing(Driver):
         return entry.model.name if entry else ""
 
     async def advised(self) -> None:
-        await self.until(lambda: "As target" in self.details())
+        await self.until(lambda: "To answer" in self.details())
 
     def lines(self) -> list[str]:
         return [str(option.prompt) for option in self.screen.list.options]
@@ -142,25 +142,25 @@ async def test_everything_on_the_machine_is_listed_with_what_it_is(shelf: Path) 
         assert models.lines()[0] == "On this machine"
         assert "folder" in models.line("mine.gguf")
         line = models.line("foreign:1b")
-        for part in ("F32", "Ollama", "kB", "fits", "target"):
+        for part in ("F32", "Ollama", "kB", "fits", "answers"):
             assert part in line
-        assert models.line("qwen3-8b").split()[-3:] == ["target", "+", "qwen3-0.6b"]
+        assert models.line("qwen3-8b").split()[-3:] == ["answers,", "with", "qwen3-0.6b"]
         assert "Apache-2.0" in models.line("qwen3-8b")
-        assert models.line("qwen3.5-9b").split()[-3:] == ["target", "+", "heads"]
-        assert models.line("qwen3-0.6b").endswith("target, or draft")
-        assert models.line("gpt-oss-20b").split()[-1] == "target"
+        assert models.line("qwen3.5-9b").split()[-3:] == ["answers,", "with", "heads"]
+        assert models.line("qwen3-0.6b").endswith("answers, or guesses")
+        assert models.line("gpt-oss-20b").split()[-1] == "answers"
 
 
 async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> None:
     ready = loaded(shelf / "large.gguf", shelf / "middle.gguf")
     async with browse(ready) as models:
-        await models.until(lambda: "draft" in models.line("small.gguf"))
-        assert "● target now" in models.line("large.gguf")
-        assert "● draft now" in models.line("middle.gguf")
-        assert "target, or draft" in models.line("small.gguf")
-        assert "target only: it is not sm" in models.line("alien.gguf")
+        await models.until(lambda: "guesses" in models.line("small.gguf"))
+        assert "● answers now" in models.line("large.gguf")
+        assert "● guesses now" in models.line("middle.gguf")
+        assert "answers, or guesses" in models.line("small.gguf")
+        assert "answers; no guesses: it" in models.line("alien.gguf")
         await models.go_to("alien.gguf")
-        await models.until(lambda: "it is not smaller than the target" in models.details())
+        await models.until(lambda: "it is not the smaller one" in models.details())
 
 
 async def test_the_cursor_begins_on_the_target_that_is_loaded_and_is_left_where_it_goes(
@@ -200,7 +200,7 @@ async def test_d_uses_a_draft_and_is_refused_in_place_with_the_reason(shelf: Pat
     target = str(shelf / "large.gguf")
     async with browse(loaded(shelf / "large.gguf"), target=target) as models:
         await models.go_to("alien.gguf", "d")
-        assert "alien.gguf cannot draft for large.gguf: it is not smaller" in models.message()
+        assert "alien.gguf cannot guess for large.gguf: it is not the smaller" in models.message()
         assert models.app.choices == []
         await models.go_to("middle.gguf")
         assert await models.chosen("d") == (target, str(shelf / "middle.gguf"))

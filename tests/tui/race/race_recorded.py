@@ -42,7 +42,7 @@ WORDS = [word + " " for word in TEXT.split(" ")]
 SETUP = Setup(Path("target.gguf"), Path("draft.gguf"))
 PROMPT = "Write a Python function that merges two sorted lists."
 RACE = Race(
-    (Lane("ArS", SETUP, "ars"), Lane("SpS", SETUP, "sps", 3)),
+    (Lane("without guesses", SETUP, "ars"), Lane("with guesses", SETUP, "sps", 3)),
     Request((Message("user", PROMPT),), Sampling(temperature=0)),
 )
 EVALUATION_S = (0.060, 0.095)

@@ -12,29 +12,30 @@ from tests.engine import ENGINE
 from tests.tui.chat.chat_driver import TINY
 from tui.race.lanes import RACE_TOKENS, duel, line_up, named, parse
 
+PLAIN, GUESSED = (None, "ars", None), (None, "sps", None)
+
 
 @pytest.mark.parametrize(
     ("spec", "entries", "names"),
     [
-        ("ars,sps", [(None, "ars", None), (None, "sps", None)], ["ArS", "SpS"]),
-        (" ARS , Sps=3 ", [(None, "ars", None), (None, "sps", 3)], ["ArS", "SpS K=3"]),
+        ("ars,sps", [PLAIN, GUESSED], ["without guesses", "with guesses"]),
+        (" ARS , Sps=3 ", [PLAIN, (None, "sps", 3)], ["without guesses", "with 3 guesses"]),
         (
-            "f16:ars,q4:ars,q4:sps",
-            [("f16", "ars", None), ("q4", "ars", None), ("q4", "sps", None)],
-            ["F16 ArS", "Q4 ArS", "Q4 SpS"],
+            "f16:ars,q4:sps", [("f16", "ars", None), ("q4", "sps", None)],
+            ["F16 without guesses", "Q4 with guesses"],
         ),
         (
             "/a/big.gguf:auto,org/repo:file.gguf:sps=12",
             [("/a/big.gguf", "auto", None), ("org/repo:file.gguf", "sps", 12)],
-            ["big auto", "file SpS K=12"],
+            ["big guesses auto", "file with 12 guesses"],
         ),
         (
             "llama:ars,IK:q4:sps=3,ik:auto",
-            [(None, "ars", None, "llama"), ("q4", "sps", 3, "ik"), (None, "auto", None, "ik")],
-            ["llama ArS", "ik Q4 SpS K=3", "ik auto"],
+            [(*PLAIN, "llama"), ("q4", "sps", 3, "ik"), (None, "auto", None, "ik")],
+            ["llama without guesses", "ik Q4 with 3 guesses", "ik guesses auto"],
         ),
     ],
-)
+)  # fmt: skip
 def test_spec_is_a_list_of_lanes(spec, entries, names):
     found = [(each.target, each.mode, each.lookahead, each.engine) for each in parse(spec)]
     assert found == [(*each, None)[:4] for each in entries]
@@ -91,7 +92,9 @@ def test_duel_is_ars_against_sps_of_the_pair_at_hand(models):
     setup = Setup(models / "target.gguf", models / "draft.gguf")
     request = Request((Message("user", "Why?"),), seed=3)
     race = duel(setup, replace(TINY, lookahead=4), request)
-    assert race.lanes == (Lane("ArS", setup, "ars"), Lane("SpS", setup, "sps", 4))
+    without, with_ = race.lanes
+    assert without == Lane("without guesses", setup, "ars")
+    assert with_ == Lane("with guesses", setup, "sps", 4)
     assert race.request == replace(request, max_tokens=RACE_TOKENS)
     assert duel(setup, TINY, replace(request, max_tokens=7)).request.max_tokens == 7
 

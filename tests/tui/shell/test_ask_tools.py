@@ -117,7 +117,7 @@ def test_what_may_change_something_is_refused_where_nobody_can_be_asked(asked, t
     write = replace(READ, name="note__write", arguments='{"text": "x"}')
     done = asked(write, options=("--tools", "note__write", *options))
     assert done.exit_code == 0, done.output
-    assert "Refused. It is of the server note, and may change or send something." in done.stderr
+    assert "Refused. From the server note. It may change or send something." in done.stderr
     assert Scripted.requests[1].messages[-1].content == "The user did not allow this call."
 
 

@@ -37,7 +37,8 @@ class Conversation(VerticalScroll):
     BLANK = True
     DEFAULT_CSS = """
     Conversation {
-        layers: turns hint; padding: 1 2 0 2; scrollbar-size-vertical: 1;
+        layers: turns hint; padding: 1 2 0 2; align-horizontal: center;
+        scrollbar-size-vertical: 1;
         scrollbar-color: $panel-lighten-2; scrollbar-background: $background;
 
         & > #new-text {

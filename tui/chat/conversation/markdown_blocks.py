@@ -1,16 +1,16 @@
 """Textual's Markdown: code wraps, texts keep their spaces and lists their numbers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import ClassVar, cast
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content, Span
-from textual.events import Resize
+from textual.geometry import Size
 from textual.highlight import (
     ANSIDarkHighlightTheme,
     ANSILightHighlightTheme,
@@ -18,7 +18,7 @@ from textual.highlight import (
     highlight,
 )
 from textual.style import Style
-from textual.widgets import Label, Markdown, Static
+from textual.widgets import Label, Markdown
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 from tui.app.textual_private import (
@@ -36,8 +36,8 @@ STYLES = {"em_open": ".em", "strong_open": ".strong", "s_open": ".s"}
 HOLDERS = ("paragraph_open", "h1", "h2", "h3", "h4", "h5", "h6", "th_open", "td_open")
 """The blocks that hold text; Textual's own would make one space of many."""
 
-PADDING = 2
-"""Columns that a table's cell takes beside its text."""
+GAP, NARROWEST = 2, 8
+"""Cells between the columns of a table, and those that each needs for its text."""
 
 
 class Written(MarkdownBlock):
@@ -131,48 +131,57 @@ class Numbered(MarkdownOrderedList):
         blocks_of(self).clear()
 
 
-class Cells(MarkdownTableContent):
-    """A table's cells; Textual would read their tooltips as markup."""
-
-    def compose(self) -> ComposeResult:
-        """Lay out the cells."""
-        for cell in super().compose():
-            cell.tooltip = None
-            yield cell
-
-
 class Table(MarkdownTable):
-    """A table, or its source where the screen is too narrow for its columns."""
-
-    DEFAULT_CSS = """
-    Table > .source { display: none; height: auto; }
-    Table.too-wide > Cells { display: none; }
-    Table.too-wide > .source { display: block; }
-    """
+    """A table as wide as its content, or its source where the screen is too narrow for it."""
 
     def __init__(self, markdown: Markdown, token: Token) -> None:
         super().__init__(markdown, token)
-        self._written = str(token.meta["source"])
+        self._written = Content(str(token.meta["source"]))
         self._lines: list[list[Content]] = []
 
     def compose(self) -> ComposeResult:
-        """Lay out the table."""
+        """Take the cells, which are drawn together."""
         for cells in super().compose():
             if isinstance(cells, MarkdownTableContent):
-                self._lines = [cells.headers, *cells.rows]
-                yield Cells(cells.headers, cells.rows)
-        yield Static(self._written, classes="source", markup=False)
+                head = [cell.stylize_before("bold $text-accent") for cell in cells.headers]
+                self._lines = [head, *cells.rows]
+        yield from ()
 
-    def on_resize(self, event: Resize) -> None:
-        """Look whether a character fits into every column where long words must be folded."""
-        columns = zip(*self._lines, strict=True)
-        least = [max(map(_longest_word, column)) + PADDING for column in columns]
-        share = (event.size.width - len(least) - 1) / sum(least)
-        self.set_class(share < 1 and share * min(least) < PADDING + 3, "too-wide")
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the number of lines."""
+        return len(self._drawn(width).wrap(max(width, 1)))
+
+    def render(self) -> Content:
+        """Draw the table."""
+        return self._drawn(self.size.width)
+
+    def _drawn(self, room: int) -> Content:
+        widths = column_widths(self._lines, room)
+        if not widths:
+            return self._written
+        drawn = [line for row in self._lines for line in _row(row, widths)]
+        rule = Content.styled("─" * (sum(widths) + GAP * (len(widths) - 1)), "$foreground 25%")
+        drawn.insert(len([*_row(self._lines[0], widths)]), rule)
+        return Content("\n").join(drawn)
 
 
-def _longest_word(cell: Content) -> int:
-    return max(map(cell_len, cell.plain.split()), default=1)
+def column_widths(rows: Sequence[Sequence[Content]], room: int) -> list[int]:
+    """Return how wide columns are; the widest give way. None are left where it is too narrow."""
+    widths = [max(cell.cell_length for cell in column) for column in zip(*rows, strict=True)]
+    room -= GAP * (len(widths) - 1)
+    fits = (most for most in range(room, 0, -1) if sum(min(w, most) for w in widths) <= room)
+    most = next(fits, 0)
+    enough = most >= min(NARROWEST, max(widths, default=0))
+    return [max(min(width, most), 1) for width in widths] if enough else []
+
+
+def _row(cells: Sequence[Content], widths: Sequence[int]) -> Iterator[Content]:
+    """Yield the lines of a row: a cell that is wider than its column is wrapped."""
+    wrapped = [cell.wrap(width) for cell, width in zip(cells, widths, strict=True)]
+    for parts in zip_longest(*wrapped, fillvalue=Content("")):
+        pairs = zip(parts, widths, strict=True)
+        padded = (part.pad_right(width - part.cell_length) for part, width in pairs)
+        yield Content(" " * GAP).join(padded)
 
 
 class Document(Markdown):
@@ -197,8 +206,7 @@ class Document(Markdown):
         & MarkdownBullet { min-height: 1; }
         & MarkdownBlockQuote { margin: 0 0 1 0; }
         & MarkdownHorizontalRule { border-bottom: solid $foreground 25%; }
-        & MarkdownTableContent > .header { text-style: bold; color: $text-accent; }
-        & MarkdownTableContent > .cell, & MarkdownTableContent > .header { text-overflow: fold; }
+        & Table:light { background: transparent; }
     }
     """
 

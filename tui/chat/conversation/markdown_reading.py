@@ -19,6 +19,9 @@ widgets would freeze for a moment.
 """
 PORTION = 40
 """Tokens whose blocks are put on the screen together."""
+PIPE = "\ufdd0"
+"""Stands for a pipe in code, which ends no cell of a table; no text has this noncharacter."""
+_CODE, _BARE_PIPE = re.compile(r"(?<!`)`[^`\n]+`(?!`)"), re.compile(r"(?<!\\)\|")
 _UNSEEN = re.compile("[\\s\u00ad\u200b-\u200d\u2060-\u2064\ufeff]+")
 _DRAWN = {"blockquote_open": ">", "table_open": "|\\-:"}
 """Characters that a quote and a table draw in a way of their own."""
@@ -34,7 +37,7 @@ def read(text: str) -> list[Token] | None:
     """
     if len(text) > MAX_CHARACTERS:
         return None
-    text = safe(text)
+    text = _CODE.sub(lambda code: _BARE_PIPE.sub(PIPE, code[0]), safe(text))
     tokens, lines, shown = parser().parse(text), text.split("\n"), list[Token]()
     cells = sum(token.type in ("td_open", "th_open") for token in tokens)
     if cells > MAX_CELLS or sum(token.nesting >= 0 for token in tokens) - cells > MAX_BLOCKS:
@@ -48,7 +51,10 @@ def read(text: str) -> list[Token] | None:
             if token.type == "list_item_open" and token.info:
                 token.info += token.markup  # of a number
             if token.type == "table_open" and token.map:
-                token.meta["source"] = "\n".join(lines[slice(*token.map)])
+                token.meta["source"] = "\n".join(lines[slice(*token.map)]).replace(PIPE, "|")
+            token.content = token.content.replace(PIPE, "|")
+            for child in token.children or ():
+                child.content = child.content.replace(PIPE, "|")
             token.children = token.children and list(_inline(token.children))
         shown += block
     return shown

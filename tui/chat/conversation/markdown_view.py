@@ -137,4 +137,4 @@ class Words(Vertical):
         if WEB.fullmatch(link := safe(event.href)):
             self.app.push_screen(LinksScreen([link]))
         else:
-            self.notify(f"Not opened, because it is not a web address: {link}", markup=False)
+            self.notify(f"Not opened: this is no web address: {link}", markup=False)

@@ -15,6 +15,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from tui.chat.conversation.token_view import Still
+from tui.figures import model_name
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ Verb = Literal[
     "links",
 ]
 
-CODE = "Copy the code; again: earlier"
+CODE = "Copy the code; again: the block before"
 FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
 """The first line of a code block."""
 LINK = re.compile(r"https?://|www\.|\]\(|<[a-z]+:", re.IGNORECASE)
@@ -101,20 +102,16 @@ class Turn(Still, Vertical):
         Binding("y", "act('copy-code')", "Code", id="turn.copy_code", tooltip=CODE),
         Binding("e", "act('edit')", "Edit", id="turn.edit", tooltip="Edit, and ask again"),
         Binding("l", "act('links')", "Links", id="turn.links", tooltip="List the links"),
-        Binding("v", "toggle_view", "View", id="turn.view", tooltip="Words or tokens"),
+        Binding("v", "toggle_view", "View", id="turn.view", tooltip="Formatted, or with colours"),
         Binding("t", "toggle_thought", "Thought", id="turn.thought", tooltip="Open the thought"),
-        Binding("g", "toggle_ghosts", "Ghosts", id="turn.ghosts", tooltip="Rejected drafts"),
+        Binding("g", "toggle_ghosts", "Wrong guesses", id="turn.ghosts"),
         Binding("i", "act('inspect')", "Inspect", id="turn.inspect", tooltip="Inspect every token"),
-        Binding(
-            "n", "act('continue')", "Continue", id="turn.continue", tooltip="Continue if stopped"
-        ),
+        Binding("n", "act('continue')", "Continue", id="turn.continue"),
         Binding("r", "act('regenerate')", "Again", id="turn.regenerate", tooltip="Another answer"),
         Binding("left", "act('older')", "Older", id="turn.older", tooltip="Older branch"),
         Binding("right", "act('newer')", "Newer", id="turn.newer", tooltip="Newer branch"),
         Binding("f", "act('fork')", "Fork", id="turn.fork", tooltip="Fork: continue in a copy"),
-        Binding(
-            "d", "act('delete')", "Delete", id="turn.delete", tooltip="Delete this and what follows"
-        ),
+        Binding("d", "act('delete')", "Delete", id="turn.delete", tooltip="Delete from here on"),
     ]
 
     record: "reactive[Record | None]" = reactive(None, init=False)
@@ -202,7 +199,7 @@ class Turn(Still, Vertical):
         self._show_name()
 
     def _show_name(self) -> None:
-        who = (self.record and self.record.model) or self._who
+        who = model_name((self.record and self.record.model) or self._who)
         style = "bold $text-accent" if self.has_focus else "bold"
         self.head.line = Content.styled(f"{'▸ ' if self.has_focus else ''}{safe(who)}", style)
 

@@ -34,12 +34,12 @@ SAMPLE: tuple[Run, ...] = (
     (".", Origin.TARGET),
 )
 LOOKS: dict[Kind, str] = {
-    Origin.DRAFT: "the small model guessed it, and the large one agreed",
-    GHOST: "thrown away; Ctrl+G shows or hides these",
-    Origin.RESIDUAL: "what the large model wrote instead",
+    Origin.DRAFT: "guessed by the small model, kept by the large one",
+    GHOST: "the large one disagreed; Ctrl+G shows these",
+    Origin.RESIDUAL: "what the large one wrote instead",
 }
 TRY = "Try one: ↓ chooses, Enter takes it. Or just type."
-LESSON = ("Words like these", " were guessed right, several at once. F1 explains.")
+LESSON = ("Words like these", " were guessed right. F1 explains. Formatted: Ctrl+↑, then v.")
 MISSPELT = (
     "Correct the spelling and change nothing else:\n\n"
     "Thank you for your letter, wich I recieved on Tuesday. We would like to visit the libary on "
@@ -66,7 +66,7 @@ SUGGESTIONS = (
         "Write a Python function that merges two sorted lists.",
         "send",
     ),
-    Suggestion("Edit a text", "Puts a misspelt letter into the prompt", MISSPELT, "edit"),
+    Suggestion("Edit a text", "Correct a letter full of spelling mistakes", MISSPELT, "edit"),
     Suggestion(
         "Watch a race",
         "The same answer with guesses and without, side by side",
@@ -184,7 +184,7 @@ class Lesson(Static):
     The answer stays coloured as long: a newcomer would see them vanish at its end.
     """
 
-    DEFAULT_CSS = "Lesson { height: auto; padding: 0 2; color: $text-muted; }"
+    DEFAULT_CSS = "Lesson { height: auto; max-width: 120; padding: 0 2; color: $text-muted; }"
 
     def __init__(self, kind: Kind, answer: Answer) -> None:
         super().__init__()

@@ -20,7 +20,7 @@ from tui.widgets.token_styles import BASICS, legend, styles
 
 WIDE = 110
 """Width in cells above which the facts are next to the tokens, not below them."""
-EMPTY = "This answer kept no record of its tokens."
+EMPTY = "How this answer was made was not kept."
 
 
 class Inspector(ModalScreen[None]):

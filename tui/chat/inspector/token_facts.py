@@ -16,20 +16,20 @@ from tui.widgets.text_figures import MISSING, bar
 from tui.widgets.token_styles import GHOST, Kind, kind
 
 NAMES = {
-    Origin.DRAFT: "Draft, accepted",
-    Origin.RESIDUAL: "Residual",
-    Origin.TARGET: "Target",
+    Origin.DRAFT: "Right guess",
+    Origin.RESIDUAL: "Correction",
+    Origin.TARGET: "Not guessed",
 }
-UNTESTED = "Draft, never tested: an earlier proposal was rejected."
-THROWN_AWAY = "Draft, rejected: the answer went on without it."
+UNTESTED = "A guess, never checked: an earlier one was wrong."
+THROWN_AWAY = "A wrong guess: the answer continued without it."
 SEEDED = (
-    "with a seed, rejected because the target draws another token here",
-    "with a seed, kept because the target draws the same token here",
+    "wrong: with this seed the answer has another token here",
+    "right: with this seed the answer has the same token here",
 )
-SURE = "rejected: the target forbids it", "kept with what follows it"
+SURE = "wrong: the answer cannot have it here", "kept with what follows it"
 PARTS = {
     "thought": "It is part of the thought before the answer.",
-    "marker": "It marks where a thought or a call begins or ends, and is no text.",
+    "marker": "It marks where a thought or a call begins or ends.",
     "call": "It is part of a call of a tool.",
 }
 AIRY = 20
@@ -129,8 +129,8 @@ def decision(tested: Token | Ghost, kept: bool) -> str:
         word = "kept up to here" if kept else "not kept this far"
         return f"{uniform} {sign} threshold {probability(tested.threshold)}: {word}"
     draft, target = probability(tested.draft_prob or 0.0), probability(tested.target_prob or 0.0)
-    word = "accepted" if kept else "rejected"
-    return f"{uniform} × draft {draft} {sign} target {target}: {word}"
+    word = "right" if kept else "wrong"
+    return f"{uniform} × guesses {draft} {sign} answers {target}: {word}"
 
 
 def _origin(entry: InspectedToken) -> str:
@@ -139,28 +139,26 @@ def _origin(entry: InspectedToken) -> str:
         if rejected is None:
             return UNTESTED
         after = entry.successor
-        return f"Draft, rejected: “{visible(after.text)}” came instead." if after else THROWN_AWAY
+        return f"Wrong guess: “{visible(after.text)}” came instead." if after else THROWN_AWAY
     name = NAMES[item.origin]
     if item.origin is Origin.DRAFT:
-        return f"{name}: proposed by the {_source(item)} and kept by the target."
+        return f"{name}, from: {_source(item)}."
     if rejected is not None:
-        return (
-            f"{name}: the target's own, instead of “{visible(rejected.text)}”, which it rejected."
-        )
+        return f"{name}: it replaces the wrong guess “{visible(rejected.text)}”."
     if item.origin is Origin.RESIDUAL:
-        return f"{name}: drawn from what the proposals left over of the target's row."
+        return f"{name}: chosen after a wrong guess."
     if len(entry.step.tokens) > 1:
-        return f"{name}: the target's own, after every proposal of the round was accepted."
-    return f"{name}: the target's own; nothing was proposed."
+        return f"{name}: it follows right guesses."
+    return f"{name}: no guess was tried here."
 
 
 def _place(entry: InspectedToken) -> str:
     kept = sum(token.origin is Origin.DRAFT for token in entry.step.tokens)
     proposed, number = kept + len(entry.step.ghosts), f"{entry.round:,}"
     if not proposed:
-        return f"Round {number}, without proposals."
-    were = "1 was" if proposed == 1 else f"{proposed} were"
-    return f"Position {entry.item.position + 1} of round {number}; {were} proposed."
+        return f"Round {number}, without guesses."
+    guesses = "1 guess" if proposed == 1 else f"{proposed} guesses"
+    return f"Place {entry.item.position + 1} in round {number}, which had {guesses}."
 
 
 def _test(entry: InspectedToken, width: int) -> list[Content]:
@@ -169,12 +167,12 @@ def _test(entry: InspectedToken, width: int) -> list[Content]:
         MISSING if prob is None else probability(prob)
         for prob in (item.target_prob, item.draft_prob)
     )
-    probs = _named(("target", target), ("   draft", draft))
+    probs = _named(("answers", target), ("   guesses", draft))
     if item.uniform is None or item.acceptance_prob is None:
         return [probs, *_verdict(entry, width)]
-    chance = _named(("acceptance", probability(item.acceptance_prob)))
-    alone = f" = min(1, {target} / {draft})"
-    chance += Content.styled(alone if item.threshold is None else " unless more is kept", MUTED)
+    chance = _named(("chance", probability(item.acceptance_prob)))
+    if item.threshold is not None:
+        chance += Content.styled(" unless more is kept", MUTED)
     both = Content.assemble(probs, "   ", chance)
     lines = [both] if both.cell_length <= width else [probs, chance]
     return [*lines, *_verdict(entry, width)]
@@ -209,14 +207,14 @@ def _alternatives(entry: InspectedToken, width: int) -> list[Content]:
     if not rows.target_top:
         return paragraph(NONE_KEPT, width)
     column = (width - 2) // 2
-    left = _column("Target", rows.target_top, entry.item.id, column)
-    right = _column("Draft", rows.draft_top, entry.item.id, column) if rows.draft_top else []
+    left = _column("answers", rows.target_top, entry.item.id, column)
+    right = _column("guesses", rows.draft_top, entry.item.id, column) if rows.draft_top else []
     pairs = zip_longest(left, right, fillvalue=Content(""))
     return [_padded(one, column + 2) + other for one, other in pairs]
 
 
 def _column(heading: str, top: Sequence[Alternative], own: int, width: int) -> list[Content]:
-    lines = [Content.styled(f"{heading}'s row", MUTED)]
+    lines = [Content.styled(f"What {heading}", MUTED)]
     name = max(8, width // 2 - 1)
     for alternative in top:
         mark = "▸" if alternative.id == own else " "

@@ -68,9 +68,7 @@ class TokenPage(Lines, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "Previous", show=False, id="inspector.left"),
-        Binding(
-            "right,l", "step(1)", "Move", key_display="←→↑↓", id="inspector.right", tooltip="Next"
-        ),
+        Binding("right,l", "step(1)", "Move", key_display="←→↑↓", id="inspector.right"),
         Binding("up,k", "line(-1)", "Line up", show=False, id="inspector.up"),
         Binding("down,j", "line(1)", "Line down", show=False, id="inspector.down"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="inspector.page_up"),
@@ -79,8 +77,8 @@ class TokenPage(Lines, can_focus=True):
         Binding("end", "edge(-1)", "End of line", show=False, id="inspector.line_end"),
         Binding("ctrl+home,g", "go(0)", "First token", show=False, id="inspector.first"),
         Binding("ctrl+end,G", "go(-1)", "Last token", show=False, id="inspector.last"),
-        Binding("n", "rejection(1)", "Next rejection", id="inspector.next_rejection"),
-        Binding("p", "rejection(-1)", "Previous rejection", id="inspector.previous_rejection"),
+        Binding("n", "rejection(1)", "Next wrong guess", id="inspector.next_rejection"),
+        Binding("p", "rejection(-1)", "Wrong guess before", id="inspector.previous_rejection"),
     ]
 
     cursor: reactive[int] = reactive(0, init=False)
@@ -170,7 +168,9 @@ class TokenPage(Lines, can_focus=True):
         ahead = range(self.cursor + 1, last) if by > 0 else range(self.cursor - 1, -1, -1)
         found = next((i for i in ahead if self.entries[i].is_rejected), None)
         if found is None:
-            self.notify("No rejection after this one." if by > 0 else "No rejection before it.")
+            self.notify(
+                "No wrong guess after this one." if by > 0 else "No wrong guess before this one."
+            )
         self._go_to(found)
 
     @property

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST = 5000
 """Conversations that are listed; a search finds the others."""
+NARROWEST, WIDEST, AROUND = 34, 60, 12
+"""Cells of the list, which is as wide as its titles need, and those around a title."""
 PAUSE_S = 0.15
 """After the last letter of a search, before it is looked for."""
 NO_CHATS = "No conversations yet. What you send and what you see is kept here."
@@ -49,10 +51,11 @@ class ChatList(Vertical):
     DEFAULT_CSS = """
     ChatList {
         dock: left; display: none; layers: base above;
-        width: 34; max-width: 50%; height: 1fr; background: $surface;
+        width: 34; max-width: 60%; height: 1fr; background: $surface;
 
         & #chats-search { margin: 1 0; padding: 0 1 0 2; }
         & #shelf { height: 1fr; }
+        &.-empty #shelf { height: 0; }
         & #chats-hint { height: auto; padding: 0 2; color: $text-muted; }
     }
     """
@@ -128,7 +131,10 @@ class ChatList(Vertical):
             self._complain(error)
             return
         self.rows.fill(found)
+        longest = max((len(summary.title) for summary in found.summaries), default=0)
+        self.styles.width = min(max(NARROWEST, longest + AROUND), WIDEST)
         self.rows.go_to(to)
+        self.set_class(not found.rows, "-empty")
         self.say("" if found.rows else NOT_FOUND if search else NO_CHATS)
         if opens:
             self.rows.focus()

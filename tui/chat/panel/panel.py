@@ -1,6 +1,7 @@
-"""The panel that shows speculation at work."""
+"""The panel of figures: what guesses bring, and how fast answers come."""
 
 from collections import deque
+from collections.abc import Callable
 
 from textual.content import Content
 from textual.events import Resize
@@ -16,13 +17,7 @@ WIDE = 120
 """Cells of the screen from which on the panel shows unless it is unwanted."""
 PERIOD_S = 0.25
 """Decoding time that one rate stands for."""
-EXPLAINED = (
-    "While an answer comes, you will see here:",
-    "",
-    "· how many guesses were right, and how much time they saved",
-    "· how fast the answer comes",
-    "· where the time goes",
-)
+EXPLAINED = "Figures of guesses and speed come with the next answer."
 
 
 class Speculation(Lines):
@@ -39,10 +34,11 @@ class Speculation(Lines):
         """The panel came or went."""
 
     wanted: reactive[bool | None] = reactive[bool | None](None, init=False)
-    """Whether the user asked for the panel, or closed it; None: where there is room."""
+    """Whether the user asked for it, or closed it; None: where there are figures and room."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_crowded: Callable[[], bool] = lambda: False) -> None:
         super().__init__(id="speculation")
+        self._is_crowded = is_crowded
         self.can_focus = False
         self._ready: Ready | None = None
         self.last: Decoded | None = None
@@ -69,6 +65,7 @@ class Speculation(Lines):
         elif last is not None and decoded.stats.rounds < last.stats.rounds:  # another answer
             self._forget()
         self.last = decoded
+        self.fit()
         seconds, tokens = decoded.stats.decode_s, decoded.stats.generated_tokens
         began, counted = self._since
         if seconds - began >= PERIOD_S:
@@ -78,6 +75,7 @@ class Speculation(Lines):
     def clear(self) -> None:
         """Forget the last answer and explain what will be seen."""
         self._forget()
+        self.fit()
         self.paint()
 
     def _forget(self) -> None:
@@ -90,10 +88,10 @@ class Speculation(Lines):
         self.wanted = not self.display
 
     def fit(self) -> None:
-        """Show the panel when it is wanted, or when there is room for it."""
+        """Show the panel when it is wanted, or when there are figures and room for it."""
         if self.is_attached:
-            room = self.screen.size.width >= WIDE
-            shown = room if self.wanted is None else self.wanted
+            has_room = self.screen.size.width >= WIDE and self.last is not None
+            shown = (has_room if self.wanted is None else self.wanted) and not self._is_crowded()
             if shown != self.display:
                 self.display = shown
                 self.post_message(self.Turned())
@@ -125,9 +123,5 @@ class Speculation(Lines):
         return self._ready.no_draft if self._ready and not self._ready.draft else None
 
     def _explained(self, width: int) -> list[Content]:
-        head = [Content.styled("Guesses and speed", "bold $text-accent"), Content("")]
-        body = [line for text in EXPLAINED for line in paragraph(text, width) or [Content("")]]
-        if self._no_draft:
-            text = f"No model guesses: {self._no_draft}"
-            body = [*paragraph(text, width, "$text-warning"), Content(""), *body]
-        return [*head, *body]
+        why = f"No model guesses: {self._no_draft}" if self._no_draft else ""
+        return [*paragraph(why, width, "$text-warning"), *paragraph(EXPLAINED, width)]

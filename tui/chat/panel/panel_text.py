@@ -1,4 +1,4 @@
-"""What the speculation panel says of one moment, as lines."""
+"""What the panel of figures says of one moment, as lines."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from assistant.events import Decoded, Tally
 from tui.figures import of_form
 from tui.outlook import Outlook, outlook
 from tui.safe import safe
-from tui.widgets.text_figures import MISSING, bar, gauge, level, shares, sparkline
+from tui.widgets.text_figures import MISSING, bar, level, shares, sparkline
 
 NEARLY_FULL = 0.85
 SOURCES = {
-    "model": "draft model",
+    "model": "guessing model",
     "heads": "prediction head",
     "form": "fixed by the form",
     "edit": "kept by the edit",
     "suffix": "copied from this chat",
     "tail": "rest of a guess",
-    "ngram": "recalled from others",
+    "ngram": "common phrases",
     "bigram": "word pairs",
     "unigram": "frequent words",
     "random": "chance",
 }
 MUTED = "$foreground-muted"  # $text-muted comes out at full strength in spans
-TIMES = (("draft", "━", "$success"), ("verify", "─", "$primary"), ("host", "┄", MUTED))
+TIMES = (("guess", "━", "$success"), ("check", "─", "$primary"), ("rest", "┄", MUTED))
 HUES = {True: "bold $text-success", False: "bold $text-warning", None: "bold"}
 
 Section = list[Content]
@@ -43,21 +43,16 @@ class PanelFigures:
 
 
 def lines(shown: PanelFigures, width: int, height: int) -> list[Content]:
-    """Return the lines, shorter and closer together where they would not fit otherwise."""
-    roomy = _joined(_sections(shown, width, compact=False), gaps=99)
-    if len(roomy) <= height:
-        return roomy
-    compact = _sections(shown, width, compact=True)
-    if sum(map(len, compact)) > height:
-        compact.pop()  # the status line shows the context as well
-    return _joined(compact, gaps=height - sum(map(len, compact)))
+    """Return the lines, closer together where there is little room; the last ones are left out."""
+    sections = _sections(shown, width)
+    while sum(map(len, sections)) > height and len(sections) > 3:
+        sections.pop()
+    return _joined(sections, gaps=height - sum(map(len, sections)))
 
 
 def paragraph(text: str, width: int, style: str = MUTED) -> Section:
     """Return a text in lines of at most `width` cells."""
-    indent = "  " if text.startswith("· ") else ""
-    lined = wrap(safe(text), max(width, 10), subsequent_indent=indent)
-    return [Content.styled(line, style) for line in lined]
+    return [Content.styled(line, style) for line in wrap(safe(text), max(width, 10))]
 
 
 def pair(left: str | Content, right: str | Content, width: int) -> Content:
@@ -76,49 +71,45 @@ def _joined(sections: Iterable[Section], gaps: int) -> list[Content]:
     return joined
 
 
-def _sections(shown: PanelFigures, width: int, compact: bool) -> list[Section]:
+def _sections(shown: PanelFigures, width: int) -> list[Section]:
     last, found = shown.last, outlook(shown.last, shown.no_draft)
     return [
         _words(found, width),
-        _speed(shown, found, width, compact),
+        _speed(shown, found, width),
         _yield(last, width),
         paragraph(of_form(last.stats), width) if last.stats.masked_rows else [],
-        _positions(last.stats.positions, width, compact),
-        _sources(shown, width, compact),
+        _positions(last.stats.positions, width),
+        _sources(shown, width),
         _times(last, width),
-        _context(shown, width, compact),
+        _context(shown, width),
     ]
 
 
 def _words(found: Outlook, width: int) -> Section:
-    worth = paragraph(f"{found.worth}.", width, HUES[found.saves])
+    worth = paragraph(f"{found.worth}." if found.worth else "", width, HUES[found.saves])
     return [*worth, *paragraph(found.why, width), *paragraph(found.doing, width)]
 
 
 def _yield(last: Decoded, width: int) -> Section:
     rate = last.stats.acceptance_rate
-    accepted = MISSING if rate is None else f"{rate:.0%} of {last.stats.tested:,} tested"
+    right = MISSING if rate is None else f"{rate:.0%} of {last.stats.tested:,}"
     return [
-        pair("Tokens per evaluation", f"{last.stats.tokens_per_eval:.2f}", width),
-        pair("Accepted", accepted, width),
-        pair("Lookahead", str(last.lookahead), width),
+        pair("Tokens per round", f"{last.stats.tokens_per_eval:.2f}", width),
+        pair("Guesses right", right, width),
+        pair("Guesses in a round", str(last.lookahead), width),
     ]
 
 
-def _positions(tallies: Sequence[Tally], width: int, compact: bool) -> Section:
+def _positions(tallies: Sequence[Tally], width: int) -> Section:
     tested = [(i, tally.rate) for i, tally in enumerate(tallies, 1) if tally.rate is not None]
     if not tested:
         return []
-    heading = Content.styled("Accepted by position", MUTED)
-    if not compact:
-        return [heading, *(_rated(str(i), rate, f"{rate:.0%}", width) for i, rate in tested)]
-    cells = [_small(i, rate) for i, rate in tested]
+    heading = Content.styled("Right by place in the round", MUTED)
+    cells = [
+        Content.assemble(f"{i} ", (level(rate), "$success"), f"{rate:>4.0%} ") for i, rate in tested
+    ]
     row = max(1, width // 9)
     return [heading, *(Content("").join(cells[i : i + row]) for i in range(0, len(cells), row))]
-
-
-def _small(position: int, rate: float) -> Content:
-    return Content.assemble(f"{position} ", (level(rate), "$success"), f"{rate:>4.0%} ")
 
 
 def _rated(name: str, rate: float, value: str, width: int) -> Content:
@@ -127,22 +118,20 @@ def _rated(name: str, rate: float, value: str, width: int) -> Content:
     return pair(drawn, value, width)
 
 
-def _sources(shown: PanelFigures, width: int, compact: bool) -> Section:
+def _sources(shown: PanelFigures, width: int) -> Section:
     rated: Section = []
     for source, tally in shown.last.stats.sources.items():
         if tally.rate is not None:
             name = SOURCES.get(source, safe(source))
             rated.append(_rated(name, tally.rate, f"{tally.rate:.0%} of {tally.tested:,}", width))
-    if compact or not rated:
-        return rated
-    return [Content.styled("Accepted by source", MUTED), *rated]
+    return rated
 
 
-def _speed(shown: PanelFigures, found: Outlook, width: int, compact: bool) -> Section:
+def _speed(shown: PanelFigures, found: Outlook, width: int) -> Section:
     section = [pair("Tokens per second", f"{shown.last.stats.tokens_per_s:.1f}", width)]
     if shown.rates:
         section.append(Content.styled(sparkline(shown.rates[-width:]), "$primary"))
-    if found.plain_tokens_per_s is not None and not compact:
+    if found.plain_tokens_per_s is not None:
         section.append(pair("Without guesses, estimated", f"{found.plain_tokens_per_s:.1f}", width))
     return section
 
@@ -162,10 +151,9 @@ def _times(last: Decoded, width: int) -> Section:
     return [heading, Content.assemble(*stack), Content("  ").join(words)]
 
 
-def _context(shown: PanelFigures, width: int, compact: bool) -> Section:
+def _context(shown: PanelFigures, width: int) -> Section:
     used, n_ctx = shown.last.context_used, shown.n_ctx
     if not n_ctx:
         return []
-    hue = "$text-warning" if used / n_ctx > NEARLY_FULL else "$primary"
-    head = pair("Context", f"{used:,} of {n_ctx:,}", width)
-    return [head] if compact else [head, Content.styled(gauge(used / n_ctx, width), hue)]
+    hue = "bold $text-warning" if used / n_ctx > NEARLY_FULL else "bold"
+    return [pair("Context", Content.styled(f"{used:,} of {n_ctx:,}", hue), width)]

@@ -53,7 +53,7 @@ class ApprovalTurn(Turn):
         decision: Decision
 
     def __init__(self, call: ToolCall, tool: OfferedTool) -> None:
-        super().__init__(f"May {call.name} be called?")
+        super().__init__(f"Run {call.name}?")
         self.call, self.tool = call, tool
         self._since = monotonic()
 

@@ -32,7 +32,7 @@ class ToolsScreen(ListDialog[None]):
     ]
 
     def __init__(self, choice: ToolSet, conversation: int | None) -> None:
-        super().__init__("Tools", "Space: on or off here · x: ask again · Esc goes back")
+        super().__init__("Tools", "Space: on/off here · x: ask again · Esc: back")
         self._choice, self._conversation = choice, conversation
         self._rows: list[ServerReport | OfferedTool] = []
 
@@ -56,7 +56,7 @@ class ToolsScreen(ListDialog[None]):
         self.list.set_options([Option(self._line(row)) for row in self._rows])
         self.list.highlighted = min(at, len(self._rows) - 1) if self._rows else None
         if not self._rows:
-            self.detail.update("There is none.")
+            self.detail.update("There are no tools.")
 
     def _line(self, row: ServerReport | OfferedTool) -> Content:
         off = "" if self._choice.is_on(row, self._conversation) else " · off here"
@@ -80,8 +80,8 @@ class ToolsScreen(ListDialog[None]):
             parts = [access(row), row.tool.description, f"Arguments: {row.tool.parameters}"]
         else:
             errors = row.errors.strip()[-LAST:]
-            parts = [row.problem, f"It wrote:\n{errors}" if errors else ""]
-        said = "\n\n".join(filter(None, parts)) or "It is ready, and has written nothing."
+            parts = [row.problem, f"Its messages:\n{errors}" if errors else ""]
+        said = "\n\n".join(filter(None, parts)) or "Ready. No messages."
         self.tell(safe(said))
 
     @property
