@@ -158,7 +158,7 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         assert "● target now" in models.line("large.gguf")
         assert "● draft now" in models.line("middle.gguf")
         assert "target, or draft" in models.line("small.gguf")
-        assert "target only: it is not sm" in models.line("alien.gguf")
+        assert "target only: it is not" in models.line("alien.gguf")
         await models.go_to("alien.gguf")
         await models.until(lambda: "it is not smaller than the target" in models.details())
 
