@@ -3,6 +3,7 @@
 Knows nothing of what is on this machine; see `models.files` for that.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,6 +44,12 @@ class GGUF:
     mirror: Mirror | None = None
     context: int | None = None  # tokens that it was made for
     draft: str | None = None  # the name of what is listed to draft for it, or `HEADS`
+    active: float = 1.0  # the part of its weights that each token needs
+
+    @property
+    def weights(self) -> str:
+        """How it is quantised, as its file's name says."""
+        return re.split(r"[.-]", self.file)[-2].upper()
 
     @property
     def tested(self) -> bool:
@@ -74,7 +81,7 @@ def _pinned(name: str, entry: dict[str, Any]) -> GGUF:
 
 
 def _listed(line: list[str]) -> GGUF:
-    name, repo, file, megabytes, licence, context, draft = line
+    name, repo, file, megabytes, licence, context, draft, *active = line
     return GGUF(
         name,
         f"{repo}-GGUF",
@@ -85,6 +92,7 @@ def _listed(line: list[str]) -> GGUF:
         licence=licence,
         context=int(context),
         draft=None if draft == "-" else draft,
+        active=int(active[0]) / 100 if active else 1.0,
     )
 
 

@@ -1,4 +1,4 @@
-"""A sentence about the draft model, if a user would expect something else of it."""
+"""Sentences about models: a draft of which a user would expect more, a larger model that fits."""
 
 import shlex
 from pathlib import Path
@@ -6,6 +6,10 @@ from pathlib import Path
 from assistant.events import ModelInfo, Ready, Stats
 from assistant.request import COMPUTING
 from assistant.settings.settings import Settings
+from models.files.locate import identify
+from models.files.places import cache_dir
+from models.files.stores import discover
+from tui.widgets.text_figures import size
 
 MIN_TESTED = 8
 """How many proposals show that accepting none was no accident."""
@@ -50,6 +54,19 @@ def rejected(stats: Stats, draft: ModelInfo) -> str | None:
     if tally is None or tally.tested < MIN_TESTED or tally.accepted:
         return None
     return f"None of the {tally.tested:,} guesses of {_file(draft)} was right."
+
+
+def larger(target: Path, settings: Settings) -> str | None:
+    """Return a sentence on a larger model that would run well here, if there is one. Slow."""
+    from assistant.engine.expectation import Expectations
+
+    here = list(discover(settings.folders))
+    found = Expectations(here, cache_dir()).larger(identify(str(target), here))
+    if found is None:
+        return None
+    model, told = found
+    speed = f"about {told.tokens_per_s.middle:.0f} tokens/s"
+    return f"{model.name} ({size(model.size)}) would run at {speed} here: F5 fetches it."
 
 
 def unused(stats: Stats, draft: ModelInfo, settings: Settings) -> str | None:

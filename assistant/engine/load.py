@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.draft import Source
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import HEADS, ModelSource, PrefillOption
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.engine.engine_choice import EngineChoice, choose, leave
@@ -139,7 +139,6 @@ def _draft(
     _check_rolls_back(target)
     failures = (ModelError,)
     if setup.draft is None or setup.heads:
-        from assistant.engine.sources.heads import HeadSource
         from models.native.heads import HeadModel
 
         heads = HeadModel(target)
@@ -154,6 +153,25 @@ def _draft(
         source = ModelSource(model, _mapping(target, model), failures=failures)
     draft.logits([0])  # one that computes no numbers is refused here
     return draft, source
+
+
+class HeadSource(ModelSource):
+    """Propose by prediction heads of the target.
+
+    They read what the target has read, by its states: nothing is gained by beginning further on.
+    """
+
+    name = HEADS
+
+    def read(self, tokens: Sequence[int]) -> None:
+        """Do nothing: heads find themselves where to begin."""
+
+    def prefill_options(self, tokens: Sequence[int]) -> list[PrefillOption]:
+        """Return the one way: to go on."""
+        return [PrefillOption(len(tokens), self.unread(tokens))]
+
+    def begin(self, tokens: Sequence[int], context: int) -> None:
+        """Do nothing: there is one way."""
 
 
 def _about(role: Role, model: DraftModel) -> ModelInfo:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 
@@ -150,27 +150,30 @@ def _times_keys(target: TimedModel, draft: TimedModel | None) -> list[str]:
 
 def known_attention(target: TimedModel, folder: Path | None) -> float:
     """Return the seconds that a target's attention was seen to take; see `costs.Curve`."""
-    known = Records(folder, "costs.json", float).get(_attention_key(target)) or 0.0
-    return known if 0 <= known < 1 else 0.0
+    return _sound(_all_figures(folder).get(f"attention | {target.conditions}"))
 
 
-def remember_attention(seconds: float, target: TimedModel, folder: Path | None) -> None:
-    """Keep what deep texts have shown."""
-    if seconds and seconds != known_attention(target, folder):
-        Records(folder, "costs.json", float).keep(_attention_key(target), seconds)
+def known_reading(path: Path, folder: Path) -> float:
+    """Return the seconds a token that prompts of a target took last; 0 if none was read yet."""
+    return _sound(_all_figures(folder).newest(f"reading | {_file(path)} | "))
 
 
-def _attention_key(target: TimedModel) -> str:
-    return f"attention | {target.conditions}"
+def _sound(seconds: float | None) -> float:
+    return seconds if seconds and 0 < seconds < 1 else 0.0
+
+
+def _all_figures(folder: Path | None) -> Records[float]:
+    return Records(folder, "costs.json", float)
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What to expect of a pair at a typical acceptance rate."""
+    """What speculation with a draft promises here, by what was measured before."""
 
     lookahead: int  # the best; 0 when none pays
     speedup: float  # with it, over ArS
-    pays_from: float | None  # the acceptance rate from which some lookahead pays; None: none does
+    pays_from_acceptance_rate: float | None  # from which some lookahead pays; None: none does
+    acceptance_rate: float = theory.TYPICAL  # at which it is promised
 
 
 def predict(target: Path, draft: Path, folder: Path) -> Prediction | None:
@@ -178,22 +181,26 @@ def predict(target: Path, draft: Path, folder: Path) -> Prediction | None:
 
     None: one of the two was never measured here.
     """
-    verify, reading = _recorded(target, "verify", folder), _recorded(draft, "draft", folder)
-    if 1 not in verify or 1 not in reading:
+    ours, its = recorded(target, "verify", folder), recorded(draft, "draft", folder)
+    if ours is None or its is None:
         return None
-    best = theory.best_lookahead(theory.TYPICAL, verify, reading[1])
-    return Prediction(*best, theory.lowest_break_even(verify, reading[1]))
+    verify, step_s = ours.seconds, its.seconds[1]
+    best = theory.best_lookahead(theory.TYPICAL, verify, step_s)
+    return Prediction(*best, theory.lowest_break_even(verify, step_s))
 
 
-def _recorded(path: Path, what: str, folder: Path) -> dict[int, float]:
-    """Return what was measured last with a file here, however it was run; empty: nothing."""
-    try:
+def recorded(path: Path, what: Literal["verify", "draft"], folder: Path) -> Times | None:
+    """Return what was measured last with a file here, however it was run; None: nothing."""
+    known = _all_times(folder).newest(f"{what} | {_file(path)} | ")
+    return known if known and known.is_sound else None
+
+
+def _file(path: Path) -> str:
+    """Return what tells a file from its other versions; empty if it is gone."""
+    with suppress(OSError):
         status = path.stat()
-    except OSError:
-        return {}
-    file = f"{status.st_size} {status.st_mtime_ns}"
-    known = _all_times(folder).newest(f"{what} | {file} | ")
-    return known.seconds if known and known.is_sound else {}
+        return f"{status.st_size} {status.st_mtime_ns}"
+    return ""
 
 
 def known_acceptance(target: Path, draft: Path | None, folder: Path | None) -> dict[str, float]:
@@ -241,7 +248,13 @@ class Learnt:
     def keep(self) -> None:
         """Keep what answers have shown."""
         remember_acceptance(self.acceptance.lasting, *self._files, self._folder)
-        remember_attention(self.costs.attention, self._looks.target, self._folder)
+        target = self._looks.target
+        shown = {"attention": self.costs.attention, "reading": target.seconds_a_token}
+        figures = _all_figures(self._folder)
+        for what, seconds in shown.items():
+            key = f"{what} | {target.conditions}"
+            if seconds and seconds != figures.get(key):
+                figures.keep(key, seconds)
 
     def look_again(self) -> bool:
         """Look at what is least certain of the costs; say whether all of them are certain.

@@ -58,6 +58,11 @@ class TimedModel(Model, Protocol):
         """The tokens that its cache holds."""
         ...
 
+    @property
+    def seconds_a_token(self) -> float | None:
+        """Seconds per token of reading a prompt; None before there was a long enough one."""
+        ...
+
 
 class Look(NamedTuple):
     """What is evaluated between two evaluations of one token of the target."""

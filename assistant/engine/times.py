@@ -29,7 +29,7 @@ TYPICAL_ERROR = 0.2
 """The same of what is typical of an engine and its weights, from one machine to another."""
 Ratios = Mapping[int, float]
 """To one token of the target, by the number of tokens."""
-_BY_KERNELS: dict[tuple[str, str], Ratios] = {
+BY_KERNELS: dict[tuple[str, str], Ratios] = {
     # Measured on processors with AVX2 and with AVX-512, two cores, 1.5B, context below 500.
     ("ik_llama.cpp", "Q4"): {2: 1.2, 3: 1.48, 4: 1.75, 8: 2.95, 16: 5.3, 32: 9.8},
     ("llama.cpp", "Q4"): {2: 1.7, 3: 2.4, 4: 2.6, 8: 5.4, 16: 8.7, 32: 15.9},
@@ -120,7 +120,7 @@ def typical_costs(
     engine, file_type = target.weights.engine, target.weights.header.file_type or ""
     if engine.offloads_to_gpu:
         return {}, {}
-    verify = _BY_KERNELS.get((engine.title, file_type.partition("_")[0]), {})
+    verify = BY_KERNELS.get((engine.title, file_type.partition("_")[0]), {})
     if draft is None or draft.weights is target.weights:
         return verify, {}
     share = draft.weights.path.stat().st_size / target.weights.path.stat().st_size

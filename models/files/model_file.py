@@ -24,7 +24,7 @@ from models.gguf import Header
 if TYPE_CHECKING:  # the worker knows no catalogue
     from models.catalog import GGUF
 
-VERSION = 5
+VERSION = 6
 """Of `Header`, and of what is refused: records of other versions are not found."""
 LEAST = 16 << 20
 """Bytes of a file below which its header is short, and read every time."""
@@ -57,6 +57,11 @@ class ModelFile:
     def header(self) -> Header | None:
         """What its header says; None if it cannot be used at all."""
         return self._outcome if isinstance(self._outcome, Header) else None
+
+    @property
+    def weights(self) -> str:
+        """How most of its weights are quantised; "?" if it does not say."""
+        return (self.header and self.header.file_type) or "?"
 
     @property
     def problem(self) -> str | None:

@@ -212,7 +212,13 @@ def _read(path: Path, stream: Stream) -> Header:
     alignment = metadata.get("general.alignment", 32)
     if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
         raise Malformed(f"its alignment is {repr(alignment)[:40]}")
-    header = Header(path, stream.size, read_tensors(stream, tensors, alignment), metadata)
+    kind = metadata.get("general.architecture")
+    used, experts = (metadata.get(f"{kind}.expert_{what}") for what in ("used_count", "count"))
+    active = 1.0
+    if isinstance(used, int) and isinstance(experts, int) and 0 < used < experts:
+        active = used / experts
+    table = read_tensors(stream, tensors, alignment, active)
+    header = Header(path, stream.size, table, metadata)
     if header.number("nextn_predict_layers") and not header.tensors.has_first_block:
         raise Malformed("it holds nothing but prediction heads, a part of another model")
     return header

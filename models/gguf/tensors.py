@@ -18,6 +18,7 @@ _BLOCKS = {
 }
 _HEAD_PARTS = tuple(f".nextn.{name}.weight" for name in ("eh_proj", "enorm", "hnorm"))
 _FIRST = "blk.0.attn_norm.weight"
+_TABLE, _OUTPUT, _EXPERTS = "token_embd.weight", "output.weight", "_exps."
 _MAX_NAME = 64  # llama.cpp's own limit is one less
 
 
@@ -39,7 +40,8 @@ class Tensor:
     @property
     def is_matrix(self) -> bool:
         """Whether it is multiplied, rather than looked up by token."""
-        return len(self.shape) > 1 and self.shape[1] > 1 and self.name != "token_embd.weight"
+        is_table = self.name.endswith(_TABLE)
+        return len(self.shape) > 1 and self.shape[1] > 1 and not is_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +51,40 @@ class Tensors:
     count: int
     parameters: int
     matrices: Mapping[int, int]  # bytes of the matrices, by their type
+    read: Mapping[int, int]  # bytes that are read for each token, by their type
+    prompt: int  # weights that are multiplied for each token of a prompt, which needs no output
     heads: int = 0  # blocks that predict the token after the next one
     has_first_block: bool = True
     row_lengths: frozenset[tuple[int, int]] = frozenset()
     """Of all tensors with rows: their types, and how many weights such a row has."""
 
 
-def read_tensors(stream: Stream, count: int, alignment: int) -> Tensors:
-    """Read the table of tensors and refuse one that reaches beyond the end of the file."""
+def read_tensors(stream: Stream, count: int, alignment: int, active: float = 1.0) -> Tensors:
+    """Read the table of tensors and refuse one that reaches beyond the end of the file.
+
+    Each token needs the part `active` of the experts.
+    """
     tensors = read_table(stream, count)
     start = -(-stream.position // alignment) * alignment
     last = max(tensors, key=lambda tensor: tensor.offset + tensor.size, default=None)
     if last and start + last.offset + last.size > stream.size:
         missing = start + last.offset + last.size - stream.size
         raise Malformed(f"its last {missing} bytes are missing ({last.name} is outside it)")
-    matrices = Counter[int]()
-    for tensor in tensors:
-        matrices[tensor.kind] += tensor.size if tensor.is_matrix else 0
-    parameters = sum(prod(tensor.shape) for tensor in tensors)
     names = {tensor.name for tensor in tensors}
+    output = _OUTPUT if _OUTPUT in names else _TABLE  # a table may be both
+    matrices, read, prompt = Counter[int](), Counter[int](), 0.0
+    for tensor in tensors:
+        share = active if _EXPERTS in tensor.name else 1.0
+        matrices[tensor.kind] += tensor.size if tensor.is_matrix else 0
+        if tensor.is_matrix or tensor.name == output:
+            read[tensor.kind] += round(share * tensor.size)
+            prompt += share * prod(tensor.shape) * (tensor.name != output)
+    parameters = sum(prod(tensor.shape) for tensor in tensors)
     rows = frozenset((tensor.kind, tensor.shape[0]) for tensor in tensors if len(tensor.shape) > 1)
-    return Tensors(count, parameters, dict(+matrices), _heads(names), _FIRST in names, rows)
+    has_first = _FIRST in names
+    return Tensors(
+        count, parameters, +matrices, +read, round(prompt), _heads(names), has_first, rows
+    )
 
 
 def _heads(names: Iterable[str]) -> int:

@@ -32,6 +32,7 @@ class HeadModel:
     """
 
     max_rows = 1
+    seconds_a_token: float | None = None
     can_roll_back = True
     rollback: int | None = None  # its one block is attention, also in a model that is recurrent
 

@@ -22,8 +22,8 @@ LINES = {
 }
 """The most lines of each room; `tui` without its laboratory."""
 PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_331, 340, 38_174
-"""As it is; wanted are 36,000, 340 and 33,000. A change may only lower them, but for edits and
-folders: these may add 1,500 lines."""
+"""As it is; wanted are 36,000, 340 and 33,000. A change may only lower them; edits and folders
+may add 1,500 lines."""
 
 
 def lines(*paths: Path) -> int:

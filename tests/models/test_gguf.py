@@ -74,6 +74,16 @@ def test_layers_without_attention_take_no_kv_cache(tmp_path):
 
 
 @llama_alone
+def test_a_token_reads_the_experts_that_it_needs_and_the_table_where_that_is_the_output(tmp_path):
+    header = read(tiny.write(tmp_path / "m.gguf", "glm4moe"))
+    everything = sum(header.tensors.matrices.values())
+    assert everything / 2 < sum(header.tensors.read.values()) < everything
+    tied = read(tiny.write(tmp_path / "t.gguf", "gemma3")).tensors
+    table = 4 * tiny.EMBEDDING * 259
+    assert sum(tied.read.values()) - sum(tied.matrices.values()) == table
+    assert 4 * tied.prompt == sum(tied.matrices.values())
+
+
 @pytest.mark.parametrize("kind", ["lfm2", "qwen35", "nemotron_h", "mamba", "llama"])
 def test_the_size_of_a_state_is_what_the_library_keeps(tmp_path, kind):
     weights = Weights(tiny.write(tmp_path / "model.gguf", kind))

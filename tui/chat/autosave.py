@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from assistant.talk.unsent_text import EDITED, OPEN
 from models.errors import StorageError
+from tui.chat.chat_controller import SUGGESTED
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Autosave:
             prompt.earlier.begin(store.prompts())
             view.asked += len(prompt.earlier.entries)
             view.explained = self._explained = bool(store.recall(EXPLAINED))
+            self._controller.may_suggest = store.saves and not store.recall(SUGGESTED)
             left, edited = store.recall(OPEN), store.recall(EDITED)
             talk.keep_in(store)
             if not talk.path.records and left:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from assistant.events import (
     Noticed,
     Prefilled,
     Ready,
+    Stop,
 )
 from assistant.request import AnswerForm, Count, ReadAhead, Request, Setup
 from assistant.settings.settings import Settings
@@ -24,14 +26,14 @@ from assistant.talk.events import AnswersEnded, CallWaits, Noted, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.talk.unsent_text import UnsentText
-from models.errors import StorageError, UsageError
+from models.errors import SpecchatError, StorageError, UsageError
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.layout import ChatLayout
 from tui.chat.prompt.file_search import located
 from tui.chat.reading_ahead import ReadingAhead
 from tui.chat.status import Activity
 from tui.chat.talk_view import TalkView
-from tui.draft_use import DraftNotes
+from tui.draft_use import DraftNotes, larger
 from tui.safe import one_line, safe
 from tui.widgets.entry_screen import EntryScreen
 
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 ALTERNATIVES = 5
 """Alternatives of each row to report with each token, for the inspector."""
+SUGGESTED = "suggested"
+"""The name of the note that says whether a larger model was suggested."""
 CHANGING = "Enter asks it again, on a new branch · Esc cancels"
 
 
@@ -73,6 +77,8 @@ class ChatController:
         """What the engine reads meanwhile."""
         self.ready: Ready | None = None
         self._draft_notes = DraftNotes()
+        self.may_suggest = False
+        """Whether a larger model may be suggested, which is done once."""
         self._leaves = False  # whether the program ends, and nothing is shown any more
 
     @property
@@ -272,9 +278,24 @@ class ChatController:
             case Finished():
                 if doubt := self._draft_notes.doubt(event.stats):
                     self.view.show(Noted(doubt))
+                elif event.stop is not Stop.CANCELLED and not self.settings.offline:
+                    self._suggest()
             case AnswersEnded() | CallWaits():
                 self.ahead.begin()
         self.view.show(event)
+
+    def _suggest(self) -> None:
+        """Say once, below an answer, which larger model would run well here."""
+        if self.may_suggest:
+            self.may_suggest = False
+            self._program.run_worker(self._say_larger, thread=True)
+
+    def _say_larger(self) -> None:
+        store, ready = self.talk.path.store, self.ready
+        with suppress(SpecchatError, OSError, RuntimeError):  # the program may have ended
+            if store and ready and (text := larger(ready.target.path, self.settings)):
+                self._program.call_from_thread(self.view.show, Noted(text))
+                store.remember(SUGGESTED, "1")
 
     def _loading(self, event: Event) -> None:
         match event:

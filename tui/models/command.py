@@ -37,13 +37,14 @@ def models(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(as_json: bool) -> None:
     """List the models on this machine, and those that can be fetched by name."""
-    mine = [*ModelInventory(settings({})).look()]
+    inventory = ModelInventory(settings({})).complete()
     if as_json:
-        known = [*map(listed, catalog.FILES.values())]
-        told = {"installed": [*map(found, mine)], "catalogue": known, "pairs": pairs()}
-        click.echo(json.dumps(told))
+        known = [listed(each, inventory) for each in catalog.FILES.values()]
+        mine = [found(each, inventory) for each in inventory.models]
+        told = {"installed": mine, "catalogue": known, "pairs": pairs()}
+        click.echo(json.dumps(told, default=asdict))
         return
-    for line in (*here(mine), "", *fetchable()):
+    for line in (*here(inventory), "", *fetchable(inventory)):
         click.echo(safe(line))
 
 
@@ -53,11 +54,11 @@ def list_(as_json: bool) -> None:
 @click.option("--template", is_flag=True, help="Print the chat template and nothing else.")
 def show(name: str, as_json: bool, template: bool) -> None:
     """Show what a model is and what it takes to run it."""
-    facts = details(name)
+    facts = details(name, ModelInventory(settings({})).complete())
     if template:
         click.echo(safe(str(facts["template"] or "")))
     elif as_json:
-        click.echo(json.dumps(facts))
+        click.echo(json.dumps(facts, default=asdict))
     else:
         for key, value in facts.items():
             if value not in (None, "", []) and key != "template":

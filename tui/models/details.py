@@ -3,6 +3,7 @@
 import asyncio
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import work
 from textual.content import Content
@@ -17,6 +18,9 @@ from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed
 from tui.models.model_list import STYLES, fitted
 from tui.safe import safe
 from tui.widgets.text_figures import duration, size
+
+if TYPE_CHECKING:
+    from assistant.engine.expectation import Expectation
 
 LINE_BYTES_PER_S = 12_500_000
 """Of the 100 Mbit/s line for which the expected time is stated."""
@@ -73,6 +77,7 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
     if advice is not None:
         lines.append(Content.assemble(("To answer  ", "bold"), safe(advice.reason)))
         lines.append(fit_line(advice.fit, bool(advice.draft)))
+        lines.append(_outlook(advice.expected))
     if entry.verdict is not None and not entry.now:
         verdict = entry.verdict
         answer = f"{'yes' if verdict.serves else 'no'}, {verdict.reason}"
@@ -108,6 +113,10 @@ def fit_line(fit: Fit | None, both: bool) -> Content:
     return Content.assemble(room, (fit.verdict, STYLES[fit.verdict]))
 
 
+def _outlook(told: "Expectation | None") -> Content:
+    return Content.assemble(("Here       ", "bold"), str(told) if told else "not measured yet")
+
+
 def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[Content]:
     files = needed(model)
     total = sum(each.size for each in files)
@@ -128,5 +137,6 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
         Content.assemble((model.name, "bold"), (safe(title), "$foreground-muted")),
         Content.styled(safe(f"goes into {where}"), "$foreground-muted"),
         fit_line(entry.fit, False),
+        _outlook(entry.expected),
         *keys,
     ]

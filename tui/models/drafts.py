@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from models.catalog import HEADS
 from models.drafts import DraftVerdict, Pairing
@@ -12,15 +13,8 @@ from tui.models.facts import CONTEXT, remark, short
 from tui.models.inventory import Advice, ModelInventory
 from tui.widgets.text_figures import size
 
-
-@dataclass(frozen=True, slots=True)
-class DraftPromise:
-    """What speculation with a draft promises here, from what was measured before."""
-
-    acceptance_rate: float  # at which it is promised
-    speedup: float
-    lookahead: int  # 0: none pays
-    pays_from_acceptance_rate: float | None  # None: it never pays
+if TYPE_CHECKING:
+    from assistant.engine.machine_cache import Prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +28,7 @@ class DraftFacts:
     reason: str
     chosen: str | None  # why it is the best
     memory_of_both_at_8192: int | None
-    predicted: DraftPromise | None
+    predicted: "Prediction | None"
 
     def lines(self) -> Iterator[str]:
         """Say what it is worth, and why."""
@@ -60,6 +54,8 @@ def drafts(inventory: ModelInventory, target: ModelFile) -> Sequence[DraftFacts]
 def _draft(
     target: ModelFile, draft: ModelFile, verdict: DraftVerdict, advice: Advice
 ) -> DraftFacts:
+    from assistant.engine.machine_cache import predict  # imports numpy
+
     is_other, serves = draft is not target, verdict.serves
     both = of_pair(target, draft if is_other else None, CONTEXT, heads=not is_other)
     return DraftFacts(
@@ -70,20 +66,11 @@ def _draft(
         verdict.reason,
         advice.reason if draft is advice.draft else None,
         both.needed if serves and both else None,
-        _promise(target, draft) if serves else None,
+        predict(target.path, draft.path, cache_dir()) if serves else None,
     )
 
 
-def _promise(target: ModelFile, draft: ModelFile) -> DraftPromise | None:
-    from assistant.decoding.lookahead.theory import TYPICAL
-    from assistant.engine.machine_cache import predict  # imports numpy
-
-    if (found := predict(target.path, draft.path, cache_dir())) is None:
-        return None
-    return DraftPromise(TYPICAL, found.speedup, found.lookahead, found.pays_from)
-
-
-def _promised(promise: DraftPromise | None) -> str:
+def _promised(promise: "Prediction | None") -> str:
     if promise is None:
         return "not measured here yet (specchat tune)"
     when = f"when {promise.acceptance_rate:.0%} is accepted"

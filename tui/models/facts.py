@@ -2,8 +2,9 @@
 
 import hashlib
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assistant.chat.template_audit import examine
 from models import catalog, gguf
@@ -17,7 +18,12 @@ from models.gguf.header import RECIPE, SOURCE, SOURCE_SHA256
 from models.memory import MACHINES, ROWS, estimate, machine
 from models.rollback import rollback_slots, state_bytes
 from tui.figures import model_name
+from tui.models.inventory import ModelInventory
+from tui.widgets.text_figures import MISSING
 from tui.widgets.text_figures import size as amount
+
+if TYPE_CHECKING:
+    from assistant.engine.expectation import Expectation
 
 Facts = dict[str, object]
 CONTEXT = 8192
@@ -42,12 +48,13 @@ def pairs() -> list[Facts]:
     ]
 
 
-def details(reference: str) -> Facts:
+def details(reference: str, inventory: ModelInventory) -> Facts:
     """Return all that is known of one model, whether it is here or not."""
     known = resolve(reference)
-    facts: Facts = listed(known) if isinstance(known, GGUF) else {"name": reference}
+    entry = listed(known, inventory) if isinstance(known, GGUF) else {}
+    facts: Facts = {"name": reference} | entry
     try:
-        model = identify(reference)
+        model = identify(reference, inventory.models)
     except ModelMissing:
         if not isinstance(known, GGUF):
             raise
@@ -55,7 +62,7 @@ def details(reference: str) -> Facts:
         return facts
     header = gguf.read(model.path)
     template = header.template
-    facts |= _summary(model)
+    facts |= _summary(model, inventory)
     facts["path"] = str(model.path)
     facts["made_from"] = _origin(header)
     facts["verified_sha256"] = checksum.known_sha256(model.path)
@@ -71,7 +78,7 @@ def _origin(header: gguf.Header) -> str | None:
     return f"{source}, sha256 {digest}: {recipe}" if source else None
 
 
-def found(model: ModelFile) -> Facts:
+def found(model: ModelFile, inventory: ModelInventory) -> Facts:
     """Return what is known of a file on this machine."""
     facts: Facts = {
         "reference": model.reference,
@@ -80,10 +87,10 @@ def found(model: ModelFile) -> Facts:
         "repo": model.gguf and model.gguf.repo,
         "problem": model.refusal,
     }
-    return facts | _summary(model)
+    return facts | _summary(model, inventory)
 
 
-def listed(entry: GGUF) -> Facts:
+def listed(entry: GGUF, inventory: ModelInventory) -> Facts:
     """Return what is known of a model that can be fetched by name."""
     path, draft = find(entry), catalog.draft_for(entry)
     names = "name", "repo", "file", "revision", "size", "sha256", "licence", "context", "draft"
@@ -93,6 +100,7 @@ def listed(entry: GGUF) -> Facts:
         "pair_tested": draft and entry.tested and draft.tested,
         "machine_gb": needed_gigabytes(entry),
         "path": path and str(path),
+        "expected_here": inventory.expect(entry, draft),
     }
 
 
@@ -102,7 +110,7 @@ def needed_gigabytes(entry: GGUF) -> int | None:
     return machine(entry.size + (draft.size if draft else 0))
 
 
-def _summary(model: ModelFile) -> Facts:
+def _summary(model: ModelFile, inventory: ModelInventory) -> Facts:
     header = model.header
     if header is None:
         return {"size": model.size, "file_type": None}
@@ -119,6 +127,7 @@ def _summary(model: ModelFile) -> Facts:
         "memory_at_8192": estimate(header, model.size, CONTEXT).needed,
         "memory_of_heads_at_8192": CONTEXT * header.head_bytes_per_token or None,
         "takes_back": taken_back(header, model.size) if header.is_recurrent else None,
+        "expected_here": inventory.advise(model).expected,
     }
 
 
@@ -130,16 +139,16 @@ def taken_back(header: gguf.Header, size: int) -> str:
     return f"up to {most} proposals for nothing: their states take {amount(most * state)}"
 
 
-def here(models: Sequence[ModelFile]) -> Iterator[str]:
+def here(inventory: ModelInventory) -> Iterator[str]:
     """Yield the models on this machine, by what to call them; that is long, and comes last."""
-    if not models:
+    if not inventory.models:
         yield "No models are on this machine."
         return
-    yield "On this machine (specchat --target MODEL):"
-    for model in models:
+    yield "On this machine (specchat --target MODEL): size, tokens/s, weights, place"
+    for model in inventory.models:
         header = model.header
-        kind = (header and header.file_type) or "?"
-        yield f"{amount(model.size):>9}  {kind:<8} {model.store:<12}  {short(model.reference)}"
+        figures = f"{amount(model.size):>8}  {_speed(inventory.expect(model)):>7}"
+        yield f"{figures}  {model.weights:<8} {model.store:<12}  {short(model.reference)}"
         served = header and header.serves
         for text in (
             model.refusal,
@@ -148,27 +157,34 @@ def here(models: Sequence[ModelFile]) -> Iterator[str]:
             yield from remark(text or "", "            ")
 
 
-def fetchable() -> Iterator[str]:
+def fetchable(inventory: ModelInventory) -> Iterator[str]:
     """Yield the models that can be fetched by name, and are not here, by the memory they suit."""
     yield "To be fetched by name (specchat models pull NAME):"
     groups: dict[int | None, list[str]] = {gigabytes: [] for gigabytes in (*MACHINES, None)}
     for entry in catalog.FILES.values():
         if find(entry) is None:
-            groups[needed_gigabytes(entry)].append(_fetchable(entry))
+            line = _fetchable(entry, inventory.expect(entry))
+            groups[needed_gigabytes(entry)].append(line)
     for gigabytes, lines in groups.items():
         if lines:
-            yield f"With {gigabytes or 'more'} GB of memory: size, context, licence, name + draft"
+            memory = f"{gigabytes or 'more'} GB of memory"
+            yield f"With {memory}: size, tokens/s here, context, licence, name + draft"
             yield from lines
     if any("*" in line for lines in groups.values() for line in lines):
         yield from remark(TESTED, "")
 
 
-def _fetchable(entry: GGUF) -> str:
+def _speed(told: "Expectation | None") -> str:
+    return str(told.tokens_per_s) if told else MISSING
+
+
+def _fetchable(entry: GGUF, told: "Expectation | None") -> str:
     draft = catalog.draft_for(entry)
     tokens = f"{entry.context // 1024}k" if entry.context else "?"
     run = "*" if entry.tested and (draft.tested if draft else not entry.draft) else " "
     name = f"{entry.name} + {entry.draft}" if entry.draft else entry.name
-    return f"{amount(entry.size):>9}  {tokens:>4}  {entry.licence:<15} {run} {name}"
+    figures = f"{amount(entry.size):>8}  {_speed(told):>7} {tokens:>5}"
+    return f"{figures} {entry.licence:<15}{run} {name}"
 
 
 def short(reference: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assistant.events import Ready
 from assistant.settings.settings import Settings
@@ -13,8 +14,12 @@ from models.drafts import DraftVerdict, Pairing, best_draft, listed_draft
 from models.errors import SpecchatError
 from models.files.locate import identify
 from models.files.model_file import ModelFile
+from models.files.places import cache_dir
 from models.files.stores import discover, find
 from models.memory import Fit
+
+if TYPE_CHECKING:
+    from assistant.engine.expectation import Expectation, Expectations
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,7 @@ class ModelEntry:
     fit: Fit | None = None
     verdict: DraftVerdict | None = None  # as a draft for the target that is loaded
     now: str = ""  # the role that it has: target or draft
+    expected: "Expectation | None" = None
 
     @property
     def key(self) -> str:
@@ -79,6 +85,7 @@ class Advice:
     draft: ModelFile | None
     reason: str  # why that draft or none, a sentence
     fit: Fit | None  # of both; None when the header says too little
+    expected: "Expectation | None"
 
 
 class ModelInventory:
@@ -90,18 +97,29 @@ class ModelInventory:
         self._loaded = {info.path.resolve(): info.role for info in loaded if info}
         self._freed = 0  # what the loaded models will give back
         self._advice: dict[tuple[Path, int], Advice] = {}
+        self._expectations: Expectations | None = None
         self.models: list[ModelFile] = []
         self.offline = settings.offline  # nothing may be fetched
 
     def look(self) -> Iterator[ModelFile]:
         """Look at every file, yielding each when its header has been read."""
         self._advice.clear()
+        self._expectations = None
         self.models = []
         self._freed = memory.in_use() if self._loaded else 0
         for models in (discover(self._settings.folders), self._elsewhere()):
             for model in models:
                 self.models.append(model)
                 yield model
+        from assistant.engine.expectation import Expectations  # imports numpy
+
+        self._expectations = Expectations(self.models, cache_dir())
+
+    def complete(self) -> "ModelInventory":
+        """Look at every file; return this."""
+        for _ in self.look():
+            pass
+        return self
 
     def _elsewhere(self) -> Iterator[ModelFile]:
         """Yield what is loaded and lies in no store: it was given by its path."""
@@ -124,10 +142,10 @@ class ModelInventory:
 
     def entry(self, model: ModelFile, verdict: DraftVerdict | None = None) -> ModelEntry:
         """Return what there is to say about a file in one line."""
-        weights = (model.header and model.header.file_type) or "?"
         now = self._role(model)
         role = _role(model, now, verdict)
-        return ModelEntry(model, weights, model.store, *role, self.fit(model), verdict, now)
+        fit, expected = self.fit(model), self.expect(model)
+        return ModelEntry(model, model.weights, model.store, *role, fit, verdict, now, expected)
 
     def verdicts(self, target: ModelFile) -> dict[Path, DraftVerdict]:
         """Return what each file is worth as a draft for a target."""
@@ -139,8 +157,15 @@ class ModelInventory:
         key = target.path, len(self.models)  # every file that is found may be a better draft
         if key not in self._advice:
             draft, reason = best_draft(target, self.models)
-            self._advice[key] = Advice(draft, reason, self.fit(target, draft))
+            expected = self.expect(target, draft)
+            self._advice[key] = Advice(draft, reason, self.fit(target, draft), expected)
         return self._advice[key]
+
+    def expect(
+        self, model: ModelFile | GGUF, draft: ModelFile | GGUF | None = None
+    ) -> "Expectation | None":
+        """Return what a model would do on this machine; None before all files were looked at."""
+        return self._expectations.of(model, draft) if self._expectations else None
 
     def fit(
         self, target: ModelFile, draft: ModelFile | None = None, heads: bool = False
@@ -163,10 +188,10 @@ class ModelInventory:
     def _listed(self, gguf: GGUF, drafts: bool) -> ModelEntry:
         role = _listed_role(gguf), "$foreground-muted"
         role = ("guesses for yours", "$text-success") if drafts else role
-        weights = gguf.file.removesuffix(".gguf").rpartition("-")[2].upper()
         needed, held = memory.estimate_by_size(gguf.size, gguf.file), memory.held_by_size(gguf.size)
         fit = memory.fit(needed, held, self._freed)
-        return ModelEntry(gguf, weights, gguf.licence, *role, fit)
+        expected = self.expect(gguf, draft_for(gguf))
+        return ModelEntry(gguf, gguf.weights, gguf.licence, *role, fit, expected=expected)
 
 
 def needed(target: GGUF) -> tuple[GGUF, ...]:

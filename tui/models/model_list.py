@@ -15,15 +15,15 @@ from textual.worker import get_current_worker
 
 from tui.models.inventory import ModelEntry, ModelInventory
 from tui.safe import safe
-from tui.widgets.text_figures import size
+from tui.widgets.text_figures import MISSING, size
 
 SHOW_EVERY_S = 0.2
 """Seconds between two additions while files are looked at."""
 HERE, THERE = "On this machine", "To be fetched"
-SIZE, WEIGHTS, STORE = 8, 8, 13
+SIZE, SPEED, WEIGHTS, STORE = 8, 8, 8, 13
 VERDICT = len("too large")
 STYLES = {"fits": "$text-success", "tight": "$text-warning", "too large": "$text-error"}
-NARROW, WIDE = 60, 110
+NARROW, MIDDLE, WIDE = 60, 90, 110
 
 
 class ModelList(OptionList):
@@ -189,6 +189,8 @@ def columns(width: int) -> dict[str, int]:
     others = {"Size": SIZE}
     if width >= NARROW:
         others["Weights"] = WEIGHTS
+    if width >= MIDDLE:
+        others["Tokens/s"] = SPEED
     if width >= WIDE:
         others["Where"] = STORE
     others["Memory"] = SIZE + 1 + VERDICT if width >= WIDE else VERDICT
@@ -212,6 +214,9 @@ def _cell(entry: ModelEntry, title: str, cells: int) -> Content:
             return Content.styled(fitted(model.name, cells), "bold" if entry.now else "")
         case "Size":
             return Content.styled(f"{size(model.size) if model.size else '?':>{cells}}", muted)
+        case "Tokens/s":
+            speed = str(entry.expected.tokens_per_s) if entry.expected else MISSING
+            return Content.styled(f"{speed:>{cells}}", muted)
         case "Weights":
             return Content.styled(fitted(entry.weights, cells), muted)
         case "Where":
@@ -225,7 +230,7 @@ def _cell(entry: ModelEntry, title: str, cells: int) -> Content:
 def heading(width: int) -> Content:
     """Return the titles of the columns."""
     titles = [
-        title.rjust(cells) if title == "Size" else title.ljust(cells)
+        title.rjust(cells) if title in ("Size", "Tokens/s") else title.ljust(cells)
         for title, cells in columns(width).items()
     ]
     return Content.styled("  ".join([*titles, "Role"]), "$foreground-muted bold")

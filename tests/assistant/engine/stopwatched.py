@@ -13,6 +13,7 @@ class Stopwatched:
 
     n_vocab = 11
     busy_s = 0.0
+    seconds_a_token: float | None = None
     rollback: int | None = None
     decided = 0
 

@@ -14,7 +14,7 @@ from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Fixed
-from assistant.engine.sources.heads import HeadSource
+from assistant.engine.load import HeadSource
 from assistant.request import Setup
 from models.native.engine import WeightSettings
 from models.native.heads import HeadModel

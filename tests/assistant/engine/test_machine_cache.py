@@ -19,6 +19,7 @@ from assistant.engine.machine_cache import (
     Records,
     kept_looks,
     known_acceptance,
+    known_reading,
     predict,
     put_looks,
     remember_acceptance,
@@ -170,6 +171,19 @@ def test_looks_correct_the_costs_at_once_and_are_kept(tmp_path):
     assert kept_looks(target, None, tmp_path).costs().verify(2) == pytest.approx(0.02)
 
 
+def test_how_fast_prompts_are_read_is_kept(pair, tmp_path):
+    target = model(measured(pair[0]).conditions)
+    learnt = Learnt(
+        CostLooks(target, None, Times([0.01], {1: [1.0]}), Times([], {})), pair, tmp_path
+    )
+    learnt.keep()
+    assert known_reading(pair[0], tmp_path) == 0
+    for target.seconds_a_token in (0.02, 0.01):
+        learnt.keep()
+        assert known_reading(pair[0], tmp_path) == target.seconds_a_token
+    assert known_reading(pair[1], tmp_path) == 0
+
+
 ROOT = Path(__file__).parents[4]
 
 
@@ -199,16 +213,16 @@ def test_the_best_lookahead_and_its_gain_are_those_of_the_costs(pair, tmp_path):
     # 1 + 0.8 + 0.8² + 0.8³ tokens in the time of 1.3.
     assert (found.lookahead, found.speedup) == (3, pytest.approx(2.952 / 1.3))
     # 1 + a = 1.1 tokens: a round of two that takes as long as 1.1 evaluations.
-    assert found.pays_from == pytest.approx(0.1, abs=1e-5)
+    assert found.pays_from_acceptance_rate == pytest.approx(0.1, abs=1e-5)
 
 
 def test_where_nothing_pays_it_says_from_when_on_or_that_nothing_will(pair, tmp_path):
     measure(pair, tmp_path, {1: 1.0, 2: 1.5}, 0.4)
     found = predict(*pair, tmp_path)
     assert (found.lookahead, found.speedup) == (0, 1.0)
-    assert found.pays_from == pytest.approx(0.9, abs=1e-5)
+    assert found.pays_from_acceptance_rate == pytest.approx(0.9, abs=1e-5)
     measure(pair, tmp_path, {1: 1.0, 2: 2.0}, 0.4)
-    assert predict(*pair, tmp_path).pays_from is None
+    assert predict(*pair, tmp_path).pays_from_acceptance_rate is None
 
 
 def test_of_several_measurements_the_newest_counts(pair, tmp_path):

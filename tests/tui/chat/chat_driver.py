@@ -105,6 +105,7 @@ class Chat(Driver):
     async def ready(self) -> None:
         await self.until(lambda: self.screen.controller.ready and self.kept)
         self.screen.conversation.explained |= not self.novice
+        self.screen.controller.may_suggest &= self.novice
 
     async def held(self) -> None:
         await self.until(lambda: self.engine and self.engine.held and self.kept)

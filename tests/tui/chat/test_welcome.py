@@ -12,6 +12,7 @@ from assistant.tools.values import ToolSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, open_page, said, token
 from tui.app.app import SpecchatApp
+from tui.chat.chat_controller import SUGGESTED
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.welcome import (
     LESSON,
@@ -167,6 +168,27 @@ async def test_the_first_colours_are_explained_once_and_stay_until_the_next_ques
         chat.novice = True
         await chat.ask("Third")
         assert lessons(chat) == []
+
+
+async def test_a_larger_model_is_suggested_once_and_not_while_nothing_may_be_fetched(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "There is a larger one."
+    monkeypatch.setattr("tui.chat.chat_controller.larger", lambda *_: said)
+    async with open_chat(*pair, novice=True, offline=True) as chat:
+        await chat.ask("Offline")
+        assert chat.screen.controller.may_suggest
+        chat.screen.controller.apply(replace(chat.app.settings, offline=False))
+        for _ in range(2):
+            await chat.ask("Online")
+            await chat.until(lambda: chat.shown("Note").count(said) == 1)
+        await chat.until(lambda: chat.store.recall(SUGGESTED))
+        settings = chat.app.settings
+    again = SpecchatApp(settings, engine=chat.app._new_engine)
+    async with again.run_test(size=(80, 24)) as pilot:
+        chat = Chat(pilot)
+        await chat.until(lambda: chat.kept)
+        assert not chat.screen.controller.may_suggest
 
 
 async def test_colours_are_explained_of_the_first_round_with_several_right_guesses() -> None:

@@ -1,0 +1,157 @@
+"""What a model would do on this machine follows from what others did."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from assistant.engine.expectation import Expectation, Expectations, Span
+from assistant.engine.machine_cache import Records
+from assistant.engine.times import Times
+from models import catalog, engines, memory
+from models.catalog import FILES, GGUF
+from models.files.locate import identify
+from models.files.model_file import ModelFile
+from tests import tiny
+
+ENTRY = FILES["qwen3-4b"]
+Measure = Callable[[ModelFile, float, float], None]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[ModelFile]:
+    paths = [tiny.write(tmp_path / f"{layers}.gguf", layers=layers) for layers in (2, 12)]
+    return [identify(str(path)) for path in paths]
+
+
+@pytest.fixture
+def measure(tmp_path: Path) -> Measure:
+    """Keep what a file took for a token of an answer, and of a prompt, in seconds."""
+
+    def kept(model: ModelFile, token_s: float, prompt_s: float, what: str = "verify") -> None:
+        status = model.path.stat()
+        file = f"{status.st_size} {status.st_mtime_ns} | these"
+        times = Times([token_s], {1: [1.0], 2: [1.1]})
+        Records(tmp_path, "costs.json", Times).put(f"{what} | {file}", times)
+        Records(tmp_path, "costs.json", float).put(f"reading | {file}", prompt_s)
+
+    return kept
+
+
+def told(files: list[ModelFile], folder: Path, model: ModelFile | GGUF) -> Expectation:
+    return cast(Expectation, Expectations(files, folder).of(model, None))
+
+
+def width(span: Span | None) -> float:
+    assert span
+    return span.high / span.low
+
+
+def test_where_nothing_was_measured_nothing_is_told(files: list[ModelFile], tmp_path: Path) -> None:
+    assert Expectations(files, tmp_path).of(files[0], files[1]) is None
+    assert Expectations(files, tmp_path).of(ENTRY, None) is None
+    assert Expectations(files, tmp_path).larger(files[0]) is None
+
+
+def test_what_was_measured_is_told_closely_and_what_is_less_like_it_less_so(
+    files: list[ModelFile], tmp_path: Path, measure: Measure
+) -> None:
+    measure(files[0], 0.02, 0.004)
+    models: list[ModelFile | GGUF] = [*files, ENTRY]
+    own, other, listed = (told(files, tmp_path, each) for each in models)
+    assert own.tokens_per_s.low < 50 < own.tokens_per_s.high < 60
+    assert own.prompt_s
+    assert own.prompt_s.low < 4 < own.prompt_s.high < 5
+    for narrow, wide in ((own, other), (other, listed)):
+        assert width(narrow.tokens_per_s) < width(wide.tokens_per_s)
+        assert width(narrow.prompt_s) < width(wide.prompt_s)
+
+
+def test_files_that_disagree_make_the_others_uncertain(
+    files: list[ModelFile], tmp_path: Path, measure: Measure
+) -> None:
+    measure(files[0], 0.02, 0.004)
+    alone = told(files, tmp_path, ENTRY)
+    measure(files[1], 0.5, 0.004)
+    assert width(told(files, tmp_path, ENTRY).tokens_per_s) > width(alone.tokens_per_s)
+
+
+def test_a_larger_model_is_slower_and_so_is_its_reading(
+    files: list[ModelFile], tmp_path: Path, measure: Measure
+) -> None:
+    measure(files[0], 0.0002, 0.0001)
+    sizes = [10**7 * 2**n for n in range(12)]
+    found = [told(files, tmp_path, replace(ENTRY, size=size)) for size in sizes]
+    for small, large in pairwise(found):
+        assert small.tokens_per_s > large.tokens_per_s
+        assert small.tokens_per_s.high > large.tokens_per_s.high
+        assert small.prompt_s < large.prompt_s  # type: ignore[operator]
+    one, twelve = (told(files, tmp_path, each) for each in files)
+    assert one.tokens_per_s > twelve.tokens_per_s
+
+
+def test_what_a_token_does_not_need_costs_nothing(
+    files: list[ModelFile], tmp_path: Path, measure: Measure
+) -> None:
+    measure(files[0], 0.0002, 0.0001)
+    dense, sparse = (told(files, tmp_path, replace(ENTRY, active=part)) for part in (1.0, 0.1))
+    assert sparse.tokens_per_s.low > 3 * dense.tokens_per_s.high
+
+
+@pytest.mark.parametrize("weights", ["Q5_0", "Q4_1"])
+def test_llama_cpp_takes_longer_for_some_types(
+    files: list[ModelFile],
+    tmp_path: Path,
+    measure: Measure,
+    monkeypatch: pytest.MonkeyPatch,
+    weights: str,
+) -> None:
+    monkeypatch.setattr(engines, "installed", lambda: ["llama"])
+    measure(files[0], 0.0002, 0.0001)
+    usual, slow = (replace(ENTRY, file=f"a-{each}.gguf") for each in ("Q4_K_M", weights))
+    fast = told(files, tmp_path, usual).tokens_per_s
+    assert told(files, tmp_path, slow).tokens_per_s.high < fast.high / 1.3
+
+
+def test_a_draft_gains_from_nothing_to_what_is_typical(
+    files: list[ModelFile], tmp_path: Path, measure: Callable[..., None]
+) -> None:
+    draft, target = files
+    measure(target, 0.02, 0.004)
+    measure(draft, 0.001, 0.004, what="draft")
+    found = Expectations(files, tmp_path).of(target, draft)
+    assert found
+    assert found.drafted_tokens_per_s
+    assert found.drafted_tokens_per_s.low == found.tokens_per_s.low
+    # A round of two: 1.8 tokens, in 1.1 evaluations and a step of 0.05.
+    gain = found.drafted_tokens_per_s.high / found.tokens_per_s.high
+    assert gain == pytest.approx(1.8 / 1.15)
+    measure(draft, 0.05, 0.004, what="draft")
+    slow = Expectations(files, tmp_path).of(target, draft)
+    assert slow
+    assert slow.drafted_tokens_per_s == slow.tokens_per_s
+
+
+def test_the_largest_model_that_runs_well_and_fits_easily_is_suggested(
+    files: list[ModelFile], tmp_path: Path, measure: Measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {name: replace(ENTRY, name=name, size=int(name) * 10**9) for name in "1248"}
+    monkeypatch.setattr(catalog, "FILES", sizes)
+
+    def suggested(free: float, seconds: float, prompt_s: float) -> str:
+        available = SimpleNamespace(available=free * 1e9)
+        monkeypatch.setattr(memory, "fit", lambda needed: available)
+        measure(files[0], seconds, prompt_s)
+        found = Expectations(files, tmp_path).larger(files[0])
+        return found[0].name if found else ""
+
+    assert suggested(100, 1e-6, 1e-6) == "8"
+    assert suggested(8, 1e-6, 1e-6) == "2"
+    assert suggested(100, 1e-6, 10.0) == ""
+    assert suggested(100, 10.0, 1e-6) == ""
+    own = told(files, tmp_path, files[0]).tokens_per_s
+    assert "–" in str(own) or own.low == own.high
