@@ -8,9 +8,9 @@ from tests import ROOT
 from tests.test_layers import MODULES
 
 LINES = {
-    "models": 5_707,  # wanted: 6,000
+    "models": 5_742,  # wanted: 6,000
     "assistant/decoding": 3_042,  # wanted: 2,900; with the source for edits, of 208
-    "assistant/engine assistant/process": 3_575,  # wanted: 2,600
+    "assistant/engine assistant/process": 3_781,  # wanted: 2,600; with what models would do, of 190
     "assistant/chat assistant/forms assistant/calling": 2_636,  # wanted: 2,500
     "assistant/tools": 861,
     "assistant/store": 1_767,
@@ -18,10 +18,10 @@ LINES = {
     "assistant/settings": 901,
     "assistant/serve": 1_242,  # with predictions, of 14
     "assistant/lab tui/lab": 3_077,  # wanted, with models/slim: 3,200
-    "tui": 14_115,  # wanted: 13,000
+    "tui": 14_197,  # wanted: 13,000; with the same, of 82
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_331, 340, 38_174
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_654, 340, 38_380
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them; edits and folders
 may add 1,500 lines."""
 
