@@ -33,7 +33,6 @@ from tui.chat.status import Activity
 from tui.chat.talk_view import TalkView
 from tui.draft_use import DraftNotes
 from tui.safe import one_line, safe
-from tui.widgets.entry_screen import EntryScreen
 
 if TYPE_CHECKING:
     from assistant.talk.calling import Decision
@@ -60,7 +59,7 @@ class ChatController:
             self._take,
             program.do,
             program.begin,
-            tools=ToolSet(settings.tools, settings.offline),
+            tools=ToolSet(settings.tools, settings.offline, asked_for=True),
             asks=self._asks,
             system=lambda: self.settings.system or "",
         )
@@ -227,23 +226,26 @@ class ChatController:
     def toggle_form(self) -> None:
         """Ask for a file whose schema all answers follow; or let them be as they come again."""
         if self.form is None:
-            hint = "The file with a JSON Schema."
-            screen = EntryScreen("Answer with JSON", hint=hint, objection=self._use_form)
-            self._program.open_entry(screen, lambda _: None)
+            self.parts.prompt.pick(self._use_form)
         else:
             self.form = None
             self.parts.prompt.show_form("")
             self.parts.notify("Answers come as they are again.", timeout=3)
 
-    def _use_form(self, name: str) -> str:
-        """Have answers follow the schema in a file; return why that cannot be."""
+    def _use_form(self, name: str) -> None:
+        """Have answers follow the schema in a file, or say why that cannot be."""
+        from assistant.forms.grammar import fields_of  # which few chats need
+
         try:
-            text = read(located(name, self.parts.prompt.picker.root), name).text
-            self.form = AnswerForm("schema", text)
+            form = AnswerForm(
+                "schema", read(located(name, self.parts.prompt.picker.root), name).text
+            )
+            fields = ", ".join(fields_of(form))
         except UsageError as error:
-            return str(error)
-        self.parts.prompt.show_form(f"JSON by {one_line(name)}")
-        return ""
+            self.parts.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+            return
+        self.form = form
+        self.parts.prompt.show_form(one_line(f"JSON by {name}" + f": {fields}" * bool(fields)))
 
     # What the engine and the talk say
 

@@ -98,7 +98,7 @@ class ChatScreen(Screen[None]):
         super().__init__()
         self.parts = parts = ChatLayout()
         self.prompt, self.conversation = parts.prompt, parts.conversation
-        self.conversation.servers = bool(settings.tools.servers)
+        self.conversation.tools = bool(settings.tools)
         self.controller = ChatController(parts, settings, program)
         self.talk = self.controller.talk
         self.turns = TurnActions(self.conversation, self.controller)
@@ -295,7 +295,7 @@ class ChatScreen(Screen[None]):
             return
         from tui.chat.tools.screen import ToolsScreen
 
-        self.app.push_screen(ToolsScreen(tools, self.talk.path.conversation))
+        self.app.push_screen(ToolsScreen(self.talk.calls, self.talk.path.conversation))
 
     def action_copy(self) -> None:
         """Copy the last answer."""
