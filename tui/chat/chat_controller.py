@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from assistant.events import (
@@ -20,7 +21,7 @@ from assistant.request import AnswerForm, Count, ReadAhead, Request, Setup
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from assistant.talk.attachments import read
-from assistant.talk.events import AnswersEnded, CallWaits, Noted, TalkEvent
+from assistant.talk.events import Added, AnswersEnded, CallWaits, Changed, Noted, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.talk.unsent_text import UnsentText
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 ALTERNATIVES = 5
 """Alternatives of each row to report with each token, for the inspector."""
+LONG_S = 10.0
+"""Seconds after which the end of an answer is worth a bell: others are waited for."""
 CHANGING = "Enter asks it again, on a new branch · Esc cancels"
 
 
@@ -72,6 +75,7 @@ class ChatController:
         """What the engine reads meanwhile."""
         self.ready: Ready | None = None
         self._draft_notes = DraftNotes()
+        self._began = 0.0  # when the answer or the call under way did
         self._leaves = False  # whether the program ends, and nothing is shown any more
 
     @property
@@ -274,9 +278,19 @@ class ChatController:
             case Finished():
                 if doubt := self._draft_notes.doubt(event.stats):
                     self.view.show(Noted(doubt))
+            case Added(record) | Changed(record) if record.state == "streaming":
+                self._began = monotonic()
             case AnswersEnded() | CallWaits():
                 self.ahead.begin()
+                self._ring(isinstance(event, CallWaits))
         self.view.show(event)
+
+    def _ring(self, asks: bool) -> None:
+        """Call the user for a call that waits, or for the end of a long answer."""
+        is_long = self.talk.calls.next is None and monotonic() - self._began > LONG_S
+        if self.settings.notify == "auto" and (asks or is_long):
+            what = "A tool waits to be allowed." if asks else "The answer is complete."
+            self._program.ring(f"specchat: {what}")
 
     def _loading(self, event: Event) -> None:
         match event:
