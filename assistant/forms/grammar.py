@@ -85,6 +85,19 @@ def matcher_of(form: AnswerForm, tokenizer: LLTokenizer) -> LLMatcher:
     return matcher
 
 
+def fields_of(form: AnswerForm) -> tuple[str, ...]:
+    """Return the names of the fields that a schema describes, for any vocabulary.
+
+    Raises:
+        UsageError: it cannot be used.
+    """
+    wrong, why = LLMatcher.validate_grammar_with_warnings(_read(form), limits=LIMITS)
+    if wrong:
+        raise _refused(form, why[0])
+    fields = json.loads(form.text).get("properties", {})
+    return tuple(fields) if isinstance(fields, dict) else ()
+
+
 def compiled(grammar: str, tokenizer: LLTokenizer) -> tuple[LLMatcher, str]:
     """Return a matcher of a grammar, and the error that makes it useless; "" if there is none."""
     matcher = LLMatcher(tokenizer, grammar, log_level=0, limits=LIMITS)

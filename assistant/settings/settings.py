@@ -147,6 +147,9 @@ class Settings:
     theme: str = _look("textual-dark", "The colours.", words=THEMES, variable=True)
     view: View = _look("words", "How answers are shown.", words=get_args(View))
     ghosts: bool = _look(False, "Show rejected proposals, struck out.")
+    notify: Literal["auto", "off"] = _look(
+        "auto", "Ring at the end of a long answer out of sight.", words=("auto", "off")
+    )
     keymap: Mapping[str, str] = field(default_factory=dict)
     """From a binding's id to its keys."""
     tools: ToolSettings = field(default_factory=ToolSettings)

@@ -20,12 +20,14 @@ from assistant.talk.events import (
 )
 from assistant.talk.messages import (
     WAS_REFUSED,
+    WAS_REFUSED_BEFORE,
     WAS_STOPPED,
     calls_since_question,
     open_calls,
     repeats_earlier_calls,
     unknown,
     unoffered,
+    was_refused,
 )
 from assistant.talk.shown_path import ShownPath
 from assistant.talk.tool_set import ToolSet
@@ -60,23 +62,29 @@ class Calling:
         self._agreed: int | None = None  # the message after which the user has let it go on
 
     @property
+    def wanted(self) -> bool:
+        """Whether the conversation has tools; without being asked, if it has called some."""
+        has_called = any(record.calls for record in self._path.records)
+        return self.tools.wanted(self._path.conversation, has_called)
+
+    @property
     def next(self) -> ToolCall | None:
         """The first call at the end of the path that has no result yet."""
-        calls = open_calls(self._path.records) if self.tools.any and not self.running else ()
+        calls = open_calls(self._path.records) if self.wanted and not self.running else ()
         return calls[0] if calls else None
 
     @property
     def in_words(self) -> bool:
         """Whether the model must not ask for tools again: it has too often, or repeats itself."""
         answers = calls_since_question(self._path.records)
-        bounded = self._goes_on and self.tools.any
+        bounded = self._goes_on and self.wanted
         is_over = bounded and len(answers) >= self.tools.settings.rounds
         return is_over or repeats_earlier_calls(answers)
 
     def want_answer(self) -> bool:
         """Say whether results are to be answered now; if there were too many, tell the user."""
         leaf, limit = self._path.leaf, self.tools.settings.rounds
-        if not (self.live and self.tools.any and leaf and leaf.role == "tool"):
+        if not (self.live and self.wanted and leaf and leaf.role == "tool"):
             return False
         if self._goes_on or len(calls_since_question(self._path.records, self._agreed)) < limit:
             return True
@@ -91,7 +99,7 @@ class Calling:
 
     async def learn(self) -> None:
         """Learn which tools there are now, and say which servers fail."""
-        if not self.tools.any:
+        if not self.wanted:
             return
         self._tell(ToolsStart(over=False))
         try:
@@ -110,8 +118,9 @@ class Calling:
             return  # meanwhile something else may be on the screen
         conversation = self._path.conversation
         tool = self.tools.find(call.name, conversation)
-        if tool is None and self.live:
-            self._end_unrun(call, unknown(call.name))
+        again = WAS_REFUSED_BEFORE if was_refused(self._path.records, call) else None
+        if self.live and (end := again if tool else unknown(call.name)):
+            self._end_unrun(call, end)
             return
         tool = tool or unoffered(call)
         if not (self.live and self.tools.approved(tool, conversation)):
@@ -150,7 +159,7 @@ class Calling:
     def refuse(self) -> None:
         """Refuse what is not decided: the user goes on without it."""
         self.ask_no_more()
-        for call in open_calls(self._path.records) if self.tools.any else ():
+        for call in open_calls(self._path.records) if self.wanted else ():
             self._end_unrun(call, WAS_REFUSED)
 
     # A call under way

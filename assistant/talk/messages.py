@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from assistant.request import Message, Tool, ToolCall
 from assistant.store.values import CANCELLED, REFUSED, Attachment, Record
@@ -22,7 +23,12 @@ _UNRETURNED = {
 
 
 WAS_REFUSED = ToolResult("", "stopped", REFUSED)
+WAS_REFUSED_BEFORE = ToolResult(
+    "Refused: it is the call that the user has just refused.", "stopped", REFUSED
+)
 WAS_STOPPED = ToolResult("", "stopped", CANCELLED)
+ECHO = "<tools>"
+"""How an answer begins that only repeats what the model was told of its tools."""
 
 
 def unknown(name: str) -> ToolResult:
@@ -61,6 +67,13 @@ def calls_since_question(
         elif record.role == "assistant" and record.calls:
             answers.append(record.calls)
     return answers
+
+
+def was_refused(path: Sequence[Record], call: ToolCall) -> bool:
+    """Say whether the user has refused the same call since the last question."""
+    turn = takewhile(lambda record: record.role != "user", reversed(path))
+    refused = (each for record in turn if record.stop == REFUSED for each in record.calls)
+    return any((each.name, each.arguments) == (call.name, call.arguments) for each in refused)
 
 
 def repeats_earlier_calls(answers: Sequence[Sequence[ToolCall]]) -> bool:

@@ -14,7 +14,7 @@ from assistant.store.values import Attachment, Record
 from assistant.talk.answering import Answering, AnswerSoFar
 from assistant.talk.calling import Calling
 from assistant.talk.events import GivenBack, NeedsModel, Noted, PathShown, TalkEvent
-from assistant.talk.messages import joined, messages_of, open_calls, without_more_calls
+from assistant.talk.messages import ECHO, joined, messages_of, open_calls, without_more_calls
 from assistant.talk.shown_path import ShownPath
 from assistant.talk.tool_set import ToolSet
 from assistant.tokens import Trace
@@ -142,7 +142,11 @@ class Talk:
             self.path.cut_before(instead_of)
         else:
             self.calls.refuse()
-        return self.path.add_question(text, attachments)
+        is_new = self.path.conversation is None
+        question = self.path.add_question(text, attachments)
+        if is_new:
+            self.calls.tools.adopt(self.path.conversation)
+        return question
 
     def answer(self) -> None:
         """Have the end of the path answered."""
@@ -223,7 +227,7 @@ class Talk:
 
         None: that is not known, because no tools were listed yet.
         """
-        if self.calls.tools.any and not self.calls.tools.known:
+        if self.calls.wanted and not self.calls.tools.known:
             return None
         path = self.path.records
         if instead_of is not None:
@@ -285,11 +289,16 @@ class Talk:
 
     # Answers
 
-    async def _answer(self) -> None:
+    async def _answer(self, plainly: bool = False) -> None:
         path, record = self.path.records, self.path.append(self._empty())
-        self.calls.tools.adopt(self.path.conversation)
         request = self._request(path, again=len(record.siblings) - 1)
+        request = replace(request, tools=()) if plainly else request
         await self._follow([AnswerSoFar(record)], request)
+        said = self.path.leaf if request.tools and self.calls.live else None
+        if said is not None and said.content.lstrip().startswith(ECHO):
+            self.path.cut_before(said)
+            self._tell(Noted("The model repeated its list of tools. It answers without them now."))
+            await self._answer(plainly=True)
 
     async def _answer_several(self, count: int) -> None:
         records = self.path.keep_beside(self._empty(), count)
@@ -320,7 +329,7 @@ class Talk:
             messages=messages,
             seed=None if asked.seed is None else asked.seed + max(0, again),  # another answer
             stored=self.path.saves,
-            tools=self.calls.tools.tools(self.path.conversation),
+            tools=self.calls.tools.tools(self.path.conversation) if self.calls.wanted else (),
         )
         if not self.calls.in_words:
             return asked

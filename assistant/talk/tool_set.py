@@ -18,6 +18,7 @@ class ToolSet:
 
     Args:
         names: of servers and tools: only these are offered, and each call is asked about.
+        asked_for: whether a conversation has none until it wants them.
     """
 
     def __init__(
@@ -26,21 +27,28 @@ class ToolSet:
         offline: bool = False,
         names: tuple[str, ...] = (),
         box: "Toolbox | None" = None,
+        asked_for: bool = False,
     ) -> None:
         self.settings, self._offline, self._names = settings, offline, names
-        self._box = box
+        self._box, self._asked_for = box, asked_for
         self.approvals = Approvals(data_dir() / "approvals.json")
         """What may run without being asked about again."""
         self._offered: dict[str, OfferedTool] = {}
         self.known = False
         """Whether it was asked yet which tools there are."""
         self._off: dict[int | None, set[str]] = {}  # names of servers and tools
+        self.on: dict[int | None, bool] = {}
+        """Which conversations were said to have tools, or none."""
         self._reported: set[str] = set()  # problems of servers
 
     @property
     def any(self) -> bool:
         """Whether there may be a tool."""
         return self._box is not None or bool(self.settings)
+
+    def wanted(self, conversation: int | None, unless_said: bool = False) -> bool:
+        """Whether a conversation has tools."""
+        return self.any and self.on.get(conversation, unless_said or not self._asked_for)
 
     @property
     def box(self) -> "Toolbox":
@@ -115,9 +123,11 @@ class ToolSet:
         off ^= {_names(what)[-1]}
 
     def adopt(self, conversation: int | None) -> None:
-        """Give a conversation that was just made what was switched off before it had a number."""
-        if conversation is not None and None in self._off:
+        """Give a conversation that was just made what was switched before it had a number."""
+        if None in self._off:
             self._off[conversation] = self._off.pop(None)
+        if None in self.on:
+            self.on[conversation] = self.on.pop(None)
 
 
 def _names(what: OfferedTool | ServerReport) -> list[str]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import work
+from textual import events, work
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -86,6 +86,13 @@ class SpecchatApp(Program):
             self.close_engine(),
             self.chat.talk.calls.tools.close(),
         )
+
+    async def on_event(self, event: events.Event) -> None:
+        """Let the chat choose where what is typed goes, before anything gets it."""
+        is_new = not event.is_forwarded and self.chat.is_active
+        if is_new and isinstance(event, events.Key | events.Paste):
+            self.chat.direct(event)
+        await super().on_event(event)
 
     def _thread_died(self, what: threading.ExceptHookArgs) -> None:
         """Fail in the loop, where the terminal is restored and the traceback can be read."""

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 from textual import events
-from textual.app import App
+from textual.app import App, SuspendNotSupported
 from textual.color import Color
 from textual.filter import LineFilter
 
@@ -25,6 +25,7 @@ from assistant.settings.settings import Settings
 from tui.app.signals import signals_leave, starts_over
 from tui.app.textual_private import driver_of, uncaught
 from tui.safe import one_line, safe
+from tui.settings.editor import lend
 from tui.widgets.entry_screen import EntryScreen
 
 if TYPE_CHECKING:  # imported when there is a job
@@ -162,6 +163,19 @@ class Program(App[None]):
         if early and isinstance(last := early[-1], events.Key) and last.key == "ctrl+j":
             early[-1] = events.Key("enter", "\r")  # so it was, before the terminal was ours
         await self._release_keys()
+
+    def ring(self, text: str) -> None:
+        """Call a user who looks at another window: by the bell, and by a notification (OSC 9)."""
+        if not self.app_focus and (driver := driver_of(self)):
+            driver.write(f"\a\x1b]9;{text}\a")
+
+    def edit(self, path: Path) -> str:
+        """Lend the terminal to the user's editor; return what went wrong, usually nothing."""
+        try:
+            with self.suspend():
+                return lend(path)
+        except SuspendNotSupported:
+            return f"This terminal cannot be lent to an editor. Edit {path}."
 
     def open_entry(self, screen: EntryScreen, take: Callable[[str | None], None]) -> None:
         """Have a text typed; what is typed before its line is there is kept for it."""

@@ -6,7 +6,7 @@ No other module uses them, so checking a new version means checking this file.
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import takewhile
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rich._wrap import divide_line as divide_line
 from rich.console import Console
@@ -17,6 +17,7 @@ from textual.app import App
 from textual.driver import Driver
 from textual.geometry import Offset, Region
 from textual.keys import Keys
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets._footer import FooterKey as FooterKey
@@ -71,6 +72,14 @@ def holds_terminal(driver: Driver) -> bool:
 def keymap_of(app: App[object]) -> Mapping[str, str]:
     """Return the keys that a user has chosen, by the names of what they do."""
     return app._keymap
+
+
+def meaning_of(screen: Screen[Any], key: str) -> str:
+    """Return what a key is for where it is pressed, though it may have nothing to do there now."""
+    _, bindings = screen._binding_chain[0]
+    return next(
+        (each.tooltip or each.description for each in bindings.key_to_bindings.get(key, ())), ""
+    )
 
 
 def reads_end(widget: Widget) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from assistant.events import (
@@ -22,7 +23,7 @@ from assistant.request import AnswerForm, Count, ReadAhead, Request, Setup
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from assistant.talk.attachments import read
-from assistant.talk.events import AnswersEnded, CallWaits, Noted, TalkEvent
+from assistant.talk.events import Added, AnswersEnded, CallWaits, Changed, Noted, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.talk.unsent_text import UnsentText
@@ -35,7 +36,6 @@ from tui.chat.status import Activity
 from tui.chat.talk_view import TalkView
 from tui.draft_use import DraftNotes, larger
 from tui.safe import one_line, safe
-from tui.widgets.entry_screen import EntryScreen
 
 if TYPE_CHECKING:
     from assistant.talk.calling import Decision
@@ -46,6 +46,8 @@ ALTERNATIVES = 5
 """Alternatives of each row to report with each token, for the inspector."""
 SUGGESTED = "suggested"
 """The name of the note that says whether a larger model was suggested."""
+LONG_S = 10.0
+"""Seconds after which the end of an answer is worth a bell: others are waited for."""
 CHANGING = "Enter asks it again, on a new branch · Esc cancels"
 
 
@@ -64,7 +66,7 @@ class ChatController:
             self._take,
             program.do,
             program.begin,
-            tools=ToolSet(settings.tools, settings.offline),
+            tools=ToolSet(settings.tools, settings.offline, asked_for=True),
             asks=self._asks,
             system=lambda: self.settings.system or "",
         )
@@ -79,6 +81,7 @@ class ChatController:
         self._draft_notes = DraftNotes()
         self.may_suggest = False
         """Whether a larger model may be suggested, which is done once."""
+        self._began = 0.0  # when the answer or the call under way did
         self._leaves = False  # whether the program ends, and nothing is shown any more
 
     @property
@@ -233,23 +236,26 @@ class ChatController:
     def toggle_form(self) -> None:
         """Ask for a file whose schema all answers follow; or let them be as they come again."""
         if self.form is None:
-            hint = "A file with a JSON Schema."
-            screen = EntryScreen("Answer with JSON", hint=hint, objection=self._use_form)
-            self._program.open_entry(screen, lambda _: None)
+            self.parts.prompt.pick(self._use_form)
         else:
             self.form = None
             self.parts.prompt.show_form("")
             self.parts.notify("JSON is off: free text again.", timeout=3)
 
-    def _use_form(self, name: str) -> str:
-        """Have answers follow the schema in a file; return why that cannot be."""
+    def _use_form(self, name: str) -> None:
+        """Have answers follow the schema in a file, or say why that cannot be."""
+        from assistant.forms.grammar import fields_of  # which few chats need
+
         try:
-            text = read(located(name, self.parts.prompt.picker.root), name).text
-            self.form = AnswerForm("schema", text)
+            form = AnswerForm(
+                "schema", read(located(name, self.parts.prompt.picker.root), name).text
+            )
+            fields = ", ".join(fields_of(form))
         except UsageError as error:
-            return str(error)
-        self.parts.prompt.show_form(f"JSON by {one_line(name)}")
-        return ""
+            self.parts.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+            return
+        self.form = form
+        self.parts.prompt.show_form(one_line(f"JSON by {name}" + f": {fields}" * bool(fields)))
 
     # What the engine and the talk say
 
@@ -280,8 +286,11 @@ class ChatController:
                     self.view.show(Noted(doubt))
                 elif event.stop is not Stop.CANCELLED and not self.settings.offline:
                     self._suggest()
+            case Added(record) | Changed(record) if record.state == "streaming":
+                self._began = monotonic()
             case AnswersEnded() | CallWaits():
                 self.ahead.begin()
+                self._ring(isinstance(event, CallWaits))
         self.view.show(event)
 
     def _suggest(self) -> None:
@@ -296,6 +305,13 @@ class ChatController:
             if store and ready and (text := larger(ready.target.path, self.settings)):
                 self._program.call_from_thread(self.view.show, Noted(text))
                 store.remember(SUGGESTED, "1")
+
+    def _ring(self, asks: bool) -> None:
+        """Call the user for a call that waits, or for the end of a long answer."""
+        is_long = self.talk.calls.next is None and monotonic() - self._began > LONG_S
+        if self.settings.notify == "auto" and (asks or is_long):
+            what = "A tool waits to be allowed." if asks else "The answer is complete."
+            self._program.ring(f"specchat: {what}")
 
     def _loading(self, event: Event) -> None:
         match event:

@@ -4,6 +4,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.events import Resize
+from textual.widget import Widget
 
 from tui.chat.banner import Banner
 from tui.chat.conversation.conversation import Conversation
@@ -41,6 +42,12 @@ class ChatLayout(Vertical):
         """Whether there is a way back to the prompt and the conversation."""
         return self.body.covered or self.screen.focused is not self.prompt.editor
 
+    def shows(self, widget: Widget) -> bool:
+        """Return whether a widget is in sight, or can be scrolled there."""
+        parents = widget.ancestors_with_self
+        covered = self.body.covered and self.conversation in parents
+        return not covered and all(each.display for each in parents)
+
     def on_mount(self) -> None:
         """Begin with what is on the screen."""
         self.say_once()
@@ -49,6 +56,7 @@ class ChatLayout(Vertical):
     def say_once(self) -> None:
         """Say on the status line what guessing has brought, unless the panel does."""
         self.status.show(is_beside_panel=self.panel.display)
+        self.refresh_bindings()  # Esc closes what covers the conversation
 
     @on(ChatList.Left)
     @on(Conversation.Left)
@@ -114,6 +122,8 @@ class Body(Horizontal):
         """Close the list where it takes much of the room."""
         if self.size.width < BRIEF:
             self.chats.close()
+        if self.covered:
+            self.screen.set_focus(None)
 
     @on(ChatList.Left)
     @on(ChatList.Chosen)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.widget import Widget
 
 from assistant.request import Count
 from assistant.settings.settings import Settings
 from models.errors import StorageError
 from tui.app.clipboard import copy_and_say
+from tui.app.textual_private import meaning_of
 from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController
-from tui.chat.conversation.turn import TurnAction
+from tui.chat.conversation.turn import Turn, TurnAction
 from tui.chat.conversation.welcome import SuggestionLine
 from tui.chat.layout import ChatLayout
 from tui.chat.list.chat_changes import Deleted, Restored
@@ -80,7 +82,7 @@ class ChatScreen(Screen[None]):
         super().__init__()
         self.parts = parts = ChatLayout()
         self.prompt, self.conversation = parts.prompt, parts.conversation
-        self.conversation.servers = bool(settings.tools.servers)
+        self.conversation.tools = bool(settings.tools)
         self.controller = ChatController(parts, settings, program)
         self.talk = self.controller.talk
         self.turns = TurnActions(self.conversation, self.controller)
@@ -99,6 +101,26 @@ class ChatScreen(Screen[None]):
         self.controller.apply(self.controller.settings)
         # Not a timer of its own: each message to a screen under another one has all painted again.
         self.app.set_interval(KEEP_EVERY, self._keep)
+
+    def set_focus(
+        self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False
+    ) -> None:
+        """Give the keys to what is seen; else to the prompt, while the terminal has them."""
+        if self.app.app_focus and (widget is None or not self.parts.shows(widget)):
+            widget = self.prompt.editor
+        super().set_focus(widget, scroll_visible, from_app_focus)
+
+    def direct(self, event: events.Key | events.Paste) -> None:
+        """Send text that is no key of a focused message to the prompt, and all that follows it."""
+        if not isinstance(self.focused, Turn):
+            return
+        if isinstance(event, events.Paste):
+            self.set_focus(self.prompt.editor)
+        elif event.key not in self.active_bindings:
+            if meaning := meaning_of(self, event.key):
+                self.notify(f"Not on this message: {meaning}.", timeout=3, markup=False)
+            elif event.is_printable:
+                self.set_focus(self.prompt.editor)
 
     def _keep(self) -> None:
         self.app.run_worker(self.autosave.keep, group="keep", exclusive=True, thread=True)
@@ -257,7 +279,7 @@ class ChatScreen(Screen[None]):
             return
         from tui.chat.tools.screen import ToolsScreen
 
-        self.app.push_screen(ToolsScreen(tools, self.talk.path.conversation))
+        self.app.push_screen(ToolsScreen(self.talk.calls, self.talk.path.conversation))
 
     def action_copy(self) -> None:
         """Copy the last answer."""

@@ -95,9 +95,14 @@ class ModelList(OptionList):
         return max(30, self.outer_size.width - 3)
 
     def action_cursor_up(self) -> None:
-        """Go up, and no further than the first model: the last one can only be fetched."""
+        """Go up, and no further than the first model."""
         if any(not option.disabled for option in self.options[: self.highlighted]):
             super().action_cursor_up()
+
+    def action_cursor_down(self) -> None:
+        """Go down, and no further than the last model."""
+        if self.highlighted != self.option_count - 1:
+            super().action_cursor_down()
 
     def look(self, go_to: str | None = None) -> None:
         """Look at every file again, on a thread, and put the cursor onto one of them."""

@@ -77,19 +77,25 @@ def literal(value: Value) -> str:
     return f"[{', '.join(map(literal, value))}]" if isinstance(value, tuple) else repr(value)
 
 
-def edit(path: Path) -> str:
-    """Open the file, or a template, in the user's editor; return what went wrong, usually nothing.
+def prepare(path: Path) -> str:
+    """Write a template where there is no file yet; return what went wrong, usually nothing."""
+    try:
+        private_folder(path.parent)
+        with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
+            file.write(template())
+    except OSError as error:
+        return f"{path} cannot be edited: {error.strerror}."
+    return ""
+
+
+def lend(path: Path) -> str:
+    """Open a file in the user's editor, and wait; return what went wrong, usually nothing.
 
     The terminal is the editor's until it ends, with Ctrl+C.
     """
     before = {number: signal.signal(number, _pass) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
-        private_folder(path.parent)
-        with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
-            file.write(template())
         click.edit(filename=str(path))
-    except OSError as error:
-        return f"{path} cannot be edited: {error.strerror}."
     except (click.ClickException, ValueError) as error:  # a quotation mark that is never closed
         return f"{error}. Set EDITOR to a program that edits files, or edit {path} elsewhere."
     finally:

@@ -9,7 +9,7 @@ from typing import ClassVar, cast
 
 from rich.cells import cell_len, set_cell_size
 from textual import on, work
-from textual.app import ComposeResult, SuspendNotSupported
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -25,7 +25,7 @@ from models import gguf
 from models.errors import SpecchatError, UsageError
 from tui.app.program import Program
 from tui.safe import safe
-from tui.settings.editor import edit
+from tui.settings.editor import prepare
 from tui.widgets.dialog import Dialog
 from tui.widgets.entry_screen import EntryScreen
 from tui.widgets.keyline import KeyLine
@@ -187,11 +187,8 @@ class SettingsScreen(Dialog[None]):
 
     def action_edit(self) -> None:
         """Open `config.toml` in the user's editor, and use what it says afterwards."""
-        try:
-            with self.app.suspend():
-                problem = edit(self.now.config.path)
-        except SuspendNotSupported:
-            problem = f"This terminal cannot be lent to an editor. Edit {self.now.config.path}."
+        path = self.now.config.path
+        problem = prepare(path) or cast(Program, self.app).edit(path)
         self.app.clear_notifications()  # what was wrong with the file may be so no longer
         for screen in self.app.screen_stack:  # of all but the top one Textual leaves them
             screen.query("ToastHolder").remove()

@@ -9,6 +9,8 @@ from assistant.events import Stop
 from assistant.request import ToolCall
 from assistant.talk.events import CallSettled, CallWaits
 from assistant.talk.messages import NO_MORE, NOT_RUN
+from assistant.talk.tool_set import ToolSet
+from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 from tests.assistant.talk.stage import LIST, READ, Stage, offered
 
@@ -80,6 +82,37 @@ async def test_a_refused_call_and_an_unknown_one_are_told_to_the_model(stage):
     texts = [message.content for message in stage.requests[-1].messages[-2:]]
     assert texts == ["The user did not allow this call.", "There is no tool disk__format."]
     assert stage.box.called == []
+
+
+async def test_a_call_that_was_refused_is_not_asked_about_again_in_that_turn(stage):
+    await stage.ask("Why?", [READ])
+    await stage.decide("refuse")
+    await stage.answer([replace(READ, id="call_8")])
+    assert (stage.asked, stage.box.called, stage.roles) == (["disk__read"], [], "uatata")
+    assert "just refused" in stage.requests[-1].messages[-1].content
+    await stage.answer("Well.")
+    await stage.ask("And now?", [READ])  # another question may have another answer
+    assert stage.asked == ["disk__read"] * 2
+
+
+async def test_an_answer_that_repeats_what_was_said_of_tools_is_asked_for_again_without(stage):
+    await stage.ask("Why?", ' <tools>\n{"type": "function"}')
+    assert [len(request.tools) for request in stage.requests] == [2, 0]
+    assert "repeated its list of tools" in "".join(stage.notes)
+    await stage.answer("Blue.")
+    assert stage.said == ["Why?", "Blue."]
+    assert len(stage.talk.path.records[-1].siblings) == 2  # what was seen is kept
+
+
+async def test_no_server_is_started_for_a_conversation_that_has_not_asked_for_tools(stage):
+    stage.talk.calls.tools = tools = ToolSet(ToolSettings(), False, (), stage.box, asked_for=True)
+    await stage.ask("Why?", "Blue.")
+    assert (tools.known, stage.requests[-1].tools) == (False, ())
+    stage.talk.open(None)
+    tools.on[None] = True
+    await stage.ask("Why?", [READ])  # it has its tools also when it is opened after a restart
+    stage.talk.calls.tools = ToolSet(ToolSettings(), False, (), stage.box, asked_for=True)
+    assert (tools.on, stage.talk.calls.wanted) == ({stage.talk.path.conversation: True}, True)
 
 
 async def test_a_tool_that_changed_after_it_was_allowed_is_asked_about_once_more(stage):

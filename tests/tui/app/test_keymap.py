@@ -35,7 +35,7 @@ def test_looking_for_keys_reaches_no_laboratory():
 
 
 def test_a_good_keymap_is_taken_whole(bindings):
-    keymap = {"chat.new": "f8, f10", "turn.view": "x", "chat.help": "f12"}
+    keymap = {"chat.new": "f8, f10", "turn.view": "x", "chat.help": "f11"}
     assert usable(keymap, bindings) == ({**keymap, "chat.new": "f8,f10"}, [])
 
 

@@ -3,9 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from assistant.events import Finished
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
-from tui.widgets.entry_screen import EntryScreen
 
 SCHEMA = {
     "type": "object",
@@ -16,58 +17,54 @@ SCHEMA = {
 
 
 async def choose(chat: Chat, name: str) -> None:
-    """Name a file as the form of the answers."""
-    await chat.pilot.press("f7")
-    screen = chat.app.screen
-    assert isinstance(screen, EntryScreen)
-    screen.input.text = name
-    await chat.pilot.press("enter")
+    """Pick a file as the form of the answers."""
+    await chat.press("f7", *name)
+    await chat.until(lambda: chat.prompt.picker.searched == name)
+    await chat.press("enter")
 
 
 async def test_answers_have_the_form_of_a_file_until_it_is_wanted_no_more(
-    pair: Pair, tmp_path: Path
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "person.json"
-    file.write_text(json.dumps(SCHEMA))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "person.json").write_text(json.dumps(SCHEMA))
     async with open_chat(*pair, max_tokens=60) as chat:
         await chat.ready()
-        await choose(chat, str(file))
-        assert "JSON by" in str(chat.prompt.border_title)
+        chat.prompt.text = "Who? "
+        await choose(chat, "pers")
+        assert chat.prompt.border_title == "JSON by person.json: name, ok"
+        assert chat.prompt.text == "Who? "
         for _ in range(2):
             await chat.ask("Who?")
             assert set(json.loads(chat.said[-1])) == {"name", "ok"}
-        await chat.pilot.press("f7")
+        await chat.press("f7")
         assert chat.prompt.border_title == ""
         await chat.ask("Who?")
         assert chat.engine.heard(Finished)[-1].stats.masked_rows == 0
 
 
-async def test_a_file_that_cannot_be_read_or_used_is_said_and_nothing_is_lost(
-    pair: Pair, tmp_path: Path
+@pytest.mark.parametrize("text", ["{", "[]", '{"type": "nonsense"}', '{"pattern": "("}', "a\0b"])
+async def test_a_file_without_a_usable_schema_is_refused_and_never_on(
+    text: str, pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with open_chat(*pair, max_tokens=60) as chat:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wrong.json").write_text(text)
+    async with open_chat(*pair) as chat:
         await chat.ready()
-        missing = str(tmp_path / "nowhere.json")
-        await choose(chat, missing)
-        entry = chat.app.screen
-        assert isinstance(entry, EntryScreen)  # with the path, to be corrected
-        assert entry.input.text == missing
-        assert "nowhere.json cannot be read" in str(entry.message.render())
-        await chat.pilot.press("escape")
-        assert chat.screen.controller.form is None
-        wrong = tmp_path / "wrong.json"
-        wrong.write_text("{")
-        await choose(chat, str(wrong))
-        await chat.ask("Who?")
-        assert "The schema cannot be used" in " ".join(chat.shown("Note"))
-        assert chat.prompt.text == "Who?"
+        await choose(chat, "wrong")
+        assert any("cannot be used" in told or "is not text" in told for told in chat.told)
+        assert (chat.screen.controller.form, chat.prompt.border_title) == (None, "")
+        await chat.press("f7", "x", "escape")  # which leaves nothing there
+        assert chat.prompt.text == ""
 
 
-async def test_an_answer_that_is_cut_in_mid_form_is_said_to_be(pair: Pair, tmp_path: Path) -> None:
-    file = tmp_path / "person.json"
-    file.write_text(json.dumps(SCHEMA))
+async def test_an_answer_that_is_cut_in_mid_form_is_said_to_be(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "person.json").write_text(json.dumps(SCHEMA))
     async with open_chat(*pair, max_tokens=3) as chat:
         await chat.ready()
-        await choose(chat, str(file))
+        await choose(chat, "pers")
         await chat.ask("Who?")
         assert "ended before it had its form" in " ".join(chat.shown("Note"))

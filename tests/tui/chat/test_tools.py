@@ -11,7 +11,7 @@ from assistant.talk.tool_set import ToolSet
 from assistant.tools.values import ToolResult, ToolSettings
 from tests.assistant.talk.stage import LIST, READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
-from tui.chat.tools.approval_turn import ApprovalTurn
+from tui.chat.tools.approval_turn import KEYS, ApprovalTurn
 from tui.chat.tools.result_turn import ResultTurn
 from tui.chat.tools.screen import ToolsScreen
 
@@ -132,6 +132,43 @@ async def test_an_open_call_is_asked_about_again_and_the_keys_stay_where_they_ar
         await chat.over(4)
         assert len(chat.path.records[2].siblings) == 2
         assert chat.box.called == ["disk__read"]
+
+
+async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on_for_it(
+    endless: Path,
+) -> None:
+    async with open_calling(endless) as chat:
+        chat.screen.talk.calls.tools = ToolSet(ToolSettings(), False, (), chat.box, asked_for=True)
+        await chat.ask("Why?")
+        assert chat.engine.requests[-1].tools == ()
+        await chat.press("ctrl+n", "f9")
+        screen = chat.app.screen
+        assert isinstance(screen, ToolsScreen)
+
+        def title() -> str:
+            return str(screen.query_one(".frame").border_title)
+
+        await chat.until(lambda: "off; t turns them on" in title())
+        await chat.press("t")
+        assert title().endswith(": on")
+        await chat.press("escape")
+        await chat.call((READ,))
+        assert len(chat.engine.requests[-1].tools) == 2
+        await chat.press("escape")
+        await chat.over(4)
+        await chat.press("ctrl+n")
+        await chat.ask("Why?")
+        assert chat.engine.requests[-1].tools == ()
+
+
+async def test_the_card_says_which_keys_work_now(endless: Path) -> None:
+    async with open_calling(endless) as chat:
+        await chat.call((READ,))
+        assert chat.shown("ApprovalTurn .keys") == [KEYS]
+        assert list(chat.footer)[:4] == ["⏎", "c", "a", "esc"]
+        await chat.press("z", "a")  # no key of a call: it is typed, and all that follows
+        assert (chat.prompt.text, chat.asking != []) == ("za", True)
+        assert chat.shown("ApprovalTurn .keys") == [f"Ctrl+↑, then {KEYS}"]
 
 
 async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(endless: Path) -> None:

@@ -22,7 +22,7 @@ from tui.chat.conversation.welcome import (
     SAMPLE,
     SUGGESTIONS,
     WHAT,
-    WITH_SERVERS,
+    WITH_TOOLS,
     Lesson,
     SuggestionLine,
     Welcome,
@@ -54,7 +54,7 @@ async def test_enter_in_an_empty_prompt_takes_what_is_suggested(pair: Pair) -> N
     servers = ToolSettings(servers=(ServerSettings("elsewhere", command="true"),))
     async with open_chat(*pair, tools=servers) as chat:
         await chat.ready()
-        assert chat.shown("Welcome > .what") == [WITH_SERVERS]  # nothing is promised of them
+        assert chat.shown("Welcome > .what") == [WITH_TOOLS]  # nothing is promised of them
         await chat.press("down", "enter")
         assert chat.prompt.text == MISSPELT == EDIT.text  # waits to be sent
         assert chat.said == []

@@ -175,13 +175,13 @@ async def test_the_cursor_begins_on_the_target_that_is_loaded_and_is_left_where_
         assert models.current == below != "middle.gguf"
 
 
-async def test_up_from_the_first_model_does_not_lead_to_what_is_to_be_fetched(
-    shelf: Path,
-) -> None:
+async def test_the_list_ends_at_its_first_and_its_last_model(shelf: Path) -> None:
     async with browse() as models:
         first = models.screen.list.highlighted
         await models.pilot.press("down", "up", "up", "k")
         assert models.screen.list.highlighted == first
+        await models.pilot.press("end", "down", "j")
+        assert models.screen.list.highlighted == models.screen.list.option_count - 1
 
 
 async def test_enter_uses_a_target_with_the_draft_that_was_announced(shelf: Path) -> None:

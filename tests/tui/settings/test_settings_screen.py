@@ -18,7 +18,7 @@ from tests.tui.chat.chat_driver import Pair, open_chat
 from tests.tui.driver import Driver
 from tui.app.program import Program
 from tui.settings import screen
-from tui.settings.editor import edit, template
+from tui.settings.editor import lend, prepare, template
 from tui.settings.screen import SettingsScreen, explained
 from tui.widgets.entry_screen import EntryScreen
 
@@ -305,9 +305,9 @@ async def test_a_file_that_changed_meanwhile_is_read_when_the_screen_opens(path)
 def test_without_a_file_the_editor_opens_a_template(path, tmp_path, monkeypatch):
     with_editor(monkeypatch, tmp_path, "exit 0")
     path = tmp_path / "new" / "config.toml"
-    assert edit(path) == ""
+    assert prepare(path) + lend(path) == ""
     assert path.read_text() == template()
-    assert edit(path) == ""
+    assert prepare(path) + lend(path) == ""
     assert read(path).values == {}
 
 
@@ -322,13 +322,13 @@ def test_without_a_file_the_editor_opens_a_template(path, tmp_path, monkeypatch)
 def test_an_editor_that_does_not_work_is_said(path, monkeypatch, visual, plain, complaint):
     monkeypatch.setenv("VISUAL", visual)
     monkeypatch.setenv("EDITOR", plain)
-    assert complaint in edit(path)
+    assert complaint in prepare(path) + lend(path)
 
 
 def test_an_interrupt_is_the_editors_alone(path, tmp_path, monkeypatch):
     with_editor(monkeypatch, tmp_path, 'kill -INT $PPID; trap "exit 0" INT; kill -INT $$; exit 9')
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    assert edit(path) == ""
+    assert prepare(path) + lend(path) == ""
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

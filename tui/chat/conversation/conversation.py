@@ -67,8 +67,8 @@ class Conversation(VerticalScroll):
         """Returns how a stored answer was decoded, by its id."""
         self.asked = 0
         """How many questions the user has asked, also before this start."""
-        self.servers = False
-        """Whether there are servers of tools, which may send on what they are given."""
+        self.tools = False
+        """Whether there are tools, which may send on what they are given."""
         self.explained = True
         """Whether the colours of an answer have been explained once."""
         self._older = OlderTurns(self, self._turn_of)
@@ -146,7 +146,7 @@ class Conversation(VerticalScroll):
 
     def welcome(self) -> None:
         """Begin a conversation in which nothing is said; what was noted by now stays."""
-        self.mount(Welcome(self.asked < NOVICE, self.servers), after=self.hint)
+        self.mount(Welcome(self.asked < NOVICE, self.tools), after=self.hint)
 
     def explain(self, tokens: Sequence[Token]) -> None:
         """Say below the newest answer what its colours mean, once and for all.

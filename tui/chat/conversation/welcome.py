@@ -19,8 +19,11 @@ NOVICE = 3
 LESSON_WIDTH, LESSON_HEIGHT = 70, 15
 """Cells and lines that all of it takes; where there are fewer the lesson is left out."""
 WHAT = "Chat with a model on this computer. Nothing you type leaves it."
-WITH_SERVERS = "Chat with a model on this computer. Only tools you allow may go online."
-"""The same where servers of tools are configured: what they do is theirs."""
+WITH_TOOLS = (
+    "Chat with a model on this computer. Tools are off; F9, then t, turns them on. Only those you "
+    "allow may go online."
+)
+"""The same where tools are configured: what servers do is theirs."""
 HOW = (
     "While it writes, a small model guesses ahead. The large one checks several guesses at "
     "once and keeps what it agrees with, so answers come sooner."
@@ -128,9 +131,9 @@ class Welcome(Vertical):
     chosen: reactive[int] = reactive(0, init=False)
     """Which suggestion Enter takes."""
 
-    def __init__(self, novice: bool, servers: bool = False) -> None:
+    def __init__(self, novice: bool, tools: bool = False) -> None:
         super().__init__()
-        self._what = WITH_SERVERS if servers else WHAT
+        self._what = WITH_TOOLS if tools else WHAT
         self._lines = [SuggestionLine(each) for each in SUGGESTIONS] if novice else []
 
     def compose(self) -> ComposeResult:

@@ -106,12 +106,10 @@ class ChatList(Vertical):
             self.refresh_list(to=self.rows.current)
 
     def close(self) -> None:
-        """Close the list; what has the focus in it loses it."""
-        if self.display:
-            leaves = self.has_focus_within
-            self.display = False
-            if leaves:
-                self.post_message(self.Left())
+        """Close the list; what has the focus in it loses it at once."""
+        leaves, self.display = self.has_focus_within, False
+        if leaves:
+            self.screen.set_focus(None)
 
     @work(exclusive=True, group="chats")
     async def refresh_list(
@@ -226,8 +224,7 @@ class ChatList(Vertical):
     def settle(self) -> None:
         """Go back to the list."""
         self.say("")
-        if self.display:  # hidden, it would take the keys that are meant for the prompt
-            self.rows.focus()
+        self.rows.focus()
 
     def action_search(self) -> None:
         """Go to the search."""

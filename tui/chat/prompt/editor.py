@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.actions import SkipAction
@@ -15,6 +17,9 @@ from tui.app.textual_private import read_alt_enter
 from tui.chat.prompt.file_picker import Mention, Picker
 from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.safe import safe
+
+if TYPE_CHECKING:
+    from tui.app.program import Program
 
 NEW_LINE = {"ctrl+j", "alt+enter", "shift+enter", "ctrl+enter", "shift+\r"}
 """The last is Shift+Enter as xterm and tmux spell it."""
@@ -78,6 +83,7 @@ class Editor(TextArea, inherit_bindings=False):
         Binding("ctrl+d", "quit_or_delete", "Quit when empty", show=False, id="prompt.quit"),
         Binding("ctrl+c,super+c", "copy", "Copy", show=False, id="prompt.copy"),
         Binding("ctrl+l", "attachments", "Attachments", show=False, id="prompt.attachments"),
+        Binding("f12", "edit", "In your editor", show=False, id="prompt.edit"),
         Binding("pageup", "screen.page(-1)", "Scroll up", show=False),
         Binding("pagedown", "screen.page(1)", "Scroll down", show=False),
         *_KEPT,  # of two that have a key the first counts
@@ -197,6 +203,16 @@ class Editor(TextArea, inherit_bindings=False):
     def action_paste(self) -> None:
         """Paste what was copied here."""
         self.post_message(events.Paste(self.app.clipboard))
+
+    def action_edit(self) -> None:
+        """Have the text written in the user's editor."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "prompt.md")
+            path.write_text(self.text, encoding="utf-8")
+            problem = cast("Program", self.app).edit(path)
+            self.show(path.read_text("utf-8", "replace").removesuffix("\n"))
+        if problem:
+            self.notify(safe(problem), severity="warning", timeout=8, markup=False)
 
     def action_attachments(self) -> None:
         """Let the user read and drop what is attached, or insert it into the text."""

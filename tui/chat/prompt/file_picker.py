@@ -1,6 +1,7 @@
 """Choosing a file by an @ and a few letters of its name."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -120,6 +121,14 @@ class Mention:
     def __init__(self, area: TextArea, picker: Picker) -> None:
         self._area, self._picker = area, picker
         self._at: Location | None = None  # where the @ is for which a file is being picked
+        self.asks: Callable[[str], None] | None = None
+        """Takes the file, which is not to be attached."""
+
+    def ask(self, take: Callable[[str], None]) -> None:
+        """Have a file picked for something else; the @ and what follows it go again."""
+        self._at, self.asks = self._area.cursor_location, take
+        self._area.insert("@")
+        self._picker.open()
 
     def open(self) -> None:
         """Offer files, if the @ before the cursor begins a word."""
@@ -134,7 +143,7 @@ class Mention:
         if self._at is None:
             return False
         if key == "escape":
-            self._close()
+            self._leave()
         elif key in ("up", "down"):
             picker = self._picker
             picker.action_cursor_up() if key == "up" else picker.action_cursor_down()
@@ -150,11 +159,23 @@ class Mention:
         if name.endswith("/"):  # a folder, to be entered
             self._area.replace(f"@{safe(name)}", start, end)
             return True
+        if (take := self.asks) is not None:
+            self._leave()
+            take(name)
+            return True
         self._close()
         alone = self._area.text.strip() == self._area.get_text_range(start, end)
         self._area.replace("" if alone else f"{safe(name)} ", start, end)
         self._area.post_message(FileMentioned(name))
         return True
+
+    def _leave(self) -> None:
+        """Close the list, and take away what was only typed for it."""
+        start, end = self._at, self._area.cursor_location
+        goes = self.asks and start
+        self._close()
+        if goes:
+            self._area.replace("", goes, end)
 
     def follow(self) -> None:
         """Look for what is typed after the @; without it there is nothing to look for."""
@@ -168,5 +189,5 @@ class Mention:
             self._picker.look_for(typed[1:])
 
     def _close(self) -> None:
-        self._at = None
+        self._at = self.asks = None
         self._picker.close()

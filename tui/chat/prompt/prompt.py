@@ -1,6 +1,7 @@
 """Where the user types: the text, what goes along with it, and the files to choose from."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -31,6 +32,7 @@ from tui.chat.prompt.prompt_attachments import (
 from tui.safe import safe
 
 PICKING = "Enter attaches · Esc keeps the @"
+CHOOSING = "Enter takes the file with a JSON Schema · Esc goes back"
 
 
 class Prompt(Vertical):
@@ -94,6 +96,11 @@ class Prompt(Vertical):
         self._form = text
         self.border_title = Content(self._title)
 
+    def pick(self, take: Callable[[str], None]) -> None:
+        """Have the file of a schema picked, as files are that are attached."""
+        self.focus()
+        self.editor.mention.ask(take)
+
     @property
     def _title(self) -> str:
         return " · ".join(filter(None, (self._heading, self._form)))
@@ -110,7 +117,8 @@ class Prompt(Vertical):
     @on(Picker.Turned)
     def _explain_picker(self, message: Picker.Turned) -> None:
         message.stop()
-        self.border_title = Content(PICKING if self.picker.opened else self._title)
+        picking = CHOOSING if self.editor.mention.asks else PICKING
+        self.border_title = Content(picking if self.picker.opened else self._title)
 
     # What goes along with the text
 

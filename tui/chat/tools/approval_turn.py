@@ -14,7 +14,7 @@ from assistant.request import ToolCall
 from assistant.talk.calling import Decision
 from assistant.tools.values import OfferedTool
 from tui.call_text import access, arguments
-from tui.chat.conversation.turn import Turn, Verb
+from tui.chat.conversation.turn import Turn
 from tui.chat.conversation.user_turn import shorten
 from tui.safe import safe
 
@@ -23,7 +23,7 @@ DEAF_S = 0.6
 """Seconds in which keys do nothing: they were meant for what was on the screen before."""
 
 
-class ApprovalTurn(Turn):
+class ApprovalTurn(Turn, inherit_bindings=False):
     """Show a call before it runs."""
 
     DEFAULT_CSS = """
@@ -33,6 +33,7 @@ class ApprovalTurn(Turn):
     ApprovalTurn > .keys { color: $text-warning; text-style: bold; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
+        *Turn.BINDINGS[:2],  # to the neighbours
         Binding("enter,y", "decide('once')", "Once", id="call.once", tooltip="Allow this call"),
         Binding(
             "c",
@@ -55,7 +56,7 @@ class ApprovalTurn(Turn):
     def __init__(self, call: ToolCall, tool: OfferedTool) -> None:
         super().__init__(f"Run {call.name}?")
         self.call, self.tool = call, tool
-        self._since = monotonic()
+        self._since, self._keys = monotonic(), Static(classes="keys", markup=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the arguments, what the tool may do, and the keys."""
@@ -67,16 +68,17 @@ class ApprovalTurn(Turn):
         ]
         yield Static(Content("\n").join(lines) if lines else "without arguments", markup=False)
         yield Static(access(self.tool), classes="access", markup=False)
-        yield Static(KEYS, classes="keys", markup=False)
+        yield self._keys
 
     @property
     def text(self) -> str:
         """The arguments, as the tool gets them."""
         return self.call.arguments
 
-    def offers(self, verb: Verb) -> bool:
-        """Return whether there is something to do for the verb: first, it is decided."""
-        return False
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Say which keys work now."""
+        super().watch_has_focus(has_focus)
+        self._keys.update(KEYS if has_focus else f"Ctrl+↑, then {KEYS}")
 
     def action_decide(self, decision: Decision) -> None:
         """Say so, unless the key was pressed before anyone can have read this."""

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from assistant.talk.tool_set import ToolSet
+from assistant.talk.calling import Calling
 from assistant.tools.values import OfferedTool, ServerReport
 from models.errors import StorageError
 from tui.call_text import access
@@ -27,13 +27,15 @@ class ToolsScreen(ListDialog[None]):
     DEFAULT_CSS = "ToolsScreen OptionList { max-height: 60%; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f9", "dismiss", "Close", id="tools.close"),
+        Binding("t", "turn", "Tools", id="tools.turn", tooltip="Tools on or off here"),
         Binding("space,o", "switch", "On or off", id="tools.switch", tooltip="On or off here"),
         Binding("x", "revoke", "Revoke", id="tools.revoke", tooltip="Ask again before it runs"),
     ]
 
-    def __init__(self, choice: ToolSet, conversation: int | None) -> None:
-        super().__init__("Tools", "Space: on/off here · x: ask again · Esc: back")
-        self._choice, self._conversation = choice, conversation
+    def __init__(self, calls: Calling, conversation: int | None) -> None:
+        keys = "t: all on/off here · Space: one · x: ask again · Esc: back"
+        super().__init__("Tools", keys)
+        self._calls, self._choice, self._conversation = calls, calls.tools, conversation
         self._rows: list[ServerReport | OfferedTool] = []
 
     def on_mount(self) -> None:
@@ -48,6 +50,8 @@ class ToolsScreen(ListDialog[None]):
         self._show()
 
     def _show(self) -> None:
+        state = "on" if self._calls.wanted else "off; t turns them on"
+        self.query_one(".frame").border_title = f"Tools in this conversation: {state}"
         reports = self._choice.box.reports()
         self._rows = []
         for report in reports:
@@ -88,6 +92,11 @@ class ToolsScreen(ListDialog[None]):
     def _chosen(self) -> ServerReport | OfferedTool | None:
         at = self.list.highlighted
         return self._rows[at] if at is not None and at < len(self._rows) else None
+
+    def action_turn(self) -> None:
+        """Let the conversation have tools, or none any more."""
+        self._choice.on[self._conversation] = not self._calls.wanted
+        self._show()
 
     @on(OptionList.OptionSelected)
     def action_switch(self) -> None:

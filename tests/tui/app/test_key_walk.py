@@ -1,0 +1,173 @@
+"""Every key on every screen: what is offered happens, and nothing unseen changes."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from textual.events import Key, Paste
+from textual.widget import Widget
+from textual.widgets._footer import FooterKey
+
+from assistant.request import ToolCall
+from assistant.store.values import Attachment, ChatSummary, Record
+from assistant.talk.tool_set import ToolSet
+from assistant.tokens import Step
+from assistant.tools.values import ToolSettings
+from tests.assistant.talk.stage import READ, Box
+from tests.stored import ask, begin, end
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tests.tui.chat.turns import RESIDUAL, ghost, token
+from tui.chat.conversation.turn import Turn
+from tui.chat.screen import ChatScreen
+from tui.chat.tools.approval_turn import KEYS
+from tui.race.screen import RaceScreen
+
+PLACES = {
+    "prompt": (), "typing": ("h",), "file": ("@",), "question": ("ctrl+up", "up"),
+    "answer": ("ctrl+up",), "panel": ("f3",), "list": ("f2",), "rename": ("f2", "r"),
+    "export": ("f2", "x"), "search": ("f2", "slash"), "help": ("f1",), "models": ("f5",),
+    "filter": ("f5", "slash"), "path": ("f5", "o"), "settings": ("f6",), "form": ("f7",),
+    "tools": ("f9",), "attachments": ("ctrl+l",), "inspector": ("ctrl+up", "i"),
+    "race": ("f4",), "several": ("ctrl+s",), "call": (), "asked": ("ctrl+up",),
+}  # fmt: skip
+"""The keys that lead to each place; in the last two a call waits."""
+NARROW = ("answer", "list", "panel")
+"""Places that are walked on a narrow screen as well, where one part covers another."""
+EVERYWHERE, IN_CHAT = ("z", "space"), ("f2", "f3", "escape")
+GUESSED = Step((token("bl"), token("ue", RESIDUAL)), (ghost("ack"),))
+CALLS = ("call", "asked")
+LEAVING = ("ctrl+q", "ctrl+c", "super+c", "ctrl+d")
+"""Keys that end the program, or would if they were pressed twice."""
+
+
+class Walker(Chat):
+    """Somebody who tries every key."""
+
+    async def stand(self, place: str) -> None:
+        """Go to a place from the prompt of a conversation that is as it was at first."""
+        while self.app.screen is not self.screen:
+            self.app.pop_screen()
+            await self.pilot.pause()
+        parts = self.screen.parts
+        await self.until(lambda: self.screen.talk.idle)
+        parts.chats.search.value, parts.chats.display, parts.panel.wanted = "", False, False
+        self.screen.set_focus(self.prompt.editor)
+        if self.stored != self._untouched or place in CALLS:
+            self.screen.controller.open(self.conversation((READ,) if place in CALLS else ()))
+        self._untouched = self.stored
+        self.prompt.drop()
+        if place == "attachments":
+            self.prompt.attached.add(Attachment("a.txt", "text"))
+        self.app.clear_notifications()
+        await self.press(*PLACES[place])
+        await self.until(lambda: parts.chats.rows.chosen or not parts.chats.display)
+        await self.until(lambda: place != "models" or self.app.screen.list.options)  # type: ignore[attr-defined]
+
+    _untouched: object = None
+
+    def conversation(self, calls: tuple[ToolCall, ...]) -> int:
+        """Keep a question and its answer."""
+        number = self.store.begin("A question")
+        asked = ask(self.store, number, None, "Which colour?")
+        answered = begin(self.store, number, asked.id, "tiny")
+        end(self.store, answered.id, "blue", (), (GUESSED,), calls=calls)
+        return number
+
+    @property
+    def offered(self) -> list[str]:
+        """The keys that the footer and a card name, none of which is dim."""
+        footer = [k.key for k in self.app.screen.query(FooterKey) if not k.has_class("-disabled")]
+        return footer + ["enter", "c", "a", "escape"] * (KEYS in self.seen)
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys to try: those that mean something here or anywhere, and some that do not."""
+        own = [
+            key
+            for _, bindings in self.app.screen._binding_chain[:2]
+            for key, each in bindings
+            if each.id
+        ]
+        own += [*EVERYWHERE, *(IN_CHAT if self.app.screen is self.screen else ())]
+        return [key for key in dict.fromkeys(own) if key not in LEAVING]
+
+    @property
+    def seen(self) -> str:
+        """All that is on the screen, with what has the focus, and what was told."""
+        lines = self.app.screen._compositor.render_full_update().strips
+        text = "\n".join("".join(strip.text for strip in line) for line in lines)
+        focus = self.app.screen.focused
+        at = (focus, getattr(focus, "cursor_location", None), getattr(focus, "cursor", None))
+        return f"{self.app.screen} {at} {self.told}\n{text}"
+
+    @property
+    def here(self) -> tuple[object, ...]:
+        """Where the next key goes."""
+        shown = self.screen.parts.panel.display, self.prompt.text
+        return self.app.screen, self.app.screen.focused, shown
+
+    @property
+    def stored(self) -> tuple[Sequence[ChatSummary], list[Record]]:
+        """All that is kept."""
+        return self.store.summaries(), list(self.path.records)
+
+    def faults(self, key: str, before: tuple[str, bool, object], stored: object) -> Iterator[str]:
+        """Yield what was wrong with what a key did."""
+        seen, offered, focused = before
+        if offered and self.seen == seen and not isinstance(self.app.screen, RaceScreen):
+            yield "is offered, and nothing happens"
+        if self.stored != stored and self.seen == seen:
+            yield "changes what is kept, and nothing is seen"
+        if isinstance(focused, Turn) and key in EVERYWHERE and not self.prompt.text:
+            yield "is no key of a message, and the prompt does not get it"
+        focus = self.app.screen.focused
+        parts = focus.ancestors_with_self if focus else []
+        if not all(part.display for part in parts if isinstance(part, Widget)):
+            yield f"leaves the keys to {focus}, which is hidden"
+        if isinstance(self.app.screen, ChatScreen) and not (
+            focus and self.screen.parts.shows(focus)
+        ):
+            yield f"leaves the keys to {focus}, which is covered"
+
+
+async def test_what_is_offered_happens_and_nothing_unseen_changes(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where conversations are exported to
+    faults: list[str] = []
+    async with open_chat(*pair, size=(120, 24), max_tokens=2, n_ctx=4096) as chat:
+        chat.__class__ = Walker
+        assert isinstance(chat, Walker)
+        await chat.ready()
+        chat.screen.talk.calls.tools = ToolSet(ToolSettings(), False, (), Box())
+        for width in (120, 60):
+            await chat.pilot.resize_terminal(width, 24)
+            for place in PLACES if width == 120 else NARROW:
+                await chat.stand(place)
+                for key in chat.keys:
+                    here, stored = chat.here, chat.stored
+                    before = chat.seen, key in chat.offered, chat.app.screen.focused
+                    await chat.press(key)
+                    await chat.until(lambda: chat.screen.talk.idle)
+                    found = chat.faults(key, before, stored)
+                    faults += [f"{place}, {width} cells: {key} {fault}" for fault in found]
+                    if (chat.here, chat.stored) != (here, stored):
+                        await chat.stand(place)
+    assert not faults, "\n".join(faults)
+
+
+async def test_what_is_typed_on_a_message_goes_to_the_prompt_whole_and_commands_nothing(
+    pair: Pair,
+) -> None:
+    async with open_chat(*pair, asked=("One",)) as chat:
+        before = chat.said
+        await chat.press("ctrl+up")
+        for letter in " Write only r":  # as fast as a terminal sends them
+            chat.app.post_message(Key("space" if letter == " " else letter, letter))
+        await chat.until(lambda: chat.prompt.text == " Write only r")
+        await chat.press("ctrl+up")
+        chat.app.post_message(Paste("dr"))
+        await chat.until(lambda: chat.prompt.text == " Write only rdr")
+        await chat.press("ctrl+up", "e")
+        assert "Not on this message: Edit, and ask again." in chat.told
+        assert chat.said == before

@@ -1,0 +1,61 @@
+"""What a chat owes a user who looks elsewhere, or writes elsewhere."""
+
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tui.app.app import SpecchatApp
+
+
+@contextmanager
+def lent(self: SpecchatApp) -> Iterator[None]:
+    """Stand in for lending a terminal, which tests have none of."""
+    yield
+
+
+def heard(chat: Chat) -> list[str]:
+    """Return what the terminal gets from now on."""
+    written: list[str] = []
+    assert chat.app._driver is not None
+    chat.app._driver.write = written.append  # type: ignore[assignment,method-assign]
+    return written
+
+
+@pytest.mark.parametrize(
+    ("focus", "notify", "long_s", "rings"),
+    [(False, "auto", -1, 1), (True, "auto", -1, 0), (False, "off", -1, 0), (False, "auto", 60, 0)],
+)
+async def test_the_end_of_a_long_answer_rings_where_nobody_looks(
+    focus: bool, notify: str, long_s: int, rings: int, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.chat.chat_controller.LONG_S", long_s)
+    async with open_chat(*pair, notify=notify) as chat:
+        await chat.ready()
+        written = heard(chat)
+        chat.app.app_focus = focus
+        chat.screen.controller.say("Why?")
+        await chat.until(lambda: len(chat.said) == 2 and chat.screen.talk.idle)
+        bells = [text for text in written if "\a" in text]
+        assert bells == ["\a\x1b]9;specchat: The answer is complete.\a"] * rings
+
+
+async def test_the_prompt_is_written_in_the_users_editor(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\necho " and more" >> "$1"\n')
+    script.chmod(stat.S_IRWXU)
+    monkeypatch.setattr(SpecchatApp, "suspend", lent)
+    monkeypatch.setenv("EDITOR", str(script))
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        await chat.press("a", "f12")
+        assert chat.prompt.text == "a and more"
+        monkeypatch.setenv("EDITOR", "/no/such/editor")
+        await chat.press("f12")
+        assert chat.prompt.text == "a and more"
+        assert "Set EDITOR" in chat.told[-1]
