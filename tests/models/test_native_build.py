@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assistant.engine.engine_choice import _key
+from assistant.request import Setup
 from models import child_process, ik
 from models.engines import PACKAGES
 from models.ik import native_build
@@ -65,14 +67,14 @@ def test_one_that_cannot_be_loaded_leaves_its_place_to_the_wheels(place, tiny_ta
     assert loads(tiny_target)[0].startswith(str(PACKAGES["ik"].folder))
 
 
-@pytest.mark.parametrize("lacks", ["0.1.5", "fpu"])
-def test_another_version_or_a_processor_without_a_feature_does_without_it(
-    place, monkeypatch, lacks
-):
-    (place / "used").write_text("0.1.5 fpu")
-    monkeypatch.setattr(ik, "here", lambda: {"0.1.5", "fpu", "new"})
+def test_another_version_or_a_processor_without_a_feature_does_without_it(place, monkeypatch):
+    features = ik.here()
+    (place / "used").write_text(" ".join(features - {"fpu"}))
     assert ik.compiled() == ik.COMPILED
-    monkeypatch.setattr(ik, "here", lambda: {"0.1.5", "fpu", "new"} - {lacks})
+    (place / "used").write_text(" ".join(features | {"avx1024"}))
+    assert ik.compiled() is None
+    (place / "used").write_text(" ".join(features))
+    monkeypatch.setitem(PACKAGES, "ik", PACKAGES["ik"]._replace(version="9"))
     assert ik.compiled() is None
 
 
@@ -95,9 +97,11 @@ def compared(monkeypatch, *seconds: float, rows=ROWS, complaint: str | None = No
     return said
 
 
-def test_the_faster_of_both_is_used_from_now_on(place, monkeypatch):
+def test_the_faster_of_both_is_used_from_now_on(place, monkeypatch, tiny_target):
+    key = _key(Setup(tiny_target))
     assert "the wheel stays" in compared(monkeypatch, 0.8, 1.3, 1.0)
     assert ik.compiled() is None
+    assert _key(Setup(tiny_target)) != key  # engines are compared again
     found = "1.25 times as fast in prompts, 1.11 for one token, 1.00 for four"
     assert compared(monkeypatch, 0.8, 1.0, 0.9) == f"it is used from now on: {found}"
     assert ik.compiled() == ik.COMPILED

@@ -110,7 +110,8 @@ def test_llama_cpp_is_compiled_once_and_again_for_other_arguments(ran, tmp_path,
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it is for Linux")
-def test_ik_llama_cpp_is_compiled_once_and_compared_with_its_wheel_each_time(ran, capsys):
+def test_ik_llama_cpp_is_compiled_once_and_compared_with_its_wheel_each_time(ran, tmp_path, capsys):
+    (tmp_path / "native").mkdir()  # of an earlier version
     with pytest.raises(StepFailed, match="needs the wheel"):
         steps.native(has_wheel=False)
     ran.says = {"--no-binary": (1, ["error: no such header"])}
@@ -119,6 +120,7 @@ def test_ik_llama_cpp_is_compiled_once_and_compared_with_its_wheel_each_time(ran
     ran.says = {"--no-binary": (0, ["[7/43] a"]), "native_build": (0, ["loading", "it is used"])}
     steps.native(has_wheel=True)
     steps.native(has_wheel=True)
+    assert not (tmp_path / "native").exists()
     _, (command, flags), *comparing = ran
     assert "--no-binary ik-llama-cpp-python --no-cache-dir --target" in command
     assert "--require-hashes" in command
