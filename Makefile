@@ -1,5 +1,6 @@
 # make chat       set up what a chat needs, fetch the default models, open the chat
 # make llama      compile llama.cpp, where `make chat` did without
+# make native     compile ik_llama.cpp for this processor, and keep it if it is faster than its wheel
 # make test       set everything up, pass every check and test
 # make test-all   the same with the slow tests
 # All are safe to repeat; what is done already is not done again.
@@ -7,7 +8,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: chat llama test test-all check lint types clean ready-to-test
+.PHONY: chat llama native test test-all check lint types clean ready-to-test
 
 define set_up
 	@command -v $(PYTHON) >/dev/null || { \
@@ -23,6 +24,9 @@ chat:
 
 llama:
 	$(call set_up,llama)
+
+native:
+	$(call set_up,native)
 
 test: lint types check
 

@@ -22,6 +22,13 @@ class Package(NamedTuple):
         return f"pip install {self.name}=={self.version}"
 
     @property
+    def folder(self) -> Path:
+        """Where it is; it must be installed, and is not imported: that would load the library."""
+        found = find_spec(self.module)
+        assert found
+        return Path(str(found.origin)).parent
+
+    @property
     def misfit(self) -> str:
         """The message if another version is installed, whose settings may have another layout."""
         return (
@@ -37,8 +44,6 @@ PACKAGES: dict[EngineName, Package] = {
     "ik": Package("ik-llama-cpp-python", "ik_llama_cpp", "0.1.5"),
 }
 """The Python packages that provide them."""
-
-
 WITHOUT_GPU = {"base", "cpu", "blas", "rpc"}
 """Parts of llama.cpp that are libraries of their own; every other one is for some kind of GPU."""
 _MAKEFILE = Path(__file__).parents[1] / "Makefile"
@@ -68,10 +73,9 @@ def installed() -> list[EngineName]:
 
 def llama_uses_gpu() -> bool:
     """Say whether the installed llama.cpp was built for a GPU, without loading it."""
-    found = find_spec(PACKAGES["llama"].module)
-    if found is None or found.origin is None:
+    if "llama" not in installed():
         return False
-    libraries = (Path(found.origin).parent / "lib").glob("*ggml-*")
+    libraries = (PACKAGES["llama"].folder / "lib").glob("*ggml-*")
     backends = {path.name.partition("ggml-")[2].split(".")[0].split("-")[0] for path in libraries}
     return bool(backends - WITHOUT_GPU)
 

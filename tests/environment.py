@@ -16,6 +16,7 @@ SHELL = "SPECCHAT_TEST_SHELL"
 """The variables that pytest was started with, in JSON: its workers see them through this one."""
 KEPT = (
     *("PATH", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
+    "IK_LLAMA_CPP_LIB_PATH",  # not what `make native` compiled, unless it is named
     *("PYTEST_", "TEXTUAL_SNAPSHOT_", "SPECCHAT_TEST_"),  # what pytest tells its workers, and we
     *("SPECCHAT_KILLS", "SPECCHAT_ARGUMENTS", "SPECCHAT_FUZZ"),  # how thorough tests are
 )
@@ -45,7 +46,12 @@ def clean() -> None:
         os.environ["PY_COLORS"] = "0"  # pytest itself does as its user wishes
     time.tzset()
     os.umask(0o022)
+    from models.engines import PACKAGES, installed
     from models.files.places import hub_cache, models_dir
+
+    if "ik" in installed():
+        (library,) = (PACKAGES["ik"].folder / "lib").glob("libllama.*")
+        os.environ.setdefault("IK_LLAMA_CPP_LIB_PATH", str(library))
 
     with shell():
         weights = {"HF_HUB_CACHE": str(hub_cache()), "SPECCHAT_MODELS": str(models_dir())}

@@ -95,6 +95,7 @@ def test_the_source_has_what_a_test_needs(sdist):
         "pyproject.toml",
         "README.md",
         "Makefile",
+        "tui/set_up/ik_llama_cpp.cmake",
         "tui/set_up/llama_cpp.cmake",
         "tests/conftest.py",
         "docs/specchat.1",

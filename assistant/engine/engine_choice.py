@@ -137,5 +137,5 @@ def _key(setup: Setup) -> str:
     packages = (PACKAGES[name].name for name in engines.installed())
     libraries = ", ".join(f"{package} {version(package)}" for package in packages)
     file = f"{status.st_size} {status.st_mtime_ns}"
-    how = f"threads={setup.threads} | trial {TRIAL}"
+    how = f"threads={setup.threads} | trial {TRIAL}" + " | native" * bool(ik.compiled())
     return f"{file} | {libraries} | {processor()} | {how}"

@@ -2,9 +2,11 @@
 
 import re
 import signal
+from contextlib import suppress
 
 from assistant.request import AnyJob, Setup
-from models import engines
+from models import engines, ik
+from models.errors import ModelError
 
 CAUSES = {
     signal.SIGABRT: "llama.cpp gave up",
@@ -21,7 +23,13 @@ TELLING = re.compile(r"GGML_ASSERT|GGML_ABORT|what\(\):|Error\b|error:")
 MAX_CRASH_LINE = 200
 
 
-def crash_message(job: AnyJob, exit_status: int | None, output_tail: str, reason: str = "") -> str:
+def crash_message(
+    job: AnyJob,
+    exit_status: int | None,
+    output_tail: str,
+    reason: str = "",
+    loaded: Setup | None = None,
+) -> str:
     """Return what happened, what is kept and what to do, as sentences for the user.
 
     Args:
@@ -29,6 +37,7 @@ def crash_message(job: AnyJob, exit_status: int | None, output_tail: str, reason
         exit_status: as `subprocess` has it; None if it could not be killed.
         output_tail: what it wrote last.
         reason: why it was ended; empty if it ended by itself.
+        loaded: the models that it ran, if the job names none.
     """
     cause = reason or _cause(exit_status, output_tail)
     setup = job if isinstance(job, Setup) else getattr(job, "setup", None)
@@ -36,9 +45,23 @@ def crash_message(job: AnyJob, exit_status: int | None, output_tail: str, reason
     if setup:
         names = " and ".join(path.name for path in (setup.target, setup.draft) if path)
         doing = f" while it {'loaded' if setup is job else 'measured'} {names}"
-    other = engines.without_llama() if exit_status in CRASHES else ""
     advice = _advice(setup, exit_status)
-    return f"The engine's process ended{doing} ({cause}). {advice}{other}"
+    if exit_status in CRASHES:
+        advice = _without_native_build(setup or loaded) or f"{advice}{engines.without_llama()}"
+    return f"The engine's process ended{doing} ({cause}). {advice}"
+
+
+def _without_native_build(setup: Setup | None) -> str:
+    """Go back to the wheel of ik_llama.cpp if its own build may be to blame; say so if it may."""
+    from assistant.engine.engine_choice import choose  # which few need, as few processes crash
+
+    with suppress(ModelError, OSError):
+        if setup and ik.compiled() and choose(setup).engine == "ik":
+            ik.USED.unlink()
+            return (
+                "The build of `make native` is not used any more, as it may be to blame; ask again."
+            )
+    return ""
 
 
 def _cause(exit_status: int | None, output_tail: str) -> str:

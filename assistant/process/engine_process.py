@@ -203,7 +203,8 @@ class EngineProcess:
                 self._not_before = monotonic() + min(BACKOFF_CAP_S, 2 ** (self._deaths - 1) - 1)
             if worker.is_proven and not worker.has_begun:  # it died while nothing was asked
                 raise _NextWorker from None
-            return self._died(crash_message(job, death.status, death.output_tail, death.reason))
+            how = death.status, death.output_tail, death.reason, self._setup
+            return self._died(crash_message(job, *how))
         if isinstance(end, Failed) and end.kind == OtherEngine.__name__:
             worker.kill()
             await worker.close()

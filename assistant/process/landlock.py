@@ -16,10 +16,6 @@ _BIND_AND_CONNECT_TCP = 3
 _SET_NO_NEW_PRIVS = 38
 
 
-class _Ruleset(ctypes.Structure):
-    _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64))
-
-
 def forbid_connections() -> bool:
     """Have the system refuse TCP to this thread and all that it starts, for good.
 
@@ -31,7 +27,7 @@ def forbid_connections() -> bool:
     libc.syscall.restype = ctypes.c_long
     if libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION) < _NETWORK_SINCE:
         return False
-    rules = _Ruleset(0, _BIND_AND_CONNECT_TCP)
+    rules = (ctypes.c_uint64 * 2)(0, _BIND_AND_CONNECT_TCP)  # what is ruled of files, and of TCP
     size = ctypes.c_size_t(ctypes.sizeof(rules))
     ruleset = libc.syscall(_CREATE_RULESET, ctypes.byref(rules), size, 0)
     if ruleset < 0:

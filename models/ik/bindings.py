@@ -3,13 +3,23 @@ llama.cpp in 2024: some functions have their old names, take the model where the
 vocabulary, or lack what was added since. Callers see none of that.
 """
 
+import ctypes
+import os
+from contextlib import suppress
 from ctypes import CFUNCTYPE, POINTER, c_bool, c_char_p, c_float, c_int, c_int32, c_uint8, c_uint32
 from ctypes import c_size_t as size
 from ctypes import c_void_p as pointer
+from importlib import import_module
 from typing import Any
 
-import ik_llama_cpp._ctypes_api as api
+from models import ik
 
+if compiled := ik.compiled():
+    with suppress(OSError):  # a library that cannot be loaded leaves its place to the wheel's
+        os.environ[ik.VARIABLE] = ctypes.CDLL(str(compiled))._name
+api: Any = import_module("ik_llama_cpp._ctypes_api")
+if compiled:  # another process decides for itself
+    os.environ.pop(ik.VARIABLE, None)
 library_path: str = api._lib._name
 llama_model_default_params = api.llama_model_default_params
 llama_context_default_params = api.llama_context_default_params

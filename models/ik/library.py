@@ -5,12 +5,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
-import ik_llama_cpp
-
 from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
+from models.ik import COMPILED, refusal, widest_batch
 from models.ik import bindings as c
-from models.ik import refusal, widest_batch
 from models.machine import physical_cores
 from models.native import native_log
 from models.native.batch import BATCH
@@ -58,7 +56,7 @@ def _context_params(settings: ContextSettings) -> Any:
 
 def _quantize(source: Path, place: Path) -> NoReturn:
     """Replace this process with the `llama-quantize` of the package, by exec."""
-    program = Path(ik_llama_cpp.__file__).parent / "bin" / "llama-quantize"
+    program = PACKAGE.folder / "bin" / "llama-quantize"
     options = "--allow-requantize", "--pure"
     files = str(source), str(place)
     os.execv(program, [str(program), *options, *files, "Q4_0", str(physical_cores())])
@@ -74,12 +72,14 @@ def engine() -> EngineLibrary:
     if version(PACKAGE.name) != PACKAGE.version:
         raise ModelError(PACKAGE.misfit)
     native_log.capture(c)  # first of all: the library talks while it looks for devices
+    is_compiled = c.library_path == str(COMPILED)
     return EngineLibrary(
         TITLE,
         PACKAGE,
         c,
         folder=Path(c.library_path).resolve().parent,
-        version=PACKAGE.version,  # the library itself reports none
+        version=PACKAGE.version
+        + ", compiled for this processor" * is_compiled,  # the library itself reports none
         context_defaults=CONTEXT_DEFAULTS,
         model_defaults=MODEL_DEFAULTS,
         cache_fields=(*POSITION_FIELDS, "flash_attn", "type_k", "type_v"),

@@ -33,7 +33,6 @@ CONTEXT_DEFAULTS: dict[str, object] = {
 }
 MODEL_DEFAULTS: dict[str, object] = {"n_gpu_layers": -1, "use_extra_bufts": True}
 CACHE_FIELDS = (*POSITION_FIELDS, "flash_attn_type", "type_k", "type_v", "swa_full")
-
 MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are requantised at once
 
 
@@ -72,12 +71,10 @@ def has_amx() -> bool:
 
 def _devices() -> list[str]:
     """Return ggml's description of each device that it sees."""
-    # Functions of ggml that the bindings do not declare.
-    device_at = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(("ggml_backend_dev_get", c._lib))
-    describe = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(
-        ("ggml_backend_dev_description", c._lib)
-    )
-    return [describe(device_at(i)).decode() for i in range(c._lib.ggml_backend_dev_count())]
+    device_at, describe = c._lib.ggml_backend_dev_get, c._lib.ggml_backend_dev_description
+    device_at.restype, describe.restype = ctypes.c_void_p, ctypes.c_char_p
+    devices = map(device_at, range(c._lib.ggml_backend_dev_count()))
+    return [describe(ctypes.c_void_p(device)).decode() for device in devices]
 
 
 def _quantize(source: Path, place: Path) -> str | None:

@@ -54,10 +54,7 @@ def read_layout(path: Path) -> FileLayout:
 
 
 def write(
-    layout: FileLayout,
-    place: Path,
-    values: Mapping[str, bytes],
-    ids: Ids | None = None,
+    layout: FileLayout, place: Path, values: Mapping[str, bytes], ids: Ids | None = None
 ) -> None:
     """Write a file with other metadata, and of `MATRICES` only the rows `ids`.
 

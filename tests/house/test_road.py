@@ -34,6 +34,7 @@ def answered(tmp_path, tiny_target, tiny_draft, trace, monkeypatch) -> list[list
     """The trace of one answer in a chat that is open, the second of its conversation."""
     for name, value in trace.environment.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SPECCHAT_IDLE", "off")  # what is done meanwhile is no part of an answer
     models = ["--target", str(tiny_target), "--draft", str(tiny_draft), "--max-tokens", "20"]
     with opened(tmp_path, *models, size=(100, 80)) as terminal:
         idle(terminal)

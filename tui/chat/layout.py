@@ -116,14 +116,14 @@ class Body(Horizontal):
         if self.size.width < ROOMY:
             self.chats.close()
         self.panel.toggle()
+        if self.covered:
+            self.screen.set_focus(None)
 
     @on(ChatList.Chosen)
     def make_room(self) -> None:
         """Close the list where it takes much of the room."""
         if self.size.width < BRIEF:
             self.chats.close()
-        if self.covered:
-            self.screen.set_focus(None)
 
     @on(ChatList.Left)
     @on(ChatList.Chosen)

@@ -6,15 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assistant.events import (
-    Answered,
-    Decoded,
-    Event,
-    Loading,
-    OneOf,
-    Prefilled,
-    Ready,
-)
+from assistant.events import Answered, Decoded, Event, Loading, OneOf, Prefilled, Ready
 from assistant.request import COMPUTING
 from assistant.settings.settings import Settings
 from assistant.talk.events import (

@@ -1,4 +1,4 @@
-"""Set specchat up: `python -m tui.set_up chat`, `llama` or `test`. Finished steps are skipped."""
+"""Set specchat up, as far as it is not yet: `python -m tui.set_up chat|llama|native|test`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 
-from tui.set_up.steps import PULL, StepFailed, environment, llama_cpp, packages, second_engine
+from tui.set_up import steps
+from tui.set_up.steps import PULL, StepFailed, packages
 
 PYTHONS = ("python3.13", "python3.12", "python3.11", "python3.14")
 """Those that will do where the one that runs this is too old."""
@@ -20,13 +21,15 @@ def main(goal: str) -> None:
     Raises:
         StepFailed: one cannot be done.
     """
-    environment()
+    steps.environment()
     packages("specchat")
-    has_second = second_engine()
+    has_second = steps.second_engine()
     # llama.cpp uses Apple's GPU without being asked.
     has_gpu = sys.platform == "darwin" and os.uname().machine == "arm64"
-    if goal != "chat" or not has_second or os.environ.get("CMAKE_ARGS") or has_gpu:
-        llama_cpp(goal, has_second)
+    if goal == "native":
+        steps.native(has_second)
+    elif goal != "chat" or not has_second or os.environ.get("CMAKE_ARGS") or has_gpu:
+        steps.llama_cpp(goal, has_second)
     if goal == "test":
         packages("what the tests need", group="dev")
     if goal == "chat" and subprocess.call(PULL):

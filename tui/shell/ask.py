@@ -28,15 +28,7 @@ from assistant.events import (
 )
 from assistant.request import AnswerForm
 from assistant.settings.settings import Settings
-from assistant.talk.events import (
-    Added,
-    CallWaits,
-    Changed,
-    Noted,
-    NotSaved,
-    TalkEvent,
-    ToolsStart,
-)
+from assistant.talk.events import Added, CallWaits, Changed, Noted, NotSaved, TalkEvent, ToolsStart
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.tokens import said

@@ -25,10 +25,7 @@ COMMANDS = {
     "ask": ("tui.shell.ask_command", "Get one answer, streamed to standard output."),
     "serve": ("tui.shell.serve", "Answer other programs through an OpenAI-style endpoint."),
     "race": ("tui.race.command", "Compare ArS and SpS, side by side, on one prompt."),
-    "tune": (
-        "tui.lab.tune",
-        "Measure this machine, and find the fastest settings for it.",
-    ),
+    "tune": ("tui.lab.tune", "Measure this machine, and find the fastest settings for it."),
     "prove": ("tui.lab.prove", "Check that speculation changes nothing but the speed."),
     "bench": ("tui.lab.bench_command", "Measure what speculation is worth, like the papers."),
     "models": ("tui.models.command", "See, fetch and check model files."),

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from typing import Literal
@@ -19,7 +19,7 @@ import psutil
 from assistant.chat.template_audit import examine
 from assistant.engine.engine_choice import choose
 from assistant.request import Setup
-from models import catalog, engines
+from models import catalog, engines, ik
 from models.drafts import made_here
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError
@@ -109,7 +109,7 @@ def _engine(name: EngineName) -> Iterator[Finding]:
     # Of llama.cpp's list `NAME = 1 | NAME = 0`, the features that are on.
     parts = (part.split("=") for part in engine.features().replace("CPU :", "").split("|"))
     on = " ".join(part[0].strip() for part in parts if part[-1].strip() == "1")
-    yield Finding(title, "ok", f"{engine.version}, {package.name} {_version(package.name)}")
+    yield Finding(title, "ok", f"{engine.version}, {package.name} {version(package.name)}")
     yield Finding("processor", "ok", f"{', '.join(engine.devices())}: {on}")
     if not engine.can_repack:
         yield Finding(
@@ -131,7 +131,8 @@ def _other_engine(name: EngineName) -> Iterator[Finding]:
     elif reason := load_error(name):
         yield Finding(title, "note", f"{reason} llama.cpp works without it.")
     else:
-        yield Finding(title, "ok", f"{package.name} {_version(package.name)}")
+        native = ", compiled for this processor" if name == "ik" and ik.compiled() else ""
+        yield Finding(title, "ok", f"{package.name} {version(package.name)}{native}")
 
 
 def _machine() -> Iterator[Finding]:
@@ -193,10 +194,3 @@ def _models() -> Iterator[Finding]:
     yield from strange
     if models and not strange:
         yield Finding("template", "ok", f"{len(models)} checked, each writes the messages in full")
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "of unknown version"

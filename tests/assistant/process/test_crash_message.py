@@ -1,6 +1,8 @@
 """Each way to die has its sentence, in which the user reads what to do."""
 
 import signal
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -9,7 +11,8 @@ import pytest
 from assistant.lab.protocol import LabJob, Lockstep, Prove, Tune
 from assistant.process.crash_message import CAUSES, crash_message
 from assistant.request import Count, Race, ReadAhead, Setup
-from models import engines
+from models import engines, ik
+from models.engines import PACKAGES
 from tests.assistant.process.driving import ask
 
 SETUP = Setup(Path("/models/big.gguf"), Path("/models/small.gguf"))
@@ -37,6 +40,21 @@ def test_what_one_engine_died_of_is_for_the_other_where_that_is_not_installed(mo
     monkeypatch.setattr(engines, "installed", lambda: ["ik"])
     assert "Install it with: make" in crash_message(SETUP, -signal.SIGABRT, "")
     assert "Install it" not in crash_message(SETUP, -signal.SIGKILL, "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="not used there")
+@pytest.mark.parametrize(
+    ("engine", "status"), [("ik", signal.SIGKILL), ("llama", signal.SIGSEGV), ("ik", signal.SIGILL)]
+)
+def test_a_build_for_this_processor_goes_if_it_may_have_crashed(
+    tmp_path, monkeypatch, engine, status
+) -> None:
+    monkeypatch.delenv(ik.VARIABLE, raising=False)
+    monkeypatch.setattr(ik, "USED", tmp_path / "used")
+    ik.USED.write_text(PACKAGES["ik"].version)
+    said = crash_message(ask(), -status, "", loaded=replace(SETUP, engine=engine))
+    goes = (engine, status) == ("ik", signal.SIGILL)
+    assert ("`make native` is not used any more" in said) == (ik.compiled() is None) == goes
 
 
 @pytest.mark.parametrize("kind", get_args(LabJob), ids=lambda kind: kind.__name__)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -16,9 +17,12 @@ from assistant.process import engine_process
 from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import WorkerProcess
 from assistant.request import Count, Setup
+from models import ik
+from models.engines import PACKAGES
 from tests import ROOT
 from tests.asking import Asking
 from tests.assistant.process.driving import LONG, ask, running, unheard
+from tests.engine import needs_both
 from tests.patience import ALL, WAIT_S, until
 
 FAKES = "tests.assistant.process.fakes"
@@ -66,6 +70,23 @@ def lose_patience(engine: Asking, seconds: float = 0.5) -> None:
 
 def wait_until_gone(pid: int) -> None:
     until(lambda: is_gone(pid), lambda: "an orphan")
+
+
+@needs_both
+@pytest.mark.skipif(sys.platform != "linux", reason="there it is not used")
+def test_a_build_that_an_answer_died_of_is_not_used_for_the_next_one(
+    setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(ik.VARIABLE)
+    monkeypatch.setattr(ik, "USED", tmp_path / "used")
+    ik.USED.write_text(PACKAGES["ik"].version)
+    with running(load=replace(setup, engine="ik")) as (engine, heard):
+        engine.submit(ask(max_tokens=LONG))
+        heard.until(Decoded)
+        kill(engine.pid, signal.SIGILL)
+        assert "`make native` is not used any more" in heard.until(Failed).message
+        engine.submit(ask())
+        heard.until(Finished)
 
 
 def test_what_was_said_before_the_death_is_heard_in_full(setup: Setup) -> None:

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from assistant.engine.machine_cache import Prediction
+from assistant.settings.settings import Settings
 from models import catalog, gguf
 from models.drafts import mark
 from models.errors import ModelError, ModelMissing, NetworkError
@@ -21,6 +22,7 @@ from tests.models.files.wheels import build_parts
 from tests.tui.shell.program import invoke
 from tui.models.command import models
 from tui.models.facts import fetchable
+from tui.models.inventory import ModelInventory
 from tui.shell.doctor_command import checkup
 
 
@@ -70,7 +72,8 @@ def test_what_can_be_fetched_is_listed_by_memory_with_its_draft_and_its_sign(her
     assert max(map(len, lines[lines.index(titles[0]) :])) <= 80
     assert "* Run by" in "".join(lines)
     monkeypatch.setattr("tui.models.facts.find", lambda entry: entry.tested)
-    assert "*" not in "".join(fetchable())  # a sign is explained where it is shown
+    shown = "".join(fetchable(ModelInventory(Settings())))
+    assert "*" not in shown  # a sign is explained where it is shown
 
 
 def test_a_damaged_file_is_listed_with_its_problem(here):

@@ -109,11 +109,33 @@ def test_llama_cpp_is_compiled_once_and_again_for_other_arguments(ran, tmp_path,
     ]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="it is for Linux")
+def test_ik_llama_cpp_is_compiled_once_and_compared_with_its_wheel_each_time(ran, tmp_path, capsys):
+    (tmp_path / "native").mkdir()  # of an earlier version
+    with pytest.raises(StepFailed, match="needs the wheel"):
+        steps.native(has_wheel=False)
+    ran.says = {"--no-binary": (1, ["error: no such header"])}
+    with pytest.raises(StepFailed, match="no such header"):
+        steps.native(has_wheel=True)
+    ran.says = {"--no-binary": (0, ["[7/43] a"]), "native_build": (0, ["loading", "it is used"])}
+    steps.native(has_wheel=True)
+    steps.native(has_wheel=True)
+    assert not (tmp_path / "native").exists()
+    _, (command, flags), *comparing = ran
+    assert "--no-binary ik-llama-cpp-python --no-cache-dir --target" in command
+    assert "--require-hashes" in command
+    assert Path(flags["SKBUILD_CMAKE_DEFINE"].partition("=")[2]).exists()
+    assert [command.endswith("-m models.ik.native_build") for command, _ in comparing] == [True] * 2
+    assert "Comparing it with the wheel: it is used (" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("goal", "can_wait"), [("llama", True), ("chat", False), ("test", True)])
 def test_without_a_compiler_one_is_asked_for(ran, monkeypatch, goal, can_wait):
     monkeypatch.setattr(steps, "works", lambda *command: False)
     with pytest.raises(StepFailed, match="there is no C"):
         steps.llama_cpp(goal, can_wait)
+    with pytest.raises(StepFailed, match="there is no C" if sys.platform == "linux" else "Linux"):
+        steps.native(has_wheel=True)
     assert not ran
 
 

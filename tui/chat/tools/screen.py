@@ -51,7 +51,7 @@ class ToolsScreen(ListDialog[None]):
 
     def _show(self) -> None:
         state = "on" if self._calls.wanted else "off; t turns them on"
-        self.query_one(".frame").border_title = f"Tools in this conversation: {state}"
+        self.query_one(".frame").border_title = Content(f"Tools in this conversation: {state}")
         reports = self._choice.box.reports()
         self._rows = []
         for report in reports:

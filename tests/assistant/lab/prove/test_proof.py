@@ -140,7 +140,7 @@ def test_mistakes_that_the_samples_do_not_find_fail(tiny_target, monkeypatch):
 def test_without_a_draft_copies_are_proposed(tiny_target):
     result, said = proved(Prove(Setup(tiny_target, threads=1), HOT))
     assert result.paths == (tiny_target,)
-    assert "No draft" in result.no_draft
+    assert "No model was chosen to guess" in result.no_draft
     assert all(each.holds is not False for each in checks(said, *get_args(Layer)))
 
 

@@ -1,0 +1,84 @@
+"""Use the library that `make native` compiled if it is faster than the wheel's, and right:
+`python -m models.ik.native_build`.
+"""
+
+import os
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models import catalog, child_process
+from models.drafts import find_target
+from models.engines import PACKAGES
+from models.errors import SpecchatError
+from models.ik import COMPILED, USED, VARIABLE, here
+from models.progress import silent
+
+ENDS = {252: 1, 256: 4, 257: 1}
+"""Where evaluations end, and the rows that each gives: of a prompt, of four tokens, and of one."""
+TURNS, CYCLES = 3, 5
+"""Processes for each library, in turns, and how often each of them measures; its best counts."""
+FASTER = 1.02
+"""Times as fast as the wheel's, on average, from which it is used: less is noise."""
+ERROR = 0.25
+"""How far its logits may be from the wheel's; as for wide batches, see `measurement.ERROR`."""
+
+
+def compare(target: Path) -> str:
+    """Decide which library is used from now on, by speed with a model; return why, in words.
+
+    Raises:
+        OSError: that cannot be written down.
+    """
+    USED.unlink(missing_ok=True)
+    seen: dict[Path, list[Any]] = {PACKAGES["ik"].folder / "lib" / COMPILED.name: [], COMPILED: []}
+    for place in [*seen] * TURNS:
+        os.environ[VARIABLE] = str(place)
+        said, complaint = child_process.run("models.ik.native_build", target)
+        if complaint is not None:
+            return f"the wheel stays in use: {complaint or 'a process ended abruptly'}"
+        seen[place].append(np.frombuffer(said, np.float32))
+    (times, rows), (our_times, our_rows) = (
+        np.split(np.median(each, axis=0), [len(ENDS)]) for each in seen.values()
+    )
+    if not np.linalg.norm(our_rows - rows) < ERROR * np.linalg.norm(rows):
+        return "the wheel stays in use: the new library computes other logits"
+    prompt, four, one = ratios = times / our_times
+    found = f"{prompt:.2f} times as fast in prompts, {one:.2f} for one token, {four:.2f} for four"
+    if np.prod(ratios) ** (1 / len(ENDS)) < FASTER:
+        return f"the wheel stays in use: {found}"
+    USED.write_text(" ".join(here()))
+    return f"it is used from now on: {found}"
+
+
+def _measured(target: Path) -> bytes:
+    """Return the seconds of each evaluation, and all logits that followed, as floats."""
+    from models.native import loaded
+    from models.native.model import NativeModel
+    from models.native.weights import Weights
+
+    loaded.use("ik")
+    seconds, rows = list[float](), list[Any]()
+    with closing(Weights(target)) as weights, closing(NativeModel(weights, n_ctx=512)) as model:
+        for _ in range(CYCLES):
+            model.truncate(0)
+            for end, count in ENDS.items():
+                tokens, before = [7919 * i % model.n_vocab for i in range(end)], model.busy_s
+                rows.append(model.logits(tokens, count)[-1].copy())
+                seconds.append(model.busy_s - before)
+    best = np.reshape(seconds, (CYCLES, -1)).min(axis=0)
+    return np.concatenate([best, *rows]).astype(np.float32).tobytes()
+
+
+if __name__ == "__main__":
+    try:
+        if sys.argv[1:]:
+            child_process.die_with(int(sys.argv[2]))
+            sys.stdout.buffer.write(_measured(Path(sys.argv[1])))
+        else:
+            print(compare(find_target(catalog.DEFAULT.target.name, (), silent)))
+    except (SpecchatError, OSError) as error:
+        sys.exit(str(error))
