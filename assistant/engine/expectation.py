@@ -80,13 +80,6 @@ class Expectation:
         return f"about {self.tokens_per_s} tokens/s{drafted}{wait}"
 
 
-class Work(NamedTuple):
-    """What there is to do for a token of an answer, and of a prompt: bytes and weights, weighed."""
-
-    token: float
-    prompt: float
-
-
 class Expectations:
     """Tell what models would do, by what was measured of some of them; nothing is loaded.
 
@@ -107,21 +100,21 @@ class Expectations:
             if verify := recorded(model.path, "verify", folder):
                 self._verify[name] = verify
             if times := verify or drafts:
-                self._tokens[name] = work.token, times.seconds[1]
+                self._tokens[name] = work[0], times.seconds[1]
             read_s = drafts.seconds[READ] / READ if drafts and READ in drafts.ratios else 0.0
             if seconds := known_reading(model.path, folder) or read_s:
-                self._prompts[name] = work.prompt, seconds
+                self._prompts[name] = work[1], seconds
 
     def of(self, model: AnyModel, draft: AnyModel | None) -> Expectation | None:
         """Return what to expect of a model; None where nothing was measured yet."""
         work = self._work(model)
-        token = work and _seconds(model, work.token, self._tokens, OTHERS)
+        token = work and _seconds(model, work[0], self._tokens, OTHERS)
         if work is None or token is None:
             return None
         plain, drafted = Span(1 / token.high, 1 / token.low), None
         if draft:
             drafted = Span(plain.low, plain.high * self._gain(model, draft, token.middle))
-        prompt = _seconds(model, work.prompt, self._prompts, PROMPTS)
+        prompt = _seconds(model, work[1], self._prompts, PROMPTS)
         return Expectation(plain, drafted, prompt and Span(*(1000 * each for each in prompt)))
 
     def larger(self, target: ModelFile) -> tuple[GGUF, Expectation] | None:
@@ -137,7 +130,7 @@ class Expectations:
     def _gain(self, model: AnyModel, draft: AnyModel, token_s: float) -> float:
         """Return the speed-up of the best lookahead at a typical acceptance rate, at least 1."""
         work = self._work(draft)
-        step = work and _seconds(draft, work.token, self._tokens, OTHERS)
+        step = work and _seconds(draft, work[0], self._tokens, OTHERS)
         if step is None:
             return 1.0
         kernels = ENGINES[self._engine(model)], model.weights.partition("_")[0]
@@ -154,23 +147,28 @@ class Expectations:
             return choice.engine
         return "llama" if model.draft == HEADS or model.weights in ("Q4_1", "Q5_1") else "ik"
 
-    def _work(self, model: AnyModel) -> Work | None:
-        """Return the work of a model; None if its header says too little."""
+    def _work(self, model: AnyModel) -> tuple[float, float] | None:
+        """Return what a token of an answer takes, in bytes, and one of a prompt, in weights.
+
+        None: its header says too little.
+        """
         with suppress(ModelError, OSError):
             engine = self._engine(model)
-            if isinstance(model, GGUF):
+            if isinstance(model, GGUF) and model.size:
                 read, layers = model.active * model.size, LAYERS
                 slow = read * (model.weights in SLOW_TYPES)
                 weights = read * 8 / (8.5 if model.weights == "Q8_0" else 4.8)
                 prompt = max(weights - TABLES, 0.4 * weights)
-            elif header := model.header:
+            elif isinstance(model, ModelFile) and (header := model.header) and header.tensors.read:
                 part = model.size / header.size  # a split file's first tells of its own weights
                 tensors, layers = header.tensors, header.layers or LAYERS
                 read, prompt = part * sum(tensors.read.values()), part * tensors.prompt
                 slow = part * sum(tensors.read.get(kind, 0) for kind in SLOW_TYPES.values())
+            else:
+                return None
             slowness = 1 + (SLOW[engine] - 1) * slow / read
             in_prompt = PROMPT[engine] * (prompt * slowness + layers * PROMPT_LAYER)
-            return Work(read * slowness + layers * LAYER[engine], in_prompt)
+            return read * slowness + layers * LAYER[engine], in_prompt
         return None
 
 

@@ -77,7 +77,7 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
     if advice is not None:
         lines.append(Content.assemble(("To answer  ", "bold"), safe(advice.reason)))
         lines.append(fit_line(advice.fit, bool(advice.draft)))
-        lines.append(_outlook(advice.expected))
+        lines.append(_outlook("Here       ", advice.expected))
     if entry.verdict is not None and not entry.now:
         verdict = entry.verdict
         answer = f"{'yes' if verdict.serves else 'no'}, {verdict.reason}"
@@ -113,8 +113,8 @@ def fit_line(fit: Fit | None, both: bool) -> Content:
     return Content.assemble(room, (fit.verdict, STYLES[fit.verdict]))
 
 
-def _outlook(told: "Expectation | None") -> Content:
-    return Content.assemble(("Here       ", "bold"), str(told) if told else "not measured yet")
+def _outlook(title: str, told: "Expectation | None") -> Content:
+    return Content.assemble((title, "bold"), str(told) if told else "not measured yet")
 
 
 def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[Content]:
@@ -137,6 +137,6 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
         Content.assemble((model.name, "bold"), (safe(title), "$foreground-muted")),
         Content.styled(safe(f"goes into {where}"), "$foreground-muted"),
         fit_line(entry.fit, False),
-        _outlook(entry.expected),
+        _outlook("Here   ", entry.expected),
         *keys,
     ]

@@ -114,6 +114,7 @@ class ModelInventory:
         from assistant.engine.expectation import Expectations  # imports numpy
 
         self._expectations = Expectations(self.models, cache_dir())
+        self._advice.clear()  # which was given without them
 
     def complete(self) -> "ModelInventory":
         """Look at every file; return this."""

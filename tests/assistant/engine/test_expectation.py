@@ -57,6 +57,18 @@ def test_where_nothing_was_measured_nothing_is_told(files: list[ModelFile], tmp_
     assert Expectations(files, tmp_path).larger(files[0]) is None
 
 
+def test_of_what_says_nothing_of_its_weights_nothing_is_told(
+    files: list[ModelFile], tmp_path: Path, measure: Measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "installed", lambda: ["llama"])  # which needs no header
+    measure(files[0], 0.02, 0.004)
+    (tmp_path / "bad.gguf").write_bytes(b"<html>")
+    bad = ModelFile(tmp_path / "bad.gguf", "bad", "bad", "file")
+    assert Expectations([bad, *files], tmp_path).of(bad, None) is None
+    assert told(files, tmp_path, files[1])
+    assert Expectations(files, tmp_path).of(replace(ENTRY, size=0), None) is None
+
+
 def test_what_was_measured_is_told_closely_and_what_is_less_like_it_less_so(
     files: list[ModelFile], tmp_path: Path, measure: Measure
 ) -> None:
@@ -151,7 +163,7 @@ def test_the_largest_model_that_runs_well_and_fits_easily_is_suggested(
 
     assert suggested(100, 1e-6, 1e-6) == "8"
     assert suggested(8, 1e-6, 1e-6) == "2"
-    assert suggested(100, 1e-6, 10.0) == ""
+    assert suggested(100, 1e-6, 0.5) == ""
     assert suggested(100, 10.0, 1e-6) == ""
     own = told(files, tmp_path, files[0]).tokens_per_s
     assert "–" in str(own) or own.low == own.high
