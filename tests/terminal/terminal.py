@@ -164,7 +164,7 @@ def gone(processes: list[psutil.Process]) -> bool:
 
 def loading(terminal: Terminal) -> None:
     """Wait for the screen alone."""
-    terminal.shows("Ask something")
+    terminal.shows("something. Enter sends")  # the cursor may stand on the first letter
 
 
 def idle(terminal: Terminal) -> None:
