@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from subprocess import DEVNULL
-from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
@@ -98,27 +97,30 @@ class SetupStep:
         that it has started.
         """
         said: list[str] = []
-        with LOG.open("a", encoding="utf-8") as log, TemporaryDirectory(
-            dir=VENV, ignore_cleanup_errors=True
-        ) as scratch, subprocess.Popen(
-            [*map(str, command)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            env={**os.environ, "TMPDIR": scratch, **(variables or {})},
-            start_new_session=True,
-        ) as process:  # fmt: skip
-            try:
-                for line in process.stdout or ():
-                    log.write(line)
-                    said.append(line.rstrip())
-                    hear(said[-1])
-            except BaseException:
-                os.killpg(process.pid, signal.SIGTERM)
-                raise
-        return (said or [""]) if process.returncode else []
+        scratch = VENV / "scratch"
+        scratch.mkdir(exist_ok=True)
+        try:
+            with LOG.open("a", encoding="utf-8") as log, subprocess.Popen(
+                [*map(str, command)],
+                stdin=DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                errors="replace",
+                env={**os.environ, "TMPDIR": str(scratch), **(variables or {})},
+                start_new_session=True,
+            ) as process:  # fmt: skip
+                try:
+                    for line in process.stdout or ():
+                        log.write(line)
+                        said.append(line.rstrip())
+                        hear(said[-1])
+                except BaseException:
+                    os.killpg(process.pid, signal.SIGTERM)
+                    raise
+            return (said or [""]) if process.returncode else []
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
 
     def failure(self, said: Sequence[str]) -> StepFailed:
         """Return the error of a command that wrote these lines."""
