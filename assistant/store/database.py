@@ -147,8 +147,9 @@ class Database:
             try:
                 with transaction(sql, begin):
                     return do(sql)
-            except sqlite3.DatabaseError as error:
-                if not is_index_damage(error):
+            except (sqlite3.DatabaseError, MemoryError) as error:
+                # A damaged length that asks for more memory than there is may be an index's.
+                if not (is_index_damage(error) or isinstance(error, MemoryError)):
                     raise
             with transaction(sql):
                 rebuild_indexes(sql)
