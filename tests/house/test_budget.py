@@ -14,7 +14,7 @@ LINES = {
     "assistant/chat assistant/forms assistant/calling": 2_649,  # wanted: 2,500
     "assistant/tools": 861,
     "assistant/store": 1_768,
-    "assistant/talk": 1_553,  # wanted: 1,100; with folders as attachments and calls refused once
+    "assistant/talk": 1_553,  # wanted: 1,100; with tools off until wanted
     "assistant/settings": 904,
     "assistant/serve": 1_242,  # with predictions, of 14
     "assistant/lab tui/lab": 3_077,  # wanted, with models/slim: 3,200

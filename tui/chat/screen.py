@@ -45,6 +45,7 @@ class ChatScreen(Screen[None]):
     On a screen of a few lines, what is said and what is typed come before everything else.
     """
 
+    AUTO_FOCUS = "Editor"
     DEFAULT_CSS = """
     ChatScreen {
         &.-low Banner, &.-flat Banner, &.-flat Status { display: none; }
@@ -96,8 +97,7 @@ class ChatScreen(Screen[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Let the user type from the first frame on."""
-        self.prompt.focus()
+        """Begin with the settings, and keep what is said from now on."""
         self.controller.apply(self.controller.settings)
         # Not a timer of its own: each message to a screen under another one has all painted again.
         self.app.set_interval(KEEP_EVERY, self._keep)
