@@ -1,9 +1,10 @@
 """Measurements and what was learnt on this machine, kept for the next load."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Generic, Literal, TypeVar
 
 import msgspec
@@ -97,10 +98,12 @@ def kept_looks(
     draft: TimedModel | None,
     folder: Path | None,
     typical: tuple[Ratios, Ratios] = ({}, {}),
+    clock: Callable[[], float] = perf_counter,
 ) -> CostLooks:
     """Return what is known of the costs of a pair, or of a target alone.
 
-    What was never measured is looked at, and kept in `folder` if there is one.
+    What was never measured, or only on a busy machine, is looked at, and kept in `folder` if there
+    is one.
 
     Raises:
         Cancelled: it was stopped; nothing was kept of what was being measured.
@@ -109,8 +112,8 @@ def kept_looks(
     known = [_known_times(key, folder) for key in _times_keys(target, draft)]
     verify = known[0] or nothing_seen(typical[0], 1)
     reading = known[-1] if draft and known[-1] else nothing_seen(typical[1])
-    looks = CostLooks(target, draft, verify, reading)
-    if None in known:
+    looks = CostLooks(target, draft, verify, reading, clock)
+    if None in known or not looks.is_clear:
         looks.first()
         keep_looks(looks, folder)
     return looks

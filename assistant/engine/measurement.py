@@ -102,7 +102,7 @@ class CostLooks:
             self._rare.append(Look(draft, reading, CATCHING_UP))
 
     def first(self) -> None:
-        """Look at what was never seen, for about `FIRST_LOOK_S`; at what is needed however long.
+        """Look at what is not clear yet, for about `FIRST_LOOK_S`; at what is needed however long.
 
         Raises:
             Cancelled: it was stopped.
@@ -111,14 +111,14 @@ class CostLooks:
         deadline = self._clock() + FIRST_LOOK_S
         rare = [look for look in self._rare if not look.times.is_known(look.tokens)]
         looks = [*self._usual * 2, *rare, *self._usual * 3]
-        never_seen = [look for look in looks if not look.times.plain]
+        unclear = [look for look in looks if self._uncertainty(look) >= CLEAR]
 
         def is_due(look: Look) -> bool:
             is_known = look.times.plain and look.times.is_known(look.tokens)
             is_needed = look.tokens in NEEDED and not is_known
             return is_needed or self._clock() < deadline
 
-        self.take(filter(is_due, never_seen))
+        self.take(filter(is_due, unclear))
 
     def again(self) -> bool:
         """Look once at what is least certain; say whether nothing needs another look.
@@ -137,7 +137,7 @@ class CostLooks:
     @property
     def is_clear(self) -> bool:
         """Whether the machine was calm enough for figures that last."""
-        return max(map(self._uncertainty, self._usual)) < CLEAR
+        return max(map(self._uncertainty, self._usual), default=0.0) < CLEAR
 
     @property
     def seconds(self) -> tuple[dict[int, float], dict[int, float]]:
