@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from assistant.engine.sources.ngram_store import recalled, shipped
 from assistant.engine.times import typical_costs
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.request import Setup
-from models.errors import EngineRefused, ModelError, well_formed
+from models.errors import EngineRefused, ModelError, SpecchatError, well_formed
 from models.native import loaded
 from models.native.engine import WeightSettings
 from models.native.model import MAX_ROWS, NativeModel
@@ -69,6 +69,9 @@ def load(
             engine=choice.engine,
             learnt=learnt,
         )
+        if learnt and target.rollback is None:
+            with suppress(SpecchatError):  # a question will show what is wrong
+                assistant.read_beginning(control)
         opened.push(kept.pop_all())
     return assistant, Ready(
         _about("target", target),

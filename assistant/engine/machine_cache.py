@@ -252,12 +252,19 @@ class Learnt:
         """Keep what answers have shown."""
         remember_acceptance(self.acceptance.lasting, *self._files, self._folder)
         target = self._looks.target
+        if self._looks.verify.calm_s:
+            keep_looks(self._looks, self._folder)
         shown = {"attention": self.costs.attention, "reading": target.seconds_a_token}
         figures = _all_figures(self._folder)
         for what, seconds in shown.items():
             key = f"{what} | {target.conditions}"
             if seconds and seconds != figures.get(key):
                 figures.keep(key, seconds)
+
+    def take_pace(self, plain_s: float) -> None:
+        """Take what one token takes in an answer; believe little of looks that took far longer."""
+        if self._looks.is_doubted(plain_s):
+            self.costs.measure(*self._looks.seconds)
 
     def look_again(self) -> bool:
         """Look at what is least certain of the costs; say whether all of them are certain.

@@ -9,6 +9,7 @@ misread and long drafts verified against the wrong rows; so each file is looked 
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from statistics import median
 from time import perf_counter
 from typing import NamedTuple, Protocol
 
@@ -37,6 +38,8 @@ SETTLED = 0.025
 """The relative error of a ratio that needs no further look."""
 CLEAR = 0.1
 """The one from which on the machine was too busy for figures that last."""
+BUSY = 1.5
+"""How many times as long one token took in looks than in an answer, if others were busy then."""
 WIDE = 64
 NARROW = 16
 ERROR = 0.25
@@ -112,6 +115,7 @@ class CostLooks:
         rare = [look for look in self._rare if not look.times.is_known(look.tokens)]
         looks = [*self._usual * 2, *rare, *self._usual * 3]
         unclear = [look for look in looks if self._uncertainty(look) >= CLEAR]
+        self.verify.calm_s = self.reading.calm_s = 0.0
 
         def is_due(look: Look) -> bool:
             is_known = look.times.plain and look.times.is_known(look.tokens)
@@ -133,6 +137,14 @@ class CostLooks:
             return True
         self.take([max(self._usual, key=self._uncertainty)])
         return max(map(self._uncertainty, self._usual)) < SETTLED
+
+    def is_doubted(self, plain_s: float) -> bool:
+        """Take what one token takes in an answer; say whether that casts new doubt on the looks."""
+        times = self.verify
+        if plain_s * BUSY > (times.calm_s or median(times.plain)):
+            return False
+        self.verify.calm_s = self.reading.calm_s = plain_s
+        return True
 
     @property
     def is_clear(self) -> bool:

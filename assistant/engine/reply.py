@@ -37,8 +37,8 @@ from assistant.events import (
     Stats,
     Stop,
 )
-from assistant.request import Request
-from models.base import Logits
+from assistant.request import Message, Request
+from models.base import Logits, common_prefix
 from models.errors import Cancelled
 from models.native.vocab import Vocab
 
@@ -176,6 +176,8 @@ class Assistant:
                 if not isinstance(step, PlannedRound):
                     yield step
                     continue
+                if self.learnt and step.forecast.ars_token_s:
+                    self.learnt.take_pace(step.forecast.ars_token_s)
                 yield answer.add(*step)
                 if answer.stop is not None:
                     break
@@ -183,6 +185,26 @@ class Assistant:
         except Cancelled:
             answer.stop = answer.stop or Stop.CANCELLED
         yield from answer.finish()
+
+    def read_beginning(self, control: Control) -> None:
+        """Have both models read what every conversation begins with, if nothing else is set.
+
+        The draft could not pay for that with what a short answer may lose.
+
+        Raises:
+            Cancelled: it was stopped.
+            SpecchatError: a model cannot evaluate, or the template writes nothing.
+        """
+        either, other = (
+            self.prompt(Request((Message("user", word),)), control).tokens for word in ("a", "the")
+        )
+        beginning = either[: common_prefix(either, other)]
+        if beginning:
+            self.target.logits(beginning, rows=0)
+            for source in self.sources.values():
+                if isinstance(source, ModelSource):
+                    source.read(beginning)
+                    source.model.logits(source.seen(beginning), rows=0)
 
     def prompt(self, request: Request, control: Control) -> ChatPrompt:
         """Return the prompt of a request, with room left for the answer.

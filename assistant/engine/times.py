@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import exp, inf, log, sqrt
+from math import exp, hypot, inf, log, sqrt
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ READING = {1: 1.0, 2: 1.3, 8: 3.2, 64: 20.0}
 """What it takes for more tokens, against one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Times:
     """The seconds of evaluations by their tokens, as ratios to those of one token of the target."""
 
@@ -52,6 +52,9 @@ class Times:
     """What was seen, by the number of tokens, newest last."""
     typical: dict[int, float] = field(default_factory=dict)
     """What is usual with such weights: it counts as long as little was seen, or much noise."""
+    calm_s: float = 0.0
+    """Seconds of one token in an answer, where they were far fewer: what was seen beside other
+    programs tells little. 0 where that is not so."""
 
     @property
     def seconds(self) -> dict[int, float]:
@@ -72,6 +75,7 @@ class Times:
         deviation = 1.48 * median(abs(each - middle) for each in logs)  # as of a normal law
         variance = (FEW * self._noise**2 + len(logs) * deviation**2) / (FEW + len(logs))
         error = 1.25 * sqrt(variance / len(logs))  # of a median, 1.25 times that of a mean
+        error = hypot(error, max(0.0, log(median(self.plain) / self.calm_s)) if self.calm_s else 0)
         if not typical:
             return exp(middle), error
         trust = TYPICAL_ERROR**2 / (TYPICAL_ERROR**2 + error**2)

@@ -1,11 +1,14 @@
-"""What loading leaves over when it fails halfway."""
+"""What loading reads, and what it leaves over when it fails halfway."""
+
+from dataclasses import replace
 
 import pytest
 
 from assistant.decoding.sources.draft import Run
+from assistant.engine.policy import Control
 from assistant.engine.sources import ngram_store
 from assistant.engine.sources.ngram import learn
-from assistant.request import Setup
+from assistant.request import Message, Request, Setup
 from models import gguf
 from models.errors import Cancelled
 from models.native.model import NativeModel
@@ -58,3 +61,18 @@ def test_tables_that_came_with_the_program_serve_a_target_of_their_vocabulary_al
     assert offered() is None
     tables.write_bytes(learn([[1, 2, 3]] * 3))
     assert offered() == (3,)
+
+
+def test_what_every_conversation_begins_with_is_read_when_models_are_loaded(
+    tiny_target, tiny_draft, tmp_path
+):
+    setup = Setup(tiny_target, tiny_draft, 512, engine="llama", cache=tmp_path)
+    with loaded(setup) as (assistant, _):
+        held = list(assistant.target.held)
+        assert held == list(assistant.draft.held)
+        asked = Request((Message("user", "Why?"),), max_tokens=1)
+        prompt = assistant.prompt(asked, Control()).tokens
+        assert 0 < len(held) < len(prompt)
+        assert prompt[: len(held)] == held
+    with loaded(replace(setup, measure=False)) as (assistant, _):
+        assert not assistant.target.held

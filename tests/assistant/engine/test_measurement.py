@@ -175,6 +175,23 @@ def test_neighbouring_tokens_differ_as_a_mixture_of_experts_would_notice():
     assert max(measurement.varied(1000, 7)) == 6
 
 
+def test_looks_beside_a_busy_program_count_for_little_once_an_answer_was_calm():
+    """It takes the draft's small evaluations relatively longer than the target's large ones."""
+    typical = {2: 1.2, 4: 1.75}, {1: 0.28, 2: 0.36, 8: 0.9}
+    machine = Machine(kernel=lambda width: 0.2 + 0.01 * width)
+    machine.draft = machine._model(lambda width, depth: 0.15, max_rows=1)
+    looks = machine.looks(typical)
+    looks.first()
+    assert looks.seconds[1][1] / looks.seconds[0][1] > 0.33
+    assert not looks.is_doubted(0.2)
+    assert looks.is_doubted(0.03)
+    verify, draft = looks.seconds
+    assert [verify[n] / verify[1] for n in (2, 4)] == pytest.approx([1.2, 1.75], rel=0.02)
+    assert draft[1] / verify[1] == pytest.approx(0.28, rel=0.02)
+    assert not looks.is_doubted(0.029)  # once is enough
+    assert not looks.is_clear
+
+
 @pytest.mark.parametrize("what", ["first", "again"])
 def test_a_cancel_is_obeyed_at_once(what):
     machine = Machine()
