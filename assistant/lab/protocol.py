@@ -25,7 +25,7 @@ class Tune:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """An answer to be measured, from cold caches; its models stay loaded for the next trial.
+    """An answer to be measured, as after loading; its models stay loaded for the next trial.
 
     Trials of the same `system`, one after another, share what mode auto learns; others learn
     nothing from them.

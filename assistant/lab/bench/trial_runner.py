@@ -3,12 +3,13 @@
 from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
 
 from assistant.decoding.lookahead.controller import Controller, RoundCost
-from assistant.decoding.lookahead.costs import Costs
 from assistant.engine.engine import EngineState
 from assistant.engine.load import load
-from assistant.engine.machine_cache import kept_looks
+from assistant.engine.machine_cache import Learnt, kept_looks
+from assistant.engine.measurement import CostLooks
 from assistant.engine.policy import Control
 from assistant.engine.race import Runner, in_turns
 from assistant.engine.reply import Assistant
@@ -35,10 +36,13 @@ STRIDE = 4
 
 
 class Recording(Controller):
-    """A controller that learns from costs of its own, and adds up the draft's steps."""
+    """A controller that learns from looks of its own, and adds up the draft's steps."""
 
-    def __init__(self, costs: Costs) -> None:
-        super().__init__(deepcopy(costs))
+    def __init__(self, looks: CostLooks) -> None:
+        verify, reading = deepcopy((looks.verify, looks.reading))
+        own = CostLooks(looks.target, looks.draft, verify, reading)
+        self.learnt = Learnt(own, (Path(), None), None)
+        super().__init__(self.learnt.costs)
         self.steps_s = 0.0
 
     def observe(self, cost: RoundCost) -> None:
@@ -48,7 +52,7 @@ class Recording(Controller):
 
 
 class TrialLane:
-    """An answer from cold caches, by models that are its own until it is over.
+    """An answer after loading, by models that are its own until it is over.
 
     `recording` is what the system has learnt so far; None without costs.
 
@@ -110,11 +114,11 @@ class TrialRunner:
         self._state = state
         self._loaded = ExitStack()
         self._assistants: dict[tuple[Setup, int], tuple[Assistant, Ready]] = {}
-        self._costs: dict[Setup, Costs | None] = {}
+        self._looks: dict[Setup, CostLooks | None] = {}
         self._learnt: dict[tuple[Setup, str], Recording] = {}
 
     def measure(self, job: Lockstep) -> Compared:
-        """Answer from cold caches.
+        """Answer as after loading: the caches hold what every conversation begins with.
 
         An answer's time begins when the target has read the prompt, and ends with the last token.
         Everything between is in it: evaluations, the draft's reading of the prompt and its steps,
@@ -148,14 +152,17 @@ class TrialRunner:
         if request.mode == "sps" and not assistant.sources.keys() & set(request.sources):
             raise ModelError(f"{ready.no_draft} SpS needs a draft.")
         recording = None
-        if costs := self._costs[trial.setup]:
-            recording = self._learnt.setdefault((trial.setup, trial.system), Recording(costs))
+        if looks := self._looks[trial.setup]:
+            recording = self._learnt.setdefault((trial.setup, trial.system), Recording(looks))
         assistant.controller = recording
+        assistant.learnt = recording.learnt if recording else None
         for model in (assistant.target, assistant.draft):
             if model:
                 model.logits([0])  # forgets the prompt
         steering = Control(request.mode, request.lookahead)
         steering.cancel = self._state.control.cancel
+        if recording:
+            assistant.read_beginning(steering)
         return TrialLane(Runner(number, assistant, request, steering), ready, recording)
 
     def _assistant(self, setup: Setup, others: int) -> tuple[Assistant, Ready]:
@@ -165,17 +172,17 @@ class TrialRunner:
             self._assistants[setup, others] = assistant, ready
             if assistant.target.can_roll_back:
                 assistant.sources |= baselines(assistant.target.n_vocab)
-            if setup not in self._costs:
-                self._costs[setup] = _measured(assistant, setup)
+            if setup not in self._looks:
+                self._looks[setup] = _looks(assistant, setup)
         return self._assistants[setup, others]
 
 
-def _measured(assistant: Assistant, setup: Setup) -> Costs | None:
+def _looks(assistant: Assistant, setup: Setup) -> CostLooks | None:
     target, draft = assistant.target, assistant.draft
     if not isinstance(target, NativeModel) or not target.can_roll_back:
         return None
     model = draft if isinstance(draft, NativeModel) else None
-    return kept_looks(target, model, setup.cache, typical_costs(target, model)).costs()
+    return kept_looks(target, model, setup.cache, typical_costs(target, model))
 
 
 def _strides(runner: Runner) -> int:

@@ -89,7 +89,9 @@ def test_systems_share_weights_but_nothing_that_they_learn_or_hold(trials, stand
     assert len({id(pair.target.weights) for pair in pairs}) == 1
     sources = [source for pair in pairs for source in pair.sources.values()]
     assert len({id(source) for source in sources}) == len(sources)
-    assert len({id(each._costs) for each in learnt} | {*map(id, stand._costs.values())}) == 4
+    looks = [each.learnt._looks for each in learnt] + [*stand._looks.values()]
+    assert len({id(each.verify) for each in looks}) == len(looks) == 4
+    assert len({id(each._costs) for each in learnt}) == 3
 
 
 @needs_both
@@ -189,3 +191,13 @@ def test_answers_are_compared_up_to_the_last_token_that_both_have():
     assert short.speedup(long) == pytest.approx(4.0 / 2.0)
     assert long.speedup(short) == pytest.approx(2.0 / 4.0)
     assert measured((4, 1.0), (8, 3.0)).answers[0].seconds_to(6) == pytest.approx(2.0)
+
+
+@needs_both
+def test_an_answer_begins_as_after_loading_whatever_was_answered_before(trials, stand):
+    """The models hold what every conversation begins with, and nothing of the last prompt."""
+    cached = [
+        compared.found[0].stats.cached_tokens
+        for compared in (stand.measure(Lockstep((trials[2],))) for _ in range(2))
+    ]
+    assert cached[0] == cached[1] > 0
