@@ -189,7 +189,8 @@ class Assistant:
     def read_beginning(self, control: Control) -> None:
         """Have both models read what every conversation begins with, if nothing else is set.
 
-        The draft could not pay for that with what a short answer may lose.
+        The draft could not pay for that with what a short answer may lose, and how fast it reads
+        would be in doubt.
 
         Raises:
             Cancelled: it was stopped.
@@ -204,7 +205,10 @@ class Assistant:
             for source in self.sources.values():
                 if isinstance(source, ModelSource):
                     source.read(beginning)
+                    unread, before = source.unread(beginning), source.model.busy_s
                     source.model.logits(source.seen(beginning), rows=0)
+                    if self.learnt and unread:
+                        self.learnt.costs.saw_draft(unread, source.model.busy_s - before)
 
     def prompt(self, request: Request, control: Control) -> ChatPrompt:
         """Return the prompt of a request, with room left for the answer.

@@ -152,22 +152,24 @@ class Rounds:
         if source is None:
             return
         source.read(tokens)
-        reading = policy.reading(source.prefill_options(tokens), self._limit - len(tokens))
-        if reading is None:
-            return
-        source.begin(tokens, reading.context)
-        seen, before = source.seen(tokens[:-1]), self._draft_s
-        begun = source.model.cached(seen)
-        try:
-            for progress in prefill(source.model, "draft", seen, reading.piece):
-                if reading.unread > SILENT_PREFILL:
-                    yield progress
-        except ModelError as error:
-            raise DraftFailed(str(error)) from error
-        finally:
-            if policy.controller and policy.is_free:
-                read = source.model.cached(seen) - begun
-                policy.controller.read(read, self._draft_s - before)
+        more = self._limit - len(tokens)
+        # A reading that stops halfway is lost: piece by piece, each timed, it goes on to its end.
+        while reading := policy.reading(source.prefill_options(tokens), more):
+            source.begin(tokens, reading.context)
+            seen, before = source.seen(tokens[:-1]), self._draft_s
+            begun = source.model.cached(seen)
+            try:
+                for progress in prefill(source.model, "draft", seen, reading.piece):
+                    if reading.unread > SILENT_PREFILL:
+                        yield progress
+            except ModelError as error:
+                raise DraftFailed(str(error)) from error
+            finally:
+                if policy.controller and policy.is_free:
+                    read = source.model.cached(seen) - begun
+                    policy.controller.read(read, self._draft_s - before)
+            if source.model.cached(seen) == begun:  # its context is full
+                return
 
     def _without_model(self, error: DraftFailed) -> Noticed:
         """Drop a draft model that has failed; return the notice for the user."""

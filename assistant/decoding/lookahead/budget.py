@@ -4,8 +4,8 @@ from collections import deque
 from math import isfinite, log
 from statistics import median
 
-ALLOWANCE = 3.5  # evaluations of one token that an answer may take longer, whatever its length
-SHARE = 0.02  # or this part of those that ArS needs, where that is more
+ALLOWANCE = 3.0  # evaluations of one token that an answer may take longer, whatever its length
+SHARE = 0.02  # and this part of those that ArS needs: what was refused first is tried again later
 RECENT = 9  # rounds of ArS whose median is believed
 CHANGED = log(1.2)  # from here on it is no noise, if two in a row say so
 SURPRISES = 3  # rounds of speculation whose mean is compared
@@ -74,8 +74,8 @@ class Budget:
 
     Everything that ArS would not have spent is booked: proposals, draft steps, and what the draft
     reads. No round and no reading may stake more than `left`. So an answer takes at most
-    `ALLOWANCE` evaluations longer than ArS, or `SHARE` of them, as long as evaluations take as long
-    as they are believed to.
+    `ALLOWANCE` evaluations longer than ArS, and `SHARE` of them, as long as evaluations take as
+    long as they are believed to.
     """
 
     def __init__(self) -> None:
@@ -90,4 +90,4 @@ class Budget:
     @property
     def left(self) -> float:
         """The evaluations that may still be lost."""
-        return max(0.0, max(ALLOWANCE, SHARE * self._tokens) - self._lost)
+        return max(0.0, ALLOWANCE + SHARE * self._tokens - self._lost)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from assistant.decoding.lookahead.acceptance import Acceptance, RecentMean
 from assistant.decoding.lookahead.budget import Budget, Reference
-from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.costs import TRUST, Costs
 from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.lookahead.plans import RoundPlan, ThroughputPlan
 from assistant.decoding.lookahead.theory import LONGEST_WEIGHED, best_lookahead, cheapest
@@ -23,7 +23,6 @@ CHECK_AT_ONCE = 2  # and where plain rounds and others tell of different machine
 SURPRISING = 1.2  # times more or less than expected
 RICH = 10  # evaluations that may still be lost, from which on that is not little
 SHORT = 8  # tokens that the draft reads within a round
-MOST_READ = 0.75  # of what may still be lost; the rest is for the proposals after it
 TYPICAL_ANSWER = 200  # tokens
 LOG_ODDS_PER_HALVED_CONTEXT = 0.35  # of acceptance, that it costs a draft; measured
 
@@ -107,11 +106,11 @@ class Controller:
         Of the `options`, the first of which is to go on, it is the one that saves most in the
         `more` tokens that the answer may still have, its own time subtracted, and that costs no
         more than the answer may still lose. So a draft first reads a little, and what it saves
-        with that buys it more. It reads in pieces, one a round, and each of them is timed.
+        with that buys it more. It reads in pieces, and each of them is timed.
         """
         best = max(options, key=lambda option: self._saved_s(option, options, more))
         goes_on = self._is_reading and best is options[0]
-        piece = self._piece(best.unread)
+        piece = self._piece(best.unread, self._budget.left * self._token_s)
         enough = 1 if goes_on else SHORT
         if best.unread <= enough or not piece or self._saved_s(best, options, more) <= 0:
             return None
@@ -178,8 +177,9 @@ class Controller:
         """Book time that ArS would not have spent, and the tokens that it yielded.
 
         When it was much less than expected, the machine has become faster, and ArS with it: that
-        is no gain.
+        is no gain. Of ArS it may be known already, before it is of wider batches.
         """
+        expected_s *= self._token_s / self._costs.verify(1)
         is_surprise = seconds * SURPRISING < expected_s
         owed_s = expected_s if is_surprise else seconds
         self._budget.add(tokens, owed_s / self._token_s - tokens)
@@ -194,12 +194,30 @@ class Controller:
             self._reference.saw_plain(seconds * self._costs.verify(1) / expected_s)
         self._costs.saw_verify(width, seconds)
 
-    def _piece(self, unread: int) -> int:
+    def _piece(self, unread: int, left_s: float) -> int:
         """Return how many tokens can be paid for even if they take much longer than believed."""
-        left_s = self._budget.left * self._token_s
         while unread and self._costs.draft(unread) * self._costs.doubt(unread) > left_s:
             unread //= 2
         return unread
+
+    def _reading_s(self, unread: int) -> float:
+        """Return the seconds of a reading, in pieces that can be paid for.
+
+        It is of no use unless all of it can be, and a first proposal after it. The first piece
+        settles doubts about others of its size.
+        """
+        draft, verify = self._costs.draft, self._costs.verify
+        proposal_s = draft(2) + self._costs.batch_doubt(2) * (verify(2) - verify(1))
+        left_s = self._budget.left * self._token_s - proposal_s
+        piece, read_s = self._piece(unread, left_s), 0.0
+        doubt, most = self._costs.doubt(piece), 2 ** piece.bit_length() - 1
+        while unread and piece:
+            took_s = draft(piece) * self._costs.slowness
+            if read_s + max(doubt * draft(piece), took_s) > left_s:
+                return inf
+            read_s, unread, doubt = read_s + took_s, unread - piece, max(1.0, doubt**TRUST)
+            piece = min(unread, most)
+        return inf if unread else read_s
 
     def _saved_s(self, option: PrefillOption, options: Sequence[PrefillOption], more: int) -> float:
         """Return the seconds that the draft saves after a reading, over the rest of the answer.
@@ -207,12 +225,10 @@ class Controller:
         The draft's acceptance is unknown before it has read, so the saving is averaged over its
         distribution, and a loss counts as zero: where it does not pay it is not asked.
         """
-        read_s, step_s = self._costs.draft(option.unread), self._costs.draft(1)
+        read_s, step_s = self._reading_s(option.unread), self._costs.draft(1)
         whole = options[-1].context
         token_s = self._costs.verify(1)
-        left_s = self._budget.left * token_s
-        is_early = self._answered < option.context < whole
-        if is_early or read_s * self._costs.slowness > MOST_READ * left_s:
+        if read_s == inf or self._answered < option.context < whole:
             return -inf
         better = LOG_ODDS_PER_HALVED_CONTEXT * log2(option.context / (self._known or whole))
         pace = max(self._pace.value, 1 / token_s)

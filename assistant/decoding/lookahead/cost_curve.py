@@ -71,7 +71,8 @@ class Staircase:
 
 
 RECENT = 9
-"""Evaluations whose median is believed, at first the measured: four slow ones change nothing."""
+"""Evaluations whose median is believed, with what is usual for those that are not there yet: four
+slow ones change nothing."""
 STALE = 64
 """Evaluations of the target after which what a width has shown before is of another time."""
 
@@ -150,8 +151,7 @@ class Curve:
         if not (seconds > 0 and isfinite(seconds)):
             return
         if not self._is_fresh(tokens):
-            usual = self._at_rest(tokens, self.depth) * exp(self._target._usual)
-            self._recent[tokens] = deque([Seen(usual, self.depth)] * RECENT, RECENT)
+            self._recent[tokens] = deque((), RECENT)
         self._recent[tokens].append(Seen(seconds, self.depth))
         self._evaluations += 1
         self._at[tokens] = self._target._evaluations
@@ -195,12 +195,16 @@ class Curve:
         self._find_usual()
 
     def _find_usual(self) -> None:
-        fresh = [median(logs) for n, logs in self._logs.items() if self._is_fresh(n)]
+        fresh = [self._change(n) for n in self._logs if self._is_fresh(n)]
         self._usual = median(fresh) if fresh else 0.0
 
     def _change(self, tokens: int) -> float:
         """Return the logarithm of how much longer than at rest an evaluation takes now."""
-        return median(self._logs[tokens]) if self._is_fresh(tokens) else self._target._usual
+        usual = self._target._usual
+        if not self._is_fresh(tokens):
+            return usual
+        logs = self._logs[tokens]
+        return median([*logs, *[usual] * (RECENT - len(logs))])
 
     def _is_fresh(self, tokens: int) -> bool:
         return tokens in self._at and self._target._evaluations - self._at[tokens] < STALE

@@ -147,7 +147,7 @@ def test_what_the_draft_reads_is_owed():
     known = Controller(costs(FLAT))
     decode(known, Text(), costs(FLAT), rounds=20)
     assert reading(known)
-    known.read(64, ALLOWANCE)
+    known.read(64, ALLOWANCE + 20 * SHARE)
     assert not reading(known)
     assert known.plan(31).pause is Reason.SPENT
 
