@@ -37,8 +37,6 @@ class Mapping:
         spell: Callable[[int], tuple[int, ...]] | None = None,
     ) -> None:
         self.size = len(targets)
-        self.is_part = spell is not None
-        """Whether more than padding is missing on either side."""
         in_order = np.array_equal(drafts, np.arange(self.size))
         self._drafts: slice | Ids = slice(self.size) if in_order else drafts  # a slice is a view
         self._targets, self._spell = targets, spell

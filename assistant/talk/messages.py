@@ -130,6 +130,11 @@ def joined(text: str, attachments: Iterable[Attachment]) -> str:
 
 
 def _fenced(attachment: Attachment) -> str:
-    runs = re.findall("`{3,}", attachment.text)
-    fence = "`" * (max(map(len, runs), default=2) + 1)  # what the text holds does not end it
+    fence = fence_of(attachment.text)
     return f"{attachment.name}:\n{fence}\n{attachment.text}\n{fence}"
+
+
+def fence_of(text: str) -> str:
+    """Return a fence for a text that nothing in it ends."""
+    runs = re.findall("`{3,}", text)
+    return "`" * (max(map(len, runs), default=2) + 1)

@@ -51,7 +51,6 @@ def test_equal_vocabularies_cost_nothing():
     assert mapping.named(ids) is ids
     assert mapping.places(tokens) is tokens
     assert mapping.known(tokens) == tokens
-    assert not mapping.is_part
 
 
 @pytest.mark.parametrize("longer", ["target", "draft"])
@@ -69,7 +68,6 @@ def test_tokens_of_the_same_bytes_are_the_same_however_they_are_written():
     found = pairs(mapping, draft.size)
     assert [found[token] for token in (256, 257, 258)] == [258, 257, 256]
     assert all(found[byte] == byte for byte in range(256))
-    assert mapping.is_part
     assert mapping.known([256, 65]) == [258, 65]
 
 
@@ -193,7 +191,6 @@ def test_tiny_files_are_read_as_they_were_written(tmp_path):
 def test_a_foreign_draft_covers_most_of_what_the_default_target_says(default_pair, smollm2):
     target, foreign = read_vocabulary(default_pair[0]), read_vocabulary(smollm2)
     mapping = Mapping(*shared_tokens(target, foreign))
-    assert mapping.is_part
     assert 35_000 < mapping.size < 45_000
     for ours, theirs in itertools.islice(pairs(mapping, foreign.size).items(), 0, None, 97):
         assert target.piece(ours) == foreign.piece(theirs)

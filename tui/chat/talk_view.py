@@ -29,6 +29,7 @@ from models.errors import StorageError
 from tui.chat.conversation.answer import Answer, below
 from tui.chat.conversation.turn import Turn
 from tui.chat.layout import ChatLayout
+from tui.chat.prompt.file_search import located
 from tui.chat.status import Activity
 from tui.chat.tools.result_turn import ResultTurn
 from tui.figures import model_name
@@ -125,7 +126,17 @@ class TalkView:
             return
         turn.record = record
         if isinstance(turn, Answer):
-            turn.finish(below(record), record.state)
+            turn.finish(below(record) + self._applicable(record), record.state)
+
+    def _applicable(self, record: Record) -> str:
+        """Say with which key the new version of a file is applied, if an answer holds one."""
+        if not any(each.attachments for each in self._talk.path.records):
+            return ""
+        from assistant.edit.proposed import proposed_by
+
+        found = proposed_by(record, self._talk.path.records)
+        is_there = found and located(found.name, self._parts.prompt.picker.root).is_file()
+        return f" · Ctrl+Up, a applies it to {found.name}" if found and is_there else ""
 
     def _show_path(self, path: Sequence[Record]) -> None:
         # What streams is shown as it streamed: the store has an older state of it.

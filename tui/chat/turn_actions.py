@@ -6,14 +6,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from assistant.talk.attachments import read
 from assistant.talk.messages import open_calls
 from models.errors import StorageError, UsageError
 from tui.app.clipboard import code_blocks, copy_and_say
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.turn import Turn, Verb
+from tui.chat.prompt.file_search import located
 from tui.safe import safe
 
 if TYPE_CHECKING:
+    from assistant.edit.text_file import TextFile
     from assistant.store.values import Record
     from tui.chat.chat_controller import ChatController
     from tui.chat.conversation.conversation import Conversation
@@ -23,7 +26,7 @@ WAIT = "One moment: an answer is under way. Esc stops it."
 
 
 class TurnActions:
-    """Do to a turn of the chat what its keys ask for; the last deletion can be taken back."""
+    """Do to a turn of the chat what its keys ask for; the last change can be taken back."""
 
     def __init__(self, view: Conversation, controller: ChatController) -> None:
         self._view, self._controller = view, controller
@@ -43,6 +46,8 @@ class TurnActions:
                 self._copy_code(turn)
             case "links":
                 self._list_links(turn.text)
+            case "apply" if record and not turn.busy and self._path.shows(record):
+                self._tell_if_it_fails(lambda: self._show_change(record))
             case "inspect" if record and self._path.shows(record):
                 self._tell_if_it_fails(lambda: self._inspect(turn, record))
             case _ if record is None or not self._talk.idle:
@@ -77,7 +82,7 @@ class TurnActions:
             self._view.notify(f"Wrong guesses are {text}.", timeout=4, markup=False)
 
     def undo(self) -> None:
-        """Take the last deletion back."""
+        """Take the last deletion, or the last change of a file, back."""
         if self._undo:
             self._tell_if_it_fails(self._undo.pop())
         else:
@@ -119,6 +124,45 @@ class TurnActions:
             self._view.app.push_screen(LinksScreen(found))
         else:
             self._view.notify("There is no web address in this message.", timeout=4)
+
+    def _show_change(self, record: Record) -> None:
+        """Show what an answer would change in an attached file, and write it if it may be."""
+        from assistant.edit import text_file
+        from assistant.edit.comparison import compare
+        from assistant.edit.proposed import proposed_by
+        from tui.chat.change_screen import ChangeScreen
+
+        found = proposed_by(record, self._path.records)
+        if found is None:
+            raise UsageError("This answer holds no new version of an attached file.")
+        place = located(found.name, self._controller.parts.prompt.picker.root)
+        file = text_file.read(place)
+        new = file.encoded(found.text)
+        change = compare(file.lines, text_file.parse(place, new).lines)
+        if not change.hunks:
+            raise UsageError(f"{found.name} is already so.")
+        text_file.check_writable(place)
+        doubts = [f"This is only a fragment: {found.gap}."] if found.gap else []
+        if tuple(found.old.splitlines()) != file.lines:
+            doubts.append("The file has changed since it was attached.")
+
+        def write(allowed: bool | None) -> None:
+            if allowed:
+                self._tell_if_it_fails(lambda: self._write(file, new, found.name))
+
+        self._view.app.push_screen(ChangeScreen(found.name, change, doubts), write)
+
+    def _write(self, file: TextFile, new: bytes, name: str) -> None:
+        """Write a file; its new version is attached to the next question."""
+        from assistant.edit import kept_versions
+
+        keeps = self._controller.settings.save
+        kept_versions.write(file, new, keeps)
+        self._controller.parts.prompt.attached.add(read(file.path, name))
+        if keeps:
+            self._undo.append(lambda: kept_versions.undo(file.path))
+        back = " u takes it back." if keeps else ""
+        self._view.notify(safe(f"Written: {name}.{back}"), timeout=8, markup=False)
 
     def _change(self, record: Record, verb: Verb) -> None:
         match verb:

@@ -157,7 +157,7 @@ class SettingsScreen(Dialog[None]):
 
     def _take(self, key: Key, text: str | None) -> None:
         """Take a value; an empty one means what counts without it, if it is none itself."""
-        if text is None:
+        if text is None or text == shown(self.now.given[key.name][0]):
             return
         is_value = text.strip() or key.many_lines
         value = key.parse(text) if is_value else self.now.below[key.name][0]

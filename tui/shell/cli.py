@@ -23,6 +23,7 @@ from tui.shell.standard_output import guard
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
 COMMANDS = {
     "ask": ("tui.shell.ask_command", "Get one answer, streamed to standard output."),
+    "edit": ("tui.shell.edit_command", "Rewrite files, and see what changes before it is written."),
     "serve": ("tui.shell.serve", "Answer other programs through an OpenAI-style endpoint."),
     "race": ("tui.race.command", "Compare ArS and SpS, side by side, on one prompt."),
     "tune": ("tui.lab.tune", "Measure this machine, and find the fastest settings for it."),

@@ -57,9 +57,7 @@ def doctor(as_json: bool) -> None:
     """See what works on this machine, and how to fix the rest. Changes nothing."""
     findings = checkup()
     if as_json:
-        # Scripts may still read the key's old name, which the next release leaves out.
-        told = [asdict(finding) | {"mend": finding.fix} for finding in findings]
-        click.echo(json.dumps(told))
+        click.echo(json.dumps([asdict(finding) for finding in findings]))
     else:
         for finding in findings:
             _print(finding)

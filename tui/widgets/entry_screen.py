@@ -36,10 +36,6 @@ class EntryLine(Input):
         self.selection = Selection.cursor(self.cursor_position)
 
 
-def _anything(text: str) -> str:
-    return ""
-
-
 class EntryText(TextArea):
     """A text that Enter completes."""
 
@@ -70,9 +66,7 @@ class EntryText(TextArea):
 class EntryScreen(Dialog[str | None]):
     """Return the text that was typed, or None; a text that is refused stays here.
 
-    Args:
-        refusal: says while one types why a text would not be taken, or nothing.
-        objection: says that of a text that Enter has completed, if that takes a while to know.
+    `refusal` says while one types why a text would not be taken, or nothing.
     """
 
     DEFAULT_CSS = """
@@ -92,17 +86,15 @@ class EntryScreen(Dialog[str | None]):
         title: str,
         text: str = "",
         hint: str = "",
-        refusal: Callable[[str], str] = _anything,
+        refusal: Callable[[str], str] = lambda _: "",
         many_lines: bool = False,
-        objection: Callable[[str], str] = _anything,
     ) -> None:
         super().__init__()
         self.begun: Callable[[], object] = lambda: None  # is called once the text has the focus
         self.input = EntryText(safe(text), many_lines)
         self.message = Static(safe(hint), markup=False)
-        self._title, self._hint = title, hint
-        self._refusal, self._objection = refusal, objection
-        self._many_lines, self._before = many_lines, self.input.text
+        self._title, self._text, self._hint = title, text, hint
+        self._refusal, self._many_lines, self._before = refusal, many_lines, self.input.text
 
     def compose(self) -> ComposeResult:
         """Lay out the text above what is to be known of it."""
@@ -123,20 +115,12 @@ class EntryScreen(Dialog[str | None]):
     @on(TextArea.Changed)
     def check(self) -> None:
         """Say why the text would not be taken."""
-        self._refuse(self._refusal(self.input.text))
-
-    def _refuse(self, reason: str) -> None:
+        reason = self._refusal(self.input.text)
         self.message.set_class(bool(reason), "wrong")
         self.message.update(safe(f"✗ {reason}" if reason else self._hint))
 
     @on(EntryText.Completed)
     def take(self, message: EntryText.Completed) -> None:
         """Return the text; one that was not changed may not be shown as it is."""
-        if not self.is_current or self._refusal(message.text):
-            return
-        if message.text == self._before:
-            self.dismiss(None)
-        elif reason := self._objection(message.text):
-            self._refuse(reason)
-        else:
-            self.dismiss(message.text)
+        if self.is_current and not self._refusal(message.text):
+            self.dismiss(self._text if message.text == self._before else message.text)

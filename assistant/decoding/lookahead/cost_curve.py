@@ -151,7 +151,7 @@ class Curve:
         if not (seconds > 0 and isfinite(seconds)):
             return
         if not self._is_fresh(tokens):
-            self._recent[tokens] = deque((), RECENT)
+            self._recent[tokens] = deque(maxlen=RECENT)
         self._recent[tokens].append(Seen(seconds, self.depth))
         self._evaluations += 1
         self._at[tokens] = self._target._evaluations

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -20,6 +20,7 @@ from models.errors import StorageError
 from tests.patience import WAIT_S
 from tests.stored import ask, begin, end
 from tests.tui.driver import Driver
+from tui.app.program import Program
 from tui.chat.list import chat_list
 from tui.chat.list.chat_changes import Deleted
 from tui.chat.list.chat_list import ChatList
@@ -28,7 +29,7 @@ from tui.chat.list.row_text import Listing, group, when
 TITLES = ("Lighthouse", "Lentil soup", "Sorted lists", "Lisbon")
 
 
-class Host(App[None]):
+class Host(Program):
     """An app that hears what the list says."""
 
     def __init__(self, store: Store, folder: Path | None = None) -> None:
@@ -42,6 +43,7 @@ class Host(App[None]):
         yield Static("A conversation")
 
     def on_mount(self) -> None:
+        super().on_mount()
         self.chats.toggle()
 
     def on_chat_list_chosen(self, message: ChatList.Chosen) -> None:
@@ -130,7 +132,7 @@ async def test_search_finds_what_was_said_and_shows_where(store: Store) -> None:
         assert page.host.heard[1:] == ["left"]
 
 
-async def test_rename_is_typed_in_place_and_escape_keeps_the_title(store: Store) -> None:
+async def test_a_title_is_changed_and_escape_keeps_it(store: Store) -> None:
     async with listed(store) as page:
         await page.press("r", "end", *" again", "enter")
         assert page.titles[0] == store.summaries()[0].title == "Lisbon again"

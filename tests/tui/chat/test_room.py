@@ -107,7 +107,7 @@ async def test_a_list_that_is_hidden_leaves_the_keys_to_the_prompt(pair: Pair) -
     async with open_chat(*pair, asked=("One",)) as chat:
         await chat.press("f2")
         await chat.until(lambda: chat.screen.parts.chats.rows.chosen)
-        await chat.press("r", "f2", *"rx", "enter")
+        await chat.press("slash", "f2", *"rx", "enter")
         await chat.until(lambda: "rx" in chat.said)
         assert [each.title for each in chat.store.summaries()] == ["One"]
 

@@ -222,7 +222,6 @@ def test_doctor_tells_what_is_missing_and_the_command_that_fixes_it(tmp_path):
         "specchat models pull qwen2.5-coder-1.5b",
         "specchat models pull qwen2.5-coder-0.5b",
     ]
-    assert all(finding["mend"] == finding["fix"] for finding in findings)  # a release longer
 
 
 @pytest.mark.weights

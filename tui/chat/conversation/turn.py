@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Verb = Literal[
     "copy",
     "copy-code",
+    "apply",
     "edit",
     "regenerate",
     "continue",
@@ -36,6 +37,7 @@ Verb = Literal[
 ]
 
 CODE = "Copy the code; again: the block before"
+APPLY = "Show the change of an attached file; then write it"
 FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
 """The first line of a code block."""
 LINK = re.compile(r"https?://|www\.|\]\(|<[a-z]+:", re.IGNORECASE)
@@ -100,6 +102,7 @@ class Turn(Still, Vertical):
         Binding("down,j", "move(1)", "Next", id="turn.next", show=False),
         Binding("c", "act('copy')", "Copy", id="turn.copy"),
         Binding("y", "act('copy-code')", "Code", id="turn.copy_code", tooltip=CODE),
+        Binding("a", "act('apply')", "Apply", id="turn.apply", show=False, tooltip=APPLY),
         Binding("e", "act('edit')", "Edit", id="turn.edit", tooltip="Edit, and ask again"),
         Binding("l", "act('links')", "Links", id="turn.links", tooltip="List the links"),
         Binding("v", "toggle_view", "View", id="turn.view", tooltip="Formatted, or with colours"),
@@ -162,7 +165,7 @@ class Turn(Still, Vertical):
         match verb:
             case "copy":
                 return bool(self.text)
-            case "copy-code":
+            case "copy-code" | "apply":
                 return FENCE.search(self.text) is not None
             case "links":
                 return LINK.search(self.text) is not None

@@ -1,24 +1,16 @@
-"""What is done to a conversation of the list: the news of it, the texts for it, the export."""
+"""What is done to a conversation of the list: the news of it, and the export."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING
 
-from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.widgets import Input
 
 from models.errors import StorageError
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
     from assistant.store.values import ChatSummary
-
-Purpose = Literal["rename", "export"]
-HINTS: dict[Purpose, str] = {
-    "rename": "Enter renames · Esc cancels",
-    "export": "Enter exports into this folder",
-}
 
 
 @dataclass
@@ -33,56 +25,6 @@ class Restored(Message):
     """A deleted conversation is back."""
 
     id: int
-
-
-class ChatField(Input):
-    """Ask for one text about one conversation, over its row; leaving it changes nothing."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Cancel", id="chats.cancel", tooltip="Leave the field"),
-    ]
-    DEFAULT_CSS = """
-    ChatField { display: none; position: absolute; layer: above; width: 100%; }
-    """
-
-    @dataclass
-    class Answered(Message):
-        """The text was typed."""
-
-        purpose: Purpose
-        summary: "ChatSummary"
-        text: str
-
-    class Left(Message):
-        """The question is over."""
-
-    def __init__(self) -> None:
-        super().__init__(id="chats-field", compact=True)
-        self._about: tuple[Purpose, ChatSummary] | None = None
-
-    def ask(self, purpose: Purpose, summary: "ChatSummary", text: str, y: int) -> None:
-        """Ask in row `y`, with a text to begin from."""
-        self._about = (purpose, summary)
-        self.value, self.cursor_position = text, len(text)
-        self.styles.offset = (0, y)
-        self.display = True
-        self.focus()
-
-    async def action_submit(self) -> None:
-        """Pass the text on."""
-        if self._about is not None:
-            self.post_message(self.Answered(*self._about, self.value.strip()))
-        self.action_leave()
-
-    def action_leave(self) -> None:
-        """Close the field."""
-        if self._about is not None:
-            self._about, self.display = None, False
-            self.post_message(self.Left())
-
-    def on_blur(self) -> None:
-        """Close the field when the user does something else."""
-        self.action_leave()
 
 
 def export(store: "Store", summary: "ChatSummary", folder: Path) -> Path:

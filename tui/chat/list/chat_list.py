@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -16,14 +16,16 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from models.errors import SpecchatError
-from tui.chat.list.chat_changes import HINTS, ChatField, Deleted, Restored, export
+from tui.chat.list.chat_changes import Deleted, Restored, export
 from tui.chat.list.chat_rows import ChatRows
 from tui.chat.list.row_text import Listing, listing
 from tui.safe import safe
-from tui.widgets.entry_screen import EntryLine
+from tui.widgets.entry_screen import EntryLine, EntryScreen
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
+    from assistant.store.values import ChatSummary
+    from tui.app.program import Program
 
 MOST = 5000
 """Conversations that are listed; a search finds the others."""
@@ -50,7 +52,7 @@ class ChatList(Vertical):
     ]
     DEFAULT_CSS = """
     ChatList {
-        dock: left; display: none; layers: base above;
+        dock: left; display: none;
         width: 34; max-width: 60%; height: 1fr; background: $surface;
 
         & #chats-search { margin: 1 0; padding: 0 1 0 2; }
@@ -74,7 +76,6 @@ class ChatList(Vertical):
         super().__init__(id="chats")
         self.rows = ChatRows()
         self.hint = Static("", id="chats-hint", markup=False)
-        self.field = ChatField()
         self._store, self._folder = store, folder or Path.cwd()
         self._deleted: list[int] = []  # those of this store, which come back in reverse order
         self.search = EntryLine(id="chats-search", placeholder="Search all text", compact=True)
@@ -84,7 +85,6 @@ class ChatList(Vertical):
         yield self.search
         yield self.rows
         yield self.hint
-        yield self.field
 
     def use(self, store: "Store | None") -> None:
         """Show the conversations of a store, once it is open."""
@@ -181,20 +181,19 @@ class ChatList(Vertical):
                     partial(store.delete, chosen.id), "Deleted. u brings it back.", deleted
                 )
             case "rename" | "export" if chosen:
-                self.say(HINTS[action])
-                y = self.rows.region.y - self.region.y + self.rows.top(self.rows.cursor)
-                text = chosen.title if action == "rename" else str(self._folder)
-                self.field.ask(action, chosen, text, y)
+                texts = ("Rename", chosen.title), ("Export into this folder", str(self._folder))
+                entry = EntryScreen(*texts[action == "export"])
+                cast("Program", self.app).open_entry(entry, partial(self._take, action, chosen))
 
-    @on(ChatField.Answered)
-    def take(self, message: ChatField.Answered) -> None:
-        """Do what the text was asked for."""
-        store, chosen = self._store, message.summary
-        if store is not None and message.purpose == "rename":
-            self._change(partial(store.rename, chosen.id, message.text))
-        elif store is not None:
-            self._folder = (self._folder / Path(message.text).expanduser()).absolute()
-            self._change(partial(export, store, chosen, self._folder), "Written to {}.")
+    def _take(self, action: str, chosen: "ChatSummary", text: str | None) -> None:
+        """Do what a text was asked for."""
+        if self._store is None or text is None:
+            return
+        if action == "rename":
+            self._change(partial(self._store.rename, chosen.id, text.strip()))
+        else:
+            self._folder = (self._folder / Path(text.strip()).expanduser()).absolute()
+            self._change(partial(export, self._store, chosen, self._folder), "Written to {}.")
 
     @work(group="chat-changes")
     async def _change(
@@ -219,12 +218,6 @@ class ChatList(Vertical):
 
     def _complain(self, error: SpecchatError) -> None:
         self.notify(safe(str(error)), severity="error", markup=False)
-
-    @on(ChatField.Left)
-    def settle(self) -> None:
-        """Go back to the list."""
-        self.say("")
-        self.rows.focus()
 
     def action_search(self) -> None:
         """Go to the search."""

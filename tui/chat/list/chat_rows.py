@@ -96,10 +96,6 @@ class ChatRows(Lines, can_focus=True):
             look = "reverse" if self.has_focus else "underline"
         return Content(shown.pad_right(self.room - shown.cell_length).plain).stylize(look)
 
-    def top(self, place: int) -> int:
-        """Return the row of a conversation on the screen."""
-        return self.listing.tops[place] - self.scroll_offset.y
-
     def watch_cursor(self, old: int, new: int) -> None:
         """Paint what changed."""
         for place in (old, new):

@@ -1,0 +1,85 @@
+"""Two versions of a text, compared line by line, also while the new one is being written."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher, unified_diff
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+CONTEXT = 3
+"""Unchanged lines that are shown around a change."""
+Sign = Literal[" ", "+", "-"]
+
+
+class Line(NamedTuple):
+    """A line of a hunk."""
+
+    sign: Sign
+    text: str
+
+
+class Hunk(NamedTuple):
+    """Changes that are near each other, with the unchanged lines around them."""
+
+    begin: int
+    """The number of its first old line, from 1."""
+    lines: tuple[Line, ...]
+    is_settled: bool
+    """Whether so much that is unchanged follows that what comes next belongs to another hunk."""
+
+
+class Comparison(NamedTuple):
+    """What has changed so far."""
+
+    hunks: tuple[Hunk, ...]
+    reached: int
+    """Old lines that have been rewritten, or left out."""
+
+    def count(self, sign: Sign) -> int:
+        """Return how many lines were added or removed."""
+        return sum(line.sign == sign for hunk in self.hunks for line in hunk.lines)
+
+
+def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> Comparison:
+    """Compare two versions. Of a new one that `is_whole` not yet, nothing is removed at its end."""
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    *_, (a, _, size), _end = [(0, 0, 0), *matcher.get_matching_blocks()]
+    reached = len(old) if is_whole else a + size
+    matcher.set_seq1(old[:reached])
+    found = list[Hunk]()
+    for group in matcher.get_grouped_opcodes(CONTEXT):
+        lines = tuple(line for code in group for line in _lines(code, old, new))
+        tag, begin, end = group[-1][0], group[-1][1], group[-1][2]
+        # The context after the last group is cut to `CONTEXT`, whatever follows it.
+        is_settled = tag == "equal" and end - begin == CONTEXT and end + CONTEXT < reached
+        found.append(Hunk(group[0][1] + 1, lines, is_whole or is_settled))
+    return Comparison(tuple(found), reached)
+
+
+def _lines(
+    code: tuple[str, int, int, int, int], old: Sequence[str], new: Sequence[str]
+) -> Iterator[Line]:
+    tag, a, a_end, b, b_end = code
+    if tag == "equal":
+        yield from (Line(" ", line) for line in old[a:a_end])
+        return
+    yield from (Line("-", line) for line in old[a:a_end])
+    yield from (Line("+", line) for line in new[b:b_end])
+
+
+def patch(path: Path, old: bytes, new: bytes) -> bytes:
+    """Return the change of a file as `git apply` and `patch -p1` take it; nothing if none."""
+    name = os.fsencode(os.path.relpath(path)).decode("latin-1")
+    name += "\t" * (" " in name)
+    before, after = (_kept_ends(data.decode("latin-1")) for data in (old, new))
+    lines = unified_diff(before, after, f"a/{name}", f"b/{name}")
+    ended = (
+        line if line[-1] == "\n" else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+    return "".join(ended).encode("latin-1")
+
+
+def _kept_ends(text: str) -> list[str]:
+    """Return the lines of a text; they end at newlines alone."""
+    return re.findall(r"[^\n]*\n|[^\n]+$", text)

@@ -1,0 +1,93 @@
+"""The part of a file that is rewritten: all of it, some lines, or what has a name."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from models.errors import UsageError
+
+KEYWORDS = (
+    "def|class|func|fun|fn|function|struct|enum|trait|interface|impl|module|type|record|object|"
+    "sub|proc|macro|namespace|protocol|extension|const|let|var|val"
+)
+LINES = re.compile(r"(\d+)(?:-(\d+))?")
+OPENS = re.compile(r"[:{(\[,]$|=>$|\b(?:do|then|begin)$")
+CLOSES = re.compile(r"[)}\]]|end\b")
+DECORATES = ("@", "#[")
+
+
+class Part(NamedTuple):
+    """Lines of a file, counted from 0, without `end`."""
+
+    begin: int
+    end: int
+
+
+def split(argument: str) -> tuple[Path, str]:
+    """Return the file that an argument names, and the part of it; empty for all of it."""
+    name, _, part = argument.rpartition(":")
+    return (Path(name), part) if name and not Path(argument).exists() else (Path(argument), "")
+
+
+def find(lines: Sequence[str], named: str, path: Path) -> Part:
+    """Return the part of a file that `10-40`, `name` or `Outer.name` names; empty is all of it.
+
+    Raises:
+        UsageError: there is no such part, or more than one.
+    """
+    whole = Part(0, len(lines))
+    if not named:
+        return whole
+    if numbers := LINES.fullmatch(named):
+        first, last = int(numbers[1]), int(numbers[2] or numbers[1])
+        if not 1 <= first <= last <= len(lines):
+            raise UsageError(f"{path} has lines 1 to {len(lines)}; there is no {named}.")
+        return Part(first - 1, last)
+    found = [whole]
+    for name in named.split("."):
+        found = [each for outer in found for each in _named(lines, outer, name)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageError(f"{path} defines no {named}. Name its lines: {path}:10-40.")
+    places = ", ".join(str(each.begin + 1) for each in found)
+    raise UsageError(
+        f"{path} defines {named} in lines {places}. Name the lines of one: {path}:10-40."
+    )
+
+
+def _named(lines: Sequence[str], outer: Part, name: str) -> list[Part]:
+    """Return what has a name: where a keyword says so, or else where it looks like a head."""
+    word = rf"(?<![\w.]){re.escape(name)}\b"
+    by_keyword = re.compile(rf"\b(?:{KEYWORDS})\b(?:\s*\([^)]*\))?\s*[*&]?\s*{word}")
+    by_looks = re.compile(rf"^(?!\s*(?:return|if|while|for|else|await)\b)[^=.(]*{word}\s*[(:=]")
+    for head in by_keyword, by_looks:
+        begins = [i for i in range(*outer) if head.search(lines[i]) and lines[i][-1:] != ";"]
+        if begins:
+            return [_block(lines, begin, outer.end) for begin in begins]
+    return []
+
+
+def _block(lines: Sequence[str], head: int, end: int) -> Part:
+    """Return the lines that belong to a head: those that are indented further, and what closes."""
+    indent, last = _indent(lines[head]), head
+    for i in range(head + 1, end):
+        line = lines[i].strip()
+        if not line or (line.startswith("#") and _indent(lines[i]) <= indent):
+            continue
+        if _indent(lines[i]) <= indent and not line.startswith("{"):
+            if not CLOSES.match(line):
+                break
+            last = i
+            if not OPENS.search(line):
+                break
+        last = i
+    begin = head
+    while begin and lines[begin - 1].strip().startswith(DECORATES):
+        begin -= 1
+    return Part(begin, last + 1)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

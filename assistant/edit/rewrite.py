@@ -1,0 +1,121 @@
+"""A text that a model rewrites: what it is asked, and what its answer makes of the text."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from assistant.edit.part import Part
+from assistant.edit.text_file import TextFile
+from assistant.events import Stop
+from assistant.request import Message, Request
+from assistant.store.values import Attachment
+from assistant.talk.messages import fence_of, joined
+
+ASKED = """\
+Rewrite {what}. What to change:
+
+{wish}
+
+Answer with {answer}, complete, and nothing else. Copy what does not change exactly.\
+"""
+ELIDED = re.compile(
+    r"(?i)\.\.\.|…|\b(?:rest|remainder) of\b|\b(?:unchanged|existing|remaining) code"
+)
+"""What stands in a line for lines that a model leaves out."""
+COMMENT = re.compile(r"\s*(?:#|//|/\*|--|<!--|;|%)")
+MARGIN = 300
+"""Tokens of the request around the text, and some more."""
+GROWTH = 1.25
+"""How many times as long as the old part a new one may well be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A part of a text, and what is to change in it."""
+
+    file: TextFile
+    part: Part
+    wish: str
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of the whole text."""
+        return self.file.lines
+
+    @property
+    def old(self) -> str:
+        """The part as it is."""
+        return "\n".join(self.lines[slice(*self.part)])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of the text."""
+        return self.part == Part(0, len(self.lines))
+
+    def request(self, asked: Request, shown: Part) -> Request:
+        """Return `asked` with the question: the `shown` lines, the wish, the beginning of a block.
+
+        The answer continues the block, and ends where it ends. So it is the new part, without a
+        word before or after it.
+        """
+        name, fence = self.file.path.name, fence_of(self.file.text)
+        text = "\n".join(self.lines[slice(*shown)])
+        first, last = self.part.begin + 1, self.part.end
+        if self.is_whole:
+            what, answer = f"the file {name}", "the new file"
+        else:
+            what = f"lines {first} to {last} of {name}, which are:\n\n{fence}\n{self.old}\n{fence}"
+            answer = "the new version of these lines"
+        wish = ASKED.format(what=what, wish=self.wish.strip(), answer=answer)
+        question = joined(wish, [Attachment(name, text)])
+        begun = f"{fence}{self.file.path.suffix[1:]}\n"
+        return replace(
+            asked,
+            messages=(*asked.messages, Message("user", question), Message("assistant", begun)),
+            stop_strings=(f"\n{fence}",),
+            thinking="off",
+            prediction=f"{self.old}\n",
+        )
+
+    def shown(self, tokens: int, part_tokens: int, n_ctx: int) -> Part | None:
+        """Return the lines around the part that fit a context; None if not even it fits.
+
+        Args:
+            tokens: of the whole text.
+            part_tokens: of the part, which is read, read again where it is not all, and written.
+            n_ctx: of the model.
+        """
+        written = MARGIN + int(GROWTH * part_tokens)
+        room = n_ctx - written - (0 if self.is_whole else part_tokens)
+        if tokens <= room:
+            return Part(0, len(self.lines))
+        spare = room - part_tokens
+        if self.is_whole or spare < 0:
+            return None
+        around = int(spare / max(tokens, 1) * len(self.lines) / 2)
+        return Part(max(0, self.part.begin - around), min(len(self.lines), self.part.end + around))
+
+    def so_far(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """Return the lines of the text up to the last of the part that is written."""
+        return (*self.lines[: self.part.begin], *lines)
+
+    def new(self, answer: str) -> tuple[str, ...]:
+        """Return the lines of the whole text with the part as an answer has it."""
+        return (*self.so_far(answer.split("\n")), *self.lines[self.part.end :])
+
+    def gap(self, answer: str, stop: Stop) -> str:
+        """Return why an answer is only a fragment, in half a sentence; empty if it is whole."""
+        if stop not in (Stop.STOP_TOKEN, Stop.STOP_STRING):
+            ends = {Stop.CANCELLED: "it was stopped", Stop.LENGTH: "it ran into the length limit"}
+            return ends.get(stop, "the context is full")
+        if not answer.strip() and self.old.strip():
+            return "it is empty"
+        return left_out(self.lines, answer.split("\n"))
+
+
+def left_out(old: Sequence[str], new: Sequence[str]) -> str:
+    """Return in half a sentence what stands for lines that a new version leaves out; or nothing."""
+    known = set(old)
+    marks = (line for line in new if COMMENT.match(line) and ELIDED.search(line))
+    mark = next((line for line in marks if line not in known), "")
+    return f"it leaves lines out: {mark.strip()}" if mark else ""

@@ -1,0 +1,161 @@
+"""A text file that is edited: its text, all else that its bytes say, and a safe replacement."""
+
+import os
+import re
+import shutil
+import stat
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from assistant.talk.attachments import LIMIT
+from models.errors import StorageError, UsageError
+
+BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+END = re.compile(r"\r\n|\n|\r")
+LEFT_S = 60.0
+"""Seconds after which a copy that was never renamed was left by a program that was killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A file as it was read; each line of its text ends with a newline alone."""
+
+    path: Path  # as the user calls it
+    data: bytes
+    text: str
+    encoding: str  # utf-8, utf-16-le, utf-16-be, or latin-1
+    bom: bytes
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines, without newlines at the end of the file."""
+        return tuple(self.text.rstrip("\n").split("\n"))
+
+    def encoded(self, text: str) -> bytes:
+        """Return the bytes of a new text: with the BOM, line ends and last newline of the old one.
+
+        Raises:
+            UsageError: the encoding of the file lacks a character.
+        """
+        text = text.rstrip("\n") + self.text[len(self.text.rstrip("\n")) :]
+        try:
+            return self.bom + "".join(self._ended(text)).encode(self.encoding)
+        except UnicodeEncodeError as error:
+            raise UsageError(
+                f"{self.path} is {self.encoding}, which has no {error.object[error.start]!r}. "
+                "Nothing was written; convert the file to UTF-8 first."
+            ) from None
+
+    def _ended(self, text: str) -> Iterator[str]:
+        """Yield the parts of a text, with each old line's own end and the usual one elsewhere."""
+        ends = END.findall(self.data[len(self.bom) :].decode(self.encoding))
+        usual = Counter(ends).most_common(1)[0][0] if ends else "\n"
+        old, new = self.text.split("\n"), text.split("\n")
+        own = dict[int, str]()
+        if len(set(ends)) > 1:
+            for a, b, size in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+                own.update(zip(range(b, b + size), ends[a:], strict=False))
+        for number, line in enumerate(new[:-1]):
+            yield line + own.get(number, usual)
+        yield new[-1]
+
+
+def parse(path: Path, data: bytes) -> TextFile:
+    """Return bytes as a text file.
+
+    Raises:
+        UsageError: they are no text.
+    """
+    bom, encoding = next((each for each in BOMS if data.startswith(each[0])), (b"", "utf-8"))
+    try:
+        text = data[len(bom) :].decode(encoding)
+    except UnicodeDecodeError:
+        bom, encoding = b"", "latin-1"  # in which every byte is kept
+        text = data.decode(encoding)
+    if "\0" in text:
+        raise UsageError(f"{path} is not text; only text can be edited.")
+    return TextFile(path, data, END.sub("\n", text), encoding, bom)
+
+
+def read(path: Path) -> TextFile:
+    """Read a file that is to be edited.
+
+    Raises:
+        UsageError: it is no text, too large, or cannot be read.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise UsageError(f"{path} is not a file; only files with text can be edited.")
+        with path.open("rb") as file:
+            data = file.read(LIMIT + 1)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:  # a zero byte in the path
+        raise UsageError("That is not the name of a file.") from error
+    if len(data) > LIMIT:
+        raise UsageError(f"{path} has more than {LIMIT // 1_000_000} MB, which is too much.")
+    return parse(path, data)
+
+
+def check_writable(path: Path) -> None:
+    """Check that a file can be replaced, before anybody waits for its new version.
+
+    Raises:
+        StorageError: it is read-only, has other names, or its folder or owner forbids it.
+    """
+    real = path.resolve()
+    state = real.stat()
+    why = ""
+    if not state.st_mode & 0o222 or not os.access(real, os.W_OK):
+        why = "it is read-only"
+    elif not os.access(real.parent, os.W_OK | os.X_OK):
+        why = f"nothing may be written into {real.parent}"
+    elif os.geteuid() not in (0, state.st_uid):
+        why = "it belongs to somebody else"
+    elif state.st_nlink > 1:
+        why = "it has other names (hard links), which would keep the old version"
+    if why:
+        raise StorageError(f"{path} cannot be replaced: {why}. --diff prints the change instead.")
+
+
+def replace(path: Path, old: bytes, new: bytes) -> None:
+    """Replace the content of a file in one step: at any moment it is the old or the new one.
+
+    A link stays a link; mode, owner and attributes stay as they are.
+
+    Raises:
+        StorageError: it has changed since `old` was read, or cannot be written.
+    """
+    real = path.resolve()
+    try:
+        check_writable(path)
+        for left in real.parent.glob(f".{real.name}.*.specchat"):
+            with suppress(OSError):
+                if time.time() - left.stat().st_mtime > LEFT_S:
+                    left.unlink()
+        descriptor, name = tempfile.mkstemp(".specchat", f".{real.name}.", real.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(new)
+                file.flush()
+                state = real.stat()
+                with suppress(PermissionError):  # a group that its owner has left
+                    os.chown(name, state.st_uid, state.st_gid)
+                shutil.copystat(real, name)
+                os.utime(name)
+                os.fsync(descriptor)
+            if real.read_bytes() != old:
+                raise StorageError(f"{path} has changed meanwhile; nothing was written.")
+            os.replace(name, real)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written: {error.strerror}. It is as it was."
+        ) from error

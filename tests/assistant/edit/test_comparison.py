@@ -1,0 +1,77 @@
+"""What has changed is shown while it is written, and printed as patches that programs take."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.edit.comparison import Line, compare, patch
+
+lines_ = st.lists(st.sampled_from(["", "a", "b", "c = 1", "return", "\tx"]), max_size=30)
+
+
+def applied(old, comparison):
+    """Return the old lines with the hunks applied."""
+    new, at = [], 0
+    for hunk in comparison.hunks:
+        new += old[at : hunk.begin - 1]
+        at = hunk.begin - 1
+        for sign, text in hunk.lines:
+            assert sign == "+" or old[at] == text
+            at += sign != "+"
+            new += [text] * (sign != "-")
+    return new + old[at:]
+
+
+@given(lines_, lines_)
+def test_the_hunks_lead_from_the_old_version_to_the_new(old, new):
+    assert applied(old, compare(old, new)) == new
+
+
+@given(lines_, lines_, st.integers(0, 30))
+def test_of_a_version_under_way_nothing_is_removed_after_its_end(old, new, count):
+    comparison = compare(old, new[:count], is_whole=False)
+    assert applied(old[: comparison.reached], comparison) == new[:count]
+
+
+def test_a_hunk_is_settled_once_enough_follows_that_is_unchanged():
+    old = [str(number) for number in range(30)]
+    new = [*old[:5], "new", *old[6:]]
+    settled = [
+        bool(found.hunks) and found.hunks[0].is_settled
+        for found in (compare(old, new[:end], is_whole=False) for end in range(31))
+    ]
+    assert settled.index(True) == 13
+    assert all(settled[13:])
+    (hunk,) = compare(old, new).hunks
+    assert hunk.begin == 3
+    assert hunk.lines[3:5] == (Line("-", "5"), Line("+", "new"))
+
+
+@pytest.mark.parametrize("program", [["git", "apply"], ["patch", "-p1"]])
+@pytest.mark.parametrize("name", ["file.py", "with space.txt", "ü.txt"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"a\nb\nc\n", b"a\nB\nc\n"),
+        (b"a\nb", b"a\nb\n"),
+        (b"a\nb\n", b"a\nb"),
+        (b"a\r\nb\r\n", b"a\r\nB\r\n"),
+        ("\xfc\n".encode("latin-1"), "\xfcx\n".encode("latin-1")),
+        (b"a\x0cb\nc\x0b\n", b"a\x0cb\nd\x0b\n"),
+        ("a\u2028b\nc\n".encode(), "a\u2028b\nd\n".encode()),
+    ],
+)
+def test_git_and_patch_take_the_patch(tmp_path, monkeypatch, program, name, old, new):
+    monkeypatch.chdir(tmp_path)
+    path = Path(name)
+    path.write_bytes(old)
+    subprocess.run(["git", "init", "-q"], check=True)
+    subprocess.run(program, input=patch(path, old, new), check=True, capture_output=True)
+    assert path.read_bytes() == new
+
+
+def test_without_a_change_there_is_no_patch():
+    assert patch(Path("a"), b"same\n", b"same\n") == b""

@@ -1,0 +1,70 @@
+"""The last version of each edited file is kept, and comes back."""
+
+import subprocess
+
+import pytest
+
+from assistant.edit import kept_versions, text_file
+from models.errors import StorageError, UsageError
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "file.txt"
+    path.write_text("old\n")
+    return path
+
+
+def test_an_edit_is_taken_back_and_done_again(path):
+    kept_versions.write(text_file.read(path), b"new\n")
+    assert path.read_text() == "new\n"
+    for expected in ("old\n", "new\n", "old\n"):
+        kept_versions.undo(path)
+        assert path.read_text() == expected
+
+
+def test_only_its_owner_may_read_what_is_kept(path, tmp_path):
+    kept_versions.write(text_file.read(path), b"new\n")
+    (kept,) = (tmp_path / "home/edits").iterdir()
+    assert kept.stat().st_mode & 0o077 == 0
+
+
+def test_nothing_is_taken_back_from_a_file_that_has_changed_since(path):
+    kept_versions.write(text_file.read(path), b"new\n")
+    path.write_text("newest\n")
+    with pytest.raises(UsageError, match="has changed since"):
+        kept_versions.undo(path)
+    assert path.read_text() == "newest\n"
+    patch = kept_versions.patch_back(path)
+    subprocess.run(["patch", "-p1"], input=patch, check=True, capture_output=True)
+    assert path.read_text() == "old\n"
+
+
+def test_what_was_never_edited_or_is_back_already_is_said(path):
+    with pytest.raises(UsageError, match="No earlier version"):
+        kept_versions.undo(path)
+    kept_versions.write(text_file.read(path), b"new\n")
+    path.write_text("old\n")
+    with pytest.raises(UsageError, match="already as it was"):
+        kept_versions.undo(path)
+
+
+def test_where_nothing_can_be_kept_nothing_is_written(path, tmp_path):
+    (tmp_path / "home").write_text("in the way")
+    with pytest.raises(StorageError, match="--no-save"):
+        kept_versions.write(text_file.read(path), b"new\n")
+    assert path.read_text() == "old\n"
+    kept_versions.write(text_file.read(path), b"new\n", keeps=False)
+    assert path.read_text() == "new\n"
+
+
+def test_the_oldest_versions_make_room(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(kept_versions, "MOST", 3)
+    for number in range(6):
+        other = tmp_path / f"{number}.txt"
+        other.write_text("old\n")
+        kept_versions.write(text_file.read(other), b"new\n")
+    assert len([*(tmp_path / "home/edits").iterdir()]) == 3
+    kept_versions.undo(other)

@@ -1,0 +1,165 @@
+"""A part of a file is found by its lines or its name, in any language."""
+
+from pathlib import Path
+
+import pytest
+
+from assistant.edit.part import Part, find, split
+from models.errors import UsageError
+
+PYTHON = """\
+import os
+
+LIMIT = 3
+
+
+@decorated
+@twice(
+    1)
+def first(a,
+          b):
+    # a comment
+    if a:
+
+        return b
+# at the margin
+    return os
+
+
+class Outer:
+    def first(self):
+        pass
+
+    async def second(
+        self,
+    ) -> int:
+        return 1
+
+    value = 2
+
+
+def last(): return 3"""
+C = """\
+#include <stdio.h>
+static int total(const int *values, int count);
+
+static int total(const int *values, int count)
+{
+    int sum = 0;
+#ifdef DEBUG
+    puts("total");
+#endif
+    for (int i = 0; i < count; i++) {
+        sum += values[i];
+    }
+    return sum;
+}
+
+int main(void) {
+    return total(0, 0);
+}
+"""
+SCRIPT = """\
+export default class Cart {
+  add(item) {
+    this.items.push(item);
+  }
+}
+
+const total = (items) => {
+  return items.length;
+};
+
+export async function load(url) {
+  return fetch(url);
+}
+"""
+RUST = """\
+#[derive(Debug)]
+pub struct Point {
+    x: i32,
+}
+
+impl Point {
+    pub fn new(x: i32) -> Self {
+        Point { x }
+    }
+}
+"""
+RUBY = """\
+class Cart
+  def total
+    @items.sum
+  end
+
+  def empty?
+    @items.empty?
+  end
+end
+"""
+GO = """\
+func (c *Cart) Total() int {
+	return len(c.items)
+}
+
+type Cart struct {
+	items []int
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "first", "last"),
+    [
+        (PYTHON, "LIMIT", 3, 3),
+        (PYTHON, "Outer", 19, 28),
+        (PYTHON, "Outer.first", 20, 21),
+        (PYTHON, "second", 23, 26),
+        (PYTHON, "last", 31, 31),
+        (PYTHON, "9-12", 9, 12),
+        (PYTHON, "4", 4, 4),
+        (C, "total", 4, 14),
+        (C, "main", 16, 18),
+        (SCRIPT, "Cart", 1, 5),
+        (SCRIPT, "Cart.add", 2, 4),
+        (SCRIPT, "total", 7, 9),
+        (SCRIPT, "load", 11, 13),
+        (RUST, "new", 7, 9),
+        (RUBY, "Cart", 1, 9),
+        (RUBY, "total", 2, 4),
+        (GO, "Total", 1, 3),
+    ],
+)
+def test_a_part_is_found(text, named, first, last):
+    assert find(text.split("\n"), named, Path("file")) == Part(first - 1, last)
+
+
+def test_a_head_takes_its_decorators_and_comments_along():
+    lines = PYTHON.split("\n")[:18]
+    lines[6:8] = []  # a decorator of two lines is not understood
+    assert find(lines, "first", Path("f")) == Part(5, 14)
+
+
+@pytest.mark.parametrize(
+    ("named", "complaint"),
+    [
+        ("first", "in lines 9, 20"),
+        ("missing", "defines no missing"),
+        ("Outer.missing", "defines no"),
+        ("0-3", "lines 1 to 31"),
+        ("5-4", "lines 1 to 31"),
+        ("30-32", "lines 1 to 31"),
+    ],
+)
+def test_a_part_that_is_not_there_or_there_twice_is_refused(named, complaint):
+    with pytest.raises(UsageError, match=complaint):
+        find(PYTHON.split("\n"), named, Path("file"))
+
+
+def test_a_name_with_a_colon_is_a_file_if_there_is_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a:b").write_text("")
+    assert split("a:b") == (Path("a:b"), "")
+    assert split("a:c") == (Path("a"), "c")
+    assert split("a") == (Path("a"), "")
+    assert split("a:b:1-2") == (Path("a:b"), "1-2")

@@ -1,0 +1,43 @@
+"""The new version of a file is found in an answer by its likeness, in any language."""
+
+import pytest
+
+from assistant.edit.proposed import proposed
+from assistant.store.values import Attachment
+
+CODE = "def one():\n    return 1\n\n\ndef two():\n    return 2"
+PROSE = "# Title\n\nFirst.\n\n```sh\nmake\n```\n\nLast.\nEnd.\nReally."
+FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "name", "text"),
+    [
+        (f"So:\n```python\n{CODE}  # new\n```", "code.py", f"{CODE}  # new\n"),
+        (f"```\n{CODE}\n\n# a\n```\nand\n```\nmake\n```", "code.py", f"{CODE}\n\n# a\n"),
+        (f"````md\n{PROSE}\nMore.\n````", "notes.md", f"{PROSE}\nMore.\n"),
+    ],
+)
+def test_it_is_found(answer, name, text):
+    found = proposed(answer, FILES)
+    assert found is not None
+    assert (found.name, found.text, found.gap) == (name, text, "")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["", CODE, "```\ndef three():\n    return 3\n```", f"```\n{CODE}\n```", f"```\n{CODE} # cut"],
+)
+def test_what_is_no_new_version_is_not_taken_for_one(answer):
+    assert proposed(answer, FILES) is None
+
+
+def test_the_version_that_was_attached_last_counts():
+    newer = Attachment("code.py", f"{CODE}  # new")
+    assert proposed(f"```\n{CODE}  # new\n```", [*FILES, newer]) is None
+
+
+def test_lines_that_are_left_out_are_named():
+    found = proposed(f"```\n{CODE}\n# ... rest of the file\n```", FILES)
+    assert found is not None
+    assert found.gap == "it leaves lines out: # ... rest of the file"

@@ -1,0 +1,156 @@
+"""A file that is edited keeps all but its text, and is the old or the new one at any time."""
+
+import errno
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from assistant.edit import text_file
+from models.errors import StorageError, UsageError
+from tests import ROOT
+
+TEXT = "one\ntwo ü\nthree\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("last", ["", "\n", "\n\n\n"])
+def test_encoding_line_ends_and_last_newline_stay(tmp_path, encoding, end, last):
+    path = tmp_path / "file.txt"
+    path.write_bytes((TEXT.rstrip("\n") + last).replace("\n", end).encode(encoding))
+    file = text_file.read(path)
+    assert file.lines == ("one", "two ü", "three")
+    new = file.encoded("one\n2 ü\nthree\n")
+    assert new == path.read_bytes().replace("two".encode(file.encoding), "2".encode(file.encoding))
+
+
+def test_each_old_line_keeps_its_own_end_where_they_differ(tmp_path):
+    path = tmp_path / "mixed"
+    path.write_bytes(b"a\r\nb\nc\r\nd\r\n")
+    file = text_file.read(path)
+    assert file.encoded("a\nb\nnew\nc\nd") == b"a\r\nb\nnew\r\nc\r\nd\r\n"
+
+
+def test_a_character_that_the_encoding_lacks_is_refused(tmp_path):
+    path = tmp_path / "latin"
+    path.write_bytes("été\n".encode("latin-1"))
+    with pytest.raises(UsageError, match="latin-1, which has no '→'"):
+        text_file.read(path).encoded("été → hiver")
+
+
+@pytest.mark.parametrize("data", [b"\0\1\2", b"\xff\xfea\0\0\0"])
+def test_what_is_no_text_is_refused(tmp_path, data):
+    (tmp_path / "file").write_bytes(data)
+    with pytest.raises(UsageError, match="not text"):
+        text_file.read(tmp_path / "file")
+
+
+def test_a_folder_a_pipe_and_a_missing_file_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", tmp_path / "none", Path("a\0b")):
+        with pytest.raises(UsageError):
+            text_file.read(path)
+
+
+def test_mode_times_and_links_are_as_they_should_be(tmp_path):
+    real, link = tmp_path / "real.sh", tmp_path / "link.sh"
+    real.write_text("old\n")
+    real.chmod(0o750)
+    link.symlink_to("real.sh")
+    text_file.replace(link, b"old\n", b"new\n")
+    assert link.is_symlink()
+    assert real.read_text() == "new\n"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o750
+    assert abs(real.stat().st_mtime - time.time()) < 3600
+    assert sorted(os.listdir(tmp_path)) == ["link.sh", "real.sh"]
+
+
+def test_attributes_stay(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    try:
+        os.setxattr(path, "user.origin", b"here")
+    except (OSError, AttributeError):
+        pytest.skip("no extended attributes here")
+    text_file.replace(path, b"old", b"new")
+    assert os.getxattr(path, "user.origin") == b"here"
+
+
+def refused(path, old=b"old", new=b"new"):
+    with pytest.raises(StorageError) as error:
+        text_file.replace(path, old, new)
+    return str(error.value)
+
+
+def test_what_must_not_be_replaced_is_named_and_stays(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(0o444)
+    assert "read-only" in refused(path)
+    path.chmod(0o644)
+    os.link(path, tmp_path / "other")
+    assert "hard links" in refused(path)
+    (tmp_path / "other").unlink()
+    path.write_text("newer")
+    assert "changed meanwhile" in refused(path)
+    assert path.read_text() == "newer"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
+def test_a_full_or_broken_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, number):
+    path = tmp_path / "file"
+    path.write_text("old")
+
+    def fail(descriptor):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    assert os.strerror(number) in refused(path)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from assistant.edit import text_file
+path, old, new = Path(sys.argv[1]), b"old" * 1_000_000, b"new" * 1_000_000
+print("ready", flush=True)
+while True:
+    text_file.replace(path, old, new)
+    text_file.replace(path, new, old)
+"""
+
+
+def test_a_kill_at_any_moment_leaves_the_old_or_the_new_file(tmp_path):
+    path, chance = tmp_path / "file", random.Random(5)
+    contents = {word * 1_000_000 for word in (b"old", b"new")}
+    path.write_bytes(b"old" * 1_000_000)
+    for _ in range(10):
+        path.write_bytes(b"old" * 1_000_000)
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path)], cwd=ROOT, stdout=subprocess.PIPE
+        ) as writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            time.sleep(chance.uniform(0, 0.1))
+            writer.send_signal(signal.SIGKILL)
+        assert path.read_bytes() in contents
+
+
+def test_what_a_killed_program_left_goes_with_the_next_edit(tmp_path):
+    path, left, other = tmp_path / "file", tmp_path / ".file.abc.specchat", tmp_path / ".file.abc"
+    for each in (path, left, other):
+        each.write_text("old")
+    os.utime(left, (1, 1))
+    text_file.replace(path, b"old", b"new")
+    assert not left.exists()
+    assert other.exists()

@@ -1,0 +1,110 @@
+"""A new version of an attached file in an answer is shown, written, and taken back."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from assistant.events import Decoded, Finished
+from assistant.store.values import Attachment
+from tests.tui.chat.chat_driver import Chat, Pair, Watched, open_chat
+from tui.chat.change_screen import ChangeScreen
+
+OLD = "".join(f"line {number}\n" for number in range(8))
+NEW = OLD.replace("line 3", "line three")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file.txt").write_text(OLD)
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Have every answer say this."""
+
+    def said(self: Watched, event: Any, last: bool) -> Any:
+        if isinstance(event, Decoded):
+            shown = "" if self.heard(Decoded) else text
+            event = structs.replace(event, tokens=(replace(event.tokens[0], text=shown),))
+        if isinstance(event, Finished):
+            event = structs.replace(event, text=text)
+        self._watch(event)
+        return event
+
+    monkeypatch.setattr(Watched, "said", said)
+
+
+async def ask(chat: Chat, text: str = OLD) -> None:
+    await chat.ready()
+    chat.prompt.attached.add(Attachment("file.txt", text.rstrip("\n")))
+    await chat.ask("Spell it")
+
+
+async def test_it_is_shown_written_attached_and_taken_back(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, f"Here:\n\n```txt\n{NEW}```\nDone.")
+    async with open_chat(*pair) as chat:
+        await ask(chat)
+        assert any("a applies it to file.txt" in text for text in chat.shown(".footnote"))
+        await chat.act("a")
+        await chat.until(lambda: isinstance(chat.app.screen, ChangeScreen))
+        (shown,) = (str(each.render()) for each in chat.app.screen.query("Static"))
+        assert "-line 3\n+line three" in shown
+        await chat.pilot.press("escape")
+        assert Path("file.txt").read_text() == OLD
+        await chat.pilot.press("a")
+        await chat.until(lambda: isinstance(chat.app.screen, ChangeScreen))
+        await chat.pilot.press("enter")
+        await chat.until(lambda: Path("file.txt").read_text() == NEW)
+        await chat.until(lambda: chat.prompt.attachments)
+        (attached,) = chat.prompt.attachments
+        assert (attached.name, attached.text) == ("file.txt", NEW.rstrip("\n"))
+        await chat.pilot.press("u")
+        assert Path("file.txt").read_text() == OLD
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("```\nsomething else\n```", "no new version of an attached file"),
+        (f"```\n{OLD}```", "no new version of an attached file"),
+    ],
+)
+async def test_where_there_is_nothing_to_apply_that_is_said(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, answer: str, told: str
+) -> None:
+    answering(monkeypatch, answer)
+    async with open_chat(*pair) as chat:
+        await ask(chat)
+        assert not any("applies" in text for text in chat.shown(".footnote"))
+        await chat.act("a")
+        assert any(told in text for text in chat.told)
+
+
+async def test_what_is_doubtful_is_said_with_the_change(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, f"```\n{NEW}# ... rest of the file\n```")
+    async with open_chat(*pair) as chat:
+        await ask(chat)
+        Path("file.txt").write_text(f"{OLD}more\n")
+        await chat.act("a")
+        await chat.until(lambda: isinstance(chat.app.screen, ChangeScreen))
+        (shown,) = (str(each.render()) for each in chat.app.screen.query("Static"))
+        assert "only a fragment" in shown
+        assert "changed since it was attached" in shown
+
+
+async def test_a_file_that_must_not_be_written_is_said_before(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, f"```\n{NEW}```")
+    async with open_chat(*pair) as chat:
+        await ask(chat)
+        Path("file.txt").chmod(0o444)
+        await chat.act("a")
+        assert any("it is read-only" in text for text in chat.told)

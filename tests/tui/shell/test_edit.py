@@ -1,0 +1,218 @@
+"""`specchat edit`: what is rewritten is shown, and written only when it may be."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from msgspec import structs
+
+from assistant.events import Decoded, Finished, Origin, Stop, Token
+from assistant.request import Request
+from tests import tiny
+from tests.asking import NearEngine
+from tests.tui.shell.program import run_apart
+from tui.shell import edit as module
+from tui.shell import edit_command, engine_console
+
+OLD = "".join(f"line {number}\n" for number in range(20))
+NEW = OLD.replace("line 9\n", "line nine\nline ten\n").rstrip("\n")
+
+
+class Scripted(NearEngine):
+    """An engine whose answers are given, one after another."""
+
+    answers: list[str] = []  # noqa: RUF012 - of one test
+    stop = Stop.STOP_STRING
+    requests: list[Request] = []  # noqa: RUF012
+
+    def do(self, job):
+        if isinstance(job, Request):
+            self.requests.append(job)
+        return super().do(job)
+
+    def said(self, event, last):
+        answer = self.answers[len(self.requests) - 1] if self.requests else ""
+        match event:
+            case Decoded():
+                tokens = (Token(1, answer, Origin.TARGET, None, 1.0, None),)
+                return structs.replace(event, tokens=tokens)
+            case Finished():
+                return structs.replace(event, text=answer, stop=self.stop)
+        return event
+
+
+@pytest.fixture
+def edit(tmp_path, monkeypatch):
+    """Run the command; the model says `answers`, the user presses `keys`."""
+    target = tiny.write(tmp_path / "target.gguf", seed=0, stops=False, n_ctx=4000)
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(engine_console, "EngineProcess", lambda protocol: Scripted())
+    monkeypatch.setattr(Scripted, "requests", [])
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    Path("file.txt").write_text(OLD)
+
+    def run(*arguments, answers=(NEW,), keys="", stop=Stop.STOP_STRING, stdin=None):
+        monkeypatch.setattr(Scripted, "answers", [*answers])
+        monkeypatch.setattr(Scripted, "stop", stop)
+        pressed = iter(keys)
+        monkeypatch.setattr(click, "getchar", lambda: next(pressed))
+        monkeypatch.setattr(edit_command, "can_ask", lambda: bool(keys))
+        fixed = ("--target", str(target), "--draft", "none", "--ctx", "4000", "--max-tokens", "2")
+        return CliRunner().invoke(edit_command.edit, [*fixed, *arguments], input=stdin)
+
+    return run
+
+
+def test_what_is_allowed_is_written_and_taken_back(edit):
+    done = edit("file.txt", "spell 9", keys="y")
+    assert done.exit_code == 0, done.output
+    assert Path("file.txt").read_text() == f"{NEW}\n"
+    assert "-line 9\n+line nine\n+line ten\n" in done.stderr
+    assert "+2 −1 lines" in done.stderr
+    assert done.stdout == ""
+    assert edit("--undo", "file.txt").exit_code == 0
+    assert Path("file.txt").read_text() == OLD
+
+
+@pytest.mark.parametrize("keys", ["n", "?q", "x\x1b"])
+def test_what_is_not_allowed_is_not_written(edit, keys):
+    assert edit("file.txt", "spell 9", keys=keys).exit_code == 0
+    assert Path("file.txt").read_text() == OLD
+
+
+def test_a_new_version_is_edited_before_it_is_written(edit, monkeypatch):
+    def lend(path):
+        path.write_text(path.read_text().replace("nine", "NINE"))
+        return ""
+
+    monkeypatch.setattr(module, "lend", lend)
+    done = edit("file.txt", "spell 9", keys="ey")
+    assert done.exit_code == 0, done.output
+    assert "+line NINE" in done.stderr
+    assert Path("file.txt").read_text() == f"{NEW}\n".replace("nine", "NINE")
+
+
+def test_a_patch_is_printed_and_nothing_written(edit):
+    done = edit("file.txt", "spell 9", "--diff")
+    assert done.exit_code == 0, done.output
+    assert Path("file.txt").read_text() == OLD
+    subprocess.run(["patch", "-p1"], input=done.stdout, text=True, check=True, capture_output=True)
+    assert Path("file.txt").read_text() == f"{NEW}\n"
+
+
+def test_standard_input_becomes_standard_output(edit):
+    done = edit("-", "spell 9", stdin=OLD)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"{NEW}\n"
+
+
+def test_only_a_part_is_rewritten_and_the_rest_is_there_to_read(edit):
+    done = edit("file.txt:10-11", "spell them", "--yes", answers=["nine\nten"])
+    assert done.exit_code == 0, done.output
+    assert Path("file.txt").read_text() == OLD.replace("line 9\nline 10\n", "nine\nten\n")
+    (request,) = Scripted.requests
+    question, begun = request.messages[-2:]
+    assert OLD.rstrip("\n") in question.content
+    assert "lines 10 to 11 of file.txt, which are:\n\n```\nline 9\nline 10\n```" in question.content
+    assert (begun.role, begun.content) == ("assistant", "```txt\n")
+    assert request.stop_strings == ("\n```",)
+    assert request.prediction == "line 9\nline 10\n"
+    assert request.sampling.temperature == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "stop", "why"),
+    [
+        (NEW, Stop.LENGTH, "it ran into the length limit"),
+        (NEW, Stop.CONTEXT, "the context is full"),
+        ("", Stop.STOP_STRING, "it is empty"),
+        ("line 0\n# ... rest of the lines", Stop.STOP_STRING, "it leaves lines out: # ... rest"),
+    ],
+)
+def test_a_fragment_is_named_and_never_written_unasked(edit, answer, stop, why):
+    done = edit("file.txt", "spell 9", "--yes", answers=[answer], stop=stop)
+    assert done.exit_code == 1
+    assert why in str(done.exception)
+    done = edit("file.txt", "spell 9", keys="n", answers=[answer] * 2, stop=stop)
+    assert f"This is only a fragment: {why}" in done.stderr
+    assert "Write this fragment to file.txt?" in done.stderr
+    assert Path("file.txt").read_text() == OLD
+
+
+def test_each_of_several_files_is_decided_on_its_own(edit):
+    Path("other.txt").write_text(OLD)
+    done = edit("file.txt", "other.txt", "spell 9", answers=[NEW, NEW], keys="ny")
+    assert done.exit_code == 0, done.output
+    assert Path("file.txt").read_text() == OLD
+    assert Path("other.txt").read_text() == f"{NEW}\n"
+
+
+@pytest.mark.parametrize(("check", "code"), [("grep -q nine file.txt", 0), ("false", 1)])
+def test_what_fails_the_check_is_taken_back(edit, check, code):
+    done = edit("file.txt", "spell 9", "--yes", "--check", check)
+    assert done.exit_code == code, done.output
+    assert Path("file.txt").read_text() == (OLD if code else f"{NEW}\n")
+
+
+def test_what_did_not_change_is_said(edit):
+    done = edit("file.txt", "nothing", "--yes", answers=[OLD])
+    assert "nothing was changed" in done.stderr
+    assert not Path("../home/edits").exists()
+
+
+def test_a_file_that_changed_meanwhile_stays(edit, monkeypatch):
+    def press():
+        Path("file.txt").write_text("newest")
+        return "y"
+
+    run = edit("file.txt", "nothing", answers=[OLD], keys="y")
+    assert run.exit_code == 0
+    Scripted.requests.clear()
+    monkeypatch.setattr(click, "getchar", press)
+    monkeypatch.setattr(edit_command, "can_ask", lambda: True)
+    monkeypatch.setattr(Scripted, "answers", [NEW])
+    target = str(Path("../target.gguf"))
+    done = CliRunner().invoke(
+        edit_command.edit, ["--target", target, "--draft", "none", "file.txt", "spell"]
+    )
+    assert "changed meanwhile" in str(done.exception)
+    assert Path("file.txt").read_text() == "newest"
+
+
+def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
+    Path("file.txt").write_text("many words here\n" * 1000)
+    done = edit("file.txt", "spell", "--yes")
+    assert "file.txt:10-40" in str(done.exception)
+    assert not Scripted.requests
+    done = edit("file.txt:500-502", "spell", "--yes", answers=["few"])
+    assert done.exit_code == 0, done.output
+    shown = Scripted.requests[0].messages[-2].content
+    assert 10 < shown.count("many words here") < 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ((), "Name a file"),
+        (("file.txt",), "Name a file"),
+        (("none.txt", "x", "--yes"), "none.txt cannot be read"),
+        (("file.txt:99", "x", "--yes"), "has lines 1 to 20"),
+        (("file.txt", "-", "x"), "edited alone"),
+        (("file.txt", "x"), "add --yes to write"),
+        (("--undo",), "Name the file to bring back"),
+        (("--undo", "file.txt"), "No earlier version"),
+    ],
+)
+def test_wrong_input_is_refused_before_anybody_waits(tmp_path, arguments, why):
+    (tmp_path / "file.txt").write_text(OLD)
+    arguments = [str(tmp_path / each) if "txt" in each else each for each in arguments]
+    home = {"SPECCHAT_HOME": str(tmp_path / "home")}
+    code, out, err = run_apart("edit", *arguments, env=home)
+    assert (code, out) == (2, "")
+    assert why in err
+    assert sys.executable not in err

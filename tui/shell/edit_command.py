@@ -1,0 +1,87 @@
+"""`specchat edit`: files rewritten, shown as a diff, and written when allowed."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from models.errors import UsageError
+from tui.safe import safe
+from tui.shell.engine_console import EngineConsole
+from tui.shell.options import settings, shared
+
+
+@click.command()
+@click.argument("arguments", nargs=-1, metavar='FILE... "WHAT TO CHANGE"')
+@click.option("--yes", is_flag=True, help="Write without asking, unless it is only a fragment.")
+@click.option("--diff", "prints", is_flag=True, help="Print a patch, and write nothing.")
+@click.option("--check", metavar="COMMAND", help="Run this afterwards; if it fails, go back.")
+@click.option("--undo", is_flag=True, help="Bring back the files as they were before.")
+@shared
+def edit(
+    arguments: tuple[str, ...],
+    yes: bool,
+    prints: bool,
+    check: str | None,
+    undo: bool,
+    **options: Any,
+) -> None:
+    """Rewrite files, and see what changes while it is written.
+
+    Then y writes the file, n leaves it, e opens it in your editor first. A file is replaced in one
+    step, and only if nobody has changed it meanwhile. What it was before is kept: --undo brings it
+    back, and once more goes forward again.
+
+    FILE:10-40 or FILE:name rewrites only these lines, or the function or class of that name, with
+    what surrounds it to read. That serves files, too, that are too long to be rewritten whole.
+    FILE - reads standard input, and the new version goes to standard output.
+
+    A new version that was cut, stopped, or leaves lines out is called a fragment. --yes never
+    writes one: exit code 3.
+    """
+    if undo:
+        _undo(arguments, prints)
+        return
+    *files, wish = arguments or ("",)
+    if not files or not wish.strip():
+        raise UsageError('Name a file and say what to change: specchat edit FILE "add type hints"')
+    if "-" in files and (len(files) > 1 or check):
+        raise UsageError("Standard input is edited alone, and nothing is written to check.")
+    asks = not (yes or prints or files == ["-"])
+    if asks and not can_ask():
+        raise UsageError(
+            "Nobody can be asked here: add --yes to write, or --diff to print a patch."
+        )
+    chosen = settings(options)
+    console, passed = EngineConsole("looking for the models"), True
+    with console.shown(starts=True):
+        from tui.shell.edit import EditSession, rewrites
+
+        found = rewrites(files, wish, writes=not prints)
+        session = EditSession(console, chosen, asks, prints)
+        for each in found:
+            session.run(each)
+        if check:
+            console.hush()
+            passed = session.check(check)
+    if not passed:
+        sys.exit(1)
+
+
+def can_ask() -> bool:
+    """Say whether there is a terminal to ask on."""
+    return all(each and each.isatty() for each in (sys.stdin, sys.stderr))
+
+
+def _undo(files: tuple[str, ...], prints: bool) -> None:
+    from assistant.edit import kept_versions
+
+    if not files:
+        raise UsageError("Name the file to bring back: specchat edit --undo FILE")
+    for name in files:
+        if prints:
+            sys.stdout.buffer.write(kept_versions.patch_back(Path(name)))
+        else:
+            kept_versions.undo(Path(name))
+            click.echo(f"{safe(name)} is as it was before the last edit.", err=True)
