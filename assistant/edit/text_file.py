@@ -43,7 +43,8 @@ class TextFile:
         Raises:
             UsageError: the encoding of the file lacks a character.
         """
-        text = text.rstrip("\n") + self.text[len(self.text.rstrip("\n")) :]
+        bare = self.text.rstrip("\n")
+        text = text.rstrip("\n") + (self.text[len(bare) :] if bare else "\n")
         try:
             return self.bom + "".join(self._ended(text)).encode(self.encoding)
         except UnicodeEncodeError as error:

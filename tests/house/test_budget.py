@@ -9,19 +9,20 @@ from tests.test_layers import MODULES
 
 LINES = {
     "models": 5_864,  # wanted: 6,000
-    "assistant/decoding": 3_042,  # wanted: 2,900; with the source for edits, of 208
-    "assistant/engine assistant/process": 3_799,  # wanted: 2,600; with what models would do, of 190
+    "assistant/decoding": 3_060,  # wanted: 2,900; with the source for edits, of 208
+    "assistant/edit": 617,
+    "assistant/engine assistant/process": 3_856,  # wanted: 2,600; with what models would do, of 190
     "assistant/chat assistant/forms assistant/calling": 2_649,  # wanted: 2,500
     "assistant/tools": 861,
     "assistant/store": 1_768,
-    "assistant/talk": 1_553,  # wanted: 1,100; with tools off until wanted
+    "assistant/talk": 1_558,  # wanted: 1,100; with tools off until wanted
     "assistant/settings": 904,
     "assistant/serve": 1_242,  # with predictions, of 14
-    "assistant/lab tui/lab": 3_077,  # wanted, with models/slim: 3,200
-    "tui": 14_340,  # wanted: 13,000; with the same, of 82, and bell, editor and schemas, of 142
+    "assistant/lab tui/lab": 3_084,  # wanted, with models/slim: 3,200
+    "tui": 14_718,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 39_995, 341, 38_891
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 41_077, 353, 39_863
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them; edits and folders
 may add 1,500 lines."""
 

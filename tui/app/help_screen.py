@@ -25,6 +25,7 @@ AREAS = {
     "prompt": "Keys, in the prompt",
     "turn": "Keys, on a message ",
     "links": "Keys, among the links of a message",
+    "change": "Keys, on the change of a file",
     "chats": "Keys, in the list of chats",
     "inspector": "Keys, in the token inspector",
     "race": "Keys, in a race",

@@ -41,4 +41,4 @@ class ChangeScreen(Dialog[bool]):
         with Vertical(classes="frame") as box:
             box.border_title, box.border_subtitle = self._title, HINT
             with VerticalScroll():
-                yield Static(self._change)
+                yield Static(self._change, markup=False)

@@ -61,7 +61,8 @@ class DiffPrinting:
         """Print the next hunks that are settled, and return those after them."""
         new = list(comparison.hunks[len(self._printed) :])
         while new and new[0].is_settled:
-            self._printed.append(hunk := new.pop(0)._replace(is_settled=True))
+            hunk = new.pop(0)
+            self._printed.append(Hunk(hunk.begin, hunk.lines, True))
             self._console.print(drawn(hunk), soft_wrap=True)
         return new
 

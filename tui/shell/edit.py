@@ -40,7 +40,7 @@ def rewrites(arguments: Sequence[str], wish: str, writes: bool) -> list[Rewrite]
     for argument in arguments:
         path, part = split(argument)
         if path == STDIN:
-            file = text_file.parse(path, sys.stdin.buffer.read())
+            file = text_file.parse(path, sys.stdin.buffer.read() if sys.stdin else b"")
         else:
             file = text_file.read(path)
             if writes:

@@ -13,7 +13,7 @@ from tui.shell.options import settings, shared
 
 
 @click.command()
-@click.argument("arguments", nargs=-1, metavar='FILE... "WHAT TO CHANGE"')
+@click.argument("arguments", nargs=-1, type=click.Path(), metavar='FILE... "WHAT TO CHANGE"')
 @click.option("--yes", is_flag=True, help="Write without asking, unless it is only a fragment.")
 @click.option("--diff", "prints", is_flag=True, help="Print a patch, and write nothing.")
 @click.option("--check", metavar="COMMAND", help="Run this afterwards; if it fails, go back.")

@@ -6,7 +6,7 @@ from assistant.decoding.lookahead.budget import ALLOWANCE, SHARE
 from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.plans import FixedPlan
-from assistant.decoding.sources.draft import Run
+from assistant.decoding.sources.draft import Rows, Run
 from assistant.decoding.sources.model import PrefillOption, restart_options
 from assistant.events import Reason
 from tests.assistant.decoding.lookahead.machines import (
@@ -152,16 +152,36 @@ def test_what_the_draft_reads_is_owed():
     assert known.plan(31).pause is Reason.SPENT
 
 
+@pytest.mark.parametrize("dearer", [0.5, 1.0, 2.0, 3.0, 4.5, 6.0, 9.0])
+@pytest.mark.parametrize("context", [20, 60, 200])
+def test_a_reading_is_begun_only_if_it_can_be_finished_and_a_guess_be_made(dearer, context):
+    real = costs(FLAT, dearer)
+    known, unread, read = Controller(costs(FLAT, dearer)), context, 0
+    while chosen := known.reading([PrefillOption(context, unread)], 200):
+        known.read(chosen.piece, real.draft(chosen.piece))
+        unread, read = unread - chosen.piece, read + chosen.piece
+    assert unread in (0, 1, context)
+    if read:
+        assert known.plan(31).next([Rows("model", 1 + unread)])
+
+
+def test_what_a_busy_machine_would_have_taken_is_not_owed_on_a_calm_one():
+    busy = Costs({1: 7.0, 2: 8.4, 4: 12.2, 8: 20.0}, {})
+    calm = Costs({1: 1.0, 2: 1.2, 4: 1.75, 8: 2.9}, {})
+    outcome = decode(Controller(busy), Text(copied=lambda i: 0.9), calm, rounds=60)
+    assert outcome.speedup > 1.3
+
+
 def test_a_round_that_was_much_faster_than_expected_is_no_gain():
     """The machine has become faster, and ArS with it."""
     known, real = Controller(costs(STAIRS)), costs(STAIRS)
     decode(known, Text(), real, rounds=10)
     known.read(128, real.draft(128))
-    left = known.plan(31).pause, reading(known, context=30)
+    usual = known.plan(31).limit_s
     known = Controller(costs(STAIRS))
     decode(known, Text(), real, rounds=10)
     known.read(128, real.draft(128) / 3)
-    assert (known.plan(31).pause, reading(known, context=30)) == left
+    assert known.plan(31).limit_s == pytest.approx(usual)
 
 
 @pytest.mark.parametrize("slower", [0.5, 0.8, 1.0, 1.25, 2.0])

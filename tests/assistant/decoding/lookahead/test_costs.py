@@ -166,3 +166,12 @@ def test_the_target_and_the_draft_learn_apart():
         costs.saw_draft(1, 1.0)
     assert costs.verify(1) == MEASURED[1]
     assert costs.draft(1) > 0.8
+
+
+def test_a_machine_that_is_at_rest_again_is_so_for_a_width_that_was_seen_once():
+    """Measured beside others: one of these evaluations takes a seventh of that now."""
+    known = Costs({1: 7.0, 2: 8.4, 4: 12.2}, {})
+    known.saw_verify(2, 1.2)
+    for _ in range(14):
+        known.saw_verify(1, 1.0)
+    assert [known.verify(n) for n in (2, 4)] == pytest.approx([1.2, 1.74], rel=0.1)
