@@ -70,7 +70,9 @@ def _lines(
 
 def patch(path: Path, old: bytes, new: bytes) -> bytes:
     """Return the change of a file as `git apply` and `patch -p1` take it; nothing if none."""
-    name = os.fsencode(os.path.relpath(path)).decode("latin-1")
+    relative = os.path.relpath(path)
+    named = str(path.absolute())[1:] if relative.startswith("..") else relative
+    name = os.fsencode(named).decode("latin-1")
     name += "\t" * (" " in name)
     before, after = (_kept_ends(data.decode("latin-1")) for data in (old, new))
     lines = unified_diff(before, after, f"a/{name}", f"b/{name}")

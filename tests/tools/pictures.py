@@ -1,16 +1,19 @@
 """The README's pictures, of real runs: `python -m tests.tools.pictures TARGET DRAFT`.
 
 TARGET and DRAFT are GGUF files. It writes docs/chat.svg, an answer seen as tokens beside its
-figures, docs/race.svg, the outcome of a race, and docs/tools.svg, a call that waits to be allowed.
+figures, docs/race.svg, the outcome of a race, docs/tools.svg, a call that waits to be allowed, and
+docs/edit.svg, the change of a file.
 """
 
 import asyncio
+import io
 import os
 import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from rich.console import Console
 from textual.app import App
 
 from assistant.settings.settings import Settings
@@ -20,6 +23,8 @@ from tui.app.app import SpecchatApp
 from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.race.lanes import line_up, parse
 from tui.race.screen import RaceApp
+from tui.shell.edit import EditSession, rewrites
+from tui.shell.engine_console import EngineConsole
 
 DOCS = ROOT / "docs"
 SIZE = (124, 40)
@@ -76,7 +81,9 @@ async def tools(settings: Settings) -> None:
         app = SpecchatApp(replace(settings, n_ctx=8192, tools=reads))
         async with app.run_test(size=(100, 30)) as pilot:
             await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.begun)
-            await pilot.press("ctrl+n")
+            await pilot.press("ctrl+n", "f9")
+            await pilot.pause(1)
+            await pilot.press("t", "escape")  # tools are on in this conversation
             app.chat.prompt.text = "Which files are in the folder, and what do they say?"
             await pilot.press("enter")
             for _ in range(2):
@@ -88,6 +95,20 @@ async def tools(settings: Settings) -> None:
                 await until(pilot, lambda: app.chat.query(ApprovalTurn) or not busy(app))
                 if not app.chat.query(ApprovalTurn):
                     return
+
+
+def edit(settings: Settings) -> None:
+    """Rewrite the class, and show what changes."""
+    console = EngineConsole("loading")
+    shown = Console(record=True, width=80, force_terminal=True, file=io.StringIO())
+    console.__dict__["console"] = shown
+    with tempfile.TemporaryDirectory() as folder, console.shown(starts=True):
+        path = Path(folder, "stack.py")
+        path.write_text(CODE.lstrip("\n"))
+        (rewrite,) = rewrites([str(path)], "add type hints", writes=False)
+        EditSession(console, settings, asks=False, prints=True).run(rewrite)
+    title = 'specchat edit stack.py "add type hints"'
+    DOCS.joinpath("edit.svg").write_text(shown.export_svg(title=title))
 
 
 def busy(app: SpecchatApp) -> bool:
@@ -119,6 +140,7 @@ def main() -> None:
         asyncio.run(chat(settings))
         asyncio.run(race(settings))
         asyncio.run(tools(settings))
+        edit(replace(settings, max_tokens=None))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from assistant.edit.rewrite import Rewrite
 from assistant.edit.text_file import TextFile
 from assistant.events import Counted, Decoded, Event, Finished, Prefilled, Ready
 from assistant.request import Count
-from assistant.settings.settings import Settings
+from assistant.settings.settings import DEFAULT, Settings
 from models.errors import ModelError, UsageError
 from tui.figures import figures
 from tui.safe import safe
@@ -109,7 +109,7 @@ class EditSession:
         if self._ready is None:
             setup = replace(console.pair(self._settings), measure=asked.mode != "ars")
             self._ready = console.run(setup, keeps=False)
-        if self._settings.sources["temperature"].kind == "default":
+        if self._settings.sources.get("temperature", DEFAULT) == DEFAULT:
             asked = replace(asked, sampling=replace(asked.sampling, temperature=0.0))
         whole, part = self._count("\n".join(rewrite.lines)), self._count(rewrite.old)
         shown = rewrite.shown(whole, part, self._settings.n_ctx)
