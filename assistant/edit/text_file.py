@@ -18,6 +18,7 @@ from models.errors import StorageError, UsageError
 
 BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 END = re.compile(r"\r\n|\n|\r")
+CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of a text has
 LEFT_S = 60.0
 """Seconds after which a copy that was never renamed was left by a program that was killed."""
 
@@ -79,7 +80,7 @@ def parse(path: Path, data: bytes) -> TextFile:
     except UnicodeDecodeError:
         bom, encoding = b"", "latin-1"  # in which every byte is kept
         text = data.decode(encoding)
-    if "\0" in text:
+    if "\0" in text or (encoding == "latin-1" and CONTROLS.search(text)):
         raise UsageError(f"{path} is not text; only text can be edited.")
     return TextFile(path, data, END.sub("\n", text), encoding, bom)
 

@@ -245,6 +245,7 @@ class Learnt:
         self, looks: CostLooks, files: tuple[Path, Path | None], folder: Path | None
     ) -> None:
         self._looks, self._files, self._folder = looks, files, folder
+        self._doubted_s = looks.doubted_s
         self.costs = looks.costs(known_attention(looks.target, folder))
         self.acceptance = Acceptance(known_acceptance(*files, folder))
 
@@ -263,7 +264,9 @@ class Learnt:
 
     def take_pace(self, plain_s: float) -> None:
         """Take what one token takes in an answer; believe little of looks that took far longer."""
-        if self._looks.is_doubted(plain_s):
+        if plain_s < self._doubted_s:
+            self._looks.doubt(plain_s)
+            self._doubted_s = self._looks.doubted_s
             self.costs.measure(*self._looks.seconds)
 
     def look_again(self) -> bool:
@@ -274,6 +277,7 @@ class Learnt:
             ModelError: a model cannot evaluate.
         """
         is_certain = self._looks.again()
+        self._doubted_s = self._looks.doubted_s
         self.costs.measure(*self._looks.seconds)
         if is_certain:
             keep_looks(self._looks, self._folder)

@@ -138,13 +138,14 @@ class CostLooks:
         self.take([max(self._usual, key=self._uncertainty)])
         return max(map(self._uncertainty, self._usual)) < SETTLED
 
-    def is_doubted(self, plain_s: float) -> bool:
-        """Take what one token takes in an answer; say whether that casts new doubt on the looks."""
-        times = self.verify
-        if plain_s * BUSY > (times.calm_s or median(times.plain)):
-            return False
+    @property
+    def doubted_s(self) -> float:
+        """From how few seconds of one token in an answer on there is doubt about the looks."""
+        return (self.verify.calm_s or median(self.verify.plain or [0.0])) / BUSY
+
+    def doubt(self, plain_s: float) -> None:
+        """Take what one token took in an answer, which was far less than in the looks."""
         self.verify.calm_s = self.reading.calm_s = plain_s
-        return True
 
     @property
     def is_clear(self) -> bool:

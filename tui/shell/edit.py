@@ -78,8 +78,6 @@ class EditSession:
         self._say(" · ".join([f"{counts(change)} lines", *figures(finished.stats)]), dim=True)
         if gap:
             self._say(f"This is only a fragment: {gap}.", fg="yellow")
-        if self._console.interrupted:
-            raise KeyboardInterrupt
         if gap and not self._asks:
             raise ModelError(f"The new version of {file.path} is only a fragment: {gap}.")
         if file.path == STDIN or self._prints:
@@ -135,6 +133,9 @@ class EditSession:
 
         with printing:
             finished: Finished = console.run(rewrite.request(asked, shown), hear)
+        if console.interrupted:
+            self._say(f"Stopped: {path} is as it was.")
+            raise KeyboardInterrupt
         return finished, printing.end(rewrite.new(finished.text))
 
     def _count(self, text: str) -> int:

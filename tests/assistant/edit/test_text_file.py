@@ -45,7 +45,7 @@ def test_a_character_that_the_encoding_lacks_is_refused(tmp_path):
         text_file.read(path).encoded("été → hiver")
 
 
-@pytest.mark.parametrize("data", [b"\0\1\2", b"\xff\xfea\0\0\0"])
+@pytest.mark.parametrize("data", [b"\0\1\2", b"\xff\xfea\0\0\0", b"\xe9\x04 x"])
 def test_what_is_no_text_is_refused(tmp_path, data):
     (tmp_path / "file").write_bytes(data)
     with pytest.raises(UsageError, match="not text"):

@@ -183,12 +183,12 @@ def test_looks_beside_a_busy_program_count_for_little_once_an_answer_was_calm():
     looks = machine.looks(typical)
     looks.first()
     assert looks.seconds[1][1] / looks.seconds[0][1] > 0.33
-    assert not looks.is_doubted(0.2)
-    assert looks.is_doubted(0.03)
+    assert 0.03 < looks.doubted_s < 0.2
+    looks.doubt(0.03)
     verify, draft = looks.seconds
     assert [verify[n] / verify[1] for n in (2, 4)] == pytest.approx([1.2, 1.75], rel=0.02)
     assert draft[1] / verify[1] == pytest.approx(0.28, rel=0.02)
-    assert not looks.is_doubted(0.029)  # once is enough
+    assert looks.doubted_s < 0.029  # once is enough
     assert not looks.is_clear
 
 

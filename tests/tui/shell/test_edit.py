@@ -1,5 +1,6 @@
 """`specchat edit`: what is rewritten is shown, and written only when it may be."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +14,21 @@ from assistant.events import Decoded, Finished, Origin, Stop, Token
 from assistant.request import Request
 from tests import tiny
 from tests.asking import NearEngine
-from tests.tui.shell.program import run_apart
+from tests.patience import WAIT_S
+from tests.tui.shell.program import ENDLESS, run_apart, start
 from tui.shell import edit as module
 from tui.shell import edit_command, engine_console
 
 OLD = "".join(f"line {number}\n" for number in range(20))
 NEW = OLD.replace("line 9\n", "line nine\nline ten\n").rstrip("\n")
+
+
+TOLD = """
+import sys, tui.shell.diff_printing as module
+def show(self, new, written):
+    print("answering", file=sys.stderr, flush=True)
+module.DiffPrinting.show = show
+"""
 
 
 class Scripted(NearEngine):
@@ -216,3 +226,21 @@ def test_wrong_input_is_refused_before_anybody_waits(tmp_path, arguments, why):
     assert (code, out) == (2, "")
     assert why in err
     assert sys.executable not in err
+
+
+def test_ctrl_c_stops_and_leaves_the_file(tmp_path):
+    """In the midst of an answer, which without an end would go on."""
+    target = tiny.write(tmp_path / "target.gguf", seed=0, stops=False, n_ctx=30_000)
+    path = tmp_path / "file.txt"
+    path.write_text(OLD)
+    home = {"SPECCHAT_HOME": str(tmp_path / "home")}
+    few = ("--target", target, "--draft", "none", *ENDLESS, "--max-tokens", "29000")
+    process = start("edit", *few, "--yes", path, "x", first=TOLD, env=home)
+    assert process.stderr is not None
+    while "answering" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=WAIT_S)
+    assert process.returncode == 130
+    assert "Stopped" in err
+    assert path.read_text() == OLD

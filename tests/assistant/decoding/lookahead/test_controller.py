@@ -181,7 +181,7 @@ def test_a_round_that_was_much_faster_than_expected_is_no_gain():
     known = Controller(costs(STAIRS))
     decode(known, Text(), real, rounds=10)
     known.read(128, real.draft(128) / 3)
-    assert known.plan(31).limit_s == pytest.approx(usual)
+    assert known.plan(31).limit_s == pytest.approx(usual, rel=0.05)
 
 
 @pytest.mark.parametrize("slower", [0.5, 0.8, 1.0, 1.25, 2.0])
