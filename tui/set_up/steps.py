@@ -67,9 +67,8 @@ class SetupStep:
 
     def end(self, result: str = "done") -> None:
         """Say what came of it, and how long it took."""
-        self._write(f"{self._title}: {result} ({monotonic() - self._begun:.0f} s)")
-        if sys.stdout.isatty():
-            print()
+        line = f"{self._title}: {result} ({monotonic() - self._begun:.0f} s)"
+        print(f"\r\x1b[2K{line}" if sys.stdout.isatty() else line, flush=True)
 
     def tell_compiled(self, line: str) -> None:
         """Say how far a compilation is, if a line of its output tells."""
