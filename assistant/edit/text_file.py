@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import stat
 import tempfile
 import time
 from collections import Counter
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from assistant.talk.attachments import LIMIT
+from assistant.talk.attachments import contents
 from models.errors import StorageError, UsageError
 
 BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -91,18 +90,7 @@ def read(path: Path) -> TextFile:
     Raises:
         UsageError: it is no text, too large, or cannot be read.
     """
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise UsageError(f"{path} is not a file; only files with text can be edited.")
-        with path.open("rb") as file:
-            data = file.read(LIMIT + 1)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
-    except ValueError as error:  # a zero byte in the path
-        raise UsageError("That is not the name of a file.") from error
-    if len(data) > LIMIT:
-        raise UsageError(f"{path} has more than {LIMIT // 1_000_000} MB, which is too much.")
-    return parse(path, data)
+    return parse(path, contents(path, str(path)))
 
 
 def check_writable(path: Path) -> None:

@@ -18,9 +18,18 @@ def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachm
         UsageError: the file is not a text, too big, or cannot be read.
     """
     name = well_formed(str(path) if name is None else name)
+    return Attachment(name, decoded(contents(path, name, pipes=pipes), name))
+
+
+def contents(path: Path, name: str, *, pipes: bool = False) -> bytes:
+    """Return the bytes of a file that is called `name`; `pipes` is as for `read`.
+
+    Raises:
+        UsageError: it is no file, too big, or cannot be read.
+    """
     try:
         if not pipes and not stat.S_ISREG(path.stat().st_mode):
-            raise UsageError(f"{name} is not a file; only files with text can be attached.")
+            raise UsageError(f"{name} is not a file; only files with text can be used.")
         with path.open("rb") as file:
             data = file.read(LIMIT + 1)
     except OSError as error:
@@ -29,7 +38,7 @@ def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachm
         raise UsageError(f"{name} is not the name of a file.") from error
     if len(data) > LIMIT:
         raise UsageError(f"{name} has more than {LIMIT // 1_000_000} MB; attach a part of it.")
-    return Attachment(name, decoded(data, name))
+    return data
 
 
 def decoded(data: bytes, name: str) -> str:
