@@ -21,7 +21,6 @@ MOST = 200
 class Version:
     """What a file was before an edit, and what it became."""
 
-    path: str  # as the system spells it
     before: bytes
     after: str  # the sha256
 
@@ -33,6 +32,7 @@ def write(file: text_file.TextFile, new: bytes, keeps: bool = True) -> None:
         StorageError: it has changed meanwhile, or one of both cannot be written.
     """
     text_file.check_writable(file.path)
+    text_file.check_unchanged(file.path, file.data)  # or the last edit could not be taken back
     if keeps:
         _keep(file.path, file.data, new)
     text_file.replace(file.path, file.data, new)
@@ -76,7 +76,7 @@ def _last(path: Path) -> Version:
 
 def _keep(path: Path, before: bytes, after: bytes) -> None:
     place = _place(path)
-    version = Version(os.fsdecode(os.fspath(path.resolve())), before, _digest(after))
+    version = Version(before, _digest(after))
     try:
         disk.write_private(place, msgspec.msgpack.encode(version))
         kept = sorted(place.parent.iterdir(), key=lambda each: each.stat().st_mtime)

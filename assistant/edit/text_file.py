@@ -114,6 +114,20 @@ def check_writable(path: Path) -> None:
         raise StorageError(f"{path} cannot be replaced: {why}. --diff prints the change instead.")
 
 
+def check_unchanged(path: Path, old: bytes) -> None:
+    """Check that a file is as it was read.
+
+    Raises:
+        StorageError: it is not, or cannot be read any more.
+    """
+    try:
+        same = path.read_bytes() == old
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read any more: {error.strerror}.") from error
+    if not same:
+        raise StorageError(f"{path} has changed meanwhile; nothing was written.")
+
+
 def replace(path: Path, old: bytes, new: bytes) -> None:
     """Replace the content of a file in one step: at any moment it is the old or the new one.
 
@@ -140,8 +154,7 @@ def replace(path: Path, old: bytes, new: bytes) -> None:
                 shutil.copystat(real, name)
                 os.utime(name)
                 os.fsync(descriptor)
-            if real.read_bytes() != old:
-                raise StorageError(f"{path} has changed meanwhile; nothing was written.")
+            check_unchanged(path, old)
             os.replace(name, real)
         finally:
             Path(name).unlink(missing_ok=True)

@@ -33,12 +33,14 @@ def rewrites(arguments: Sequence[str], wish: str, writes: bool) -> list[Rewrite]
     """Return what is to be rewritten, all of it checked before anybody waits.
 
     Raises:
-        UsageError: there is no such file or part, or it is no text.
+        UsageError: there is no such file or part, it is no text, or it is named twice.
         StorageError: it could not be written.
     """
-    found = []
+    found = list[Rewrite]()
     for argument in arguments:
         path, part = split(argument)
+        if path.resolve() in {each.file.path.resolve() for each in found}:
+            raise UsageError(f"{path} is named twice; edit one part of it after the other.")
         if path == STDIN:
             file = text_file.parse(path, sys.stdin.buffer.read() if sys.stdin else b"")
         else:
@@ -61,8 +63,7 @@ class EditSession:
         self._console, self._settings = console, settings
         self._asks, self._prints = asks, prints
         self._ready: Ready | None = None
-        self.written: list[Path] = []
-        """Files that have changed."""
+        self._written: list[tuple[TextFile, bytes]] = []  # what files were, and are now
 
     def run(self, rewrite: Rewrite) -> None:
         """Rewrite one file, and write it if it may be written.
@@ -91,13 +92,13 @@ class EditSession:
 
     def check(self, command: str) -> bool:
         """Run the user's command; if it fails, offer to take back what was written."""
-        if not self.written or subprocess.run(command, shell=True, check=False).returncode == 0:
+        if not self._written or subprocess.run(command, shell=True, check=False).returncode == 0:
             return True
-        names = ", ".join(map(str, self.written))
+        names = ", ".join(str(file.path) for file, _ in self._written)
         self._say(f"The check failed: {command}", fg="red")
         if not self._asks or click.confirm(f"Take back the change of {names}?", True, err=True):
-            for path in self.written:
-                kept_versions.undo(path)
+            for file, new in self._written:
+                text_file.replace(file.path, new, file.data)
             self._say(f"As before: {names}.")
         return False
 
@@ -156,7 +157,8 @@ class EditSession:
             if key in ("n", "q", "\x1b"):
                 return self._say(f"{file.path} is as it was.")
             if key == "e":
-                new, fragment = self._edited(file, new), False
+                before, new = new, self._edited(file, new)
+                fragment = fragment and new == before  # the user has looked, and left it so
 
     def _edited(self, file: TextFile, new: bytes) -> bytes:
         """Return what the user makes of a new version in an editor, and show what changes then."""
@@ -173,7 +175,7 @@ class EditSession:
 
     def _write(self, file: TextFile, new: bytes) -> None:
         kept_versions.write(file, new, self._settings.save)
-        self.written.append(file.path)
+        self._written.append((file, new))
         undo = f" specchat edit --undo {file.path} takes it back." if self._settings.save else ""
         self._say(f"Written: {file.path}.{undo}")
 

@@ -68,3 +68,12 @@ def test_the_oldest_versions_make_room(path, tmp_path, monkeypatch):
         kept_versions.write(text_file.read(other), b"new\n")
     assert len([*(tmp_path / "home/edits").iterdir()]) == 3
     kept_versions.undo(other)
+
+
+def test_an_edit_that_is_refused_leaves_the_one_before_to_be_taken_back(path):
+    stale = text_file.read(path)
+    kept_versions.write(stale, b"new\n")
+    with pytest.raises(StorageError, match="changed meanwhile"):
+        kept_versions.write(stale, b"other\n")
+    kept_versions.undo(path)
+    assert path.read_text() == "old\n"

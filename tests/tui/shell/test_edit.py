@@ -162,9 +162,20 @@ def test_each_of_several_files_is_decided_on_its_own(edit):
     assert Path("other.txt").read_text() == f"{NEW}\n"
 
 
+def test_a_fragment_stays_one_until_it_is_edited(edit, monkeypatch):
+    texts = iter(["", "more"])
+    monkeypatch.setattr(
+        module, "lend", lambda path: path.write_text(path.read_text() + next(texts)) and ""
+    )
+    done = edit("file.txt", "spell 9", keys="een", stop=Stop.LENGTH)
+    asked = [line for line in done.stderr.splitlines() if "y yes" in line]
+    assert ["fragment" in line for line in asked] == [True, True, False]
+
+
+@pytest.mark.parametrize("save", ["--save", "--no-save"])
 @pytest.mark.parametrize(("check", "code"), [("grep -q nine file.txt", 0), ("false", 1)])
-def test_what_fails_the_check_is_taken_back(edit, check, code):
-    done = edit("file.txt", "spell 9", "--yes", "--check", check)
+def test_what_fails_the_check_is_taken_back(edit, check, code, save):
+    done = edit("file.txt", "spell 9", "--yes", "--check", check, save)
     assert done.exit_code == code, done.output
     assert Path("file.txt").read_text() == (OLD if code else f"{NEW}\n")
 
@@ -213,6 +224,7 @@ def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
         (("none.txt", "x", "--yes"), "none.txt cannot be read"),
         (("file.txt:99", "x", "--yes"), "has lines 1 to 20"),
         (("file.txt", "-", "x"), "edited alone"),
+        (("file.txt:1-2", "file.txt:4", "x", "--yes"), "named twice"),
         (("file.txt", "x"), "add --yes to write"),
         (("--undo",), "Name the file to bring back"),
         (("--undo", "file.txt"), "No earlier version"),
