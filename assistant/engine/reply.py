@@ -80,6 +80,8 @@ class Assistant:
         self._draft_name, self._engine = draft_name, engine
         self.chat = ChatTokens(vocab)
         """Tokenises conversations as the target's chat template writes them."""
+        self.piece = 4
+        """How many tokens idle work reads at once; see `engine.idle`."""
 
     @property
     def draft(self) -> Model | None:

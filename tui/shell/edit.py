@@ -18,7 +18,7 @@ from assistant.edit.text_file import TextFile
 from assistant.events import Counted, Decoded, Event, Finished, Prefilled, Ready
 from assistant.request import Count
 from assistant.settings.settings import DEFAULT, Settings
-from models.errors import ModelError, UsageError
+from models.errors import UsageError
 from tui.figures import figures
 from tui.safe import safe
 from tui.settings.editor import lend
@@ -65,8 +65,10 @@ class EditSession:
         self._ready: Ready | None = None
         self._written: list[tuple[TextFile, bytes]] = []  # what files were, and are now
 
-    def run(self, rewrite: Rewrite) -> None:
+    def run(self, rewrite: Rewrite) -> str:
         """Rewrite one file, and write it if it may be written.
+
+        Returns why it is not written where nobody is asked: it is only a fragment. Usually empty.
 
         Raises:
             SpecchatError: there is no new version, or it cannot be written.
@@ -77,10 +79,10 @@ class EditSession:
         new = file.encoded("\n".join(rewrite.new(finished.text)))
         gap = rewrite.gap(finished.text, finished.stop)
         self._say(" · ".join([f"{counts(change)} lines", *figures(finished.stats)]), dim=True)
+        if gap and not self._asks:
+            return f"The new version of {file.path} is only a fragment: {gap}."
         if gap:
             self._say(f"This is only a fragment: {gap}.", fg="yellow")
-        if gap and not self._asks:
-            raise ModelError(f"The new version of {file.path} is only a fragment: {gap}.")
         if file.path == STDIN or self._prints:
             sys.stdout.buffer.write(new if file.path == STDIN else patch(file.path, file.data, new))
         elif new == file.data:
@@ -89,6 +91,7 @@ class EditSession:
             self._decide(file, new, bool(gap))
         else:
             self._write(file, new)
+        return ""
 
     def check(self, command: str) -> bool:
         """Run the user's command; if it fails, offer to take back what was written."""

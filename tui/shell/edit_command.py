@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from models.errors import UsageError
+from models.errors import ModelError, UsageError
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import settings, shared
@@ -60,11 +60,12 @@ def edit(
 
         found = rewrites(files, wish, writes=not prints)
         session = EditSession(console, chosen, asks, prints)
-        for each in found:
-            session.run(each)
+        gaps = [*filter(None, map(session.run, found))]
         if check:
             console.hush()
             passed = session.check(check)
+    if gaps:
+        raise ModelError(" ".join(gaps))
     if not passed:
         sys.exit(1)
 

@@ -70,11 +70,11 @@ def test_it_gives_way_to_another_job_and_goes_on_later(open_model, tiny_target):
 
 
 @pytest.mark.parametrize(
-    ("each_s", "pieces"), [(0.01, {4, 8, 12}), (0.2, {4, 1}), (0.0001, {4, 8, 256})]
+    ("each_s", "pieces"), [(0.01, {4, 8, 16, 25}), (0.2, {4, 1}), (0.0001, {4, 8, 256})]
 )
 def test_no_piece_takes_longer_than_another_job_may_wait(each_s, pieces):
     model = Stopwatched(lambda tokens, depth: each_s * tokens)
-    read = list(idle._read(model, list(range(600)), model.clock))
+    read = list(idle._read(model, list(range(600)), 4, model.clock))
     assert read[-1].end == sum(piece.tokens for piece in read) == 600
     assert pieces <= {*model.widths}
     assert all(each_s * width <= max(idle.PIECE_S, each_s) for width in model.widths[1:])
@@ -97,3 +97,26 @@ def test_what_is_on_disk_is_brought_back_before_it_is_read(open_model, tiny_targ
     assistant.resuming = Resumed()
     total = read_ahead(assistant, replace(TYPED, stored=True))[-1].total
     assert begun == [(total, True)]
+
+
+def test_a_reading_goes_on_with_pieces_as_large_as_the_last_ones(open_model, tiny_target):
+    assistant, sizes = assistant_of(open_model, tiny_target), []
+    text = replace(TYPED, messages=(Message("user", FILE * 4),))
+    evaluate = assistant.target.logits
+
+    def noting(tokens, rows=1):
+        sizes.append(len(tokens) - assistant.target.cached(tokens))
+        return evaluate(tokens, rows)
+
+    assistant.target.logits = noting
+    reading = idle.read_ahead(assistant, text, assistant.control)
+    for _ in range(4):
+        next(reading)
+    assistant.control.cancel.raise_()
+    with pytest.raises(Cancelled):
+        list(reading)
+    assistant.control.cancel.lower()
+    *_, largest = sizes
+    sizes.clear()
+    next(idle.read_ahead(assistant, text, assistant.control))
+    assert sizes[0] >= largest > 4

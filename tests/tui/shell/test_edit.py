@@ -162,6 +162,15 @@ def test_each_of_several_files_is_decided_on_its_own(edit):
     assert Path("other.txt").read_text() == f"{NEW}\n"
 
 
+def test_a_fragment_keeps_no_other_file_from_being_written(edit):
+    Path("other.txt").write_text(OLD)
+    done = edit("file.txt", "other.txt", "spell 9", "--yes", answers=["", NEW])
+    assert done.exit_code == 1
+    assert str(done.exception) == "The new version of file.txt is only a fragment: it is empty."
+    assert Path("file.txt").read_text() == OLD
+    assert Path("other.txt").read_text() == f"{NEW}\n"
+
+
 def test_a_fragment_stays_one_until_it_is_edited(edit, monkeypatch):
     texts = iter(["", "more"])
     monkeypatch.setattr(
