@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from assistant.lab.tune import engine_trial
-from models.errors import ModelError, OtherEngine, UsageError
+from models.errors import ModelError, OtherEngine
 from models.native import loaded
 from models.progress import CancelFlag
 from tests import ROOT, tiny
@@ -79,8 +79,3 @@ def test_a_process_that_has_loaded_an_engine_loads_no_other():
     with pytest.raises(OtherEngine):
         loaded.use("ik" if ENGINE == "llama" else "llama")
     assert loaded.in_use() == ENGINE
-
-
-def test_there_is_no_engine_of_another_name():
-    with pytest.raises(UsageError, match="one of llama, ik: best"):
-        loaded.use("best")
