@@ -90,9 +90,8 @@ class Context:
             return None
         is_target = settings.use != "heads"
         self._heads.give_states(self._handle, is_target)
-        if not is_target:
-            return None
-        return States(self._heads, self._handle, self.n_ctx, self.state_width)
+        known = self._heads, self._handle, self.n_ctx, self.state_width
+        return States(*known) if is_target else None
 
     @property
     def newest_state(self) -> Logits:
