@@ -13,6 +13,7 @@ from models.progress import CancelFlag
 from tests import ROOT, tiny
 from tests.engine import ENGINE, needs_both
 from tests.patience import WAIT_S
+from tests.scripts import printed
 
 DAY = (
     "tests/models/test_llama_cache.py",
@@ -70,8 +71,7 @@ try:
 except ModelError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
-    assert "Run: pip install ik-llama-cpp-python==0.1.5" in done.stdout, done.stderr
+    assert "Run: pip install ik-llama-cpp-python==0.1.5" in printed(script)
 
 
 def test_a_process_that_has_loaded_an_engine_loads_no_other():
