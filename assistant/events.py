@@ -137,7 +137,6 @@ class Ready(Struct, frozen=True, tag=True):
     no_draft: str | None
     rolls_back: bool = True  # whether the target can roll back; else nothing is proposed
     engine: EngineName = "llama"
-    why_engine: str = ""  # in a sentence
     thinks: bool = False  # whether the target has marks for thoughts
     takes_effort: bool = False  # whether it can be told how much to think
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from models.progress import CancelFlag, stop_if_asked
 
@@ -30,32 +29,26 @@ def environment() -> dict[str, str]:
     return {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": path}
 
 
-def start(module: str, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-    """Run a module in another process, detached from the terminal; by default it reads nothing. It
-    is killed when the thread that started it ends, if it calls `die_with` with its last argument.
-
-    Raises:
-        OSError: the system starts no process.
-    """
-    return subprocess.Popen(
-        command(module, *arguments),
-        env=environment(),
-        start_new_session=True,  # it ignores the terminal's signals
-        **{"stdin": subprocess.DEVNULL, **options},
-    )
-
-
 def run(
     module: str, *arguments: object, cancel: CancelFlag | None = None
 ) -> tuple[bytes, str | None]:
-    """Run a module to its end. Return its output, and the last line of why it failed: None if it
-    did not, empty if it ended without a word.
+    """Run a module to its end, detached from the terminal. Return its output, and the last line of
+    why it failed: None if it did not, empty if it ended without a word.
+
+    It is killed when this thread ends, if it calls `die_with` with its last argument.
 
     Raises:
+        OSError: the system starts no process.
         Cancelled: `cancel` was raised.
     """
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with start(module, *arguments, **pipes) as process:
+    with subprocess.Popen(
+        command(module, *arguments),
+        env=environment(),
+        start_new_session=True,  # it ignores the terminal's signals
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
         try:
             while True:
                 stop_if_asked(cancel)
@@ -68,16 +61,6 @@ def run(
         return output, None
     lines = said.decode("utf-8", "replace").strip().splitlines()
     return output, lines[-1] if process.returncode == 1 and lines else ""
-
-
-def end(process: subprocess.Popen[bytes], patience_s: float = 5.0) -> None:
-    """Ask a process to end, and kill it if it does not."""
-    process.terminate()
-    try:
-        process.wait(patience_s)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def die_with(parent: int) -> None:

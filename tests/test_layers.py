@@ -1,9 +1,6 @@
 """Imports go one way, and each third-party library has one home."""
 
 import ast
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
@@ -12,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import ROOT
-from tests.patience import WAIT_S
+from tests.scripts import printed
 
 PACKAGES = ("models", "assistant", "tui")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
@@ -166,17 +163,7 @@ def test_nothing_that_a_chat_or_the_endpoint_reaches_is_a_laboratory(names):
 
 def test_a_worker_that_chats_loads_few_files_and_no_laboratory(sources, tiny_target):
     """The worker's own loop answers once, here in a process that then tells what it has loaded."""
-    done = subprocess.run(
-        [sys.executable, "-c", CHATTING, str(tiny_target)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=WAIT_S,
-    )
-    assert done.returncode == 0, done.stderr
-    loaded = set(done.stdout.split())
+    loaded = set(printed(CHATTING, tiny_target).split())
     files = loaded & {each.dotted for each in sources if not each.name.endswith("__init__.py")}
     assert len(files) <= CHATTING_FILES, "\n".join(sorted(files))
     assert {"assistant.engine.reply", "models.native.model"} <= loaded
@@ -198,8 +185,7 @@ def test_a_worker_that_chats_loads_few_files_and_no_laboratory(sources, tiny_tar
     ],
 )
 def test_what_a_module_never_uses_is_not_loaded_with_it(modules, unused):
-    code = f"import sys, {modules}\nassert not {unused} & {{*sys.modules}}"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    printed(f"import sys, {modules}\nassert not {unused} & {{*sys.modules}}")
 
 
 def light(*arguments: str, without: frozenset[str] = frozenset()) -> str:
@@ -211,16 +197,7 @@ def light(*arguments: str, without: frozenset[str] = frozenset()) -> str:
         f"heavy = {heavy} & {{*sys.modules}}\n"
         "assert not heavy, heavy"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return printed(code, *arguments)
 
 
 @pytest.mark.parametrize("argument", ["--help", "--version"])

@@ -79,7 +79,6 @@ def load(
         no_draft,
         target.can_roll_back,
         choice.engine,
-        choice.reason,
         assistant.chat.thinks,
         assistant.chat.takes_effort,
     )

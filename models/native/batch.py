@@ -39,7 +39,7 @@ class Batch:
         """Put tokens, the first of them at a position; the last `rows` of them want logits.
 
         For heads, `states` has a row for each token, of the token before it; see
-        `models.native.states`.
+        `models.native.state`.
         """
         count = self.struct.n_tokens = len(tokens)
         self._token[:count] = tokens

@@ -2,7 +2,6 @@
 
 import ctypes
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +10,9 @@ from models.errors import Cancelled, ContextFull, ModelError
 from models.native import native_log, state
 from models.native.batch import BATCH, SEQUENCE, Batch
 from models.native.engine import ContextSettings
-from models.native.state import RecurrentState
+from models.native.state import RecurrentState, States
 from models.native.weights import Weights
 from models.progress import CancelFlag
-
-if TYPE_CHECKING:  # few targets have heads, which read them
-    from models.native.states import States
 
 NO_ROOM, ABORTED = 1, 2  # what llama_decode returns
 SHORT = 32
@@ -89,16 +85,13 @@ class Context:
         address = ctypes.c_void_p(flag.address)
         self._c.llama_set_abort_callback(handle, self._abort_callback, address)
 
-    def _states(self, settings: ContextSettings) -> "States | None":
+    def _states(self, settings: ContextSettings) -> States | None:
         if self._heads is None:
             return None
         is_target = settings.use != "heads"
         self._heads.give_states(self._handle, is_target)
-        if not is_target:
-            return None
-        from models.native.states import States
-
-        return States(self._heads, self._handle, self.n_ctx, self.state_width)
+        known = self._heads, self._handle, self.n_ctx, self.state_width
+        return States(*known) if is_target else None
 
     @property
     def newest_state(self) -> Logits:
@@ -115,7 +108,7 @@ class Context:
     def evaluate(self, tokens: Sequence[int], rows: int, states: Logits | None = None) -> None:
         """Append tokens, of which the last `rows` want logits, in one batch.
 
-        For heads, `states` has a row for each token; see `models.native.states`.
+        For heads, `states` has a row for each token; see `models.native.state`.
 
         Raises:
             Cancelled: the cancel flag was raised before, or stopped it; the cache is as before, or

@@ -9,7 +9,7 @@ from typing import cast
 
 from models import child_process
 from models.engines import ENGINES, PACKAGES, EngineName, first, installed, missing
-from models.errors import ModelError, OtherEngine, SpecchatError, UsageError
+from models.errors import ModelError, OtherEngine, SpecchatError
 from models.native.engine import EngineLibrary
 
 _loaded: tuple[EngineName, EngineLibrary] | None = None
@@ -25,12 +25,9 @@ def use(name: EngineName) -> EngineLibrary:
 
     Raises:
         OtherEngine: this process has loaded another one.
-        UsageError: there is no engine of this name.
         ModelError: it is not installed, or does not fit this version of specchat.
     """
     global _loaded
-    if name not in ENGINES:
-        raise UsageError(f"an engine must be one of {', '.join(ENGINES)}: {name}")
     if _loaded and _loaded[0] != name:
         raise OtherEngine(f"This process runs {ENGINES[_loaded[0]]} and cannot also load {name}.")
     if not _loaded:

@@ -82,32 +82,22 @@ def default_draft(report: Report) -> Path | None:
 
     `report` is told how long it took, or why none can be made: then the draft is used unchanged.
     """
-    if here := made_here(identify(catalog.DEFAULT.target.name)):
+    target = identify(catalog.DEFAULT.target.name)
+    if here := made_here(target):
         return here.path
     report(Progress(0, 0, "making a faster draft"))
     started = monotonic()
     try:
-        path = make_default()
+        ids, size = default_tokens()
+        draft = identify(catalog.DEFAULT.draft.name)
+        if draft.header is None or draft.header.n_vocab != size:
+            raise ModelError(f"{draft.path} has a different vocabulary from {draft.name}.")
+        path = make(draft.path, ids, mark(target))
     except SpecchatError as error:
         report(Progress(0, 0, "", f"{error} The draft is used as downloaded."))
         return None
     report(Progress(0, 0, "", f"Made a faster draft of it in {monotonic() - started:.0f} s."))
     return path
-
-
-def make_default() -> Path:
-    """Make the draft that the default target gets from then on; return where it is.
-
-    Raises:
-        ModelError: a file of the pair is not here, or no engine can requantise it.
-        StorageError: there is no room.
-    """
-    pair = catalog.DEFAULT
-    target, draft = identify(pair.target.name), identify(pair.draft.name)
-    ids, size = default_tokens()
-    if draft.header is None or draft.header.n_vocab != size:
-        raise ModelError(f"{draft.path} has a different vocabulary from {pair.draft.name}.")
-    return make(draft.path, ids, mark(target))
 
 
 @contextmanager

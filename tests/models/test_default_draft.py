@@ -72,7 +72,7 @@ def test_it_is_made_once_and_the_same_bytes_each_time(pair, said):
 
 
 def test_a_draft_that_was_measured_here_is_neither_replaced_nor_passed_over(pair, said):
-    shipped = slim_draft.make_default()
+    shipped = slim_draft.default_draft(said.append)
     source = identify("small").path
     own = slim_draft.make(source, np.arange(340), mark(identify("big")))
     assert own.stat().st_size > shipped.stat().st_size

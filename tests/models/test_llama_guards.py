@@ -1,8 +1,5 @@
 """What llama.cpp would die of is refused in Python, in a sentence; the process lives on."""
 
-import os
-import subprocess
-import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -16,9 +13,9 @@ from models.native.batch import BATCH
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import Weights
 from models.progress import CancelFlag
-from tests import ROOT, tiny
+from tests import tiny
 from tests.models.test_llama_cache import assert_same
-from tests.patience import WAIT_S
+from tests.scripts import ended
 
 TALKATIVE = """
 import sys
@@ -146,16 +143,7 @@ def test_a_closed_model_is_refused_and_does_not_kill(open_model, tiny_target):
 
 def test_llama_cpp_writes_nothing_to_the_terminal(tiny_target, strange):
     """Seen from outside: in another process."""
-    arguments = map(str, (tiny_target, strange))
-    done = subprocess.run(
-        [sys.executable, "-c", TALKATIVE, *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=WAIT_S,
-        check=False,
-        env={**os.environ, "GGML_NO_BACKTRACE": "1"},
-    )
+    done = ended(TALKATIVE, tiny_target, strange, GGML_NO_BACKTRACE="1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

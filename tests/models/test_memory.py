@@ -1,6 +1,5 @@
 """What a model takes is estimated from its header, and compared with what the system has."""
 
-import subprocess
 import sys
 
 import psutil
@@ -9,7 +8,8 @@ import pytest
 from models import memory
 from models.files.locate import identify
 from models.rollback import rollback_slots, state_bytes
-from tests import ROOT, tiny
+from tests import tiny
+from tests.scripts import printed
 
 THOROUGH = pytest.mark.thorough
 LOAD = """
@@ -133,6 +133,5 @@ def test_the_estimate_is_hardly_less_and_little_more_than_what_a_process_takes(r
     paths = chosen if isinstance(chosen, tuple) else (chosen,)
     found = [identify(str(path)) for path in paths]
     expected = memory.of_pair(found[0], found[1] if found[1:] else None, 8192)
-    command = [sys.executable, "-c", LOAD, "8192", *map(str, paths)]
-    taken = int(subprocess.check_output(command, cwd=ROOT))
+    taken = int(printed(LOAD, 8192, *paths))
     assert 0.95 < expected.needed / taken < 1.15, (paths, expected, taken)

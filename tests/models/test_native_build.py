@@ -1,7 +1,6 @@
 """What `make native` compiles is used where it was found faster and right, and nowhere else."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,8 +13,8 @@ from models import child_process, ik
 from models.engines import PACKAGES
 from models.ik import native_build
 from models.ik.native_build import CYCLES, ENDS, TURNS, compare
-from tests import ROOT
 from tests.engine import needs_both
+from tests.scripts import printed
 
 ROWS = np.sin(np.arange(CYCLES * len(ENDS) * 50))
 LOADS = """
@@ -47,8 +46,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def loads(model: Path) -> list[str]:
     """Return the library that a process loads, its version, and what its speed is kept under."""
-    words = [sys.executable, "-c", LOADS, str(ik.COMPILED), str(ik.USED), str(model)]
-    return subprocess.check_output(words, cwd=ROOT, text=True).splitlines()
+    return printed(LOADS, ik.COMPILED, ik.USED, model).splitlines()
 
 
 def test_it_is_loaded_if_chosen_and_what_was_measured_of_the_wheel_is_not_believed_of_it(

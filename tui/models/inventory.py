@@ -27,7 +27,6 @@ class ModelEntry:
     """A model to choose from: a file that is here, or one that can be fetched."""
 
     model: ModelFile | GGUF
-    weights: str  # how it is quantised
     place: str  # the program that keeps it, or the terms on which it is to be had
     role: str  # what it is or could be
     style: str  # in which its role is shown
@@ -53,8 +52,8 @@ class ModelEntry:
 
     def matches(self, text: str) -> bool:
         """Say whether every word of a filter is somewhere in what is known of it."""
-        known = " ".join([self.model.name, self.weights, self.place, self.now, self.key]).lower()
-        return all(word in known for word in text.lower().split())
+        known = " ".join([self.model.name, self.model.weights, self.place, self.now, self.key])
+        return all(word in known.lower() for word in text.lower().split())
 
 
 def _role(model: ModelFile, now: str, verdict: DraftVerdict | None) -> tuple[str, str]:
@@ -146,7 +145,7 @@ class ModelInventory:
         now = self._role(model)
         role = _role(model, now, verdict)
         fit, expected = self.fit(model), self.expect(model)
-        return ModelEntry(model, model.weights, model.store, *role, fit, verdict, now, expected)
+        return ModelEntry(model, model.store, *role, fit, verdict, now, expected)
 
     def verdicts(self, target: ModelFile) -> dict[Path, DraftVerdict]:
         """Return what each file is worth as a draft for a target."""
@@ -192,7 +191,7 @@ class ModelInventory:
         needed, held = memory.estimate_by_size(gguf.size, gguf.file), memory.held_by_size(gguf.size)
         fit = memory.fit(needed, held, self._freed)
         expected = self.expect(gguf, draft_for(gguf))
-        return ModelEntry(gguf, gguf.weights, gguf.licence, *role, fit, expected=expected)
+        return ModelEntry(gguf, gguf.licence, *role, fit, expected=expected)
 
 
 def needed(target: GGUF) -> tuple[GGUF, ...]:

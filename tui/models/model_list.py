@@ -223,7 +223,7 @@ def _cell(entry: ModelEntry, title: str, cells: int) -> Content:
             speed = str(entry.expected.tokens_per_s) if entry.expected else MISSING
             return Content.styled(f"{speed:>{cells}}", muted)
         case "Weights":
-            return Content.styled(fitted(entry.weights, cells), muted)
+            return Content.styled(fitted(model.weights, cells), muted)
         case "Where":
             return Content.styled(fitted(entry.place, cells), muted)
     if fit is None:

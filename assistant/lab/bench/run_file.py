@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 import psutil
-from filelock import FileLock, Timeout
 
 from assistant.lab.bench.answers import Key, RunAnswer
 from models.engines import PACKAGES
@@ -29,21 +28,19 @@ class RunFile:
 
     Raises:
         UsageError: the file is of another run, or of something else.
-        StorageError: it cannot be read or written, or somebody else is at it.
+        StorageError: it cannot be read or written.
     """
 
     def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
         self.path = path
         self.answers: dict[Key, RunAnswer] = {}
         """What was measured already."""
-        self._lock = FileLock(f"{path}.lock", timeout=0)
         with _disk_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire()
             self._file = path.open("a+b")
         try:
             self._begin(msgspec.json.decode(msgspec.json.encode({"format": FORMAT, **facts})))
-        except BaseException:  # nobody else could release what was locked
+        except BaseException:  # nobody else could close it
             self.close()
             raise
 
@@ -57,10 +54,8 @@ class RunFile:
         self.answers[answer.key] = answer
 
     def close(self) -> None:
-        """Let others write."""
+        """Close the file."""
         self._file.close()
-        Path(self._lock.lock_file).unlink(missing_ok=True)
-        self._lock.release()
 
     def _begin(self, facts: Mapping[str, Any]) -> None:
         with _disk_errors(self.path):
@@ -121,8 +116,6 @@ def _differences(a: Any, b: Any, where: str = "") -> Iterator[tuple[str, str, st
 def _disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
-    except Timeout as error:
-        raise StorageError(f"{path} is being written by another specchat.") from error
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
 

@@ -1,9 +1,11 @@
 """Measure several answers in lockstep, each with models that stay loaded."""
 
+from collections.abc import Iterable
 from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.engine.engine import EngineState
@@ -17,6 +19,7 @@ from assistant.engine.times import typical_costs
 from assistant.events import (
     AnswerEvent,
     Decoded,
+    Failed,
     Finished,
     LaneEvent,
     Noticed,
@@ -51,50 +54,41 @@ class Recording(Controller):
         super().observe(cost)
 
 
-class TrialLane:
-    """An answer after loading, by models that are its own until it is over.
+class TrialLane(NamedTuple):
+    """An answer after loading, by models that are its own until it is over."""
 
-    `recording` is what the system has learnt so far; None without costs.
+    runner: Runner
+    ready: Ready
+    recording: Recording | None
+    """What the system has learnt so far; None without costs."""
+    before_s: float
+    """What the draft's steps of earlier answers took."""
 
-    Raises:
-        ModelError: it is to be SpS, and nothing can propose.
-    """
-
-    def __init__(self, runner: Runner, ready: Ready, recording: Recording | None) -> None:
-        self.runner, self.ready = runner, ready
-        self._recording, self._before_s = recording, recording.steps_s if recording else 0.0
-        self._pace = dict[int, float]()
-        self._notices = list[str]()
-        self._last: Finished | None = None
-
-    def hear(self, event: AnswerEvent) -> None:
-        """Take what the answer says."""
-        match event:
-            case Decoded(stats=stats):
-                self._pace.setdefault(stats.generated_tokens, stats.decode_s)
-            case Noticed(text):
-                self._notices.append(text)
-            case Finished() as finished:
-                self._last = finished
-
-    def measured(self) -> Measured | str:
+    def measured(self, heard: Iterable[AnswerEvent]) -> Measured | str:
         """Return what came of it, or why nothing did where others may still be measured.
 
         Raises:
             ModelError: the models could not continue.
             Cancelled: it was stopped.
         """
-        last, failure = self._last, self.runner.failure
-        if last is None:
-            assert failure
-            if failure.kind != ContextFull.__name__:
-                raise ModelError(failure.message)
-            return failure.message
-        if last.stop is Stop.CANCELLED:
-            raise Cancelled
-        steps_s = self._recording.steps_s - self._before_s if self._recording else 0.0
-        notice = " ".join(self._notices) or None
-        return Measured(last.text, str(last.stop), last.stats, self._pace, steps_s, notice)
+        pace, notices = dict[int, float](), list[str]()
+        for event in heard:
+            match event:
+                case Decoded(stats=stats):
+                    pace.setdefault(stats.generated_tokens, stats.decode_s)
+                case Noticed(text):
+                    notices.append(text)
+                case Failed(message, kind):
+                    if kind != ContextFull.__name__:
+                        raise ModelError(message)
+                    return message
+                case Finished(text, _, stop, stats):
+                    if stop is Stop.CANCELLED:
+                        raise Cancelled
+                    steps_s = self.recording.steps_s - self.before_s if self.recording else 0.0
+                    notice = " ".join(notices) or None
+                    return Measured(text, str(stop), stats, pace, steps_s, notice)
+        raise AssertionError("an answer ends in one of them")
 
 
 class TrialRunner:
@@ -135,11 +129,12 @@ class TrialRunner:
         if job.part is not None:
             await_step = self._state.await_step
             self._state.emit(RaceReady(tuple(lane.ready for lane in lanes.values())))
+        heard: dict[int, list[AnswerEvent]] = {number: [] for number in numbers}
         for lap in in_turns([lane.runner for lane in lanes.values()], _strides, await_step):
-            lanes[lap.lane].hear(lap.event)
+            heard[lap.lane].append(lap.event)
             if job.part is not None:
                 self._state.emit(LaneEvent(lap.lane, _strides(lanes[lap.lane].runner), lap.event))
-        found = {i: lane.measured() for i, lane in lanes.items()}
+        found = {i: lane.measured(heard[i]) for i, lane in lanes.items()}
         return Compared(tuple(found.get(i, "") for i in range(len(setups))))
 
     def close(self) -> None:
@@ -147,7 +142,11 @@ class TrialRunner:
         self._loaded.close()
 
     def _lane(self, number: int, trial: Trial, others: int) -> TrialLane:
-        """Return a trial at its start; `others` before it have the same models."""
+        """Return a trial at its start; `others` before it have the same models.
+
+        Raises:
+            ModelError: it is to be SpS, and nothing can propose.
+        """
         (assistant, ready), request = self._assistant(trial.setup, others), trial.request
         if request.mode == "sps" and not assistant.sources.keys() & set(request.sources):
             raise ModelError(f"{ready.no_draft} SpS needs a draft.")
@@ -163,7 +162,8 @@ class TrialRunner:
         steering.cancel = self._state.control.cancel
         if recording:
             assistant.read_beginning(steering)
-        return TrialLane(Runner(number, assistant, request, steering), ready, recording)
+        before_s = recording.steps_s if recording else 0.0
+        return TrialLane(Runner(number, assistant, request, steering), ready, recording, before_s)
 
     def _assistant(self, setup: Setup, others: int) -> tuple[Assistant, Ready]:
         if (setup, others) not in self._assistants:

@@ -1,7 +1,6 @@
 """The engine's process can open no connection, where the system can see to that."""
 
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from assistant.events import Finished, Ready
 from assistant.request import Setup
 from tests.assistant.process.driving import ask, running
+from tests.scripts import printed
 
 TRY = """
 import socket, sys, threading
@@ -32,10 +32,7 @@ thread.join()
 def attempt(*how: str) -> str:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
-        done = subprocess.run(
-            [sys.executable, "-c", TRY, port, *how], capture_output=True, text=True, check=True
-        )
-    return done.stdout.strip()
+        return printed(TRY, port, *how).strip()
 
 
 def test_a_connection_is_refused_also_to_threads_that_come_later() -> None:

@@ -1,7 +1,5 @@
 import hashlib
 import json
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +14,10 @@ from models.drafts import mark
 from models.errors import ModelError, ModelMissing, NetworkError
 from models.files.locate import identify
 from models.slim import slim_draft
-from tests import ROOT, tiny
+from tests import tiny
 from tests.models.files import conftest
 from tests.models.files.wheels import build_parts
+from tests.scripts import printed
 from tests.tui.shell.program import invoke
 from tui.models.command import models
 from tui.models.facts import fetchable
@@ -267,9 +266,8 @@ def test_ctrl_c_is_said_to_keep_what_has_arrived(here, toy, monkeypatch):
 
 
 def test_the_command_brings_no_heavy_library_along():
-    code = (
+    printed(
         "import sys, tui.models.command\n"
         "heavy = {'huggingface_hub', 'llama_cpp', 'numpy', 'textual', 'rich.progress'}\n"
         "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -19,9 +18,9 @@ from assistant.store.files import place
 from assistant.store.store import Store
 from models.errors import Bug, UsageError
 from models.files import checksum
-from tests import ROOT
 from tests.assistant.store.talks import talk
 from tests.patience import WAIT_S
+from tests.scripts import ended
 from tests.tui.shell.program import ENDLESS, HOT, MAIN, run, run_apart, start
 from tui.shell.cli import specchat
 
@@ -162,7 +161,7 @@ def test_control_c_while_python_imports_is_no_traceback():
         "        if name == 'tui.shell.options': raise KeyboardInterrupt\n"
         f"sys.meta_path.insert(0, Interrupted)\n{MAIN}"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    done = ended(program)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 

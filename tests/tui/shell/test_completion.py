@@ -1,6 +1,5 @@
 """What a shell completes, and how it asks for that."""
 
-import os
 import subprocess
 import sys
 
@@ -8,6 +7,7 @@ import pytest
 
 from tests import ROOT
 from tests.models.files.stores import ollama_model
+from tests.scripts import ended
 from tests.tui.settings.test_config_command import home as home
 from tests.tui.settings.test_config_command import put
 from tests.tui.shell.program import run
@@ -19,17 +19,11 @@ def complete(*words: str, heavy: tuple[str, ...] = ()) -> list[str]:
         "import sys\nfrom tui.shell.cli import main\n"
         f"try: main()\nexcept SystemExit: {leave or 'pass'}"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "_SPECCHAT_COMPLETE": "bash_complete",
-            "COMP_WORDS": " ".join(words),
-            "COMP_CWORD": str(len(words) - 1),
-        },
+    done = ended(
+        program,
+        _SPECCHAT_COMPLETE="bash_complete",
+        COMP_WORDS=" ".join(words),
+        COMP_CWORD=str(len(words) - 1),
     )
     assert (done.returncode, done.stderr) == (0, "")
     return [line.split(",", 1)[1] for line in done.stdout.splitlines() if line]

@@ -75,9 +75,3 @@ def test_damage_in_the_middle_is_said(path, line):
     path.write_bytes(written(path, ONE) + line)
     with pytest.raises(StorageError, match="line 3, is damaged"):
         RunFile(path, FACTS)
-
-
-def test_two_do_not_write_the_same_run(path):
-    with closing(RunFile(path, FACTS)), pytest.raises(StorageError, match="another specchat"):
-        RunFile(path, FACTS)
-    written(path)
