@@ -149,7 +149,7 @@ class ChatScreen(Screen[None]):
         if not self.prompt.give_back(suggestion.text):
             self.notify("Send or delete what you have written first.", timeout=3)
         elif suggestion.then == "send":
-            self.controller.say(suggestion.text, ())
+            self.prompt.editor.post_message(events.Key("enter", "\r"))
         elif suggestion.then == "race":
             self.action_race()
 
