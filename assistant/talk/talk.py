@@ -152,7 +152,7 @@ class Talk:
         is_new = self.path.conversation is None
         question = self.path.add_question(text, attachments)
         if is_new:
-            self.calls.tools.adopt(self.path.conversation)
+            self.calls.adopt()
         return question
 
     def answer(self) -> None:
@@ -291,6 +291,7 @@ class Talk:
     def _tell_path(self, event: TalkEvent) -> None:
         self._tell(event)
         if isinstance(event, PathShown):  # nothing at its end runs unasked
+            self.calls.recall()
             self.calls.live = False
             self.calls.ask_no_more()
             if self.calls.next:

@@ -114,7 +114,7 @@ class ChatScreen(Screen[None]):
         """Send text that is no key of a focused message to the prompt, and all that follows it."""
         if not isinstance(self.focused, Turn):
             return
-        if isinstance(event, events.Paste):
+        if isinstance(event, events.Paste) or (self.focused.unasked and event.is_printable):
             self.set_focus(self.prompt.editor)
         elif event.key not in self.active_bindings:
             if meaning := meaning_of(self, event.key):

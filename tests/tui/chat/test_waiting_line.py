@@ -104,10 +104,6 @@ async def test_a_call_that_waits_holds_the_line_up(pair: Pair) -> None:
         await chat.until(lambda: len(asked(chat)) == 2 and chat.screen.talk.idle)
         roles = [record.role for record in chat.path.records]
         assert roles[-3:] == ["assistant", "user", "assistant"]
-            "assistant",
-            "user",
-            "assistant",
-        ]
 
 
 async def test_the_line_is_kept_with_its_conversation_and_over_the_end_of_the_program(
