@@ -48,6 +48,7 @@ class ChatScreen(Screen[None]):
     AUTO_FOCUS = "Editor"
     DEFAULT_CSS = """
     ChatScreen {
+        &.-low WaitingLine, &.-flat WaitingLine { max-height: 1; }
         &.-low Banner, &.-flat Banner, &.-flat Status { display: none; }
         &.-flat Prompt, &.-flat Prompt:focus-within { border: none; }
     }

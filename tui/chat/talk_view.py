@@ -211,7 +211,7 @@ class TalkView:
             turn.unasked = not self.call_is_wanted
             turn.focus()
         else:  # a key that is pressed now means something else
-            text = "A call waits to be allowed; Ctrl+Up goes there."
+            text = "A tool waits to be allowed; Ctrl+↑ goes there."
             self._parts.notify(text, timeout=6, markup=False)
         self.call_is_wanted = False
 

@@ -48,7 +48,7 @@ class WaitingLine(Widget):
     def render(self) -> Content:
         """Draw the lines, each cut to the width."""
         sends = " · Enter sends the next" * self.held
-        lines = [f"{len(self.prompts)} in line{sends} · ↑ takes the last one back"]
+        lines = [f"{len(self.prompts)} in line{sends} · ↑ edits the last"]
         for each in self.prompts:
             files = "".join(f" @{file.name}" for file in each.attachments)
             lines.append(f"  {one_line(each.text.strip() + files)}")
