@@ -98,7 +98,7 @@ class HelpScreen(Dialog[None]):
         }
         & Static, & Horizontal, & #keys { height: auto; }
         & .keys { text-wrap: nowrap; text-overflow: ellipsis; }
-        & .word { width: 19; }
+        & .word { width: 19; max-width: 45%; }
         & .meaning { width: 1fr; }
         & .heading { margin: 1 0 0 0; text-style: bold; color: $text-accent; }
     }

@@ -49,6 +49,7 @@ class ChatScreen(Screen[None]):
     DEFAULT_CSS = """
     ChatScreen {
         &.-low WaitingLine, &.-flat WaitingLine { max-height: 1; }
+        &.-low Editor, &.-flat Editor { max-height: 3; }
         &.-low Banner, &.-flat Banner, &.-flat Status { display: none; }
         &.-flat Prompt, &.-flat Prompt:focus-within { border: none; }
     }

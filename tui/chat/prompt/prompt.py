@@ -42,7 +42,7 @@ class Prompt(Vertical):
     DEFAULT_CSS = """
     Prompt {
         height: auto; padding: 0 1; background: $background;
-        border: round $border-blurred;
+        border: round $foreground 35%;
         border-title-color: $text-muted; border-title-background: $background;
 
         &:focus-within { border: round $primary; }
