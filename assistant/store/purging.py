@@ -5,7 +5,7 @@ import sqlite3
 from assistant.engine.sources import ngram_store
 from assistant.store import backups
 from assistant.store.database import Database
-from assistant.store.values import TO_CONVERSATION, TO_MESSAGE
+from assistant.store.values import TO_CONVERSATION, TO_MESSAGE, TOOLS_OF
 from models.errors import StorageError
 from models.files import snapshots
 
@@ -17,6 +17,7 @@ _NOTES = "DELETE FROM note WHERE key IN"
 _REMOVE = (
     f"{_NOTES} (SELECT '{TO_MESSAGE}' || id FROM message WHERE {_MESSAGES})",
     f"{_NOTES} (SELECT '{TO_CONVERSATION}' || id FROM ({_DELETED}))",
+    f"{_NOTES} (SELECT '{TOOLS_OF}' || id FROM ({_DELETED}))",
     f"DELETE FROM message WHERE {_MESSAGES}",
     f"DELETE FROM conversation WHERE id IN ({_DELETED})",
 )

@@ -17,6 +17,8 @@ REFUSED, CANCELLED = "refused", "cancelled"
 """The `stop` of a call that the user refused, and of one that the user cancelled."""
 TO_CONVERSATION, TO_MESSAGE = "unfinished, conversation ", "unfinished, message "
 """Prefixes of the keys under which unsent texts are noted; the id follows."""
+TOOLS_OF = "tools, conversation "
+"""Prefix of the keys under which it is noted that a conversation has tools, or none."""
 _MAX_TITLE = 60
 
 

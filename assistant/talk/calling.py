@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Literal
 
 from assistant.request import ToolCall
-from assistant.store.values import Record
+from assistant.store.values import TOOLS_OF, Record
 from assistant.talk.events import (
     Added,
     CallSettled,
@@ -32,6 +33,7 @@ from assistant.talk.messages import (
 from assistant.talk.shown_path import ShownPath
 from assistant.talk.tool_set import ToolSet
 from assistant.tools.values import OfferedTool, ToolResult
+from models.errors import StorageError
 
 Decision = Literal["once", "conversation", "always", "refuse"]
 
@@ -110,6 +112,29 @@ class Calling:
             self._tell(Noted(problem))
 
     # What the user decides
+
+    def turn(self, on: bool) -> None:
+        """Let the conversation have tools, or none any more; that is kept with it."""
+        number, store = self._path.conversation, self._path.store
+        self.tools.on[number] = on
+        if number is not None and store is not None:
+            with suppress(StorageError):
+                store.remember(f"{TOOLS_OF}{number}", "on" if on else "off")
+
+    def recall(self) -> None:
+        """Let a conversation that was opened have tools if it had them."""
+        number, store = self._path.conversation, self._path.store
+        if self.tools.asked_for and store is not None and number not in self.tools.on:
+            with suppress(StorageError):
+                if kept := store.recall(f"{TOOLS_OF}{number}"):
+                    self.tools.on[number] = kept == "on"
+
+    def adopt(self) -> None:
+        """Let a conversation that was just begun have what was chosen before that."""
+        number = self._path.conversation
+        self.tools.adopt(number)
+        if number in self.tools.on:
+            self.turn(self.tools.on[number])
 
     async def settle(self, call: ToolCall) -> None:
         """Run a call that may run, or ask about it, and run or refuse it; keep how it ended."""

@@ -50,6 +50,11 @@ class AnswersEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class FullyAnswered:
+    """Ask what is to be asked next, if anything waits: the last answer has ended by itself."""
+
+
+@dataclass(frozen=True, slots=True)
 class CallWaits:
     """Ask the user whether a call may run; `Calling.decide` takes what the user says.
 
@@ -102,6 +107,6 @@ class NeedsModel:
 
 
 TalkEvent = (
-    PathShown | Added | Changed | Removed | AnswersEnded | CallWaits | CallSettled
+    PathShown | Added | Changed | Removed | AnswersEnded | FullyAnswered | CallWaits | CallSettled
     | ToolsStart | GivenBack | Noted | NotSaved | NeedsModel | Event
 )  # fmt: skip

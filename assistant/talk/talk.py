@@ -13,7 +13,14 @@ from assistant.service import EventStream
 from assistant.store.values import Attachment, Record
 from assistant.talk.answering import Answering, AnswerSoFar
 from assistant.talk.calling import Calling
-from assistant.talk.events import GivenBack, NeedsModel, Noted, PathShown, TalkEvent
+from assistant.talk.events import (
+    FullyAnswered,
+    GivenBack,
+    NeedsModel,
+    Noted,
+    PathShown,
+    TalkEvent,
+)
 from assistant.talk.messages import ECHO, joined, messages_of, open_calls, without_more_calls
 from assistant.talk.shown_path import ShownPath
 from assistant.talk.tool_set import ToolSet
@@ -145,7 +152,7 @@ class Talk:
         is_new = self.path.conversation is None
         question = self.path.add_question(text, attachments)
         if is_new:
-            self.calls.tools.adopt(self.path.conversation)
+            self.calls.adopt()
         return question
 
     def answer(self) -> None:
@@ -255,6 +262,8 @@ class Talk:
                     await self.calls.settle(call)
                 if self._next is None and self.calls.want_answer():
                     self._next = self._answer
+                if self._next is None and self.calls.live:
+                    self._tell(FullyAnswered())
                 if self._next is None:
                     return
                 if self.model is None:  # `ready` goes on
@@ -282,6 +291,7 @@ class Talk:
     def _tell_path(self, event: TalkEvent) -> None:
         self._tell(event)
         if isinstance(event, PathShown):  # nothing at its end runs unasked
+            self.calls.recall()
             self.calls.live = False
             self.calls.ask_no_more()
             if self.calls.next:

@@ -30,7 +30,7 @@ class ToolSet:
         asked_for: bool = False,
     ) -> None:
         self.settings, self._offline, self._names = settings, offline, names
-        self._box, self._asked_for = box, asked_for
+        self._box, self.asked_for = box, asked_for
         self.approvals = Approvals(data_dir() / "approvals.json")
         """What may run without being asked about again."""
         self._offered: dict[str, OfferedTool] = {}
@@ -48,7 +48,7 @@ class ToolSet:
 
     def wanted(self, conversation: int | None, unless_said: bool = False) -> bool:
         """Whether a conversation has tools."""
-        return self.any and self.on.get(conversation, unless_said or not self._asked_for)
+        return self.any and self.on.get(conversation, unless_said or not self.asked_for)
 
     @property
     def box(self) -> "Toolbox":

@@ -43,10 +43,10 @@ AREAS = {
 ALWAYS = {
     "app": (("Ctrl+C", "Copy what is selected; twice quits"), ("Ctrl+P", "Command palette")),
     "prompt": (
-        ("Enter", "Send the message"),
+        ("Enter", "Send the message; during an answer it waits in line"),
         ("Ctrl+J, Alt+Enter", "New line; also Shift+Enter in many terminals"),
         ("@", "Attach a file, found by letters of its name"),
-        ("Up, Down", "Earlier messages, from the first line and the last"),
+        ("Up, Down", "What waits in line, then earlier messages; from the first line and the last"),
         ("PgUp, PgDn", "Scroll the conversation"),
     ),
 }
@@ -98,7 +98,7 @@ class HelpScreen(Dialog[None]):
         }
         & Static, & Horizontal, & #keys { height: auto; }
         & .keys { text-wrap: nowrap; text-overflow: ellipsis; }
-        & .word { width: 19; }
+        & .word { width: 19; max-width: 45%; }
         & .meaning { width: 1fr; }
         & .heading { margin: 1 0 0 0; text-style: bold; color: $text-accent; }
     }

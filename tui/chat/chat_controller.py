@@ -23,7 +23,15 @@ from assistant.request import AnswerForm, Count, ReadAhead, Request, Setup
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from assistant.talk.attachments import read
-from assistant.talk.events import Added, AnswersEnded, CallWaits, Changed, Noted, TalkEvent
+from assistant.talk.events import (
+    Added,
+    AnswersEnded,
+    CallWaits,
+    Changed,
+    FullyAnswered,
+    Noted,
+    TalkEvent,
+)
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.talk.unsent_text import UnsentText
@@ -31,6 +39,7 @@ from models.errors import SpecchatError, StorageError, UsageError
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.layout import ChatLayout
 from tui.chat.prompt.file_search import located
+from tui.chat.prompt.waiting_line import Unsent
 from tui.chat.reading_ahead import ReadingAhead
 from tui.chat.status import Activity
 from tui.chat.talk_view import TalkView
@@ -137,20 +146,28 @@ class ChatController:
 
     def say(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Answer what the user says now, or as soon as that is possible."""
-        try:
+        if self.talk.idle or (self.unsent.question and not self.talk.waits):
             self.talk.say(text, attachments, self.unsent.replaced)
-        except UsageError as error:
-            self.parts.notify(str(error), timeout=3, markup=False)
-        else:
             self._sent()
+        else:
+            line = self.parts.prompt.line
+            line.prompts = (*line.prompts, Unsent(text, tuple(attachments)))
+        self._hold_line()
 
-    def keep(self, text: str, attachments: Sequence[Attachment]) -> None:
-        """Keep and show a question, which is in the prompt no longer."""
-        self.talk.add_question(text, attachments, self.unsent.replaced)
+    def _say_next(self) -> None:
+        """Answer what has waited longest, if anything has."""
+        line = self.parts.prompt.line
+        if line.prompts and not self.unsent.question:
+            unsent = line.take(0)
+            self.say(unsent.text, unsent.attachments)
+
+    def keep(self) -> None:
+        """Keep and show the question that is in the prompt."""
+        unsent = self.parts.prompt.take()
+        self.talk.add_question(unsent.text, unsent.attachments, self.unsent.replaced)
         self._sent()
 
     def _sent(self) -> None:
-        self.parts.prompt.take()
         self.unsent.sent()
         self._show_change()
 
@@ -291,7 +308,14 @@ class ChatController:
             case AnswersEnded() | CallWaits():
                 self.ahead.begin()
                 self._ring(isinstance(event, CallWaits))
+            case FullyAnswered():
+                self._say_next()
         self.view.show(event)
+        self._hold_line()
+
+    def _hold_line(self) -> None:
+        """Say whether something is under way after which the next in line is sent."""
+        self.parts.prompt.line.held = self.talk.idle and self.talk.calls.next is None
 
     def _suggest(self) -> None:
         """Say once, below an answer, which larger model would run well here."""

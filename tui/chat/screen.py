@@ -48,6 +48,8 @@ class ChatScreen(Screen[None]):
     AUTO_FOCUS = "Editor"
     DEFAULT_CSS = """
     ChatScreen {
+        &.-low WaitingLine, &.-flat WaitingLine { max-height: 1; }
+        &.-low Editor, &.-flat Editor { max-height: 3; }
         &.-low Banner, &.-flat Banner, &.-flat Status { display: none; }
         &.-flat Prompt, &.-flat Prompt:focus-within { border: none; }
     }
@@ -114,7 +116,7 @@ class ChatScreen(Screen[None]):
         """Send text that is no key of a focused message to the prompt, and all that follows it."""
         if not isinstance(self.focused, Turn):
             return
-        if isinstance(event, events.Paste):
+        if isinstance(event, events.Paste) or (self.focused.unasked and event.is_printable):
             self.set_focus(self.prompt.editor)
         elif event.key not in self.active_bindings:
             if meaning := meaning_of(self, event.key):
@@ -149,7 +151,7 @@ class ChatScreen(Screen[None]):
         if not self.prompt.give_back(suggestion.text):
             self.notify("Send or delete what you have written first.", timeout=3)
         elif suggestion.then == "send":
-            self.controller.say(suggestion.text, ())
+            self.prompt.editor.post_message(events.Key("enter", "\r"))
         elif suggestion.then == "race":
             self.action_race()
 

@@ -37,7 +37,7 @@ class SeveralAnswers:
         if not self._controller.is_free():
             return
         if prompt.text.strip() or prompt.attachments:
-            self._controller.keep(prompt.text, prompt.attachments)
+            self._controller.keep()
         elif leaf is None:
             text = f"Type a question first; it gets {count} answers."
             self._parts.notify(text, timeout=4, markup=False)

@@ -49,8 +49,9 @@ class TalkView:
 
     def __init__(self, parts: ChatLayout, talk: Talk) -> None:
         self._parts, self._view, self._talk = parts, parts.conversation, talk
-        self._view.trace = talk.path.trace
+        self._view.trace, self._view.changes = talk.path.trace, self._changes
         self._figures: Decoded | None = None  # to be shown
+        self._replaces = False  # whether the next answer replaces what had the keys
         self.show_beside: Callable[[TalkEvent], None] | None = None
         """Shows answers that are not in the conversation yet: several to one question."""
         self.asked: ApprovalTurn | None = None
@@ -67,6 +68,7 @@ class TalkView:
                 self._grow(event)
             case Added(record) if record.role == "user":
                 self._view.ask(record).add_class("waiting")
+                self._replaces = False
                 self.list_chats()
             case Added(record) if record.role == "tool":
                 self._view.mount(ResultTurn(record))
@@ -115,9 +117,8 @@ class TalkView:
 
     def _begin(self, record: Record) -> None:
         self._view.query(".waiting").remove_class("waiting")
-        followed = isinstance(self._parts.screen.focused, Turn)  # what is replaced
         self._view.begin(record)
-        if followed:
+        if self._replaces and isinstance(self._parts.screen.focused, Turn):
             self._view.focus_last()
 
     def _change(self, turn: Turn, record: Record) -> None:
@@ -126,19 +127,21 @@ class TalkView:
             return
         turn.record = record
         if isinstance(turn, Answer):
-            turn.finish(below(record) + self._applicable(record), record.state)
+            turn.finish(below(record), record.state)
 
-    def _applicable(self, record: Record) -> str:
-        """Say with which key the new version of a file is applied, if an answer holds one."""
+    def _changes(self, record: Record) -> str:
+        """Return the name of a file that is there and that an answer has a new version of."""
         if not any(each.attachments for each in self._talk.path.records):
             return ""
         from assistant.edit.proposed import proposed_by
 
         found = proposed_by(record, self._talk.path.records)
         is_there = found and located(found.name, self._parts.prompt.picker.root).is_file()
-        return f" · Ctrl+Up, a applies it to {found.name}" if found and is_there else ""
+        return found.name if found and is_there else ""
 
     def _show_path(self, path: Sequence[Record]) -> None:
+        at = self._parts.screen.focused
+        self._replaces = isinstance(at, Turn) and at.record not in path
         # What streams is shown as it streamed: the store has an older state of it.
         streaming = [(record, self._talk.answers.so_far(record)) for record in path]
         self._view.open(
@@ -205,9 +208,10 @@ class TalkView:
         prompt, screen = self._parts.prompt, self._parts.screen
         free = screen.is_active and screen.focused is prompt.editor and not prompt.text
         if self.call_is_wanted or (waits.urgent and free):
+            turn.unasked = not self.call_is_wanted
             turn.focus()
         else:  # a key that is pressed now means something else
-            text = "A call waits to be allowed; Ctrl+Up goes there."
+            text = "A tool waits to be allowed; Ctrl+↑ goes there."
             self._parts.notify(text, timeout=6, markup=False)
         self.call_is_wanted = False
 

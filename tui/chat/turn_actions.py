@@ -140,7 +140,7 @@ class TurnActions:
         new = file.encoded(found.text)
         change = compare(file.lines, text_file.parse(place, new).lines)
         if not change.hunks:
-            raise UsageError(f"{found.name} is already so.")
+            raise UsageError(f"{found.name} has this change already.")
         text_file.check_writable(place)
         doubts = [f"This is only a fragment: {found.gap}."] if found.gap else []
         if tuple(found.old.splitlines()) != file.lines:
@@ -199,5 +199,5 @@ class TurnActions:
         view.call_after_refresh(view.focus_last)
         key = "u" if self._path.records else "Ctrl+Z"  # a letter is typed into the prompt
         self._view.notify(
-            f"Deleted, with all after it. {key} brings it back.", timeout=6, markup=False
+            f"Deleted, with everything after it. {key} brings it back.", timeout=6, markup=False
         )

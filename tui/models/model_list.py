@@ -47,7 +47,7 @@ class ModelList(OptionList):
         &:focus { border: none; background-tint: $surface 0%; }
         & > .option-list--option { padding: 0 1; }
         & > .option-list--option-highlighted, &:focus > .option-list--option-highlighted {
-            background: $primary-muted;
+            background: $primary 20%;
             color: $foreground;
         }
         &:ansi > .option-list--option-highlighted {

@@ -5,7 +5,7 @@ import pytest
 from assistant.store import backups, purging
 from assistant.store.purging import purge
 from assistant.store.store import Store
-from assistant.store.values import unsent
+from assistant.store.values import TOOLS_OF, unsent
 from models.errors import StorageError
 from tests.assistant.store.talks import opened, talk, trace
 from tests.stored import end
@@ -55,6 +55,7 @@ def test_what_is_deleted_for_good_is_in_no_file(path):
 def test_what_was_not_sent_goes_with_what_it_belongs_to(store, path):
     (gone, _), (kept, records) = talk(store, "gone"), talk(store, "fine", "more")
     store.remember(unsent(gone, None), f"one {SECRET}")
+    store.remember(f"{TOOLS_OF}{gone}", f"three {SECRET}")
     store.remember(unsent(kept, records[2].id), f"two {SECRET}")
     store.remember(unsent(kept, None), "stays here")
     store.remember(unsent(None, None), "stays too")

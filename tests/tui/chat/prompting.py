@@ -35,7 +35,6 @@ class Alone(App[None]):
     @on(Prompt.Submitted)
     def take(self, message: Prompt.Submitted) -> None:
         self.sent.append(message)
-        self.prompt.take()
 
     @on(PromptAttachments.CountWanted)
     def want(self, message: PromptAttachments.CountWanted) -> None:

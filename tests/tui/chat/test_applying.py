@@ -50,7 +50,9 @@ async def test_it_is_shown_written_attached_and_taken_back(
     async with open_chat(*pair) as chat:
         await ask(chat)
         assert any("a applies it to file.txt" in text for text in chat.shown(".footnote"))
-        await chat.act("a")
+        await chat.act()
+        assert chat.footer["a"] == "Apply"
+        await chat.press("a")
         await chat.until(lambda: isinstance(chat.app.screen, ChangeScreen))
         (shown,) = (str(each.render()) for each in chat.app.screen.query("Static"))
         assert "-line 3\n+line three" in shown
@@ -67,22 +69,34 @@ async def test_it_is_shown_written_attached_and_taken_back(
         assert Path("file.txt").read_text() == OLD
 
 
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        ("```\nsomething else\n```", "no new version of an attached file"),
-        (f"```\n{OLD}```", "no new version of an attached file"),
-    ],
-)
+@pytest.mark.parametrize("answer", ["```\nsomething else\n```", f"```\n{OLD}```"])
 async def test_where_there_is_nothing_to_apply_that_is_said(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch, answer: str, told: str
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
     answering(monkeypatch, answer)
     async with open_chat(*pair) as chat:
         await ask(chat)
         assert not any("applies" in text for text in chat.shown(".footnote"))
         await chat.act("a")
-        assert any(told in text for text in chat.told)
+        assert any(text.startswith("Not on this message: Show the change") for text in chat.told)
+
+
+async def test_it_can_be_applied_after_the_next_start_while_the_file_is_there(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, f"```\n{NEW}```")
+    async with open_chat(*pair) as chat:
+        await ask(chat)
+        number = chat.path.conversation
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        await chat.press("ctrl+up")
+        assert chat.footer["a"] == "Apply"
+        Path("file.txt").unlink()
+        await chat.press("ctrl+n")
+        chat.screen.controller.open(number)
+        await chat.press("ctrl+up")
+        assert "a" not in chat.footer
 
 
 async def test_what_is_doubtful_is_said_with_the_change(

@@ -184,3 +184,13 @@ async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pa
             await chat.pilot.press("ctrl+n", "f2", "slash", *word, "enter")
             await found(chat, record, text)
             await chat.pilot.press("f2", "escape", "escape")
+
+
+async def test_an_answer_that_begins_leaves_the_keys_to_the_message_they_are_on(pair: Pair) -> None:
+    async with open_chat(*pair, hold=(Decoded, 2), asking="One") as chat:
+        await chat.send("Two")  # which waits
+        await chat.press("ctrl+up", "up")
+        at = chat.focused
+        await chat.end()
+        await chat.until(lambda: len(chat.said) == 4 and chat.screen.talk.idle)
+        assert chat.focused is at

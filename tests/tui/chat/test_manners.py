@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from assistant.talk.tool_set import ToolSet
+from assistant.tools.values import ToolSettings
+from tests.assistant.talk.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.app.app import SpecchatApp
 
@@ -41,6 +44,19 @@ async def test_the_end_of_a_long_answer_rings_where_nobody_looks(
         await chat.until(lambda: len(chat.said) == 2 and chat.screen.talk.idle)
         bells = [text for text in written if "\a" in text]
         assert bells == ["\a\x1b]9;specchat: The answer is complete.\a"] * rings
+
+
+async def test_a_call_that_waits_rings_where_nobody_looks(pair: Pair) -> None:
+    async with open_chat(*pair, n_ctx=4096) as chat:
+        await chat.ready()
+        chat.screen.talk.calls.tools = ToolSet(ToolSettings(), False, (), Box())
+        chat.engine.calls = [(READ,)]
+        written = heard(chat)
+        chat.app.app_focus = False
+        chat.screen.controller.say("Why?")
+        await chat.until(lambda: chat.screen.controller.view.asked)
+        bells = [text for text in written if "\a" in text]
+        assert bells == ["\a\x1b]9;specchat: A tool waits to be allowed.\a"]
 
 
 async def test_the_prompt_is_written_in_the_users_editor(

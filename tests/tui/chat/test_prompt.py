@@ -11,6 +11,7 @@ from assistant.talk.attachments import LIMIT
 from tests.tui.chat.prompting import at_the_prompt
 from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES, InputHistory
 from tui.chat.prompt.prompt_attachments import from_json
+from tui.chat.prompt.waiting_line import Unsent
 
 
 @pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
@@ -62,9 +63,9 @@ async def test_arrows_go_through_what_was_sent() -> None:
         assert typist.prompt.earlier.entries == ["first", "second"]
         await typist.type("unsent")
         await typist.pilot.press("up")
-        assert from_json(typist.prompt.state())[0] == "unsent"  # what survives meanwhile
+        assert from_json(typist.prompt.state())[0].text == "unsent"  # what survives meanwhile
         await typist.pilot.press("x", "up", "y")
-        assert from_json(typist.prompt.state())[0] == "firsty"
+        assert from_json(typist.prompt.state())[0].text == "firsty"
         await typist.pilot.press("down", "down")
         assert typist.prompt.text == "unsent"
         await typist.pilot.press("up")
@@ -169,7 +170,7 @@ async def test_unfinished_input_survives_a_restart() -> None:
     "state", ["", "null", "3", "{}", '{"text": 1}', '{"text": "", "attachments": [["a"]]}', "\x00"]
 )
 def test_state_that_is_invalid_is_empty(state: str) -> None:
-    assert from_json(state) == ("", ())
+    assert from_json(state) == (Unsent(""), ())
 
 
 async def test_what_failed_is_given_back_unless_something_else_was_begun() -> None:

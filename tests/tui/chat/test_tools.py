@@ -11,7 +11,7 @@ from assistant.talk.tool_set import ToolSet
 from assistant.tools.values import ToolResult, ToolSettings
 from tests.assistant.talk.stage import LIST, READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
-from tui.chat.tools.approval_turn import KEYS, ApprovalTurn
+from tui.chat.tools.approval_turn import KEYS, UNASKED, ApprovalTurn
 from tui.chat.tools.result_turn import ResultTurn
 from tui.chat.tools.screen import ToolsScreen
 
@@ -103,7 +103,7 @@ async def test_esc_ends_a_running_call_which_is_kept_and_n_goes_on(endless: Path
         chat.box.holds = True
         await chat.call((LIST,))
         assert "may change or send something" in "".join(chat.shown("ApprovalTurn .access"))
-        await chat.press("y")
+        await chat.press("enter")
         await chat.until(lambda: chat.box.called)
         await chat.press("escape")
         await chat.over(3)
@@ -156,19 +156,51 @@ async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on_for_it(
         assert len(chat.engine.requests[-1].tools) == 2
         await chat.press("escape")
         await chat.over(4)
+        with_tools = chat.path.conversation
         await chat.press("ctrl+n")
         await chat.ask("Why?")
         assert chat.engine.requests[-1].tools == ()
+    async with open_calling(endless) as chat:  # the next start
+        tools = ToolSet(ToolSettings(), False, (), chat.box, asked_for=True)
+        chat.screen.talk.calls.tools = tools
+        assert not chat.screen.talk.calls.wanted
+        chat.screen.controller.open(with_tools)
+        assert tools.on == {with_tools: True}
 
 
-async def test_the_card_says_which_keys_work_now(endless: Path) -> None:
+async def test_the_card_says_which_keys_work_now_and_what_is_typed_allows_nothing(
+    endless: Path,
+) -> None:
     async with open_calling(endless) as chat:
-        await chat.call((READ,))
+        await chat.call((READ,))  # it has the keys, though nobody went there
+        assert chat.shown("ApprovalTurn .keys") == [UNASKED]
+        assert list(chat.footer)[:3] == ["⏎", "esc", "f1"]
+        await chat.press("a", "c", "y")
+        assert (chat.prompt.text, chat.box.called, chat.asking != []) == ("acy", [], True)
+        assert chat.shown("ApprovalTurn .keys") == [f"Ctrl+↑, then {KEYS}"]
+        await chat.press("ctrl+up")
         assert chat.shown("ApprovalTurn .keys") == [KEYS]
         assert list(chat.footer)[:4] == ["⏎", "c", "a", "esc"]
-        await chat.press("z", "a")  # no key of a call: it is typed, and all that follows
-        assert (chat.prompt.text, chat.asking != []) == ("za", True)
+        await chat.pilot.click("Editor")
         assert chat.shown("ApprovalTurn .keys") == [f"Ctrl+↑, then {KEYS}"]
+        await chat.pilot.click("ApprovalTurn")
+        assert chat.shown("ApprovalTurn .keys") == [KEYS]
+        await chat.press("z", "a")  # no key of a call: it is typed, and all that follows
+        assert (chat.prompt.text, chat.asking != []) == ("zaacy", True)  # where the click was
+        await chat.press("ctrl+up", "a")
+        await chat.over(4)
+        assert chat.box.called == ["disk__read"]
+
+
+async def test_ctrl_up_on_a_card_that_has_the_keys_already_lets_letters_decide(
+    endless: Path,
+) -> None:
+    async with open_calling(endless) as chat:
+        await chat.call((READ,))
+        await chat.press("ctrl+up")
+        assert chat.shown("ApprovalTurn .keys") == [KEYS]
+        await chat.press("c")
+        await chat.over(4)
 
 
 async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(endless: Path) -> None:
@@ -176,7 +208,7 @@ async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(endless:
         chat.box.problem = "It cannot be started: \x1b[31m."
         await chat.call((READ,))
         assert any("cannot be started" in note for note in chat.shown("Note"))
-        await chat.press("a")
+        await chat.press("ctrl+up", "a")
         await chat.over(4)
         await chat.press("f9")
         screen = chat.app.screen

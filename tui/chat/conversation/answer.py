@@ -53,6 +53,9 @@ class Answer(Turn):
         """Called before the height changes, for whoever keeps the reader's place."""
         self.tokens = TokenView(growing=self.busy)
         self.thought: Thought | None = None
+        self.changes: Callable[[Record], str] = lambda _: ""
+        """Returns the name of the attached file that it has a new version of, if it has."""
+        self._changed_file = ""
         self._text = record.content if record and not self.busy else ""
         self._words: Words | None = None  # what it reads as, once somebody wants to see it
         # How the current text was decoded, to be asked for once.
@@ -140,6 +143,9 @@ class Answer(Turn):
         if self.thought is not None:
             self.thought.grow(False)
         self._calling.display = False
+        if self.record is not None and (name := self.changes(self.record)):
+            self._changed_file = name
+            footnote += f" · Ctrl+↑, a applies it to {name}"
         self._footnote.update(safe(footnote))
         self._footnote.display = bool(footnote)
         if self.auto and self.text.strip():
@@ -229,6 +235,8 @@ class Answer(Turn):
                 return self.state in ("stopped", "failed") and bool(self.text or self.thought)
             case "regenerate":
                 return not self.busy
+            case "apply":
+                return not self.busy and bool(self._changed_file)
             case "inspect":
                 return bool(self.steps) or self._recall is not None
         return super().offers(verb)

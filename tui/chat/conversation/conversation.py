@@ -65,6 +65,8 @@ class Conversation(VerticalScroll):
         self.hint = Static(HINT, id="new-text", markup=False)
         self.trace: Callable[[int], Trace] = lambda _: ()
         """Returns how a stored answer was decoded, by its id."""
+        self.changes: Callable[[Record], str] = lambda _: ""
+        """Returns the name of the attached file that an answer has a new version of, if it has."""
         self.asked = 0
         """How many questions the user has asked, also before this start."""
         self.tools = False
@@ -191,7 +193,7 @@ class Conversation(VerticalScroll):
         answer.auto = self.view == "words"
         answer.set_reactive(Answer.ghosts, self.ghosts)
         answer.set_reactive(Answer.thoughts, self.thoughts)
-        answer.hold = self._hold
+        answer.hold, answer.changes = self._hold, self.changes
         return answer
 
     # Where the reader is
@@ -235,6 +237,7 @@ class Conversation(VerticalScroll):
         """Walk to the newest turn; return whether there is one."""
         turns = self.turns
         if turns:
+            turns[-1].unasked = False
             self.screen.set_focus(turns[-1], scroll_visible=False)
             if not self.follows:
                 self._reader.reveal(turns[-1], -1)

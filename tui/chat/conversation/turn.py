@@ -102,7 +102,7 @@ class Turn(Still, Vertical):
         Binding("down,j", "move(1)", "Next", id="turn.next", show=False),
         Binding("c", "act('copy')", "Copy", id="turn.copy"),
         Binding("y", "act('copy-code')", "Code", id="turn.copy_code", tooltip=CODE),
-        Binding("a", "act('apply')", "Apply", id="turn.apply", show=False, tooltip=APPLY),
+        Binding("a", "act('apply')", "Apply", id="turn.apply", tooltip=APPLY),
         Binding("e", "act('edit')", "Edit", id="turn.edit", tooltip="Edit, and ask again"),
         Binding("l", "act('links')", "Links", id="turn.links", tooltip="List the links"),
         Binding("v", "toggle_view", "View", id="turn.view", tooltip="Formatted, or with colours"),
@@ -117,6 +117,8 @@ class Turn(Still, Vertical):
         Binding("d", "act('delete')", "Delete", id="turn.delete", tooltip="Delete from here on"),
     ]
 
+    unasked: reactive[bool] = reactive(False, init=False)
+    """Whether it has the keys though the user did not go there: letters are typed then."""
     record: "reactive[Record | None]" = reactive(None, init=False)
     """What the store keeps of this turn, once it does."""
 
@@ -165,7 +167,7 @@ class Turn(Still, Vertical):
         match verb:
             case "copy":
                 return bool(self.text)
-            case "copy-code" | "apply":
+            case "copy-code":
                 return FENCE.search(self.text) is not None
             case "links":
                 return LINK.search(self.text) is not None
@@ -199,6 +201,7 @@ class Turn(Still, Vertical):
     def watch_has_focus(self, _has_focus: bool) -> None:
         """Mark the head too: a background alone is not seen on every terminal."""
         super().watch_has_focus(_has_focus)
+        self.unasked &= _has_focus
         self._show_name()
 
     def _show_name(self) -> None:

@@ -16,6 +16,7 @@ from tui.app.clipboard import copy_and_say
 from tui.app.textual_private import read_alt_enter
 from tui.chat.prompt.file_picker import Mention, Picker
 from tui.chat.prompt.prompt_attachments import PromptAttachments
+from tui.chat.prompt.waiting_line import WaitingLine
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -101,11 +102,17 @@ class Editor(TextArea, inherit_bindings=False):
 
         key: str
 
-    def __init__(self, picker: Picker, attached: PromptAttachments, earlier: InputHistory) -> None:
+    def __init__(
+        self,
+        picker: Picker,
+        attached: PromptAttachments,
+        earlier: InputHistory,
+        line: WaitingLine,
+    ) -> None:
         self.mention = Mention(self, picker)
         super().__init__(compact=True, highlight_cursor_line=False, placeholder=PLACEHOLDER)
         self.cursor_blink = False  # each blink costs the models a millisecond of every core
-        self._picker, self._attached, self._earlier = picker, attached, earlier
+        self._picker, self._attached, self._earlier, self._line = picker, attached, earlier, line
 
     async def _on_key(self, event: events.Key) -> None:
         # Not bindings: those are run a moment later, when text that is typed or pasted fast without
@@ -113,7 +120,7 @@ class Editor(TextArea, inherit_bindings=False):
         if self.mention.press(event.key):
             pass
         elif event.key == "enter":
-            self.post_message(self.Sent(self.text))
+            self.post_message(self.Sent(self.take()))
         elif event.key in NEW_LINE:
             self.replace("\n", *self.selection, maintain_selection_offset=False)
         elif event.key == "backspace" and not self.text:
@@ -135,6 +142,13 @@ class Editor(TextArea, inherit_bindings=False):
         else:
             self.type_in(text)
 
+    def take(self) -> str:
+        """Return the text, which can be recalled, and begin the next."""
+        text = self.text
+        self._earlier.sent(text)
+        self.show("")
+        return text
+
     def type_in(self, text: str) -> None:
         """Put a text where the cursor is."""
         result = self.replace(safe(text), *self.selection, maintain_selection_offset=False)
@@ -152,8 +166,10 @@ class Editor(TextArea, inherit_bindings=False):
     # Going through what was sent before
 
     def action_cursor_up(self, select: bool = False) -> None:
-        """Recall an earlier prompt from the first line that is shown."""
-        if select or self._line_shown > 0 or not self._recall(1):
+        """Recall an earlier prompt from the first line that is shown: first the last in line."""
+        if self._line.prompts and not (self.text or self._attached.chips):
+            self._spare("up")
+        elif select or self._line_shown > 0 or not self._recall(1):
             super().action_cursor_up(select)
             self._spare("up")
 

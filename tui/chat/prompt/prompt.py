@@ -29,6 +29,7 @@ from tui.chat.prompt.prompt_attachments import (
     said,
     to_json,
 )
+from tui.chat.prompt.waiting_line import Unsent, WaitingLine
 from tui.safe import safe
 
 PICKING = "Enter attaches · Esc keeps the @"
@@ -41,7 +42,7 @@ class Prompt(Vertical):
     DEFAULT_CSS = """
     Prompt {
         height: auto; padding: 0 1; background: $background;
-        border: round $border-blurred;
+        border: round $foreground 35%;
         border-title-color: $text-muted; border-title-background: $background;
 
         &:focus-within { border: round $primary; }
@@ -57,7 +58,7 @@ class Prompt(Vertical):
 
     @dataclass
     class Submitted(Message):
-        """Enter was pressed; the text and the attachments stay until they are taken."""
+        """Enter was pressed, and what was written has left the prompt."""
 
         text: str
         attachments: tuple[Attachment, ...] = ()
@@ -69,13 +70,14 @@ class Prompt(Vertical):
         super().__init__(id="prompt")
         self.picker, self.attached = Picker(Path()), PromptAttachments()
         self.earlier = InputHistory()
-        self.editor = Editor(self.picker, self.attached, self.earlier)
+        self.line = WaitingLine()
+        self.editor = Editor(self.picker, self.attached, self.earlier, self.line)
         self._too_long = Static("", id="too-long", markup=False)
-        self._sent: Prompt.Submitted | None = None
         self._heading = self._form = ""
 
     def compose(self) -> ComposeResult:
-        """Lay out the files to choose from, what is attached, and the text."""
+        """Lay out what waits, the files to choose from, what is attached, and the text."""
+        yield self.line
         yield self.picker
         yield self.attached
         yield self._too_long
@@ -153,21 +155,27 @@ class Prompt(Vertical):
     def _submit(self, message: Editor.Sent) -> None:
         message.stop()
         if message.text.strip() or self.attachments:
-            self._sent = self.Submitted(message.text, self.attachments)
-            self.post_message(self._sent)
+            unsent = Unsent(message.text, self.attachments)
+            self.attached.chips = ()
+        elif self.line.held and self.line.prompts:
+            unsent = self.line.take(0)
         else:
             self.post_message(Editor.Spare("enter"))
+            return
+        self.post_message(self.Submitted(unsent.text, unsent.attachments))
 
-    def take(self) -> None:
-        """Remember what was sent for up-arrow, and make room for the next."""
-        sent = self._sent or self.Submitted(self.text, self.attachments)
-        self._sent = None
-        self.earlier.sent(sent.text)
-        # What was typed or attached since stays.
-        since = self.text[len(sent.text) :] if self.text.startswith(sent.text) else ""
-        self.editor.show(since)
-        chips = self.attached.chips
-        self.attached.chips = tuple(c for c in chips if c.attachment not in sent.attachments)
+    @on(Editor.Spare)
+    def _edit_last(self, message: Editor.Spare) -> None:
+        if message.key == "up" and self.line.prompts:
+            message.stop()
+            last = self.line.take(-1)
+            self._fill(last.text, last.attachments)
+
+    def take(self) -> Unsent:
+        """Return what is written, and make room for the next."""
+        unsent = Unsent(self.editor.take(), self.attachments)
+        self.attached.chips = ()
+        return unsent
 
     def give_back(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
         """Put back what failed, unless something else has been begun; say which."""
@@ -178,23 +186,24 @@ class Prompt(Vertical):
 
     def drop(self) -> None:
         """Drop what is here, and make room for something else."""
-        self._sent = None
         self.earlier.restart()
         self.editor.show("")
-        self.attached.chips = ()
+        self.attached.chips = self.line.prompts = ()
 
     # What survives a restart
 
     def state(self) -> str:
         """Return what has not been sent, as JSON; empty when there is nothing."""
-        text = self.earlier.unsent(self.text)
-        return to_json(text, self.attachments) if text or self.attachments else ""
+        unsent = Unsent(self.earlier.unsent(self.text), self.attachments)
+        is_empty = unsent == Unsent("") and not self.line.prompts
+        return "" if is_empty else to_json(unsent, self.line.prompts)
 
     def restore(self, state: str) -> None:
         """Continue with what was not sent; what has been typed already follows it."""
         if state:
-            text, attachments = from_json(state)
-            self._fill(text + self.text, attachments)
+            unsent, line = from_json(state)
+            self._fill(unsent.text + self.text, unsent.attachments)
+            self.line.prompts = (*line, *self.line.prompts)
 
     def _fill(self, text: str, attachments: tuple[Attachment, ...]) -> None:
         for attachment in attachments:

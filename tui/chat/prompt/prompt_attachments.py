@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -14,6 +15,7 @@ from textual.widget import Widget
 
 from assistant.store.values import Attachment
 from assistant.talk.attachments import LIMIT
+from tui.chat.prompt.waiting_line import Unsent
 from tui.figures import weight
 from tui.safe import safe
 
@@ -181,21 +183,27 @@ def drawn(chip: Chip, width: int) -> Content:
     return whole.truncate(max(1, width), ellipsis=True)
 
 
-def to_json(text: str, attachments: Iterable[Attachment]) -> str:
-    """Return a text and its attachments as JSON."""
-    return f'{{"text": {json.dumps(text)}, "attachments": {_attachments_json(tuple(attachments))}}}'
+def to_json(unsent: Unsent, line: Iterable[Unsent] = ()) -> str:
+    """Return what is being written, and what waits in line, as JSON."""
+    attachments, waiting = _attachments_json(unsent.attachments), map(to_json, line)
+    text = f'"text": {json.dumps(unsent.text)}, "attachments": {attachments}'
+    return f'{{{text}, "line": [{", ".join(waiting)}]}}'
 
 
-def from_json(state: str) -> tuple[str, tuple[Attachment, ...]]:
+def from_json(state: str) -> tuple[Unsent, tuple[Unsent, ...]]:
     """Return what `to_json` wrote; empty if it is invalid."""
     try:
         unsent = json.loads(state)
-        attached = tuple(Attachment(str(name), str(text)) for name, text in unsent["attachments"])
-        return str(unsent["text"]), attached
-    except (ValueError, TypeError, KeyError):
-        return "", ()
+        return _unsent(unsent), tuple(map(_unsent, unsent.get("line", ())))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Unsent(""), ()
 
 
-@lru_cache(maxsize=1)  # megabytes that stay the same while the text changes
+def _unsent(found: Any) -> Unsent:
+    attached = tuple(Attachment(str(name), str(text)) for name, text in found["attachments"])
+    return Unsent(str(found["text"]), attached)
+
+
+@lru_cache(maxsize=9)  # megabytes that stay the same while the text changes
 def _attachments_json(attachments: tuple[Attachment, ...]) -> str:
     return json.dumps([[attachment.name, attachment.text] for attachment in attachments])

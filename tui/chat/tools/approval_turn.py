@@ -19,6 +19,7 @@ from tui.chat.conversation.user_turn import shorten
 from tui.safe import safe
 
 KEYS = "Enter allows it once · c in this conversation · a always · Esc refuses"
+UNASKED = "Enter allows it once · Esc refuses · Ctrl+↑, then c or a allows more"
 DEAF_S = 0.6
 """Seconds in which keys do nothing: they were meant for what was on the screen before."""
 
@@ -78,7 +79,17 @@ class ApprovalTurn(Turn, inherit_bindings=False):
     def watch_has_focus(self, has_focus: bool) -> None:
         """Say which keys work now."""
         super().watch_has_focus(has_focus)
-        self._keys.update(KEYS if has_focus else f"Ctrl+↑, then {KEYS}")
+        self.watch_unasked()
+
+    def watch_unasked(self) -> None:
+        """Say which keys work now: letters that are typed without looking allow nothing."""
+        keys = UNASKED if self.unasked else KEYS
+        self._keys.update(keys if self.has_focus else f"Ctrl+↑, then {KEYS}")
+        self.changed()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer letters only to a user who went here."""
+        return not (self.unasked and {*parameters} & {"conversation", "always"})
 
     def action_decide(self, decision: Decision) -> None:
         """Say so, unless the key was pressed before anyone can have read this."""

@@ -95,7 +95,7 @@ class ToolsScreen(ListDialog[None]):
 
     def action_turn(self) -> None:
         """Let the conversation have tools, or none any more."""
-        self._choice.on[self._conversation] = not self._calls.wanted
+        self._calls.turn(not self._calls.wanted)
         self._show()
 
     @on(OptionList.OptionSelected)

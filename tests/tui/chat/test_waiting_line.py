@@ -1,0 +1,128 @@
+"""Prompts sent during an answer wait in line: none is lost, and none is sent unasked."""
+
+from pathlib import Path
+
+from textual.events import Key
+
+from assistant.events import Decoded
+from assistant.store.values import Attachment
+from assistant.talk.tool_set import ToolSet
+from assistant.tools.values import ToolSettings
+from tests.assistant.talk.stage import READ, Box
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+
+HELD = Decoded, 2
+
+
+def line(chat: Chat) -> list[str]:
+    """Return what is seen of the line."""
+    return "".join(chat.shown("WaitingLine")).splitlines() if chat.prompt.line.display else []
+
+
+def asked(chat: Chat) -> list[str]:
+    """Return the questions on the screen."""
+    return [record.content for record in chat.path.records if record.role == "user"]
+
+
+async def test_what_is_sent_during_an_answer_is_asked_when_it_has_ended_one_after_another(
+    pair: Pair,
+) -> None:
+    async with open_chat(*pair, hold=HELD, asking="One") as chat:
+        chat.prompt.attached.add(Attachment("a.txt", "text"))
+        await chat.send("Two, which is too long to be seen whole in a window of eighty cells " * 2)
+        for key in "Three\rmore":  # as fast as a terminal sends them
+            key = {"\r": "enter"}.get(key, key)
+            chat.prompt.editor.post_message(Key(key, key if len(key) == 1 else "\r"))
+        await chat.until(lambda: chat.prompt.text == "more")
+        first, second, third = line(chat)
+        assert first == "2 in line · ↑ edits the last"
+        assert second.startswith("  Two, which is")
+        assert second.endswith("…")
+        assert third == "  Three"
+        assert asked(chat) == ["One"]
+        await chat.end()
+        await chat.until(lambda: len(asked(chat)) == 3 and chat.screen.talk.idle)
+        assert asked(chat)[2] == "Three"
+        assert len(chat.said) == 6
+        assert chat.path.records[2].attachments == (Attachment("a.txt", "text"),)
+        assert line(chat) == []
+        assert chat.prompt.text == "more"
+
+
+async def test_the_last_one_in_line_is_taken_back_to_be_edited(pair: Pair) -> None:
+    async with open_chat(*pair, hold=HELD, asking="One") as chat:
+        await chat.send("Two")
+        chat.prompt.attached.add(Attachment("a.txt", "text"))
+        await chat.send("Three")
+        await chat.press("up")
+        assert chat.prompt.text == "Three"
+        assert chat.prompt.attachments
+        assert line(chat)[1:] == ["  Two"]
+        await chat.press("up")  # as ever, since the prompt is not empty
+        assert chat.prompt.text == "Three"
+        await chat.press("!", "enter")
+        assert line(chat)[1:] == ["  Two", "  Three! @a.txt"]
+
+
+async def test_after_a_stop_the_line_waits_until_enter_sends_the_next(pair: Pair) -> None:
+    async with open_chat(*pair, hold=HELD, asking="One") as chat:
+        await chat.send("Two")
+        await chat.send("Three")
+        await chat.press("enter")  # which means nothing now
+        await chat.press("escape")
+        await chat.end()
+        assert asked(chat) == ["One"]
+        assert line(chat)[0] == "2 in line · Enter sends the next · ↑ edits the last"
+        await chat.press("enter")
+        await chat.until(lambda: len(asked(chat)) == 3 and chat.screen.talk.idle)
+        assert asked(chat) == ["One", "Two", "Three"]
+
+
+async def test_after_a_failure_the_line_waits(pair: Pair) -> None:
+    async with open_chat(*pair, hold=HELD, asking="One") as chat:
+        await chat.send("Much " * 900)
+        await chat.send("Three")
+        await chat.end()
+        await chat.until(lambda: chat.shown(".error"))
+        assert line(chat)[1:] == ["  Three"]
+        assert "Enter sends" in line(chat)[0]
+
+
+async def test_a_call_that_waits_holds_the_line_up(pair: Pair) -> None:
+    async with open_chat(*pair, hold=HELD, n_ctx=4096) as chat:
+        await chat.ready()
+        chat.screen.talk.calls.tools = ToolSet(ToolSettings(), False, (), Box())
+        chat.engine.calls = [(READ,)]
+        await chat.send("One")
+        await chat.held()
+        await chat.send("Two")
+        await chat.end()
+        await chat.until(lambda: chat.screen.controller.view.asked)
+        assert "Enter sends" not in line(chat)[0]
+        assert asked(chat) == ["One"]
+        chat.screen.controller.talk.calls.decide("once")
+        await chat.until(lambda: len(asked(chat)) == 2 and chat.screen.talk.idle)
+        roles = [record.role for record in chat.path.records]
+        assert roles[-3:] == ["assistant", "user", "assistant"]
+
+
+async def test_the_line_is_kept_with_its_conversation_and_over_the_end_of_the_program(
+    pair: Pair, home: Path
+) -> None:
+    async with open_chat(*pair, hold=HELD, asking="One") as chat:
+        chat.prompt.attached.add(Attachment("a.txt", "text"))
+        await chat.send("Two")
+        await chat.press("h", "i")
+        chat.screen.autosave.keep()  # as every second; then it is killed
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        await chat.until(lambda: line(chat))
+        assert line(chat)[1:] == ["  Two @a.txt"]
+        assert chat.prompt.text == "hi"
+        number = chat.path.conversation
+        await chat.press("ctrl+n")
+        assert line(chat) == []
+        chat.screen.controller.open(number)
+        await chat.pilot.pause()
+        assert line(chat)[1:] == ["  Two @a.txt"]
+        assert chat.prompt.text == "hi"
