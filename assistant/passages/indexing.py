@@ -1,8 +1,17 @@
 """Bringing a folder's index up to date, in a process of its own."""
 
+import asyncio
+import json
+import signal
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NamedTuple
+
+from assistant.passages import index_file
+from models import child_process
+from models.errors import StorageError
+from models.files import disk
 
 
 class IndexProgress(NamedTuple):
@@ -10,7 +19,7 @@ class IndexProgress(NamedTuple):
 
     done: int  # files that were read in this update
     of: int  # files that are new or have changed
-    path: Path | None  # the file that is read now
+    path: Path  # the file that is read now
 
 
 async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
@@ -23,4 +32,48 @@ async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
     Raises:
         StorageError: the index cannot be written.
     """
-    yield IndexProgress(0, 0, None)
+    folder, index = folder.resolve(), index_file.place(folder, cache)
+    disk.private_folder(cache)
+    if not folder.is_dir():
+        index_file.remove(index)
+        return
+    unread: tuple[str, str] | tuple[()] = ()
+    while True:
+        command = child_process.command("assistant.passages.worker", folder, index, *unread)
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            env=child_process.environment(),
+            start_new_session=True,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=DEVNULL,
+        )
+        assert process.stdout is not None
+        begun = ""
+        try:
+            async for line in process.stdout:
+                said = json.loads(line)
+                if "error" in said:
+                    raise _unwritable(folder, index, said["error"])
+                begun = said["path"]
+                yield IndexProgress(said["done"], said["of"], folder / begun)
+            status = await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+        if status == 0:
+            return
+        if not begun or begun in unread:
+            raise _unwritable(folder, index, f"its process ended with {status}")
+        unread = (begun, _ended(status))
+
+
+def _ended(status: int) -> str:
+    if -status in (signal.SIGXCPU, signal.SIGALRM):
+        return "takes too long to read"
+    return f"crashed its reader ({signal.Signals(-status).name if status < 0 else status})"
+
+
+def _unwritable(folder: Path, index: Path, why: str) -> StorageError:
+    return StorageError(f"The index of {folder} cannot be written to {index}: {why}.")

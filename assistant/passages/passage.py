@@ -14,6 +14,7 @@ class Passage(NamedTuple):
     first: int  # its first line, from 1; of a PDF the page, of a docx the paragraph
     last: int
     text: str
+    heading: str = ""  # what it stands under: "Install > Linux", or the class of a function
 
     @property
     def unit(self) -> str:
