@@ -4,8 +4,8 @@ import hashlib
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import closing, suppress
 from pathlib import Path
 
 from assistant.passages import words
@@ -16,7 +16,7 @@ VERSION = 1
 """Of the tables, and of how words are indexed; an index of another version is made anew."""
 _TABLES = """
     PRAGMA journal_mode = WAL;
-    BEGIN IMMEDIATE;
+    BEGIN;
     CREATE TABLE folder (path BLOB NOT NULL, current INTEGER NOT NULL);
     CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,
         changed INTEGER NOT NULL, digest BLOB NOT NULL, language TEXT NOT NULL,
@@ -26,13 +26,10 @@ _TABLES = """
     CREATE INDEX passage_of_file ON passage (file);
     CREATE VIRTUAL TABLE words USING
         fts5 (terms, content = '', tokenize = 'unicode61 remove_diacritics 0');
-    CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
     INSERT INTO folder VALUES (x'{path}', 0);
-    PRAGMA user_version = {VERSION};
+    PRAGMA user_version = {version};
     COMMIT;
 """
-ODD = 20
-"""Of the files that are left out, those that are named."""
 
 
 def place(folder: Path, cache: Path) -> Path:
@@ -41,30 +38,29 @@ def place(folder: Path, cache: Path) -> Path:
     return cache / f"{name[:16]}.db"
 
 
-@contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection | None]:
-    """Open an index, also while it is written; yield None if there is none that can be read."""
-    address = f"{path.absolute().as_uri()}?mode=ro"
-    with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(address, uri=True)) as sql:
-        if sql.execute("PRAGMA user_version").fetchone() == (VERSION,):
-            yield sql
-            return
-    yield None
+def opened(path: Path) -> sqlite3.Connection:
+    """Open an index for reading, also while it is written.
+
+    Raises:
+        sqlite3.DatabaseError: there is none that can be read.
+    """
+    sql = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    _check(sql, VERSION)
+    return sql
 
 
 def remove(path: Path) -> None:
     """Delete an index, if it is there."""
-    for end in ("", "-wal", "-shm", ".lock"):
+    for end in ("", "-wal", "-shm"):
         Path(f"{path}{end}").unlink(missing_ok=True)
 
 
 def remove_lost(cache: Path) -> None:
     """Delete the indexes of folders that are gone."""
     for path in cache.glob("*.db"):
-        with reading(path) as sql:
-            folder = sql and sql.execute("SELECT path FROM folder").fetchone()
-        if folder and not os.path.isdir(folder[0]):
-            remove(path)
+        with suppress(sqlite3.DatabaseError), closing(opened(path)) as sql:
+            if not os.path.isdir(sql.execute("SELECT path FROM folder").fetchone()[0]):
+                remove(path)
 
 
 class IndexFile:
@@ -75,96 +71,91 @@ class IndexFile:
 
         Raises:
             sqlite3.OperationalError: it cannot be written.
-            sqlite3.DatabaseError: it is damaged.
+            sqlite3.DatabaseError: it is damaged, or of another version.
         """
         self._sql = sqlite3.connect(path)
-        (version,) = self._sql.execute("PRAGMA user_version").fetchone()
-        if version not in (0, VERSION):
-            self._sql.close()
-            remove(path)
-            self._sql = sqlite3.connect(path)
+        if not _check(self._sql, 0, VERSION):
+            tables = _TABLES.format(path=os.fsencode(folder).hex(), version=VERSION)
+            self._sql.executescript(tables)
         self._sql.execute("PRAGMA synchronous = NORMAL")
-        if version != VERSION:
-            self._sql.executescript(_TABLES.format(VERSION=VERSION, path=os.fsencode(folder).hex()))
         self._sql.execute("CREATE TEMP TABLE seen (path TEXT PRIMARY KEY)")
 
     def compare(self, found: Iterable[Found]) -> list[Found]:
         """Take over what was found in the folder; return the files that are to be read."""
-        changed = []
+        changed, do = list[Found](), self._sql.execute
+        known = "SELECT size, changed, reason FROM file WHERE path = ?"
         for each in found:
-            self._sql.execute("INSERT OR IGNORE INTO seen VALUES (?)", (each.path,))
-            known = self._sql.execute(
-                "SELECT size, changed, reason FROM file WHERE path = ?", (each.path,)
-            ).fetchone()
-            if each.reason and (not known or known[2] != each.reason):
+            do("INSERT OR IGNORE INTO seen VALUES (?)", (each.path,))
+            size, time, reason = do(known, (each.path,)).fetchone() or (-1, -1, "")
+            if each.reason and each.reason != reason:
                 self.put(each, reason=each.reason)
-            elif not each.reason and (not known or known[:2] != (each.size, each.changed)):
+            elif not each.reason and (size, time) != (each.size, each.changed):
                 changed.append(each)
-        gone = "SELECT path FROM file WHERE path NOT IN (SELECT path FROM seen)"
-        for (path,) in self._sql.execute(gone).fetchall():
+        for (path,) in do("SELECT path FROM file EXCEPT SELECT path FROM seen").fetchall():
             self._remove(path)
         if changed:
-            self._sql.execute("UPDATE folder SET current = 0")
+            do("UPDATE folder SET current = 0")
         self.commit()
         return changed
 
     def is_same(self, found: Found, digest: bytes) -> bool:
         """Whether a file has the content that it had; then it is not asked about again."""
         known = (found.size, found.changed, found.path, digest)
-        sql = "UPDATE file SET size = ?, changed = ? WHERE path = ? AND digest = ?"
-        return self._sql.execute(sql, known).rowcount > 0
+        same = "UPDATE file SET size = ?, changed = ? WHERE path = ? AND digest = ?"
+        return self._sql.execute(same, known).rowcount > 0
 
     def put(
         self,
         found: Found,
         digest: bytes = b"",
         parts: Iterable[Part] = (),
-        *,
         language: str = "",
         reason: str = "",
     ) -> None:
         """Replace what is known of a file: its passages, or the reason why it is left out."""
         self._remove(found.path)
-        row = (found.path, found.size, found.changed, digest, language, reason)
-        file = self._sql.execute("INSERT INTO file VALUES (NULL, ?, ?, ?, ?, ?, ?)", row).lastrowid
-        for part in parts:
-            packed = zlib.compress(part.text.encode("utf-8", "surrogatepass"))
-            kept = (file, part.first, part.last, part.heading, packed)
-            id_ = self._sql.execute("INSERT INTO passage VALUES (NULL, ?, ?, ?, ?, ?)", kept)
-            said = words.terms(indexed(found.path, part.heading, part.text), language)
-            with_words = "INSERT INTO words (rowid, terms) VALUES (?, ?)"
-            self._sql.execute(with_words, (id_.lastrowid, said))
+        row, do = (
+            (found.path, found.size, found.changed, digest, language, reason),
+            self._sql.execute,
+        )
+        file = do("INSERT INTO file VALUES (NULL, ?, ?, ?, ?, ?, ?)", row).lastrowid
+        for first, last, heading, text in parts:
+            packed = zlib.compress(text.encode("utf-8", "surrogatepass"))
+            kept = (file, first, last, heading, packed)
+            id_ = do("INSERT INTO passage VALUES (NULL, ?, ?, ?, ?, ?)", kept).lastrowid
+            said = words.terms(f"{found.path}\n{heading}\n{text}", language)
+            do("INSERT INTO words (rowid, terms) VALUES (?, ?)", (id_, said))
 
-    def commit(self, complete: bool = False) -> None:
-        """Let what was written count; `complete` says that the index is up to date."""
-        if complete:
-            ended = self._sql.execute("UPDATE folder SET current = 1 WHERE current = 0").rowcount
-            if ended:
-                self._sql.execute("INSERT INTO words (words) VALUES ('optimize')")
+    def commit(self) -> None:
+        """Let what was written count."""
         self._sql.commit()
 
-    def close(self) -> None:
-        """Close the file."""
+    def complete(self) -> None:
+        """Say that the index is up to date, and close it."""
+        if self._sql.execute("UPDATE folder SET current = 1 WHERE current = 0").rowcount:
+            self._sql.execute("INSERT INTO words (words) VALUES ('optimize')")
+        self._sql.commit()
         self._sql.close()
 
     def _remove(self, path: str) -> None:
-        rows = self._sql.execute(
-            "SELECT passage.id, language, heading, packed FROM file JOIN passage "
-            "ON file = file.id WHERE path = ?", (path,)
-        ).fetchall()  # fmt: skip
-        for id_, language, heading, packed in rows:
-            said = words.terms(indexed(path, heading, text(packed)), language)
-            gone = "INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)"
-            self._sql.execute(gone, (id_, said))
-            self._sql.execute("DELETE FROM passage WHERE id = ?", (id_,))
-        self._sql.execute("DELETE FROM file WHERE path = ?", (path,))
+        do = self._sql.execute
+        of_file = (
+            "SELECT passage.id, language, heading, packed FROM file JOIN passage ON file = file.id"
+        )
+        for id_, language, heading, packed in do(f"{of_file} WHERE path = ?", (path,)).fetchall():
+            said = words.terms(f"{path}\n{heading}\n{unpacked(packed)}", language)
+            do("INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)", (id_, said))
+            do("DELETE FROM passage WHERE id = ?", (id_,))
+        do("DELETE FROM file WHERE path = ?", (path,))
 
 
-def text(packed: bytes) -> str:
+def unpacked(packed: bytes) -> str:
     """Return the text of a passage as the index keeps it."""
     return zlib.decompress(packed).decode("utf-8", "surrogatepass")
 
 
-def indexed(path: str, heading: str, text: str) -> str:
-    """Return the text whose words a passage is found by."""
-    return f"{path}\n{heading}\n{text}"
+def _check(sql: sqlite3.Connection, *versions: int) -> int:
+    (version,) = sql.execute("PRAGMA user_version").fetchone()
+    if version not in versions:
+        raise sqlite3.DatabaseError(f"version {version}")
+    return int(version)

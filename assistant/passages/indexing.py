@@ -37,11 +37,10 @@ async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
     if not folder.is_dir():
         index_file.remove(index)
         return
-    unread: tuple[str, str] | tuple[()] = ()
+    unread: tuple[str, ...] = ()
     while True:
-        command = child_process.command("assistant.passages.worker", folder, index, *unread)
         process = await asyncio.create_subprocess_exec(
-            *command,
+            *child_process.command("assistant.passages.worker", folder, index, *unread),
             env=child_process.environment(),
             start_new_session=True,
             stdin=DEVNULL,
@@ -49,30 +48,25 @@ async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
             stderr=DEVNULL,
         )
         assert process.stdout is not None
-        begun = ""
+        reads = ""
         try:
             async for line in process.stdout:
                 said = json.loads(line)
                 if "error" in said:
                     raise _unwritable(folder, index, said["error"])
-                begun = said["path"]
-                yield IndexProgress(said["done"], said["of"], folder / begun)
+                reads = said["path"]
+                yield IndexProgress(said["done"], said["of"], folder / reads)
             status = await process.wait()
         finally:
             if process.returncode is None:
                 process.kill()
-            await process.wait()
+                await process.wait()
         if status == 0:
             return
-        if not begun or begun in unread:
+        if not reads or reads in unread:
             raise _unwritable(folder, index, f"its process ended with {status}")
-        unread = (begun, _ended(status))
-
-
-def _ended(status: int) -> str:
-    if -status in (signal.SIGXCPU, signal.SIGALRM):
-        return "takes too long to read"
-    return f"crashed its reader ({signal.Signals(-status).name if status < 0 else status})"
+        slow = -status in (signal.SIGXCPU, signal.SIGALRM)
+        unread = (reads, "takes too long to read" if slow else f"crashes its reader ({status})")
 
 
 def _unwritable(folder: Path, index: Path, why: str) -> StorageError:

@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from html import unescape
-from pathlib import Path, PurePath
+from pathlib import Path
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
@@ -14,9 +14,8 @@ from assistant.passages.splitting import Line
 from models.errors import UsageError
 
 TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32
-"""The largest text, document, and content of a docx that is read."""
-DOCUMENTS = (".pdf", ".docx")
-_TAGS = re.compile(r"(?is)<(script|style|svg)\b.*?</\1\s*>|<!--.*?-->|</?[a-z!][^>]*>")
+"""The largest text, file of a document, and content of a docx that is read."""
+_TAG = re.compile(r"(?is)<(script|style|svg)\b.*?</\1\s*>|<!--.*?-->|<(?:h([1-6])|/?[a-z!])[^>]*>")
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 
@@ -24,20 +23,9 @@ class Unread(Exception):
     """A file is left out; the message says why, as the end of a sentence that begins with it."""
 
 
-def is_headed(path: PurePath) -> bool:
-    """Whether lines of a file that begin with # are headings."""
-    return path.suffix.lower() in {".md", ".markdown", ".mdx", *_READERS}
-
-
-def content(descriptor: int, path: PurePath) -> bytes:
-    """Return the bytes of an open file.
-
-    Raises:
-        Unread: it is too large, no text, or changes meanwhile.
-        OSError: it cannot be read.
-    """
-    before = os.fstat(descriptor)
-    most = DOCUMENT_MB if path.suffix.lower() in DOCUMENTS else TEXT_MB
+def content(descriptor: int, kind: str) -> bytes:
+    """Return the bytes of an open file, or raise Unread; `kind` is its suffix in small letters."""
+    before, most = os.fstat(descriptor), DOCUMENT_MB if kind in DOCUMENTS else TEXT_MB
     if before.st_size > most * 1_000_000:
         raise Unread(f"is larger than {most} MB")
     data = b""
@@ -49,42 +37,37 @@ def content(descriptor: int, path: PurePath) -> bytes:
     return data
 
 
-def lines(data: bytes, path: PurePath) -> list[Line]:
-    """Return the lines of a file.
-
-    Raises:
-        Unread: it holds no text, or too much.
-        Exception: it is malformed, in any of the ways that its reader knows.
-    """
-    suffix = path.suffix.lower()
+def lines(data: bytes, kind: str) -> list[Line]:
+    """Return the lines of a file, or raise Unread."""
     found, size = list[Line](), 0
-    for line in _READERS.get(suffix, _text)(data):
-        found.append(line)
-        size += len(line.text)
-        if size > TEXT_MB * 1_000_000:
-            raise Unread(f"holds more than {TEXT_MB} MB of text")
-    if not size and suffix in DOCUMENTS:
+    try:
+        for line in READERS.get(kind, _text)(data):
+            found.append(line)
+            size += len(line.text)
+            if size > TEXT_MB * 1_000_000:
+                raise Unread(f"holds more than {TEXT_MB} MB of text")
+    except UsageError:
+        raise Unread("is no text") from None
+    except Unread:
+        raise
+    except Exception as error:  # each reader has many of its own
+        raise Unread(f"is malformed ({error})") from error
+    if not size and kind in DOCUMENTS:
         raise Unread("holds no text; is it scanned?")
     return found
 
 
 def _text(data: bytes) -> Iterator[Line]:
-    try:
-        text = text_file.parse(Path(), data).text
-    except UsageError as error:
-        raise Unread("is no text") from error
-    yield from map(Line._make, enumerate(text.split("\n"), 1))
+    yield from map(Line._make, enumerate(text_file.parse(Path(), data).text.split("\n"), 1))
 
 
 def _html(data: bytes) -> Iterator[Line]:
-    """Yield the lines of a page without its tags; a line that had nothing else is empty."""
-    text = "\n".join(line.text for line in _text(data))
-    text = re.sub(
-        r"(?i)<h([1-6])\b[^>]*>\s*",
-        lambda tag: "\n" * tag[0].count("\n") + "#" * int(tag[1]) + " ",
-        text,
-    )
-    text = _TAGS.sub(lambda tag: "\n" * tag[0].count("\n") or " ", text)
+    """Yield the lines of a page without its tags; those that held nothing else are empty."""
+
+    def bare(tag: re.Match[str]) -> str:
+        return ("\n" * tag[0].count("\n") or " ") + ("#" * int(tag[2]) + " " if tag[2] else "")
+
+    text = _TAG.sub(bare, text_file.parse(Path(), data).text)
     for number, line in enumerate(text.split("\n"), 1):
         yield Line(number, " ".join(unescape(line).split()))
 
@@ -95,8 +78,7 @@ def _pdf(data: bytes) -> Iterator[Line]:
     with pypdfium2.PdfDocument(data) as document:
         for number, page in enumerate(document, 1):
             text = page.get_textpage().get_text_range().replace("\ufffe", "")  # of hyphenation
-            yield from (Line(number, line) for line in text.splitlines())
-            yield Line(number, "")
+            yield from (Line(number, line) for line in (*text.splitlines(), ""))
             page.close()
 
 
@@ -108,17 +90,18 @@ def _docx(data: bytes) -> Iterator[Line]:
     texts = {f"{_WORD}t": "", f"{_WORD}tab": "\t", f"{_WORD}br": "\n"}
     for number, paragraph in enumerate(ElementTree.fromstring(xml).iter(f"{_WORD}p"), 1):
         style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")
-        name = "" if style is None else style.get(f"{_WORD}val", "")
-        level = int(name[-1]) if re.fullmatch(r"Heading[1-6]", name) else 0
+        level = re.fullmatch(
+            "Heading([1-6])", "" if style is None else style.get(f"{_WORD}val", "")
+        )
         nodes = (node for node in paragraph.iter() if node.tag in texts)
         text = "".join(node.text or texts[node.tag] for node in nodes)
-        yield Line(number, f"{'#' * level} {text}" if level else text)
+        yield Line(number, "#" * int(level[1]) + f" {text}" if level else text)
 
 
-_READERS: dict[str, Callable[[bytes], Iterator[Line]]] = {
-    ".html": _html,
-    ".htm": _html,
-    ".xhtml": _html,
-    ".pdf": _pdf,
-    ".docx": _docx,
-}
+READERS: dict[str, Callable[[bytes], Iterator[Line]]] = {
+    ".html": _html, ".htm": _html, ".pdf": _pdf, ".docx": _docx,
+}  # fmt: skip
+"""By the suffix of a file; all else is text."""
+DOCUMENTS = (".pdf", ".docx")
+HEADED = (".md", ".markdown", *READERS)
+"""The kinds of files in which lines that begin with # are headings."""

@@ -2,13 +2,13 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from pathspec import GitIgnoreSpec, Pattern
+from pathspec import GitIgnoreSpec
 
 from assistant.tools.folders import Folders, UnreadablePath
 from models.errors import well_formed
@@ -19,7 +19,7 @@ _IGNORE_BYTES = 100_000  # of a .gitignore
 
 
 class Found(NamedTuple):
-    """A file, or something in its place."""
+    """A file, or what stands in its place."""
 
     path: str  # relative to the folder
     size: int = 0
@@ -27,81 +27,66 @@ class Found(NamedTuple):
     reason: str = ""  # why it is left out, as the end of a sentence that begins with it
 
 
-class _Rules(NamedTuple):
-    """The .gitignore of a folder, and of those above it."""
-
-    folder: str
-    spec: GitIgnoreSpec
-    above: "_Rules | None"
+_Rules = tuple[tuple[str, GitIgnoreSpec], ...]
+"""What each .gitignore says of what lies under a path, the innermost first."""
 
 
-def walk(folder: Path) -> Iterator[Found]:
+def walk(folders: Folders) -> Iterator[Found]:
     """Yield the files of a folder and of all within it.
 
     Left out without a word are hidden files, links to what lies in the folder, and what a
     .gitignore in it names.
     """
-    folders, left = Folders([folder]), FILES
-    waiting: list[tuple[str, _Rules | None]] = [("", None)]
-    while waiting:
-        here, above = waiting.pop()
+    left, waiting = FILES, list[tuple[str, _Rules]]([("", ())])
+    while waiting and left >= 0:
+        here, rules = waiting.pop()
         try:
             with folders.opened(here) as descriptor, os.scandir(descriptor) as listed:
-                rules = _Rules(here, _spec(folders, here), above)
+                rules = ((os.path.join(here, ""), _spec(folders, here)), *rules)
                 entries = list(islice(listed, left + 1))
-                found, inner = _kinds(folders.roots[0], here, entries[:left], rules)
+                for entry in sorted(entries[:left], key=lambda each: each.name, reverse=True):
+                    path, deeper = (
+                        os.path.join(here, entry.name),
+                        entry.is_dir(follow_symlinks=False),
+                    )
+                    if entry.name.startswith(".") or _ignored(path + "/" * deeper, rules):
+                        continue
+                    if deeper and path == well_formed(path):
+                        waiting.append((path, rules))
+                    else:
+                        yield from _found(entry, path, folders.roots[0])
+                left -= len(entries)
         except UnreadablePath as error:
             yield Found(here, reason=str(error).removeprefix(f"{here} ").rstrip("."))
-            continue
-        yield from found
-        if len(entries) > left:
-            yield Found("", reason=f"holds more than {FILES:,} files; the rest is left out")
-            return
-        left -= len(entries)
-        waiting += [(each, rules) for each in reversed(inner)]
+    if left < 0:
+        yield Found("", reason=f"holds more than {FILES:,} files; the rest is left out")
 
 
-def _kinds(
-    root: Path, here: str, entries: Iterable["os.DirEntry[str]"], rules: _Rules
-) -> tuple[list[Found], list[str]]:
-    """Return what an open folder holds: files, and folders."""
-    found, inner = list[Found](), list[str]()
-    for entry in sorted(entries, key=lambda each: each.name):
-        path, is_folder = os.path.join(here, entry.name), entry.is_dir(follow_symlinks=False)
-        if entry.name.startswith(".") or _ignored(path + "/" * is_folder, rules):
-            continue
-        if (name := well_formed(path)) != path:
-            found.append(Found(name, reason="has a name that is no UTF-8"))
-        elif is_folder:
-            inner.append(path)
-        elif entry.is_symlink():
-            if not Path(os.path.realpath(root / path)).is_relative_to(root):
-                found.append(Found(path, reason="is a link out of the folder"))
-        elif not entry.is_file(follow_symlinks=False):
-            found.append(Found(path, reason="is neither a file nor a folder"))
-        else:
-            with suppress(FileNotFoundError):  # gone meanwhile
-                state = entry.stat(follow_symlinks=False)
-                found.append(Found(path, state.st_size, state.st_mtime_ns))
-    return found, inner
+def _found(entry: "os.DirEntry[str]", path: str, root: Path) -> Iterator[Found]:
+    if (name := well_formed(path)) != path:
+        yield Found(name, reason="has a name that is no UTF-8")
+    elif entry.is_symlink():
+        if not Path(os.path.realpath(root / path)).is_relative_to(root):
+            yield Found(path, reason="is a link out of the folder")
+    elif not entry.is_file(follow_symlinks=False):
+        yield Found(path, reason="is neither a file nor a folder")
+    else:
+        with suppress(FileNotFoundError):  # it is gone meanwhile
+            state = entry.stat(follow_symlinks=False)
+            yield Found(path, state.st_size, state.st_mtime_ns)
 
 
-def _ignored(path: str, rules: _Rules | None) -> bool:
-    """Whether the innermost .gitignore that speaks of a path says that it is ignored."""
-    while rules:
-        inside = path[len(rules.folder) + 1 :] if rules.folder else path
-        if (said := rules.spec.check_file(inside).include) is not None:
-            return said
-        rules = rules.above
-    return False
+def _ignored(path: str, rules: _Rules) -> bool:
+    said = (spec.check_file(path.removeprefix(under)).include for under, spec in rules)
+    return next((each for each in said if each is not None), False)
 
 
 def _spec(folders: Folders, here: str) -> GitIgnoreSpec:
-    data = b""
+    data, valid = b"", list[str]()
     with suppress(UnreadablePath), folders.opened(os.path.join(here, ".gitignore")) as file:
         data = os.read(file, _IGNORE_BYTES)
-    patterns = list[Pattern]()
     for line in data.decode("utf-8", "replace").splitlines():
         with suppress(ValueError, re.error):  # git passes over such a line, too
-            patterns += GitIgnoreSpec.from_lines([line]).patterns
-    return GitIgnoreSpec(patterns)
+            GitIgnoreSpec.from_lines([line])
+            valid.append(line)
+    return GitIgnoreSpec.from_lines(valid)

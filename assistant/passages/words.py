@@ -1,4 +1,4 @@
-"""Words of texts and questions as they are indexed: names split, stems, nothing that says nothing.
+"""Words of texts and questions as they are indexed: names split, stems, no stop words.
 
 A term has letters and digits alone, is in small letters and has no accents.
 """
@@ -11,26 +11,20 @@ from pathlib import Path
 
 import snowballstemmer
 
-STOP_WORDS = {
-    language: frozenset(words)
-    for language, *words in map(
-        str.split, Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines()
-    )
-}
-"""By language: words that occur in every text, and so tell languages apart."""
-_WORD = re.compile(r"\w+")
-_LETTERS = 60
-"""Of a word that are indexed; a longer one is no word."""
+_LISTS = Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines()
+STOP_WORDS = {name: frozenset(found) for name, *found in map(str.split, _LISTS)}
+"""By language: words that tell which language it is, and nothing else."""
+_LETTERS = 60  # of a word; what is longer is none
 _SAMPLE = 20_000  # characters of a text that tell its language
 _KNOWN_WORDS = 100_000  # whose terms are remembered, for each language
 # Scripts without spaces between words: pairs of characters are indexed.
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2}")
 _PARTS = re.compile(r"_+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def language(text: str) -> str:
-    """Return the language of a text, by its stop words; English if they do not tell."""
-    found = _WORD.findall(text[:_SAMPLE].lower())
+    """Return the language of a text; English if its words do not tell."""
+    found = _words(text[:_SAMPLE].lower())
     return max(STOP_WORDS, key=lambda each: sum(word in STOP_WORDS[each] for word in found))
 
 
@@ -43,7 +37,7 @@ def terms(text: str, language: str) -> str:
 
 
 def asked(question: str, languages: Iterable[str]) -> list[frozenset[str]]:
-    """Return for each word of a question what it may be in texts of these languages."""
+    """Return for each word of a question which terms it may be in texts of these languages."""
     own = language(question)
     parts = dict.fromkeys(part for word in _words(question) for part in _parts(word, own))
     return [frozenset(_term(part, each) for each in {own, *languages}) for part in parts]
@@ -66,23 +60,18 @@ _stemmer = cache(snowballstemmer.stemmer)
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(unicodedata.normalize("NFKC", text))  # without ligatures
+    return re.findall(r"\w+", unicodedata.normalize("NFKC", text))  # without ligatures
 
 
 def _parts(word: str, language: str) -> list[str]:
     """Return the words in a name, and the name, without stop words."""
-    if len(word) > _LETTERS and not _UNSPACED.match(word):
-        return []
     if _UNSPACED.search(word):
         return [word[at : at + 2] for at in range(len(word) - 1)]
-    parts = [part for part in _PARTS.split(word) if part]
-    names = ["".join(parts)] if len(parts) > 1 else []
-    return [each for each in map(str.lower, parts + names) if each not in STOP_WORDS[language]]
+    parts = [part for part in _PARTS.split(word) if part and len(word) <= _LETTERS]
+    found = map(str.lower, parts + ["".join(parts)] * (len(parts) > 1))
+    return [each for each in found if each not in STOP_WORDS[language]]
 
 
 def _term(part: str, language: str) -> str:
     stem = _stemmer(language).stemWord(part) if part.isalpha() and len(part) > 2 else part
-    if stem.isascii():
-        return stem
-    plain = unicodedata.normalize("NFKD", stem.casefold())
-    return "".join(filter(str.isalnum, plain))
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", stem.casefold())))
