@@ -21,6 +21,17 @@ def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachm
     return Attachment(name, decoded(contents(path, name, pipes=pipes), name))
 
 
+def folder(path: Path, name: str) -> Attachment:
+    """Return a folder that questions are about.
+
+    Raises:
+        UsageError: it is no folder.
+    """
+    if not path.is_dir():
+        raise UsageError(f"{well_formed(name)} is not a folder; only a folder can be asked.")
+    return Attachment(f"{well_formed(name).rstrip('/')}/", "")
+
+
 def contents(path: Path, name: str, *, pipes: bool = False) -> bytes:
     """Return the bytes of a file that is called `name`; `pipes` is as for `read`.
 

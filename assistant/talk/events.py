@@ -101,7 +101,23 @@ class NeedsModel:
     """Find a model: a question waits that nothing can answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Indexing:
+    """Show how much of a folder is read, in files."""
+
+    folder: str
+    done: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """Stop showing that a folder is read; `news` says what it holds, when that is worth saying."""
+
+    news: str
+
+
 TalkEvent = (
     PathShown | Added | Changed | Removed | AnswersEnded | CallWaits | CallSettled
-    | ToolsStart | GivenBack | Noted | NotSaved | NeedsModel | Event
+    | ToolsStart | GivenBack | Noted | NotSaved | NeedsModel | Indexing | Indexed | Event
 )  # fmt: skip

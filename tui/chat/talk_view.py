@@ -16,6 +16,8 @@ from assistant.talk.events import (
     CallWaits,
     Changed,
     GivenBack,
+    Indexed,
+    Indexing,
     NeedsModel,
     Noted,
     NotSaved,
@@ -96,6 +98,13 @@ class TalkView:
             case ToolsStart(over):
                 activity = None if over else Activity("starting the tools", 0.0)
                 self._parts.status.show(activity=activity)
+            case Indexing(name, done, of):
+                text = f"reading {name}: {done:,} of {of:,} files"
+                self._parts.status.show(activity=Activity(text, done / max(of, 1)))
+            case Indexed(news):
+                self._parts.status.show(activity=None)
+                if news:
+                    self._parts.notify(safe(news), timeout=8, markup=False)
             case Added() | Changed() | OneOf() | Answered() if self.show_beside is not None:
                 self.show_beside(event)
             case AnswersEnded():

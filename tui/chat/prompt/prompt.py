@@ -16,7 +16,7 @@ from textual.reactive import reactive
 from textual.widgets import Static, TextArea
 
 from assistant.store.values import Attachment
-from assistant.talk.attachments import read
+from assistant.talk.attachments import folder, read
 from models.errors import UsageError
 from tui.chat.prompt.editor import Editor, InputHistory
 from tui.chat.prompt.file_picker import FileMentioned, Picker
@@ -137,8 +137,9 @@ class Prompt(Vertical):
         message.stop()
         # What is sent meanwhile waits for the file, because this widget handles it afterwards.
         path = located(message.name, self.picker.root)
+        attach = folder if message.name.endswith("/") else read
         try:
-            self.attached.add(await asyncio.to_thread(read, path, message.name))
+            self.attached.add(await asyncio.to_thread(attach, path, message.name))
         except UsageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
 
@@ -152,7 +153,7 @@ class Prompt(Vertical):
     @on(Editor.Sent)
     def _submit(self, message: Editor.Sent) -> None:
         message.stop()
-        if message.text.strip() or self.attachments:
+        if message.text.strip() or self.attached.says:
             self._sent = self.Submitted(message.text, self.attachments)
             self.post_message(self._sent)
         else:
@@ -167,11 +168,13 @@ class Prompt(Vertical):
         since = self.text[len(sent.text) :] if self.text.startswith(sent.text) else ""
         self.editor.show(since)
         chips = self.attached.chips
-        self.attached.chips = tuple(c for c in chips if c.attachment not in sent.attachments)
+        self.attached.chips = tuple(
+            c for c in chips if c.attachment not in sent.attachments or c.attachment.is_folder
+        )  # the next question is about the same folder
 
     def give_back(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
         """Put back what failed, unless something else has been begun; say which."""
-        if self.text.strip() or self.attachments:
+        if self.text.strip() or self.attached.says:
             return False
         self._fill(text, attachments)
         return True
@@ -198,7 +201,8 @@ class Prompt(Vertical):
 
     def _fill(self, text: str, attachments: tuple[Attachment, ...]) -> None:
         for attachment in attachments:
-            self.attached.add(attachment)
+            if not attachment.number:  # passages are found again
+                self.attached.add(attachment)
         if len(text) > EDITABLE:
             self.attached.add_pasted(text)
         self.editor.show("" if len(text) > EDITABLE else text)

@@ -47,6 +47,8 @@ class Chip:
     @property
     def about(self) -> str:
         """How much it is."""
+        if self.attachment.is_folder:
+            return "asked about"
         return f"{self.size} · {said(self.tokens, self.counted)}"
 
 
@@ -78,6 +80,11 @@ class PromptAttachments(Widget):
     def attachments(self) -> tuple[Attachment, ...]:
         """What the chips stand for."""
         return tuple(chip.attachment for chip in self.chips)
+
+    @property
+    def says(self) -> bool:
+        """Whether there is more than folders, which say nothing without a question."""
+        return not all(attachment.is_folder for attachment in self.attachments)
 
     @property
     def tokens(self) -> int:
@@ -138,7 +145,7 @@ class PromptAttachments(Widget):
         return packed([drawn(chip, width) for chip in self.chips], width)
 
     def _want_count(self, chip: Chip) -> None:
-        if len(chip.attachment.text) <= COUNTED:
+        if 0 < len(chip.attachment.text) <= COUNTED:
             self.post_message(self.CountWanted(chip.label, chip.attachment.text))
 
 
