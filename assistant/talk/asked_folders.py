@@ -1,7 +1,7 @@
 """Folders that questions are about: their indexes are kept up to date, and searched."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice, zip_longest
 from math import inf
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from assistant.store.values import Attachment, Record
 from assistant.talk.citing import before_question
-from assistant.talk.events import Indexed, Indexing, Noted, TalkEvent
+from assistant.talk.events import Indexing, Noted, TalkEvent
 from models.errors import StorageError
 from models.files.places import cache_dir
 
@@ -44,7 +44,7 @@ class AskedFolders:
     ) -> None:
         self._tell, self._settings = tell, settings
         self._read: dict[str, float] = {}  # when each was read last, or will have been
-        self._news: dict[str, str] = {}
+        self._news: dict[str, str] = {}  # what was said of each
 
     def names(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
         """Return the folders that a question with these attachments is about."""
@@ -57,26 +57,23 @@ class AskedFolders:
         return tuple(n for n in self.names(attachments) if now - self._read.get(n, -inf) > FRESH_S)
 
     async def read(self, names: Sequence[str]) -> None:
-        """Bring the indexes of folders up to date, and say how far that is."""
+        """Bring the indexes of folders up to date; say how far that is, and then what is new."""
         from assistant.passages.indexing import update
 
         self._read.update(dict.fromkeys(names, inf))
         for name in names:
+            news = ""
             try:
-                async for done, of, _ in update(located(name), indexes()):
-                    self._tell(Indexing(name, done, of))
-                self._tell(Indexed(self._new(name)))
+                async for done, of, _ in update(located(name), cache_dir() / "passages"):
+                    text = f"reading {name}: {done:,} of {of:,} files"
+                    self._tell(Indexing(text, done / max(of, 1)))
+                news = _known(name)
             except StorageError as error:
-                self._tell(Indexed(""))
                 self._tell(Noted(str(error)))
             finally:
                 self._read[name] = monotonic()
-
-    def _new(self, name: str) -> str:
-        """Say what a folder holds, if that was not said yet."""
-        news, before = about(name), self._news.get(name)
-        self._news[name] = news
-        return news if news != before else ""
+            self._tell(Indexing(news if news != self._news.get(name) else "", None))
+            self._news[name] = news
 
     async def find(
         self,
@@ -98,52 +95,44 @@ class AskedFolders:
         for_time = int(self._settings().about_seconds / token_s / PASSAGE)
         most = min(max(for_time, LEAST), max(model.n_ctx // 2 // PASSAGE, 1), MOST)
         said = [each.content for each in path[-SAID_BEFORE:] if each.role != "tool"]
-        each_found = (_passages(name, question, said, most) for name in names)
-        found = filter(None, chain.from_iterable(zip_longest(*each_found)))
-        return before_question(islice(found, most), path, model.n_ctx)
+        found = ([*_found(name, question, said, most)] for name in names)
+        in_turns = filter(None, chain.from_iterable(zip_longest(*found)))
+        return before_question(islice(in_turns, most), path, model.n_ctx)
 
     def notes(self, attachments: Iterable[Attachment], found: Sequence[Attachment]) -> list[str]:
         """Say what the user has to know of a search before the answer."""
         names, notes = self.names(attachments), []
         for name in names:
-            state = index_of(name).state
             if not located(name).is_dir():
                 notes.append(f"{name} is not there, or is no folder.")
-            elif not state.is_current:
-                files = f"{state.files:,} file{'s' * (state.files != 1)}"
-                notes.append(f"{name} is still being read; {files} of it are known so far.")
+            elif not (state := _index(name).state).is_current:
+                notes.append(f"{name} is still being read; {_files(state.files)} so far.")
         if names and not found:
             notes.append(f"Nothing in {' or '.join(names)} is about this: answered without it.")
         return notes
 
 
-def _passages(name: str, question: str, said: Sequence[str], most: int) -> Iterator[Attachment]:
-    folder = located(name)
-    for each in index_of(name).find(question, said, most):
-        file = f"{name}{each.path.relative_to(folder)}"
-        yield Attachment(file, each.text, first=each.first, last=each.last)
+def _found(name: str, question: str, said: Sequence[str], most: int) -> Iterable[Attachment]:
+    for path, first, last, text, _ in _index(name).find(question, said, most):
+        yield Attachment(f"{name}{path.relative_to(located(name))}", text, 0, first, last)
 
 
-def about(name: str) -> str:
+def _known(name: str) -> str:
     """Say what is known of a folder, and what was left out."""
-    state = index_of(name).state
-    text = f"{name}: {state.files:,} file{'s' * (state.files != 1)} can be asked about."
-    odd = (
-        f" {state.odd_count:,} left out. " + " ".join(state.odd[:2]) + " …" * (state.odd_count > 2)
-    )
-    return text + odd if state.odd else text
+    state = _index(name).state
+    more = " …" * (state.odd_count > len(state.odd[:2]))
+    odd = f" Left out: {state.odd_count:,}. {' '.join(state.odd[:2])}{more}" * bool(state.odd)
+    return f"{name} can be asked about: {_files(state.files)}.{odd}"
 
 
-def index_of(name: str) -> "FolderIndex":
-    """Return the index of a folder."""
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"
+
+
+def _index(name: str) -> "FolderIndex":
     from assistant.passages.folder_index import FolderIndex
 
-    return FolderIndex(located(name), indexes())
-
-
-def indexes() -> Path:
-    """Return the folder in which all indexes are."""
-    return cache_dir() / "passages"
+    return FolderIndex(located(name), cache_dir() / "passages")
 
 
 def located(name: str) -> Path:
@@ -152,7 +141,7 @@ def located(name: str) -> Path:
 
 
 def shown(folder: Path) -> str:
-    """Return the name of a folder, which ends in a slash; that of the user is `~`."""
+    """Return the name of a folder, which ends in a slash; the user's own is `~/`."""
     home = Path.home()
     name = f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
     return f"{name.rstrip('/')}/"

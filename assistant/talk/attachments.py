@@ -14,22 +14,15 @@ _PEEK = 8192
 def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachment:
     """Return the text of a file; `pipes` lets it be one that may have to be waited for.
 
+    What is called `name/` may be a folder, whose text is found when it is asked.
+
     Raises:
         UsageError: the file is not a text, too big, or cannot be read.
     """
     name = well_formed(str(path) if name is None else name)
+    if name.endswith("/") and path.is_dir():
+        return Attachment(name, "")
     return Attachment(name, decoded(contents(path, name, pipes=pipes), name))
-
-
-def folder(path: Path, name: str) -> Attachment:
-    """Return a folder that questions are about.
-
-    Raises:
-        UsageError: it is no folder.
-    """
-    if not path.is_dir():
-        raise UsageError(f"{well_formed(name)} is not a folder; only a folder can be asked.")
-    return Attachment(f"{well_formed(name).rstrip('/')}/", "")
 
 
 def contents(path: Path, name: str, *, pipes: bool = False) -> bytes:

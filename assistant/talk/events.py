@@ -103,21 +103,13 @@ class NeedsModel:
 
 @dataclass(frozen=True, slots=True)
 class Indexing:
-    """Show how much of a folder is read, in files."""
+    """Show that a folder is read, and how far; None: it has been, and there may be news of it."""
 
-    folder: str
-    done: int
-    of: int
-
-
-@dataclass(frozen=True, slots=True)
-class Indexed:
-    """Stop showing that a folder is read; `news` says what it holds, when that is worth saying."""
-
-    news: str
+    text: str
+    fraction: float | None
 
 
 TalkEvent = (
     PathShown | Added | Changed | Removed | AnswersEnded | CallWaits | CallSettled
-    | ToolsStart | GivenBack | Noted | NotSaved | NeedsModel | Indexing | Indexed | Event
+    | ToolsStart | GivenBack | Noted | NotSaved | NeedsModel | Indexing | Event
 )  # fmt: skip

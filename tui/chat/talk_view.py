@@ -16,7 +16,6 @@ from assistant.talk.events import (
     CallWaits,
     Changed,
     GivenBack,
-    Indexed,
     Indexing,
     NeedsModel,
     Noted,
@@ -98,13 +97,12 @@ class TalkView:
             case ToolsStart(over):
                 activity = None if over else Activity("starting the tools", 0.0)
                 self._parts.status.show(activity=activity)
-            case Indexing(name, done, of):
-                text = f"reading {name}: {done:,} of {of:,} files"
-                self._parts.status.show(activity=Activity(text, done / max(of, 1)))
-            case Indexed(news):
+            case Indexing(text, None):
                 self._parts.status.show(activity=None)
-                if news:
-                    self._parts.notify(safe(news), timeout=8, markup=False)
+                if text:
+                    self._parts.notify(safe(text), timeout=8, markup=False)
+            case Indexing(text, float(fraction)):
+                self._parts.status.show(activity=Activity(text, fraction))
             case Added() | Changed() | OneOf() | Answered() if self.show_beside is not None:
                 self.show_beside(event)
             case AnswersEnded():

@@ -33,7 +33,6 @@ from assistant.talk.events import (
     Added,
     CallWaits,
     Changed,
-    Indexed,
     Indexing,
     Noted,
     NotSaved,
@@ -243,10 +242,8 @@ class AskSession:
                     click.echo(f"{record.state}: {size}", err=True)
             case Changed(record) if record.role == "assistant" and record.state != "streaming":
                 self._ended.sources = record.attachments
-            case Indexing(name, done, of):
-                console.say(f"reading {name}: {done:,} of {of:,} files")
-            case Indexed(news):
-                self._say(news, "dim")
+            case Indexing(text, fraction):
+                self._say(text, "dim") if fraction is None else console.say(text)
             case Noted(text, severity) if severity != "error":
                 self._say(text)
             case NotSaved(reason):

@@ -13,7 +13,7 @@ from assistant.settings.settings import Settings
 from assistant.store.values import Attachment
 from assistant.talk import asked_folders
 from assistant.talk.asked_folders import AskedFolders, shown
-from assistant.talk.events import Changed, Indexed, Indexing
+from assistant.talk.events import Changed, Indexing
 from assistant.talk.messages import CITING
 from models.errors import StorageError
 from models.files.places import cache_dir
@@ -126,7 +126,7 @@ async def test_a_question_asked_meanwhile_is_told_what_is_known() -> None:
     made = stage()
     await ask(made, "Where are zeppelins moored?", NOTES)
     assert made.notes == [
-        "notes/ is still being read; 0 files of it are known so far.",
+        "notes/ is still being read; 0 files so far.",
         "Nothing in notes/ is about this: answered without it.",
     ]
     await made.answer("Where?")
@@ -183,10 +183,10 @@ async def test_reading_a_folder_is_shown_and_what_it_holds_is_said_once(notes: P
     (notes / "pipe.md").symlink_to("/dev/null")
     made = stage()
     await read(made)
-    assert all(each.folder == "notes/" for each in made.told(Indexing))
+    assert "reading notes/: 1 of 2 files" in [each.text for each in made.told(Indexing)]
     await read(made)
-    said = [each.news for each in made.told(Indexed)]
-    assert said[0].startswith("notes/: 2 files can be asked about. 1 left out.")
+    said = [each.text for each in made.told(Indexing) if each.fraction is None]
+    assert said[0].startswith("notes/ can be asked about: 2 files. Left out: 1. ")
     assert "pipe.md" in said[0]
     assert said[1:] == [""]
 
@@ -214,4 +214,4 @@ async def test_an_index_that_cannot_be_written_is_said(monkeypatch: pytest.Monke
     made = stage()
     await read(made)
     assert made.notes == ["The index cannot be written."]
-    assert made.told(Indexed) == [Indexed("")]
+    assert made.told(Indexing) == [Indexing("", None)]

@@ -16,7 +16,7 @@ from textual.reactive import reactive
 from textual.widgets import Static, TextArea
 
 from assistant.store.values import Attachment
-from assistant.talk.attachments import folder, read
+from assistant.talk.attachments import read
 from models.errors import UsageError
 from tui.chat.prompt.editor import Editor, InputHistory
 from tui.chat.prompt.file_picker import FileMentioned, Picker
@@ -137,9 +137,8 @@ class Prompt(Vertical):
         message.stop()
         # What is sent meanwhile waits for the file, because this widget handles it afterwards.
         path = located(message.name, self.picker.root)
-        attach = folder if message.name.endswith("/") else read
         try:
-            self.attached.add(await asyncio.to_thread(attach, path, message.name))
+            self.attached.add(await asyncio.to_thread(read, path, message.name))
         except UsageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
 
