@@ -145,7 +145,7 @@ class Settings:
     )
     about_seconds: float = _key(
         8.0, "How long what is found there may take to read.",
-        bounds=Range(0.0, 600.0), variable=True,
+        bounds=Range(0.0, 600.0), option=False, variable=True,
     )  # fmt: skip
     idle: Switch = _key(
         "auto", "Read ahead while you type; auto: not on battery.", NOW,

@@ -15,10 +15,14 @@ NO_MORE = "No more calls will be run. Answer the question in words, with what is
 Without that, small models write what looks like a call as their answer.
 """
 CITING = (
-    "Answer from these passages, and cite them by number, like [1]. "
-    "If they do not answer the question, say so."
+    "Answer the question below in words. Quote these passages where they answer it, and end each "
+    "sentence with the number of its passage in brackets, such as [1]. If they do not answer it, "
+    "say that they do not."
 )
-"""What a model reads between passages and a question."""
+"""What a model reads between passages and a question.
+
+Asked for full sentences, small models forget the numbers; shown an example, they answer with it.
+"""
 NOT_RUN = "This call was not run: the user went on without it."
 _UNRETURNED = {
     REFUSED: "The user did not allow this call.",
