@@ -29,21 +29,23 @@ def found(
     (count,) = sql.execute("SELECT count(*) FROM passage").fetchone()
     asked = words.asked(question, languages)[-WORDS:]
     said = [each for each in words.asked(" ".join(before), languages) if each not in asked]
+    counted = sorted(_counted(sql, word) for word in asked)
+    earlier = [each for each in sorted(_counted(sql, word) for word in said[-WORDS:]) if each[0]]
     if not asked:  # And why?
-        asked, said = said, []
+        counted, earlier = earlier, []
+    weighed = [(1.0, *each) for each in counted]
+    weighed += [(BEFORE_WEIGHT, *each) for each in earlier[:BEFORE]]
     scores, shares = defaultdict[int, float](float), defaultdict[int, float](float)
     whole, left = 0.0, PLACES
-    counted = [(1.0, *each) for each in sorted(_counted(sql, word) for word in asked)]
-    earlier = sorted(_counted(sql, word) for word in said[-WORDS:])
-    counted += [(BEFORE_WEIGHT, *each) for each in earlier if each[0]][:BEFORE]
-    for factor, places, query in counted:
+    for factor, places, query in weighed:
         if places <= left or not scores:
             left -= places
             weight = factor * math.log(1 + (count - places + 0.5) / (places + 0.5))
             whole += weight * (factor == 1)
+            own = max(1e-6, math.log((count - places + 0.5) / (places + 0.5)))  # FTS5's weight,
             rows = sql.execute("SELECT rowid, rank FROM words WHERE words MATCH ?", (query,))
-            for id_, rank in rows:  # FTS5's rank is BM25 below zero
-                scores[id_] -= rank * factor
+            for id_, rank in rows:  # ... which is next to 0 for what half of a small folder has
+                scores[id_] -= weight * rank / own
                 shares[id_] += weight
     best = max(shares.values(), default=0.0)
     if best < KNOWN * whole:

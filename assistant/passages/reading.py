@@ -51,9 +51,9 @@ def lines(data: bytes, kind: str) -> list[Line]:
     except Unread:
         raise
     except Exception as error:  # each reader has many of its own
-        raise Unread(f"is malformed ({error})") from error
+        raise Unread(f"is malformed: {error}") from error
     if not size and kind in DOCUMENTS:
-        raise Unread("holds no text; is it scanned?")
+        raise Unread("holds no text; it may be scanned")
     return found
 
 

@@ -44,11 +44,9 @@ def walk(folders: Folders) -> Iterator[Found]:
             with folders.opened(here) as descriptor, os.scandir(descriptor) as listed:
                 rules = ((os.path.join(here, ""), _spec(folders, here)), *rules)
                 entries = list(islice(listed, left + 1))
-                for entry in sorted(entries[:left], key=lambda each: each.name, reverse=True):
-                    path, deeper = (
-                        os.path.join(here, entry.name),
-                        entry.is_dir(follow_symlinks=False),
-                    )
+                for entry in entries[:left]:
+                    path = os.path.join(here, entry.name)
+                    deeper = entry.is_dir(follow_symlinks=False)
                     if entry.name.startswith(".") or _ignored(path + "/" * deeper, rules):
                         continue
                     if deeper and path == well_formed(path):

@@ -50,14 +50,12 @@ def update(folder: Path, path: Path, unread: dict[str, str]) -> None:
 
 
 def _update(folders: Folders, index: IndexFile, unread: dict[str, str]) -> None:
-    changed, committed = index.compare(walk(folders)), time.monotonic()
-    for done, found in enumerate(changed):
-        print(json.dumps({"done": done, "of": len(changed), "path": found.path}), flush=True)
+    found = (each._replace(reason=unread.get(each.path, each.reason)) for each in walk(folders))
+    changed, committed = sorted(index.compare(found)), time.monotonic()
+    for done, file in enumerate(changed):
+        print(json.dumps({"done": done, "of": len(changed), "path": file.path}), flush=True)
         _limit_time(CPU_S)
-        if found.path in unread:
-            index.put(found, reason=unread[found.path])
-        else:
-            _read(folders, found, index)
+        _read(folders, file, index)
         if time.monotonic() > committed + COMMIT_S:
             index.commit()
             committed = time.monotonic()
