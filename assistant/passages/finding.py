@@ -9,7 +9,7 @@ from pathlib import Path
 from assistant.passages import index_file, words
 from assistant.passages.passage import Passage
 
-WORDS, PLACES = 48, 12_000
+WORDS, PLACES = 48, 8_000
 """Words that are looked for, and passages that they may be in, all together: the rarest words
 count, and those that are in too many passages are left out. This bounds the time."""
 BEFORE, BEFORE_WEIGHT = 12, 0.3
@@ -84,7 +84,7 @@ def _distinct(
 
 
 def _joined(passages: dict[int, Passage]) -> list[Passage]:
-    """Return passages; those that follow each other in a file are one, in the place of the best."""
+    """Return passages; neighbours in a file as one, where the best of them was."""
     places, last = {id_: place for place, id_ in enumerate(passages)}, -1
     runs = list[tuple[int, Passage]]()
     for id_, own in sorted(passages.items()):

@@ -9,11 +9,11 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from assistant.passages import words
-from assistant.passages.splitting import Part
+from assistant.passages.splitting import Cut
 from assistant.passages.walking import Found
 
 VERSION = 1
-"""Of the tables, and of how words are indexed; an index of another version is made anew."""
+"""Of the tables, and of how words are indexed; an index of another version is made again."""
 _TABLES = """
     PRAGMA journal_mode = WAL;
     BEGIN;
@@ -108,7 +108,7 @@ class IndexFile:
         self,
         found: Found,
         digest: bytes = b"",
-        parts: Iterable[Part] = (),
+        parts: Iterable[Cut] = (),
         language: str = "",
         reason: str = "",
     ) -> None:

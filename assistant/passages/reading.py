@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from zipfile import ZipFile
 
 from assistant.edit import text_file
-from assistant.passages.splitting import Line
+from assistant.passages.splitting import TextLine
 from models.errors import UsageError
 
 TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32
@@ -37,9 +37,9 @@ def content(descriptor: int, kind: str) -> bytes:
     return data
 
 
-def lines(data: bytes, kind: str) -> list[Line]:
+def lines(data: bytes, kind: str) -> list[TextLine]:
     """Return the lines of a file, or raise Unread."""
-    found, size = list[Line](), 0
+    found, size = list[TextLine](), 0
     try:
         for line in READERS.get(kind, _text)(data):
             found.append(line)
@@ -57,11 +57,11 @@ def lines(data: bytes, kind: str) -> list[Line]:
     return found
 
 
-def _text(data: bytes) -> Iterator[Line]:
-    yield from map(Line._make, enumerate(text_file.parse(Path(), data).text.split("\n"), 1))
+def _text(data: bytes) -> Iterator[TextLine]:
+    yield from map(TextLine._make, enumerate(text_file.parse(Path(), data).text.split("\n"), 1))
 
 
-def _html(data: bytes) -> Iterator[Line]:
+def _html(data: bytes) -> Iterator[TextLine]:
     """Yield the lines of a page without its tags; those that held nothing else are empty."""
 
     def bare(tag: re.Match[str]) -> str:
@@ -69,20 +69,20 @@ def _html(data: bytes) -> Iterator[Line]:
 
     text = _TAG.sub(bare, text_file.parse(Path(), data).text)
     for number, line in enumerate(text.split("\n"), 1):
-        yield Line(number, " ".join(unescape(line).split()))
+        yield TextLine(number, " ".join(unescape(line).split()))
 
 
-def _pdf(data: bytes) -> Iterator[Line]:
+def _pdf(data: bytes) -> Iterator[TextLine]:
     import pypdfium2  # native code, which few folders need
 
     with pypdfium2.PdfDocument(data) as document:
         for number, page in enumerate(document, 1):
             text = page.get_textpage().get_text_range().replace("\ufffe", "")  # of hyphenation
-            yield from (Line(number, line) for line in (*text.splitlines(), ""))
+            yield from (TextLine(number, line) for line in (*text.splitlines(), ""))
             page.close()
 
 
-def _docx(data: bytes) -> Iterator[Line]:
+def _docx(data: bytes) -> Iterator[TextLine]:
     with ZipFile(io.BytesIO(data)) as archive, archive.open("word/document.xml") as file:
         xml = file.read(UNPACKED_MB * 1_000_000 + 1)  # a small file can hold very much
     if len(xml) > UNPACKED_MB * 1_000_000:
@@ -95,10 +95,10 @@ def _docx(data: bytes) -> Iterator[Line]:
         )
         nodes = (node for node in paragraph.iter() if node.tag in texts)
         text = "".join(node.text or texts[node.tag] for node in nodes)
-        yield Line(number, "#" * int(level[1]) + f" {text}" if level else text)
+        yield TextLine(number, "#" * int(level[1]) + f" {text}" if level else text)
 
 
-READERS: dict[str, Callable[[bytes], Iterator[Line]]] = {
+READERS: dict[str, Callable[[bytes], Iterator[TextLine]]] = {
     ".html": _html, ".htm": _html, ".pdf": _pdf, ".docx": _docx,
 }  # fmt: skip
 """By the suffix of a file; all else is text."""

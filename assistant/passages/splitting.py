@@ -9,14 +9,14 @@ _CODE = 1_000  # lines stand under headings, and under lines that are less inden
 _HEADING = 80  # characters of a heading that are kept
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line of a text, or a part of one that is huge."""
 
     number: int  # from 1; of a PDF the page, of a docx the paragraph
     text: str
 
 
-class Part(NamedTuple):
+class Cut(NamedTuple):
     """A passage as it is found in a file."""
 
     first: int
@@ -26,12 +26,12 @@ class Part(NamedTuple):
 
 
 class _Placed(NamedTuple):
-    line: Line
+    line: TextLine
     strength: int  # how well a passage can begin here
     outline: tuple[tuple[int, str], ...]  # what it stands under, and how deep that is
 
 
-def split(lines: Iterable[Line], headed: bool) -> Iterator[Part]:
+def split(lines: Iterable[TextLine], headed: bool) -> Iterator[Cut]:
     """Yield the passages of a text; `headed` says that lines with # are headings, not comments."""
     held, size = list[_Placed](), 0
     for placed in _placed(lines, headed):
@@ -49,16 +49,16 @@ def split(lines: Iterable[Line], headed: bool) -> Iterator[Part]:
     yield from _part(held)
 
 
-def _part(held: list[_Placed]) -> Iterator[Part]:
+def _part(held: list[_Placed]) -> Iterator[Cut]:
     full = [at for at, each in enumerate(held) if each.line.text.strip()]
     if full:
         held = held[full[0] : full[-1] + 1]
         heading = " > ".join(text for _, text in held[0].outline)
         text = "\n".join(each.line.text for each in held)
-        yield Part(held[0].line.number, held[-1].line.number, heading, text)
+        yield Cut(held[0].line.number, held[-1].line.number, heading, text)
 
 
-def _placed(lines: Iterable[Line], headed: bool) -> Iterator[_Placed]:
+def _placed(lines: Iterable[TextLine], headed: bool) -> Iterator[_Placed]:
     outline, after_blank, fenced = tuple[tuple[int, str], ...](), True, False
     for number, text in lines:
         bare = text.strip()
@@ -70,9 +70,9 @@ def _placed(lines: Iterable[Line], headed: bool) -> Iterator[_Placed]:
         strength = 2 * _CODE - depth if bare and (level or after_blank) else 0
         while len(text) > MOST:
             cut = text.rfind(" ", LEAST, MOST) + 1 or MOST
-            yield _Placed(Line(number, text[:cut]), strength, outline)
+            yield _Placed(TextLine(number, text[:cut]), strength, outline)
             text = text[cut:]
-        yield _Placed(Line(number, text), strength, outline)
+        yield _Placed(TextLine(number, text), strength, outline)
         if bare:
             outline += ((depth, bare.strip("# :")[:_HEADING]),)
         after_blank = not bare

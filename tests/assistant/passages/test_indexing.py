@@ -299,12 +299,16 @@ def test_a_reader_ends_when_the_program_is_killed(folder, cache):
     (folder / "slow.html").write_text(SLOW)
     code = (
         "import asyncio, sys\nfrom pathlib import Path\n"
-        "from tests.assistant.passages.indexes import updated\n"
-        "asyncio.run(updated(Path(sys.argv[1]), Path(sys.argv[2])))"
+        "from assistant.passages.indexing import update\n"
+        "async def main():\n"
+        "    async for each in update(Path(sys.argv[1]), Path(sys.argv[2])):\n"
+        "        print(each.path, flush=True)\n"
+        "asyncio.run(main())"
     )
     command = [sys.executable, "-c", code, str(folder), str(cache)]
-    with subprocess.Popen(command, cwd=ROOT) as program:
-        until(lambda: [each for each in workers() if each.ppid() == program.pid])
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline().endswith(b"slow.html\n")
         (reader,) = workers()
         program.kill()
     until(lambda: not reader.is_running() or reader.status() == psutil.STATUS_ZOMBIE)
@@ -318,7 +322,7 @@ async def test_two_updates_at_once_end_with_one_sound_index(folder, cache):
 
 
 @pytest.mark.parametrize("damage", ["random", "empty", "version", "inside"])
-async def test_an_index_that_is_damaged_is_made_anew(folder, cache, damage):
+async def test_an_index_that_is_damaged_is_made_again(folder, cache, damage):
     (folder / "a.txt").write_text("zebra")
     await updated(folder, cache)
     path, index = index_file.place(folder, cache), FolderIndex(folder, cache)
@@ -341,7 +345,7 @@ async def test_an_index_that_is_damaged_is_made_anew(folder, cache, damage):
 async def test_an_index_that_cannot_be_written_is_said_so(folder, cache):
     (folder / "a.txt").write_text("zebra")
     index_file.place(folder, cache).mkdir(parents=True)
-    with pytest.raises(StorageError, match="cannot be written"):
+    with pytest.raises(StorageError, match=r"cannot be written.*unable to open"):
         await updated(folder, cache)
 
 

@@ -4,13 +4,13 @@ import random
 
 import pytest
 
-from assistant.passages.splitting import LEAST, MOST, Line, split
+from assistant.passages.splitting import LEAST, MOST, TextLine, split
 
 PARAGRAPH = "Some words of a sentence that is as long as a line is. " * 5
 
 
 def parts(text, headed=False):
-    return list(split(map(Line._make, enumerate(text.split("\n"), 1)), headed))
+    return list(split(map(TextLine._make, enumerate(text.split("\n"), 1)), headed))
 
 
 @pytest.mark.parametrize("seed", range(20))
