@@ -5,6 +5,7 @@ import json
 import signal
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +34,10 @@ async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
         StorageError: the index cannot be written.
     """
     folder, index = folder.resolve(), index_file.place(folder, cache)
-    disk.private_folder(cache)
+    try:
+        disk.private_folder(cache)
+    except OSError as error:
+        raise _unwritable(folder, index, str(error.strerror)) from error
     if not folder.is_dir():
         index_file.remove(index)
         return
@@ -58,9 +62,9 @@ async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
                 yield IndexProgress(said["done"], said["of"], folder / reads)
             status = await process.wait()
         finally:
-            if process.returncode is None:
+            with suppress(ProcessLookupError):
                 process.kill()
-                await process.wait()
+            await process.wait()
         if status == 0:
             return
         if not reads or reads in unread:

@@ -342,6 +342,12 @@ async def test_an_index_that_is_damaged_is_made_again(folder, cache, damage):
     assert index.state.is_current
 
 
+async def test_an_index_whose_folder_cannot_be_made_is_said_so(folder, cache):
+    cache.parent.write_text("a file")
+    with pytest.raises(StorageError, match=r"cannot be written to .*cache"):
+        await updated(folder, cache)
+
+
 async def test_an_index_that_cannot_be_written_is_said_so(folder, cache):
     (folder / "a.txt").write_text("zebra")
     index_file.place(folder, cache).mkdir(parents=True)
