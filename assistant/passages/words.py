@@ -6,7 +6,7 @@ A term has letters and digits alone, is in small letters and has no accents.
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import snowballstemmer
@@ -16,7 +16,6 @@ STOP_WORDS = {name: frozenset(found) for name, *found in map(str.split, _LISTS)}
 """By language: words that tell which language it is, and nothing else."""
 _LETTERS = 60  # of a word; what is longer is none
 _SAMPLE = 20_000  # characters of a text that tell its language
-_KNOWN_WORDS = 100_000  # whose terms are remembered, for each language
 # Scripts without spaces between words: pairs of characters are indexed.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2}")
 _PARTS = re.compile(r"_+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -30,10 +29,7 @@ def language(text: str) -> str:
 
 def terms(text: str, language: str) -> str:
     """Return the terms of a text in one line, as they follow each other."""
-    known = _known(language)
-    if len(known) > _KNOWN_WORDS:
-        known.clear()
-    return " ".join([known[word] for word in _words(text)])
+    return " ".join([_said(word, language) for word in _words(text)])
 
 
 def asked(question: str, languages: Iterable[str]) -> list[frozenset[str]]:
@@ -43,20 +39,12 @@ def asked(question: str, languages: Iterable[str]) -> list[frozenset[str]]:
     return [frozenset(_term(part, each) for each in {own, *languages}) for part in parts]
 
 
-class _Known(dict[str, str]):
-    """The terms of each word that was met, in one language."""
-
-    def __init__(self, language: str) -> None:
-        self._language = language
-
-    def __missing__(self, word: str) -> str:
-        parts = _parts(word, self._language)
-        self[word] = " ".join([_term(part, self._language) for part in parts])
-        return self[word]
-
-
-_known = cache(_Known)
 _stemmer = cache(snowballstemmer.stemmer)
+
+
+@lru_cache(300_000)
+def _said(word: str, language: str) -> str:
+    return " ".join([_term(part, language) for part in _parts(word, language)])
 
 
 def _words(text: str) -> list[str]:
