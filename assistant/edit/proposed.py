@@ -43,7 +43,8 @@ def proposed(answer: str, attachments: Iterable[Attachment]) -> Proposed | None:
 def proposed_by(answer: Record, path: Iterable[Record]) -> Proposed | None:
     """Return the new version that an answer on a path holds, of a file attached before it."""
     before = takewhile(lambda record: record.id != answer.id, path)
-    return proposed(answer.content, (each for record in before for each in record.attachments))
+    attached = (each for record in before for each in record.attachments)
+    return proposed(answer.content, (each for each in attached if not each.number))  # whole files
 
 
 def _likeness(old: Sequence[str], new: Sequence[str]) -> float:

@@ -140,6 +140,13 @@ class Settings:
     offline: bool = _key(False, "Open no connection, not even to pull.", NOW, variable=True)
     save: bool = _key(True, "Keep conversations on disk.", CONVERSATION, variable=True)
     learn: bool = _key(True, "Propose what stored answers said before.", RELOAD, variable=True)
+    about: tuple[Path, ...] = _key(
+        (), "Folders that questions are about.", option=False, variable=True
+    )
+    about_seconds: float = _key(
+        8.0, "How long what is found there may take to read.",
+        bounds=Range(0.0, 600.0), option=False, variable=True,
+    )  # fmt: skip
     idle: Switch = _key(
         "auto", "Read ahead while you type; auto: not on battery.", NOW,
         words=get_args(Switch), option=False, variable=True, daily=True,

@@ -13,6 +13,11 @@ _MARK_UPDATED = """UPDATE conversation SET updated = ?
     WHERE id = (SELECT conversation FROM message WHERE id = ?)"""
 
 
+_ENDS = (
+    "content", "thought", "token_ids", "attachments", "calls", "stats", "stop", "state", "seconds"
+)  # fmt: skip
+
+
 class Answers:
     """What models have answered, in all conversations. Use it as `Store.answers`."""
 
@@ -31,9 +36,11 @@ class Answers:
         self._streamed[answer] = trace
 
     def end(self, ended: Record, trace: Trace = ()) -> Record:
-        """Store an answer that has ended, or what a call returned, with why and how it ended."""
-        names = ("content", "thought", "token_ids", "calls", "stats", "stop", "state", "seconds")
-        values = {name: getattr(ended, name) for name in names}
+        """Store an answer that has ended, or what a call returned, with why and how it ended.
+
+        Or a question, with what was found for it.
+        """
+        values = {name: getattr(ended, name) for name in _ENDS}
 
         def keep(sql: sqlite3.Connection) -> Record:
             kept = messages.change(sql, ended.id, **values)

@@ -151,7 +151,9 @@ def _quoted(text: str) -> str:
 
 def _message(message: Record) -> Iterator[str]:
     yield f"## {_WHO[message.role]}"
-    yield from map(_attachment, message.attachments)
+    attached = map(_attachment, message.attachments)
+    if message.role != "assistant":
+        yield from attached
     if message.thought:
         yield "\n".join(f"> {line}".rstrip() for line in message.thought.strip().splitlines())
     if message.role == "tool":
@@ -163,6 +165,7 @@ def _message(message: Record) -> Iterator[str]:
             yield message.content
         for call in message.calls:
             yield _attachment(Attachment(f"{call.name} is called", call.arguments))
+    yield from attached  # the passages that an answer cites
     if message.state in ("stopped", "failed"):
         yield f"*({message.stop or message.state})*"
 
@@ -170,6 +173,8 @@ def _message(message: Record) -> Iterator[str]:
 def _attachment(attachment: Attachment) -> str:
     runs = re.findall("`{3,}", attachment.text)
     fence = "`" * (max(map(len, runs), default=2) + 1)
-    name = " ".join(attachment.name.split()).replace("`", "'")
+    name = " ".join(attachment.title.split()).replace("`", "'")
+    if (attachment.number or attachment.is_folder) and not attachment.text:
+        return f"`{name}`"
     text = attachment.text.removesuffix("\n")
     return f"`{name}`\n\n{fence}\n{text}\n{fence}"

@@ -4,6 +4,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from math import isnan, nan
 
@@ -77,7 +78,10 @@ def pack_attachments(attachments: Sequence[Attachment]) -> bytes | None:
     """Encode attachments; None if there are none."""
     if not attachments:
         return None
-    texts = [Attachment(well_formed(each.name), well_formed(each.text)) for each in attachments]
+    texts = [
+        replace(each, name=well_formed(each.name), text=well_formed(each.text))
+        for each in attachments
+    ]
     return zlib.compress(msgspec.msgpack.encode(texts), _LEVEL)
 
 

@@ -24,10 +24,30 @@ _MAX_TITLE = 60
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file, or a long text that was pasted, that belongs to a question."""
+    """A file, a long text that was pasted, or a folder to ask, that belongs to a question.
 
-    name: str
+    A passage of a folder has a number by which answers cite it; without its text it stands
+    earlier in the conversation. With an answer are the passages that it cites.
+    """
+
+    name: str  # that of a folder ends in a slash
     text: str
+    number: int = 0  # of a passage, from 1
+    first: int = 0  # line of a passage in its file; of a PDF the page, of a docx the paragraph
+    last: int = 0
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder, which is searched for each question."""
+        return self.name.endswith("/")
+
+    @property
+    def title(self) -> str:
+        """Its name, and where a passage stands: `[2] notes/garden.md:10-25`."""
+        if not self.number:
+            return self.name
+        last = f"-{self.last}" if self.last > self.first else ""
+        return f"[{self.number}] {self.name}:{self.first}{last}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from assistant.events import (
     Prepared,
     Stop,
 )
-from assistant.store.values import Record, State
+from assistant.store.values import Attachment, Record, State
+from assistant.talk.citing import cited, passages_of
 from assistant.talk.events import (
     Added,
     AnswersEnded,
@@ -114,6 +115,7 @@ class Answering:
         self._tell, self._path = tell, path
         self.under_way: tuple[AnswerSoFar, ...] = ()
         """The answers, until all of them have ended."""
+        self._passages: dict[int, Attachment] = {}  # that the answers may cite
         self._streaming = Lock()  # an older state must not be written after the end
 
     def so_far(self, record: Record) -> AnswerSoFar | None:
@@ -122,7 +124,7 @@ class Answering:
 
     def begin(self, answers: Iterable[AnswerSoFar]) -> None:
         """Show answers that begin, or one that goes on."""
-        self.under_way = tuple(answers)
+        self.under_way, self._passages = tuple(answers), passages_of(self._path.records)
         for number, answer in enumerate(self.under_way):
             begun = replace(answer.record, state="streaming")
             self._tell(Added(begun, number) if begun == answer.record else Changed(begun))
@@ -189,6 +191,7 @@ class Answering:
             self._end(answer, answer.finished(event))
 
     def _end(self, answer: AnswerSoFar, ended: Record) -> None:
+        ended = replace(ended, attachments=cited(ended.content, self._passages))
         with self._streaming:
             answer.is_over = True
             record = self._path.end_message(ended, answer.trace)

@@ -14,10 +14,14 @@ _PEEK = 8192
 def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachment:
     """Return the text of a file; `pipes` lets it be one that may have to be waited for.
 
+    What is called `name/` may be a folder, whose text is found when it is asked.
+
     Raises:
         UsageError: the file is not a text, too big, or cannot be read.
     """
     name = well_formed(str(path) if name is None else name)
+    if name.endswith("/") and path.is_dir():
+        return Attachment(name, "")
     return Attachment(name, decoded(contents(path, name, pipes=pipes), name))
 
 

@@ -106,7 +106,15 @@ class NeedsModel:
     """Find a model: a question waits that nothing can answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Indexing:
+    """Show that a folder is read, and how far; None: it has been, and there may be news of it."""
+
+    text: str
+    fraction: float | None
+
+
 TalkEvent = (
     PathShown | Added | Changed | Removed | AnswersEnded | FullyAnswered | CallWaits | CallSettled
-    | ToolsStart | GivenBack | Noted | NotSaved | NeedsModel | Event
+    | ToolsStart | GivenBack | Noted | NotSaved | NeedsModel | Indexing | Event
 )  # fmt: skip

@@ -14,6 +14,15 @@ NO_MORE = "No more calls will be run. Answer the question in words, with what is
 
 Without that, small models write what looks like a call as their answer.
 """
+CITING = (
+    "Answer the question below in words. Quote these passages where they answer it, and end each "
+    "sentence with the number of its passage in brackets, such as [1]. If they do not answer it, "
+    "say that they do not."
+)
+"""What a model reads between passages and a question.
+
+Asked for full sentences, small models forget the numbers; shown an example, they answer with it.
+"""
 NOT_RUN = "This call was not run: the user went on without it."
 _UNRETURNED = {
     REFUSED: "The user did not allow this call.",
@@ -100,8 +109,9 @@ def messages_of(path: Sequence[Record], system: str, model: str) -> tuple[Messag
             continue
         messages += [Message("tool", NOT_RUN, call_id=call_id) for call_id in unanswered]
         unanswered = tuple(call.id for call in record.calls)
-        content = joined(record.content, record.attachments)
-        if record.role == "user" and messages and messages[-1].role == "user":
+        is_user = record.role == "user"
+        content = joined(record.content, record.attachments) if is_user else record.content
+        if is_user and messages and messages[-1].role == "user":
             # A question that was never answered; many templates want the roles to alternate.
             content = f"{messages.pop().content}\n\n{content}"
         # Token ids mean nothing to another model.
@@ -125,13 +135,17 @@ def joined(text: str, attachments: Iterable[Attachment]) -> str:
 
     What is attached is known before the words are, so it can be read while they are typed.
     """
-    parts = [*(_fenced(attachment) for attachment in attachments), text]
+    given = [each for each in attachments if not each.is_folder]
+    citing = CITING if any(each.number for each in given) else ""
+    parts = [*map(_fenced, given), citing, text]
     return "\n\n".join(part for part in parts if part.strip())
 
 
 def _fenced(attachment: Attachment) -> str:
+    if attachment.number and not attachment.text:
+        return f"{attachment.title}: see above."
     fence = fence_of(attachment.text)
-    return f"{attachment.name}:\n{fence}\n{attachment.text}\n{fence}"
+    return f"{attachment.title}:\n{fence}\n{attachment.text}\n{fence}"
 
 
 def fence_of(text: str) -> str:

@@ -14,6 +14,7 @@ from assistant.store.values import Attachment, Record
 from assistant.talk.answering import Answering, AnswerSoFar
 from assistant.talk.calling import Calling
 from assistant.talk.events import (
+    Changed,
     FullyAnswered,
     GivenBack,
     NeedsModel,
@@ -31,6 +32,7 @@ from models.errors import UsageError
 if TYPE_CHECKING:
     from assistant.events import ModelInfo
     from assistant.store.store import Store
+    from assistant.talk.asked_folders import AskedFolders
 
 
 class Talk:
@@ -51,6 +53,7 @@ class Talk:
         goes_on: whether a model that has asked for tools often enough answers in words, rather
             than the user being asked.
         writes: whether what is said is written to the store, or only read from it.
+        folders: are searched for each question; None has none.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class Talk:
         system: Callable[[], str] = lambda: "",
         goes_on: bool = False,
         writes: bool = True,
+        folders: "AskedFolders | None" = None,
     ) -> None:
         self._tell, self._do, self._start, self._asks = tell, do, start, asks
         self.path = ShownPath(self._tell_path, store, system, writes)
@@ -72,6 +76,8 @@ class Talk:
         """Those under way."""
         self.calls = Calling(tell, self.path, tools or ToolSet(ToolSettings()), goes_on)
         """The calls at their end."""
+        self.folders = folders
+        """Those that questions are about."""
         self.model: ModelInfo | None = None
         """The target that answers; None: none is loaded."""
         self.expects_model = True
@@ -271,6 +277,7 @@ class Talk:
                         self._tell(NeedsModel())
                     return
                 await self.calls.learn()
+                await self._look_up()
                 if self._next is not None and self.model is not None:  # nor was it taken back
                     answer, self._next, self._question = self._next, None, None
                     await answer()
@@ -296,6 +303,24 @@ class Talk:
             self.calls.ask_no_more()
             if self.calls.next:
                 self._go()
+
+    async def _look_up(self) -> None:
+        """Put what folders say about the question at the end before it, unless that was done."""
+        asked, model = self.path.leaf, self.model
+        if self.folders is None or model is None or asked is None or asked.role != "user":
+            return
+        if any(each.number for each in asked.attachments):
+            return
+        before = self.path.records[:-1]
+        found = await self.folders.find(asked.content, asked.attachments, before, model)
+        question = self.path.leaf
+        if self._next is None or question is None or question.content != asked.content:
+            return  # it was taken back
+        for note in self.folders.notes(question.attachments, found):
+            self._tell(Noted(note))
+        if found:
+            passages = (*question.attachments, *found)
+            self._tell(Changed(self.path.end_message(replace(question, attachments=passages))))
 
     # Answers
 

@@ -169,11 +169,11 @@ class Program(App[None]):
         if not self.app_focus and (driver := driver_of(self)):
             driver.write(f"\a\x1b]9;{text}\a")
 
-    def edit(self, path: Path) -> str:
+    def edit(self, path: Path, line: int = 0) -> str:
         """Lend the terminal to the user's editor; return what went wrong, usually nothing."""
         try:
             with self.suspend():
-                return lend(path)
+                return lend(path, line)
         except SuspendNotSupported:
             return f"This terminal cannot be lent to an editor. Edit {path}."
 

@@ -22,6 +22,7 @@ from assistant.events import (
 from assistant.request import AnswerForm, Count, ReadAhead, Request, Setup
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
+from assistant.talk.asked_folders import AskedFolders
 from assistant.talk.attachments import read
 from assistant.talk.events import (
     Added,
@@ -71,6 +72,8 @@ class ChatController:
         """The models that answer, once they are found."""
         self.form: AnswerForm | None = None
         """What answers have to look like."""
+        self.folders = AskedFolders(self._take, lambda: self.settings)
+        """What questions are about."""
         self.talk = Talk(
             self._take,
             program.do,
@@ -78,6 +81,7 @@ class ChatController:
             tools=ToolSet(settings.tools, settings.offline, asked_for=True),
             asks=self._asks,
             system=lambda: self.settings.system or "",
+            folders=self.folders,
         )
         """The conversation."""
         self.view = TalkView(parts, self.talk)
@@ -221,6 +225,7 @@ class ChatController:
         self.unsent.go()
         self.view.list_chats()
         self.view.forget_figures()
+        self.read_folders()
         self.ahead.begin()
         self.parts.refresh_bindings()
 
@@ -276,15 +281,22 @@ class ChatController:
 
     # What the engine and the talk say
 
-    def _to_read(self) -> ReadAhead | None:
+    def read_folders(self) -> None:
+        """Bring the indexes of the folders that questions are about up to date, now and then."""
+        if stale := self.folders.stale(self.parts.prompt.attachments):
+            self._program.begin(self.folders.read(stale))
+
+    async def _to_read(self) -> ReadAhead | None:
         """Return what the engine may read while the user reads and types."""
         if self.ready is None or not self.talk.idle or not self.settings.may_read_ahead:
             return None
         prompt = self.parts.prompt
         is_new = not (self.talk.path.records or prompt.attachments)
         text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the likeliest, if any is
-        request = self.talk.next_request(text, prompt.attachments, self.unsent.replaced)
-        return ReadAhead(request) if request else None
+        attached, path, target = prompt.attachments, self.talk.path.records, self.ready.target
+        found = await self.folders.find(text, attached, path, target) if text else ()
+        request = self.talk.next_request(text, (*attached, *found), self.unsent.replaced)
+        return ReadAhead(request) if request and self.talk.idle else None
 
     def _asks(self) -> Request:
         request = self.settings.request()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
@@ -27,7 +27,10 @@ class ReadingAhead:
     """
 
     def __init__(
-        self, parts: ChatLayout, program: Program, job: Callable[[], ReadAhead | None]
+        self,
+        parts: ChatLayout,
+        program: Program,
+        job: Callable[[], Awaitable[ReadAhead | None]],
     ) -> None:
         self._parts, self._program, self._wanted = parts, program, job
         self._pause: Timer | None = None
@@ -39,8 +42,8 @@ class ReadingAhead:
             self._pause.stop()
         self._pause = self._parts.set_timer(PAUSE_S, self._begin)
 
-    def _begin(self) -> None:
-        job = self._wanted()
+    async def _begin(self) -> None:
+        job = await self._wanted()
         if job is not None and job != self._job:
             self._job = job
             self._program.submit(job, self._show)

@@ -136,6 +136,7 @@ class ChatScreen(Screen[None]):
     def edited(self) -> None:
         """Show that Enter takes no suggestion while something is written; read what is written."""
         self.conversation.set_class(bool(self.prompt.text), "-typing")
+        self.controller.read_folders()
         self.controller.ahead.begin()
 
     @on(Editor.Spare)

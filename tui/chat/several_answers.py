@@ -36,7 +36,7 @@ class SeveralAnswers:
         count, leaf = self._controller.settings.answers, talk.path.leaf
         if not self._controller.is_free():
             return
-        if prompt.text.strip() or prompt.attachments:
+        if prompt.text.strip() or prompt.attached.says:
             self._controller.keep()
         elif leaf is None:
             text = f"Type a question first; it gets {count} answers."

@@ -16,6 +16,7 @@ from assistant.talk.events import (
     CallWaits,
     Changed,
     GivenBack,
+    Indexing,
     NeedsModel,
     Noted,
     NotSaved,
@@ -98,6 +99,12 @@ class TalkView:
             case ToolsStart(over):
                 activity = None if over else Activity("starting the tools", 0.0)
                 self._parts.status.show(activity=activity)
+            case Indexing(text, None):
+                self._parts.status.show(activity=None)
+                if text:
+                    self._parts.notify(safe(text), timeout=8, markup=False)
+            case Indexing(text, float(fraction)):
+                self._parts.status.show(activity=Activity(text, fraction))
             case Added() | Changed() | OneOf() | Answered() if self.show_beside is not None:
                 self.show_beside(event)
             case AnswersEnded():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from assistant.talk.attachments import read
+from assistant.talk.citing import passages_of
 from assistant.talk.messages import open_calls
 from models.errors import StorageError, UsageError
 from tui.app.clipboard import code_blocks, copy_and_say
@@ -17,7 +18,8 @@ from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.edit.text_file import TextFile
-    from assistant.store.values import Record
+    from assistant.store.values import Attachment, Record
+    from tui.app.program import Program
     from tui.chat.chat_controller import ChatController
     from tui.chat.conversation.conversation import Conversation
 
@@ -46,6 +48,8 @@ class TurnActions:
                 self._copy_code(turn)
             case "links":
                 self._list_links(turn.text)
+            case "sources" if record:
+                self._list_sources(record)
             case "apply" if record and not turn.busy and self._path.shows(record):
                 self._tell_if_it_fails(lambda: self._show_change(record))
             case "inspect" if record and self._path.shows(record):
@@ -112,7 +116,8 @@ class TurnActions:
         so_far = self._talk.answers.so_far(record)
         trace = so_far.trace if so_far else self._path.trace(record.id)
         title = " ".join((turn.text or record.thought).split())[:LONGEST_TITLE]
-        self._view.app.push_screen(Inspector(trace, title, more=so_far is not None))
+        passages = tuple(passages_of(self._path.records).values())
+        self._view.app.push_screen(Inspector(trace, title, so_far is not None, passages))
 
     def _list_links(self, text: str) -> None:
         from tui.app.clipboard import WEB
@@ -124,6 +129,29 @@ class TurnActions:
             self._view.app.push_screen(LinksScreen(found))
         else:
             self._view.notify("There is no web address in this message.", timeout=4)
+
+    def _list_sources(self, record: Record) -> None:
+        """List the passages of a turn, each with its text, which stands with a question."""
+        from tui.chat.sources_screen import SourcesScreen
+
+        known = passages_of(self._path.records)
+        sources = [known.get(each.number, each) for each in record.attachments if each.number]
+        self._view.app.push_screen(SourcesScreen(sources, self._open_source))
+
+    def _open_source(self, source: Attachment) -> None:
+        """Open the file of a passage where it stands, in the user's editor."""
+        from assistant.passages.passage import UNITS
+
+        root, program = self._controller.parts.prompt.picker.root, cast("Program", self._view.app)
+        path = located(source.name, root).absolute()
+        if path.suffix.lower() in UNITS:
+            wrong = f"{source.name} is not for an editor of text; what was read of it is above."
+        elif not path.is_file():
+            wrong = f"{source.name} is gone; what was read of it is above."
+        else:
+            wrong = program.edit(path, source.first)
+        if wrong:
+            self._view.notify(safe(wrong), severity="warning", timeout=8, markup=False)
 
     def _show_change(self, record: Record) -> None:
         """Show what an answer would change in an attached file, and write it if it may be."""

@@ -1,6 +1,7 @@
 """Editing `config.toml`: its template, and the user's editor."""
 
 import json
+import os
 import signal
 import textwrap
 from collections.abc import Iterator
@@ -52,6 +53,10 @@ _CLOSING = """\
 """
 
 
+_GOTO = {"code": ("--goto",), "codium": ("--goto",), "cursor": ("--goto",), "subl": (), "zed": ()}
+"""What editors want before a file, a colon and a line; others take + and the line."""
+
+
 def template() -> str:
     """Return a `config.toml` in which every key is explained and none is set."""
     return "\n".join([_OPENING, *_explanations(), _CLOSING])
@@ -88,20 +93,27 @@ def prepare(path: Path) -> str:
     return ""
 
 
-def lend(path: Path) -> str:
+def lend(path: Path, line: int = 0) -> str:
     """Open a file in the user's editor, and wait; return what went wrong, usually nothing.
 
-    The terminal is the editor's until it ends, with Ctrl+C.
+    The terminal is the editor's until it ends, with Ctrl+C. It begins at a `line`, from 1.
     """
     before = {number: signal.signal(number, _pass) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
-        click.edit(filename=str(path))
+        click.edit(filename=_at(path, line) if line else str(path))
     except (click.ClickException, ValueError) as error:  # a quotation mark that is never closed
         return f"{error}. Set EDITOR to a program that edits files, or edit {path} elsewhere."
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     return ""
+
+
+def _at(path: Path, line: int) -> list[str]:
+    """Return the arguments with which an editor begins at a line."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    name = Path(editor.split()[0]).stem
+    return [*_GOTO[name], f"{path}:{line}"] if name in _GOTO else [f"+{line}", str(path)]
 
 
 def _pass(number: int, frame: object) -> None:

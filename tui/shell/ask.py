@@ -28,7 +28,17 @@ from assistant.events import (
 )
 from assistant.request import AnswerForm
 from assistant.settings.settings import Settings
-from assistant.talk.events import Added, CallWaits, Changed, Noted, NotSaved, TalkEvent, ToolsStart
+from assistant.talk.asked_folders import AskedFolders
+from assistant.talk.events import (
+    Added,
+    CallWaits,
+    Changed,
+    Indexing,
+    Noted,
+    NotSaved,
+    TalkEvent,
+    ToolsStart,
+)
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.tokens import said
@@ -37,12 +47,12 @@ from models.errors import StorageError, UsageError
 from tui import draft_use
 from tui.figures import figures, of_form, of_several
 from tui.outlook import outlook
-from tui.safe import safe
+from tui.safe import one_line, safe
 from tui.shell.engine_console import EngineConsole
 from tui.shell.printing import Printing
 
 if TYPE_CHECKING:  # few continue a conversation, or let a model call tools
-    from assistant.store.values import Record
+    from assistant.store.values import Attachment, Record
     from assistant.tools.values import OfferedTool
     from tui.shell.asked import ContinuedChat
 
@@ -63,6 +73,7 @@ class ReceivedAnswer:
     last: Decoded | None = None  # round
     finished: Finished | None = None
     results: list["Record"] = field(default_factory=list)  # of its calls
+    sources: "tuple[Attachment, ...]" = ()  # that it cites
 
 
 class AskSession:
@@ -90,6 +101,7 @@ class AskSession:
         self._form, self._quiet, self._count, self._yes = form, quiet, answers, yes
         self._continued = continued
         self._printing = Printing(quiet, answers, settings.show_thinking)
+        self._ended = ReceivedAnswer()  # the last that did
         self._draft_failed = False  # in the answer, which the engine has said
         self._failed: Failed | None = None
         self.ready: Ready | None = None
@@ -99,6 +111,7 @@ class AskSession:
         """Answers that asked for calls, and were followed by another."""
         self.answered: Answered | None = None
         """The figures of several answers, once all have ended."""
+        self._folders = AskedFolders(self._take, lambda: settings)
         self._to_do: list[Coroutine[Any, Any, None]] = []
         self._saved = monotonic()
         request = replace(settings.request(), stop_strings=tuple(stop_strings), form=form)
@@ -112,6 +125,7 @@ class AskSession:
             lambda: settings.system or "",
             goes_on=True,
             writes=continued is not None and continued.keeps,
+            folders=self._folders,
         )
         """The conversation, which is of this question alone unless one is continued."""
         console.closing.append(self.talk.calls.tools.close)
@@ -124,6 +138,7 @@ class AskSession:
             KeyboardInterrupt: Ctrl-C while loading, or twice.
         """
         try:
+            self._console.wait(self._folders.read(self._folders.stale(())))
             self._load()
             with suppress(asyncio.CancelledError):
                 self._console.wait(self._have_answered())
@@ -225,6 +240,10 @@ class AskSession:
                 if record.seconds:
                     size = f"{len(record.content):,} characters · {record.seconds:.1f} s"
                     click.echo(f"{record.state}: {size}", err=True)
+            case Changed(record) if record.role == "assistant" and record.state != "streaming":
+                self._ended.sources = record.attachments
+            case Indexing(text, fraction):
+                self._say(text, "dim") if fraction is None else console.say(text)
             case Noted(text, severity) if severity != "error":
                 self._say(text)
             case NotSaved(reason):
@@ -266,7 +285,7 @@ class AskSession:
             given.last = event if event.forecast else given.last  # not text that was held back
             self._printing.add(number, event.tokens)
         else:
-            given.finished = event
+            given.finished, self._ended = event, given
             if event.text or not event.calls:
                 self._printing.end(number)
 
@@ -299,6 +318,8 @@ class AskSession:
         self._doubt_draft(ends)
         if not ends or self._quiet:
             return
+        sources = {each.title: "" for given in self.answers for each in given.sources}
+        self._say("\n".join(map(one_line, sources)), "dim")
         if self.answered is None:
             line = [*figures(ends[0].stats), self._mode(ends), ends[0].stop]
         else:

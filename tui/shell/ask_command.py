@@ -3,6 +3,7 @@
 import json
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,14 @@ class Chat(click.ParamType[str]):
     help="Add a text file to the question.",
 )
 @click.option(
+    "--about",
+    "about",
+    multiple=True,
+    metavar="FOLDER",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Answer from the files in a folder, and name them.",
+)
+@click.option(
     "--chat",
     type=Chat(),
     metavar="last|new|NUMBER",
@@ -81,6 +90,7 @@ class Chat(click.ParamType[str]):
 def ask(
     prompt: str | None,
     files: tuple[Path, ...],
+    about: tuple[Path, ...],
     chat: str | None,
     answers: int,
     stop_strings: tuple[str, ...],
@@ -100,6 +110,10 @@ def ask(
 
     Without --chat nothing is kept, and the answer does not see any earlier conversation.
 
+    With --about the passages of a folder that fit the question stand before it. The answer cites
+    them, as in [1], and the files and lines of those that it cites follow on standard error. The
+    folder is read first, which takes a while for a large one, and is short after that.
+
     With --schema, --regex or --grammar the answer has that form, whatever the model would say, and
     what the form leaves no choice about comes quickly. If the answer ends before the form is
     complete, by --max-tokens or --stop, that is an error: exit code 3.
@@ -115,6 +129,7 @@ def ask(
     from the conversation. With --seed S they are those that S, S + 1 and so on give alone.
     """
     chosen = settings(options)
+    chosen = replace(chosen, about=about) if about else chosen
     if tools is None and (folders or yes):
         raise UsageError("--folder and --yes go with --tools.")
     if tools is not None and answers > 1:

@@ -48,9 +48,15 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
         "stop": str(finished.stop),
         **({} if finished.complete else {"complete": False}),  # of the form that was asked for
         **({"calls": _calls(given, finished)} if finished.calls else {}),
+        **({"sources": _sources(given)} if given.sources else {}),
         "tokens": [_fields(token, TOKEN_FIELDS) for token in given.tokens],
         "stats": _fields(finished.stats, STATS_FIELDS),
     }
+
+
+def _sources(given: ReceivedAnswer) -> list[dict[str, Any]]:
+    """Return the passages that an answer cites."""
+    return [_fields(each, ("number", "name", "first", "last")) for each in given.sources]
 
 
 def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:

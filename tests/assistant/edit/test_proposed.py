@@ -2,8 +2,8 @@
 
 import pytest
 
-from assistant.edit.proposed import proposed
-from assistant.store.values import Attachment
+from assistant.edit.proposed import proposed, proposed_by
+from assistant.store.values import Attachment, Record
 
 CODE = "def one():\n    return 1\n\n\ndef two():\n    return 2"
 PROSE = "# Title\n\nFirst.\n\n```sh\nmake\n```\n\nLast.\nEnd.\nReally."
@@ -41,3 +41,10 @@ def test_lines_that_are_left_out_are_named():
     found = proposed(f"```\n{CODE}\n# ... rest of the file\n```", FILES)
     assert found is not None
     assert found.gap == "it leaves lines out: # ... rest of the file"
+
+
+def test_a_passage_of_a_file_is_no_file() -> None:
+    passage = Attachment("code.py", CODE, 1, 10, 16)
+    asked = Record(1, None, "user", "Why?", 0.0, "complete", attachments=(passage,))
+    answer = Record(2, 1, "assistant", f"```\n{CODE}\n# new\n```", 0.0, "complete")
+    assert proposed_by(answer, [asked, answer]) is None

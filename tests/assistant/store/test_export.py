@@ -175,3 +175,22 @@ def test_any_text_survives_export_and_import(text):
     assert contents(other, added(other, whole)) == contents(store, conversation)
     other.close()
     store.close()
+
+
+def test_passages_and_the_sources_of_an_answer_are_exported_and_imported(store):
+    conversation, records = talk(store, "First", "Hello")
+    passage = Attachment("notes/air.md", "Zeppelins.", 1, 3, 4)
+    asked = ask(store, conversation, records[-1].id, "Why?", [Attachment("notes/", ""), passage])
+    answer = begin(store, conversation, asked.id, "tiny-2")
+    store.answers.end(
+        replace(
+            answer, content="So [1].", state="complete", attachments=(replace(passage, text=""),)
+        )
+    )
+    whole = store.whole(conversation)
+    (read,) = read_json_lines(json_lines(whole))
+    assert contents(store, added(opened(), read)) == contents(store, conversation)
+    assert [each.attachments for each in read.messages] == [e.attachments for e in whole.messages]
+    text = markdown(whole)
+    assert "`notes/`\n\n`[1] notes/air.md:3-4`\n\n```\nZeppelins.\n```\n\nWhy?" in text
+    assert text.endswith("So [1].\n\n`[1] notes/air.md:3-4`\n")

@@ -16,9 +16,11 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 
 from assistant.events import Alternative, Event, Ghost, Origin, Token
+from assistant.store.values import Attachment
 from assistant.tokens import Step, Trace
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
+from tui.chat.inspector.copied import stands
 from tui.chat.inspector.screen import EMPTY, Inspector
 from tui.chat.inspector.token_facts import entries, facts, probability
 from tui.chat.inspector.token_page import TokenLayout, TokenPage
@@ -250,3 +252,29 @@ def test_lines_break_between_tokens_and_lose_nothing(texts: list[str], width: in
     for entry, place in enumerate(layout.places):
         assert layout.at(place, layout.column(entry)) is not None
     assert len(layout.places) == len(texts)
+
+
+def test_a_copy_is_told_with_the_passage_that_its_words_stand_in() -> None:
+    passages = [
+        Attachment("notes/air.md", "Zeppelins are moored at dusk.", 1, 3, 4),
+        Attachment("notes/sea.md", "A walrus eats clams.", 2, 1, 1),
+    ]
+    copied = Token(1, " at dusk.", Origin.DRAFT, "suffix", 1.0, 1.0)
+    own = Token(2, "Zeppelins are moored", Origin.TARGET, None, 1.0, None)
+    found = entries((Step((own,)), Step((copied,))))
+    assert [stands(found, at, passages) for at, _ in enumerate(found)] == [
+        "",
+        "These words stand in [1] notes/air.md:3-4.",
+    ]
+    guessed = entries((Step((own,)), Step((replace(copied, source="model"),))))
+    assert stands(guessed, 1, passages) == ""
+
+
+async def test_the_passage_is_among_the_facts() -> None:
+    passages = [Attachment("notes/air.md", "Zeppelins are moored at dusk.", 1, 3, 4)]
+    copied = Token(1, passages[0].text, Origin.DRAFT, "suffix", 1.0, 1.0)
+    host = Host((Step((copied,)),))
+    host.inspector._passages = passages
+    async with host.run_test() as pilot:
+        await pilot.pause()
+        assert "These words stand in [1] notes/air.md:3-4." in host.facts

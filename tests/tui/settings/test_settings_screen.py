@@ -325,6 +325,26 @@ def test_an_editor_that_does_not_work_is_said(path, monkeypatch, visual, plain, 
     assert complaint in prepare(path) + lend(path)
 
 
+@pytest.mark.parametrize(
+    ("editor", "arguments"),
+    [
+        ("vi", "+12 {}"),
+        ("code", "--goto {}:12"),
+        ("subl", "{}:12"),
+    ],
+)
+def test_an_editor_begins_at_a_line(path, tmp_path, monkeypatch, editor, arguments):
+    log, script = tmp_path / "log", tmp_path / editor
+    script.write_text(f'#!/bin/sh\necho "$@" > {log}\n')
+    script.chmod(0o700)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", str(script))
+    odd = tmp_path / "$(touch oops) `touch oops`.md"
+    assert lend(odd, 12) == ""
+    assert log.read_text() == f"{arguments.format(odd)}\n"
+    assert not list(Path().glob("oops*"))
+
+
 def test_an_interrupt_is_the_editors_alone(path, tmp_path, monkeypatch):
     with_editor(monkeypatch, tmp_path, 'kill -INT $PPID; trap "exit 0" INT; kill -INT $$; exit 9')
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -17,7 +17,7 @@ from assistant.tokens import Step, Trace
 from tui.chat.conversation.token_view import TokenView, whole
 from tui.chat.conversation.turn import Turn, Verb
 from tui.figures import footnote
-from tui.safe import safe
+from tui.safe import one_line, safe
 from tui.widgets.token_styles import legend, styles
 
 if TYPE_CHECKING:  # what most answers have not, and Markdown, are for later than the first frame
@@ -277,6 +277,7 @@ def _beginning(trace: Callable[[int], Trace], record: "Record") -> list[Step]:
 
 
 def below(record: "Record") -> str:
-    """Return the line below a stored answer."""
+    """Return the lines below a stored answer: its sources, and how it was decoded."""
+    sources = " · ".join(one_line(each.title) for each in record.attachments)
     end = record.stop, record.state, record.stats, bool(record.thought), record.calls
-    return footnote(record.content, *end)
+    return "\n".join(filter(None, (sources, footnote(record.content, *end))))

@@ -34,9 +34,11 @@ Verb = Literal[
     "newer",
     "inspect",
     "links",
+    "sources",
 ]
 
 CODE = "Copy the code; again: the block before"
+SOURCES = "List the passages it cites, or was asked about"
 APPLY = "Show the change of an attached file; then write it"
 FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
 """The first line of a code block."""
@@ -105,6 +107,7 @@ class Turn(Still, Vertical):
         Binding("a", "act('apply')", "Apply", id="turn.apply", tooltip=APPLY),
         Binding("e", "act('edit')", "Edit", id="turn.edit", tooltip="Edit, and ask again"),
         Binding("l", "act('links')", "Links", id="turn.links", tooltip="List the links"),
+        Binding("s", "act('sources')", "Sources", id="turn.sources", tooltip=SOURCES),
         Binding("v", "toggle_view", "View", id="turn.view", tooltip="Formatted, or with colours"),
         Binding("t", "toggle_thought", "Thought", id="turn.thought", tooltip="Open the thought"),
         Binding("g", "toggle_ghosts", "Wrong guesses", id="turn.ghosts"),
@@ -175,6 +178,9 @@ class Turn(Still, Vertical):
                 return not self.busy and number > 1
             case "newer":
                 return not self.busy and number < count
+            case "sources":
+                attached = self.record.attachments if self.record else ()
+                return any(each.number for each in attached)
             case "fork" | "delete":
                 return not self.busy
         return False

@@ -33,14 +33,21 @@ class UserTurn(Turn):
 
     def __init__(self, record: "Record") -> None:
         super().__init__("You", record)
-        self._text, self._attachments = record.content, record.attachments
+        self._text = record.content
+        self._chips = Static(classes="chips", markup=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the head, the text and the files that came along."""
         yield from super().compose()
         yield Static(shorten(safe(self._text)), classes="said", markup=False)
-        if self._attachments:
-            yield Static(chips(self._attachments), classes="chips", markup=False)
+        yield self._chips
+
+    def watch_record(self) -> None:
+        """Show what came along, and what was found since."""
+        super().watch_record()
+        attached = self.record.attachments if self.record else ()
+        self._chips.display = bool(attached)
+        self._chips.update(chips(attached))
 
     @property
     def text(self) -> str:
@@ -74,9 +81,15 @@ class Note(Static):
 
 
 def chips(attachments: Sequence[Attachment]) -> Content:
-    """Return the files that came along, as they are asked for: with an @."""
-    names = (f" @{one_line(file.name)} · {weight(file.text)} " for file in attachments)
-    return Content("  ").join(Content.styled(name, "$foreground on $panel") for name in names)
+    """Return the files that came along, as they are asked for: with an @; and what was found."""
+    names = [f" @{one_line(e.name)}{_size(e)} " for e in attachments if not e.number]
+    found = [one_line(each.title) for each in attachments if each.number]
+    along = [Content.styled(name, "$foreground on $panel") for name in names]
+    return Content("  ").join([*along, *map(Content, found)])
+
+
+def _size(attachment: Attachment) -> str:
+    return "" if attachment.is_folder else f" · {weight(attachment.text)}"
 
 
 def shorten(text: str) -> str:

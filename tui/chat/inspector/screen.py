@@ -1,5 +1,6 @@
 """How an answer was decoded, token by token."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events, on
@@ -10,7 +11,9 @@ from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from assistant.store.values import Attachment
 from assistant.tokens import Trace
+from tui.chat.inspector.copied import stands
 from tui.chat.inspector.token_facts import entries, facts
 from tui.chat.inspector.token_page import TokenPage
 from tui.safe import safe
@@ -54,8 +57,11 @@ class Inspector(ModalScreen[None]):
     }
     """
 
-    def __init__(self, trace: Trace, title: str, more: bool = False) -> None:
+    def __init__(
+        self, trace: Trace, title: str, more: bool = False, passages: Sequence[Attachment] = ()
+    ) -> None:
         super().__init__()
+        self._passages = passages
         self._whose = "Tokens so far of" if more else "Tokens of"
         self._entries = entries(trace)
         self._heading = safe(" ".join(title.split()))
@@ -89,5 +95,6 @@ class Inspector(ModalScreen[None]):
         if self._entries:
             at = self._page.cursor
             room = Size(self._facts.room, self._facts.size.height)
-            known = facts(self._entries[at], at + 1, len(self._entries), room)
+            where = stands(self._entries, at, self._passages)
+            known = facts(self._entries[at], at + 1, len(self._entries), room, where)
             self._facts.put(known)

@@ -97,8 +97,13 @@ def entries(trace: Trace) -> tuple[InspectedToken, ...]:
     return tuple(found)
 
 
-def facts(entry: InspectedToken, number: int, total: int, size: Size) -> list[Content]:
-    """Return what is known about entry `number` of `total`, the most probable tokens last."""
+def facts(
+    entry: InspectedToken, number: int, total: int, size: Size, stands: str = ""
+) -> list[Content]:
+    """Return what is known about entry `number` of `total`, the most probable tokens last.
+
+    `stands` says which passage it stands in.
+    """
     width, blank = size.width, [Content("")] if size.height >= AIRY else []
     place = Content.styled(f"id {entry.item.id} · {number:,} of {total:,}", MUTED)
     name = Content.styled(f" {visible(entry.item.text)} ", "bold $text-accent on $boost")
@@ -108,6 +113,7 @@ def facts(entry: InspectedToken, number: int, total: int, size: Size) -> list[Co
         *paragraph(_origin(entry), width, ""),
         *paragraph(PARTS.get(getattr(entry.item, "part", ""), ""), width),
         *paragraph(_place(entry), width),
+        *paragraph(stands, width),
         *blank,
         *_test(entry, width),
         *blank,

@@ -167,7 +167,7 @@ class Editor(TextArea, inherit_bindings=False):
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Recall an earlier prompt from the first line that is shown: first the last in line."""
-        if self._line.prompts and not (self.text or self._attached.chips):
+        if self._line.prompts and not (self.text or self._attached.says):
             self._spare("up")
         elif select or self._line_shown > 0 or not self._recall(1):
             super().action_cursor_up(select)

@@ -13,7 +13,7 @@ from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 from textual.widgets.text_area import Location
 
-from tui.chat.prompt.file_search import FuzzyMatch, entries, files_below, is_path, ranked
+from tui.chat.prompt.file_search import FuzzyMatch, entries, files_below, is_path, located, ranked
 from tui.safe import one_line, safe
 
 SHOWN = 50
@@ -44,6 +44,7 @@ class Picker(OptionList):
         self.searched: str | None = None  # what is offered goes with this
         self._matches: tuple[FuzzyMatch, ...] = ()
         self._below: tuple[str, ...] | None = None  # looked for once each time it opens
+        self.entered: str | None = None  # a folder; one that is typed is meant itself
         self._one_at_a_time = Lock()
 
     class Turned(Message):
@@ -56,7 +57,7 @@ class Picker(OptionList):
 
     def open(self) -> None:
         """Offer the files that are there now."""
-        self._below, self._matches, self.searched = None, (), None
+        self._below, self._matches, self.searched, self.entered = None, (), None, None
         self.set_options([Option("Looking for files…", disabled=True)])
         self.display = True
         self.post_message(self.Turned())
@@ -81,10 +82,16 @@ class Picker(OptionList):
         self._matches = await asyncio.to_thread(self._matching, typed)
         self.searched = typed
         nothing = Option(Content(f"No file matches “{safe(typed)}”."), disabled=True)
-        self.set_options([Option(_row(match)) for match in self._matches] or [nothing])
-        self.highlighted = 0 if self._matches else None
+        rows = [Option(_row(match, match.name == typed)) for match in self._matches]
+        self.set_options(rows or [nothing])
+        is_entered = typed == self.entered and len(rows) > 1
+        self.highlighted = int(is_entered) if rows else None
 
     def _matching(self, typed: str) -> tuple[FuzzyMatch, ...]:
+        is_folder = typed.endswith("/") and located(typed, self.root).is_dir()
+        return (*([FuzzyMatch(typed)] if is_folder else []), *self._files(typed))
+
+    def _files(self, typed: str) -> tuple[FuzzyMatch, ...]:
         if is_path(typed):
             folder, _, last = typed.rpartition("/")
             if typed == "~":
@@ -100,9 +107,9 @@ class Picker(OptionList):
         return ranked(self._below, typed, SHOWN)
 
 
-def _row(match: FuzzyMatch) -> Content:
+def _row(match: FuzzyMatch, is_itself: bool) -> Content:
     """Return the name with the typed letters underlined."""
-    row = Content(one_line(match.name))
+    row = Content(one_line(match.name) + "  the folder itself, to ask about" * is_itself)
     for mark in match.marked:
         row = row.stylize("bold underline", mark, mark + 1)
     return row
@@ -156,7 +163,8 @@ class Mention:
         name, start, end = self._picker.chosen, self._at, self._area.cursor_location
         if start is None or name is None:
             return False
-        if name.endswith("/"):  # a folder, to be entered
+        if name.endswith("/") and name != self._picker.searched:  # a folder, to be entered
+            self._picker.entered = name
             self._area.replace(f"@{safe(name)}", start, end)
             return True
         if (take := self.asks) is not None:

@@ -154,9 +154,9 @@ class Prompt(Vertical):
     @on(Editor.Sent)
     def _submit(self, message: Editor.Sent) -> None:
         message.stop()
-        if message.text.strip() or self.attachments:
+        if message.text.strip() or self.attached.says:
             unsent = Unsent(message.text, self.attachments)
-            self.attached.chips = ()
+            self.attached.sent()
         elif self.line.held and self.line.prompts:
             unsent = self.line.take(0)
         else:
@@ -174,12 +174,12 @@ class Prompt(Vertical):
     def take(self) -> Unsent:
         """Return what is written, and make room for the next."""
         unsent = Unsent(self.editor.take(), self.attachments)
-        self.attached.chips = ()
+        self.attached.sent()
         return unsent
 
     def give_back(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
         """Put back what failed, unless something else has been begun; say which."""
-        if self.text.strip() or self.attachments:
+        if self.text.strip() or self.attached.says:
             return False
         self._fill(text, attachments)
         return True
@@ -207,7 +207,8 @@ class Prompt(Vertical):
 
     def _fill(self, text: str, attachments: tuple[Attachment, ...]) -> None:
         for attachment in attachments:
-            self.attached.add(attachment)
+            if not attachment.number:  # passages are found again
+                self.attached.add(attachment)
         if len(text) > EDITABLE:
             self.attached.add_pasted(text)
         self.editor.show("" if len(text) > EDITABLE else text)

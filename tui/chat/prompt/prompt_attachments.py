@@ -49,6 +49,8 @@ class Chip:
     @property
     def about(self) -> str:
         """How much it is."""
+        if self.attachment.is_folder:
+            return "asked about"
         return f"{self.size} · {said(self.tokens, self.counted)}"
 
 
@@ -82,9 +84,18 @@ class PromptAttachments(Widget):
         return tuple(chip.attachment for chip in self.chips)
 
     @property
+    def says(self) -> bool:
+        """Whether there is more than folders, which say nothing without a question."""
+        return not all(attachment.is_folder for attachment in self.attachments)
+
+    @property
     def tokens(self) -> int:
         """About how many tokens they have together."""
         return sum(chip.tokens for chip in self.chips)
+
+    def sent(self) -> None:
+        """Drop what is sent; the next question is about the same folders."""
+        self.chips = tuple(chip for chip in self.chips if chip.attachment.is_folder)
 
     def add(self, attachment: Attachment) -> None:
         """Add an attachment; one of the same name gives way."""
@@ -140,7 +151,7 @@ class PromptAttachments(Widget):
         return packed([drawn(chip, width) for chip in self.chips], width)
 
     def _want_count(self, chip: Chip) -> None:
-        if len(chip.attachment.text) <= COUNTED:
+        if 0 < len(chip.attachment.text) <= COUNTED:
             self.post_message(self.CountWanted(chip.label, chip.attachment.text))
 
 

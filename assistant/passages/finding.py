@@ -1,0 +1,101 @@
+"""The passages that fit a question: BM25 over the words that tell most, without near copies."""
+
+import math
+import sqlite3
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from assistant.passages import index_file, words
+from assistant.passages.passage import Passage
+
+WORDS, PLACES = 48, 8_000
+"""Words that are looked for, and passages that they may be in, all together: the rarest words
+count, and those that are in too many passages are left out. This bounds the time."""
+BEFORE, BEFORE_WEIGHT = 12, 0.3
+"""Words from before the question that are looked for, and what one counts beside one in it."""
+KNOWN, RELATED = 0.35, 0.5
+"""How much of the question, by the weights of its words, the best passage has if the folder says
+anything of it; and how much of what that one has the others have."""
+COPY = 0.8
+"""How much two passages share of which one is a near copy."""
+
+
+def found(
+    sql: sqlite3.Connection, folder: Path, question: str, before: Sequence[str], most: int
+) -> list[Passage]:
+    """Return the passages that fit a question, best first; none if the folder says nothing."""
+    languages = [each for (each,) in sql.execute("SELECT DISTINCT language FROM file") if each]
+    (count,) = sql.execute("SELECT count(*) FROM passage").fetchone()
+    asked = words.asked(question, languages)[-WORDS:]
+    said = [each for each in words.asked(" ".join(before), languages) if each not in asked]
+    counted = sorted(_counted(sql, word) for word in asked)
+    earlier = [each for each in sorted(_counted(sql, word) for word in said[-WORDS:]) if each[0]]
+    if not asked:  # And why?
+        counted, earlier = earlier, []
+    weighed = [(1.0, *each) for each in counted]
+    weighed += [(BEFORE_WEIGHT, *each) for each in earlier[:BEFORE]]
+    scores, shares = defaultdict[int, float](float), defaultdict[int, float](float)
+    whole, left = 0.0, PLACES
+    for factor, places, query in weighed:
+        if places <= left or not scores:
+            left -= places
+            weight = factor * math.log(1 + (count - places + 0.5) / (places + 0.5))
+            whole += weight * (factor == 1)
+            own = max(1e-6, math.log((count - places + 0.5) / (places + 0.5)))  # FTS5's weight,
+            rows = sql.execute("SELECT rowid, rank FROM words WHERE words MATCH ?", (query,))
+            for id_, rank in rows:  # ... which is next to 0 for what half of a small folder has
+                scores[id_] -= weight * rank / own
+                shares[id_] += weight
+    best = max(shares.values(), default=0.0)
+    if best < KNOWN * whole:
+        return []
+    ids = [id_ for id_, share in shares.items() if share >= RELATED * best]
+    ids.sort(key=lambda id_: scores[id_], reverse=True)
+    return _joined(_distinct(sql, folder, ids, most))
+
+
+def _counted(sql: sqlite3.Connection, terms: frozenset[str]) -> tuple[int, str]:
+    """Return how many passages have a word, and the query for it."""
+    query = " OR ".join(f'"{term}"' for term in sorted(terms))
+    (places,) = sql.execute("SELECT count(*) FROM words WHERE words MATCH ?", (query,)).fetchone()
+    return places, query
+
+
+def _distinct(
+    sql: sqlite3.Connection, folder: Path, ids: Sequence[int], most: int
+) -> dict[int, Passage]:
+    """Return the first passages that are no near copies of better ones."""
+    kept, seen = dict[int, Passage](), list[set[tuple[str, str, str]]]()
+    for id_ in ids[: 4 * most]:
+        path, first, last, packed, heading = sql.execute(
+            "SELECT path, first, last, packed, heading FROM passage JOIN file ON file.id = file "
+            "WHERE passage.id = ?", (id_,)
+        ).fetchone()  # fmt: skip
+        passage = Passage(folder / path, first, last, index_file.unpacked(packed), heading)
+        said = passage.text.split()
+        own = {*zip(said, said[1:], said[2:], strict=False)}
+        if not any(len(own & other) > COPY * max(len(own), len(other)) for other in seen):
+            kept[id_] = passage
+            seen.append(own)
+        if len(kept) == most:
+            break
+    return kept
+
+
+def _joined(passages: dict[int, Passage]) -> list[Passage]:
+    """Return passages; neighbours in a file as one, where the best of them was."""
+    places, last = {id_: place for place, id_ in enumerate(passages)}, -1
+    runs = list[tuple[int, Passage]]()
+    for id_, own in sorted(passages.items()):
+        place = places[id_]
+        if id_ == last + 1 and runs[-1][1].path == own.path:
+            other, run = runs.pop()
+            gap = "\n" * min(3, max(1, own.first - run.last))
+            place, own = (
+                min(place, other),
+                run._replace(last=own.last, text=run.text + gap + own.text),
+            )
+        runs.append((place, own))
+        last = id_
+    return [run for _, run in sorted(runs)]

@@ -1,0 +1,161 @@
+"""The index of a folder as a file: SQLite, with FTS5 for the words."""
+
+import hashlib
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from pathlib import Path
+
+from assistant.passages import words
+from assistant.passages.splitting import Cut
+from assistant.passages.walking import Found
+
+VERSION = 1
+"""Of the tables, and of how words are indexed; an index of another version is made again."""
+_TABLES = """
+    PRAGMA journal_mode = WAL;
+    BEGIN;
+    CREATE TABLE folder (path BLOB NOT NULL, current INTEGER NOT NULL);
+    CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,
+        changed INTEGER NOT NULL, digest BLOB NOT NULL, language TEXT NOT NULL,
+        reason TEXT NOT NULL);
+    CREATE TABLE passage (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, first INTEGER NOT NULL,
+        last INTEGER NOT NULL, heading TEXT NOT NULL, packed BLOB NOT NULL);
+    CREATE INDEX passage_of_file ON passage (file);
+    CREATE VIRTUAL TABLE words USING
+        fts5 (terms, content = '', tokenize = 'unicode61 remove_diacritics 0');
+    INSERT INTO folder VALUES (x'{path}', 0);
+    PRAGMA user_version = {version};
+    COMMIT;
+"""
+
+
+def place(folder: Path, cache: Path) -> Path:
+    """Return the path of a folder's index."""
+    name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()
+    return cache / f"{name[:16]}.db"
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """Open an index for reading, also while it is written.
+
+    Raises:
+        sqlite3.DatabaseError: there is none that can be read.
+    """
+    sql = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    _check(sql, VERSION)
+    return sql
+
+
+def remove(path: Path) -> None:
+    """Delete an index, if it is there."""
+    for end in ("", "-wal", "-shm"):
+        Path(f"{path}{end}").unlink(missing_ok=True)
+
+
+def remove_lost(cache: Path) -> None:
+    """Delete the indexes of folders that are gone."""
+    for path in cache.glob("*.db"):
+        with suppress(sqlite3.DatabaseError), closing(opened(path)) as sql:
+            if not os.path.isdir(sql.execute("SELECT path FROM folder").fetchone()[0]):
+                remove(path)
+
+
+class IndexFile:
+    """An index that is brought up to date; what was written counts at the next `commit`."""
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        """Open an index, or make it.
+
+        Raises:
+            sqlite3.OperationalError: it cannot be written.
+            sqlite3.DatabaseError: it is damaged, or of another version.
+        """
+        self._sql = sqlite3.connect(path)
+        if not _check(self._sql, 0, VERSION):
+            tables = _TABLES.format(path=os.fsencode(folder).hex(), version=VERSION)
+            self._sql.executescript(tables)
+        self._sql.execute("PRAGMA synchronous = NORMAL")
+        self._sql.execute("CREATE TEMP TABLE seen (path TEXT PRIMARY KEY)")
+
+    def compare(self, found: Iterable[Found]) -> list[Found]:
+        """Take over what was found in the folder; return the files that are to be read."""
+        changed, do = list[Found](), self._sql.execute
+        known = "SELECT size, changed, reason FROM file WHERE path = ?"
+        for each in found:
+            do("INSERT OR IGNORE INTO seen VALUES (?)", (each.path,))
+            size, time, reason = do(known, (each.path,)).fetchone() or (-1, -1, "")
+            if each.reason and each.reason != reason:
+                self.put(each, reason=each.reason)
+            elif not each.reason and (size, time) != (each.size, each.changed):
+                changed.append(each)
+        for (path,) in do("SELECT path FROM file EXCEPT SELECT path FROM seen").fetchall():
+            self._remove(path)
+        if changed:
+            do("UPDATE folder SET current = 0")
+        self.commit()
+        return changed
+
+    def is_same(self, found: Found, digest: bytes) -> bool:
+        """Whether a file has the content that it had; then it is not asked about again."""
+        known = (found.size, found.changed, found.path, digest)
+        same = "UPDATE file SET size = ?, changed = ? WHERE path = ? AND digest = ?"
+        return self._sql.execute(same, known).rowcount > 0
+
+    def put(
+        self,
+        found: Found,
+        digest: bytes = b"",
+        parts: Iterable[Cut] = (),
+        language: str = "",
+        reason: str = "",
+    ) -> None:
+        """Replace what is known of a file: its passages, or the reason why it is left out."""
+        self._remove(found.path)
+        row, do = (
+            (found.path, found.size, found.changed, digest, language, reason),
+            self._sql.execute,
+        )
+        file = do("INSERT INTO file VALUES (NULL, ?, ?, ?, ?, ?, ?)", row).lastrowid
+        for first, last, heading, text in parts:
+            packed = zlib.compress(text.encode("utf-8", "surrogatepass"))
+            kept = (file, first, last, heading, packed)
+            id_ = do("INSERT INTO passage VALUES (NULL, ?, ?, ?, ?, ?)", kept).lastrowid
+            said = words.terms(f"{found.path}\n{heading}\n{text}", language)
+            do("INSERT INTO words (rowid, terms) VALUES (?, ?)", (id_, said))
+
+    def commit(self) -> None:
+        """Let what was written count."""
+        self._sql.commit()
+
+    def complete(self) -> None:
+        """Say that the index is up to date, and close it."""
+        if self._sql.execute("UPDATE folder SET current = 1 WHERE current = 0").rowcount:
+            self._sql.execute("INSERT INTO words (words) VALUES ('optimize')")
+        self._sql.commit()
+        self._sql.close()
+
+    def _remove(self, path: str) -> None:
+        do = self._sql.execute
+        of_file = (
+            "SELECT passage.id, language, heading, packed FROM file JOIN passage ON file = file.id"
+        )
+        for id_, language, heading, packed in do(f"{of_file} WHERE path = ?", (path,)).fetchall():
+            said = words.terms(f"{path}\n{heading}\n{unpacked(packed)}", language)
+            do("INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)", (id_, said))
+            do("DELETE FROM passage WHERE id = ?", (id_,))
+        do("DELETE FROM file WHERE path = ?", (path,))
+
+
+def unpacked(packed: bytes) -> str:
+    """Return the text of a passage as the index keeps it."""
+    return zlib.decompress(packed).decode("utf-8", "surrogatepass")
+
+
+def _check(sql: sqlite3.Connection, *versions: int) -> int:
+    (version,) = sql.execute("PRAGMA user_version").fetchone()
+    if version not in versions:
+        raise sqlite3.DatabaseError(f"version {version}")
+    return int(version)

@@ -1,0 +1,147 @@
+"""Folders that questions are about: their indexes are kept up to date, and searched."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, islice, zip_longest
+from math import inf
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from assistant.store.values import Attachment, Record
+from assistant.talk.citing import before_question
+from assistant.talk.events import Indexing, Noted, TalkEvent
+from models.errors import StorageError
+from models.files.places import cache_dir
+
+if TYPE_CHECKING:  # most conversations are about no folder
+    from assistant.events import ModelInfo
+    from assistant.passages.folder_index import FolderIndex
+    from assistant.settings.settings import Settings
+
+FRESH_S = 30.0
+"""Seconds for which an index is not brought up to date again."""
+UNMEASURED_S = 0.01
+"""Seconds that a token is taken to be read in before any was."""
+PASSAGE = 350
+"""Tokens of a usual passage."""
+LEAST, MOST = 2, 40
+"""Passages before a question: one alone is the wrong one too often."""
+SAID_BEFORE = 2
+"""Messages before a question whose words are looked for as well."""
+
+
+class AskedFolders:
+    """Keep the indexes of folders up to date, and find passages in them.
+
+    Args:
+        tell: is given what to show.
+        settings: returns what counts now.
+    """
+
+    def __init__(
+        self, tell: Callable[[TalkEvent], None], settings: "Callable[[], Settings]"
+    ) -> None:
+        self._tell, self._settings = tell, settings
+        self._read: dict[str, float] = {}  # when each was read last, or will have been
+        self._news: dict[str, str] = {}  # what was said of each
+
+    def names(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
+        """Return the folders that a question with these attachments is about."""
+        attached = (each.name for each in attachments if each.is_folder)
+        return tuple(dict.fromkeys([*map(shown, self._settings().about), *attached]))
+
+    def stale(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
+        """Return those that were not read for a while, and are not being read."""
+        now = monotonic()
+        return tuple(n for n in self.names(attachments) if now - self._read.get(n, -inf) > FRESH_S)
+
+    async def read(self, names: Sequence[str]) -> None:
+        """Bring the indexes of folders up to date; say how far that is, and then what is new."""
+        from assistant.passages.indexing import update
+
+        self._read.update(dict.fromkeys(names, inf))
+        for name in names:
+            news = ""
+            try:
+                async for done, of, _ in update(located(name), cache_dir() / "passages"):
+                    text = f"reading {name}: {done:,} of {of:,} files"
+                    self._tell(Indexing(text, done / max(of, 1)))
+                news = _known(name)
+            except StorageError as error:
+                self._tell(Noted(str(error)))
+            finally:
+                self._read[name] = monotonic()
+            self._tell(Indexing(news if news != self._news.get(name) else "", None))
+            self._news[name] = news
+
+    async def find(
+        self,
+        question: str,
+        attachments: Iterable[Attachment],
+        path: Sequence[Record],
+        model: "ModelInfo",
+    ) -> tuple[Attachment, ...]:
+        """Return the passages that stand before a question which follows a path, the best last."""
+        names = self.names(attachments)
+        return await asyncio.to_thread(self._find, names, question, path, model) if names else ()
+
+    def _find(
+        self, names: Sequence[str], question: str, path: Sequence[Record], model: "ModelInfo"
+    ) -> tuple[Attachment, ...]:
+        from assistant.engine.machine_cache import known_reading
+
+        token_s = known_reading(model.path, cache_dir()) or UNMEASURED_S
+        for_time = int(self._settings().about_seconds / token_s / PASSAGE)
+        most = min(max(for_time, LEAST), max(model.n_ctx // 2 // PASSAGE, 1), MOST)
+        said = [each.content for each in path[-SAID_BEFORE:] if each.role != "tool"]
+        found = ([*_found(name, question, said, most)] for name in names)
+        in_turns = filter(None, chain.from_iterable(zip_longest(*found)))
+        return before_question(islice(in_turns, most), path, model.n_ctx)
+
+    def notes(self, attachments: Iterable[Attachment], found: Sequence[Attachment]) -> list[str]:
+        """Say what the user has to know of a search before the answer."""
+        names, notes = self.names(attachments), []
+        for name in names:
+            if not located(name).is_dir():
+                notes.append(f"{name} is not there, or is no folder.")
+            elif not (state := _index(name).state).is_current:
+                notes.append(f"{name} is still being read; {_files(state.files)} so far.")
+        if names and not found:
+            notes.append(f"Nothing in {' or '.join(names)} is about this: answered without it.")
+        return notes
+
+
+def _found(name: str, question: str, said: Sequence[str], most: int) -> Iterable[Attachment]:
+    for path, first, last, text, _ in _index(name).find(question, said, most):
+        yield Attachment(f"{name}{path.relative_to(located(name))}", text, 0, first, last)
+
+
+def _known(name: str) -> str:
+    """Say what is known of a folder, and what was left out."""
+    state = _index(name).state
+    more = " …" * (state.odd_count > len(state.odd[:2]))
+    odd = f" Left out: {state.odd_count:,}. {' '.join(state.odd[:2])}{more}" * bool(state.odd)
+    return f"{name} can be asked about: {_files(state.files)}.{odd}"
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"
+
+
+def _index(name: str) -> "FolderIndex":
+    from assistant.passages.folder_index import FolderIndex
+
+    return FolderIndex(located(name), cache_dir() / "passages")
+
+
+def located(name: str) -> Path:
+    """Return where a name leads to."""
+    return Path(name).expanduser().absolute()
+
+
+def shown(folder: Path) -> str:
+    """Return the name of a folder, which ends in a slash; the user's own is `~/`."""
+    home = Path.home()
+    name = f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
+    return f"{name.rstrip('/')}/"

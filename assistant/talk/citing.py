@@ -1,0 +1,68 @@
+"""Passages in a conversation: how many there may be, their numbers, and answers that cite them."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from assistant.store.values import Attachment, Record
+
+BYTES_PER_TOKEN = 4
+"""About what a token has of most texts, in UTF-8."""
+_CODE = re.compile(r"(`{3,}).*?(?:\1|\Z)|`[^`\n]*`", re.DOTALL)
+_CITED = re.compile(r"(?<!\w)\[(\d{1,6}(?:, ?\d{1,6})*)\](?!\()")
+
+
+def passages_of(path: Iterable[Record]) -> dict[int, Attachment]:
+    """Return the passages that stand in a conversation, by their numbers."""
+    all_of_it = (each for record in path if record.role == "user" for each in record.attachments)
+    return {each.number: each for each in all_of_it if each.number and each.text}
+
+
+def cited(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment, ...]:
+    """Return the passages that an answer cites, without their texts, in that order."""
+    numbers = (int(n) for few in _CITED.findall(_CODE.sub("", answer)) for n in few.split(","))
+    known = (passages[n] for n in dict.fromkeys(numbers) if n in passages)
+    return tuple(replace(each, text="") for each in known)
+
+
+def before_question(
+    found: Iterable[Attachment], path: Sequence[Record], n_ctx: int
+) -> tuple[Attachment, ...]:
+    """Return passages as they stand before the next question of a path, the best last.
+
+    Those that stand in the path already keep their numbers, and their texts are not repeated.
+
+    Args:
+        found: the passages, best first, without numbers.
+        path: what was said before.
+        n_ctx: the tokens of the context. Half of it is what a long conversation keeps for sure.
+    """
+    standing = {
+        (each.name, each.text): each for each in passages_of(_latest(path, n_ctx // 2)).values()
+    }
+    new: list[Attachment] = []
+    known: list[Attachment] = []
+    for each in found:
+        if earlier := standing.get((each.name, each.text)):
+            known.append(replace(earlier, text=""))
+        else:
+            new.append(each)
+    first = max(passages_of(path), default=0) + 1
+    counted = [replace(each, number=first + place) for place, each in enumerate(reversed(new))]
+    return (*reversed(known), *counted)
+
+
+def _latest(path: Sequence[Record], room: int) -> list[Record]:
+    """Return the end of a path that has about `room` tokens."""
+    kept = []
+    for record in reversed(path):
+        texts = (record.content, *(each.text for each in record.attachments))
+        if (room := room - sum(map(tokens, texts))) < 0:
+            break
+        kept.append(record)
+    return kept
+
+
+def tokens(text: str) -> int:
+    """Return about how many tokens a text has."""
+    return len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN

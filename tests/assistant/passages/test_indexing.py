@@ -1,0 +1,370 @@
+"""An index is kept up, and no folder, however hostile, brings down more than a file of it."""
+
+import asyncio
+import os
+import random
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import psutil
+import pytest
+
+from assistant.passages import index_file, indexing, reading, walking
+from assistant.passages.folder_index import FolderIndex
+from assistant.tools.folders import Folders
+from models.errors import StorageError
+from tests import ROOT
+from tests.assistant.passages.indexes import indexed, names, updated, with_worker
+from tests.assistant.passages.papers import docx, pdf, zipped
+from tests.patience import until
+
+SLOW = "<script>" * 60_000
+"""A page that takes its reader hours."""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "folder").mkdir()
+    return tmp_path / "folder"
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return tmp_path / "cache" / "passages"
+
+
+def odd(index):
+    """Why files are left out, by their names."""
+    start = f"{index.folder}/"
+    assert all(each.startswith(start) for each in index.state.odd)
+    return dict(each.removeprefix(start).split(" ", 1) for each in index.state.odd)
+
+
+def test_each_kind_of_file_is_found_at_its_place(folder, cache):
+    (folder / "a.txt").write_text("\n\nThe zebra grazes.\n")
+    (folder / "b.md").write_text("# Beasts\n\nThe giraffe eats.\n")
+    (folder / "c.py").write_text("\ndef feed_elephant():\n    pass\n")
+    (folder / "d.html").write_text(
+        "<html><script>var hyena</script>\n<style>\n.x {}\n</style>\n<h1>Zoo</h1>\n"
+        "<p>The <b>lion</b> &amp; its cub\nsleep.</p>"
+    )
+    (folder / "e.pdf").write_bytes(pdf("The crocodile swims.", "The ostrich runs."))
+    (folder / "f.docx").write_bytes(docx(("Heading1", "Birds"), ("Normal", "The pelican fishes.")))
+    (folder / "g.txt").write_bytes("Der Löwe brüllt; the caracal.".encode("utf-16"))
+    (folder / "h.txt").write_bytes("The okapi rests in the café.".encode("latin-1"))
+    index = indexed(folder, cache)
+    for question, name, first, last in [
+        ("zebra", "a.txt", 3, 3), ("giraffe", "b.md", 1, 3), ("elephant", "c.py", 2, 3),
+        ("lion", "d.html", 5, 7), ("crocodile", "e.pdf", 1, 2), ("pelican", "f.docx", 1, 2),
+        ("caracal", "g.txt", 1, 1), ("okapi café", "h.txt", 1, 1),
+    ]:  # fmt: skip
+        (found,) = index.find(question)
+        assert (found.path, found.first, found.last) == (folder / name, first, last)
+    assert index.find("lion")[0].text == "# Zoo\nThe lion & its cub\nsleep."
+    assert index.find("hyena") == []
+    assert index.find("pelican")[0].text == "# Birds\nThe pelican fishes."
+    assert [index.find(each)[0].unit for each in ("zebra", "ostrich", "pelican")] == [
+        "line", "page", "paragraph",
+    ]  # fmt: skip
+    assert index.state == (8, 8, (), 0, True)
+
+
+async def test_only_what_has_changed_is_read_and_what_is_gone_is_not_found(folder, cache):
+    for name in ("kept", "changed", "gone", "touched"):
+        (folder / f"{name}.txt").write_text(f"The zebra was {name}.")
+    assert len(await updated(folder, cache)) == 4
+    assert await updated(folder, cache) == []
+    (folder / "changed.txt").write_text("The giraffe came instead.")
+    (folder / "gone.txt").unlink()
+    (folder / "new.txt").write_text("A rhinoceros.")
+    os.utime(folder / "touched.txt", ns=(1, 1))
+    index = FolderIndex(folder, cache)
+    assert sorted(await updated(folder, cache)) == ["changed.txt", "new.txt", "touched.txt"]
+    assert sorted(names(index, "zebra")) == ["kept.txt", "touched.txt"]
+    assert names(index, "giraffe") == ["changed.txt"]
+    assert names(index, "rhinoceros") == ["new.txt"]
+    assert index.state.passages == 4
+    assert await updated(folder, cache) == []
+
+
+def test_an_index_after_many_changes_is_that_of_the_folder_as_it_is(folder, cache, tmp_path):
+    """Words of an old version of a file leave no trace in FTS5's own check."""
+    chance = random.Random(1)
+    beasts = ["zebra", "Löwe", "élan", "今天天气", "getHttpResponse", "running", "страница"]
+    for _ in range(4):
+        for name in chance.choices("abcdefgh", k=5):
+            (folder / f"{name}.txt").write_text(" ".join(chance.choices(beasts, k=400)))
+        (folder / f"{chance.choice('abcdefgh')}.txt").unlink(missing_ok=True)
+        indexed(folder, cache)
+    fresh = indexed(folder, tmp_path / "other")
+    for beast in beasts:
+        assert set(FolderIndex(folder, cache).find(beast, most=50)) == set(
+            fresh.find(beast, most=50)
+        )
+    counts = []
+    for where in (cache, tmp_path / "other"):
+        with closing(sqlite3.connect(index_file.place(folder, where))) as sql:
+            sql.execute("CREATE VIRTUAL TABLE temp.seen USING fts5vocab (main, words, row)")
+            counts.append(sql.execute("SELECT * FROM temp.seen ORDER BY term").fetchall())
+    assert counts[0] == counts[1] != []
+
+
+def test_the_index_of_a_folder_that_is_gone_is_deleted(folder, cache, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (folder / "a.txt").write_text("zebra")
+    index = indexed(folder, cache)
+    assert names(index, "zebra")
+    (folder / "a.txt").unlink()
+    folder.rmdir()
+    assert index.find("zebra") == []
+    indexed(other, cache)
+    assert not index_file.place(folder, cache).exists()
+    other.rmdir()
+    indexed(other, cache)
+    assert list(cache.glob("*.db*")) == list(cache.glob("*.lock"))
+
+
+def test_what_gitignore_names_and_what_is_hidden_is_left_out(folder):
+    for path in ("a.log", "build/b.txt", "src/c.log", "src/keep.log", ".git/d.txt", ".env",
+                 "src/deep/e.tmp", "src/f.txt", "rooted.txt", "src/rooted.txt"):  # fmt: skip
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("zebra")
+    (folder / ".gitignore").write_text("*.log\nbuild/\n[z-a]\n/rooted.txt\n!\n")
+    (folder / "src" / ".gitignore").write_text("!keep.log\ndeep/*.tmp\n")
+    found = sorted(each.path for each in walking.walk(Folders([folder])))
+    assert found == ["src/f.txt", "src/keep.log", "src/rooted.txt"]
+
+
+def test_odd_files_are_named_and_the_others_are_found(folder, cache, tmp_path):
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "s.txt").write_text("zebra secret")
+    (folder / "fine.txt").write_text("zebra fine")
+    (folder / "deep").mkdir()
+    (folder / "deep" / "loop").symlink_to(folder)
+    (folder / "out").symlink_to(tmp_path / "secret")
+    (folder / "file_out").symlink_to(tmp_path / "secret" / "s.txt")
+    (folder / "again").symlink_to(folder / "fine.txt")
+    (folder / "broken").symlink_to(folder / "nothing")
+    (folder / "self").symlink_to(folder / "self")
+    os.mkfifo(folder / "pipe.txt")
+    with closing(socket.socket(socket.AF_UNIX)) as unix:
+        unix.bind(str(folder / "socket"))
+    (folder / "picture.png").write_bytes(b"\x89PNG\0\0zebra")
+    with (folder / "huge.txt").open("wb") as file:
+        file.truncate(reading.TEXT_MB * 1_000_000 + 1)
+    (folder / os.fsdecode(b"zebra\xff.txt")).write_text("zebra")
+    (folder / os.fsdecode(b"folder\xff")).mkdir()
+    (folder / os.fsdecode(b"folder\xff") / "x.txt").write_text("zebra")
+    (folder / "bomb.docx").write_bytes(zipped(b"\0" * 200_000_000))
+    (folder / "laughs.docx").write_bytes(zipped(laughs()))
+    (folder / "broken.docx").write_bytes(b"PK no")
+    (folder / "broken.pdf").write_bytes(pdf("x").replace(b"obj", b"bjo"))
+    (folder / "scanned.pdf").write_bytes(pdf(""))
+    index = indexed(folder, cache)
+    assert names(index, "zebra") == ["fine.txt"]
+    assert index.state[:2] == (1, 1)
+    link, nothing = "is a link out of the folder.", "is neither a file nor a folder."
+    assert {name: f"{why.split(':')[0].rstrip('.')}." for name, why in odd(index).items()} == {
+        "out": link, "file_out": link, "pipe.txt": nothing, "socket": nothing,
+        "picture.png": "is no text.", "huge.txt": "is larger than 8 MB.",
+        "zebra\ufffd.txt": "has a name that is no UTF-8.",
+        "folder\ufffd": "has a name that is no UTF-8.",
+        "bomb.docx": "is larger than 32 MB when it is unpacked.",
+        "laughs.docx": "is malformed.", "broken.docx": "is malformed.",
+        "broken.pdf": "is malformed.",
+        "scanned.pdf": "holds no text; it may be scanned.",
+    }  # fmt: skip
+
+
+def laughs():
+    entities = "".join(f'<!ENTITY l{at} "{f"&l{at - 1};" * 10}">' for at in range(1, 12))
+    return f'<!DOCTYPE x [<!ENTITY l0 "lol">{entities}]><x>&l11;</x>'.encode()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the administrator may read everything")
+def test_what_may_not_be_read_is_named(folder, cache):
+    (folder / "locked").mkdir(mode=0)
+    (folder / "secret.txt").touch(mode=0)
+    assert set(odd(indexed(folder, cache))) == {"locked", "secret.txt"}
+
+
+def test_a_file_that_grows_while_it_is_read_is_named(folder, monkeypatch):
+    (folder / "a.txt").write_text("zebra")
+
+    def read(descriptor, size, real=os.read):
+        with (folder / "a.txt").open("a") as file:
+            file.write("more")
+        return real(descriptor, size)
+
+    monkeypatch.setattr(reading.os, "read", read)
+    with Folders([folder]).opened("a.txt") as descriptor:
+        with pytest.raises(reading.Unread, match="changes while it is read"):
+            reading.content(descriptor, ".txt")
+        assert (folder / "a.txt").stat().st_size == 13  # it was not read for as long as it grew
+
+
+def test_more_files_than_are_looked_at_are_named_once(folder, monkeypatch):
+    monkeypatch.setattr(walking, "FILES", 10)
+    for at in range(8):
+        (folder / f"d{at % 4}").mkdir(exist_ok=True)
+        (folder / f"d{at % 4}" / f"{at}.txt").write_text("zebra")
+    *found, last = walking.walk(Folders([folder]))
+    assert 4 <= len(found) <= 10
+    assert (last.path, last.reason) == ("", "holds more than 10 files; the rest is left out")
+    monkeypatch.setattr(walking, "FILES", 12)
+    assert len([*walking.walk(Folders([folder]))]) == 8
+
+
+CRASH = """
+def lines(data, kind, real=reading.lines):
+    if b"crash" in data:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return real(data, kind)
+reading.lines = lines
+"""
+
+
+async def test_a_file_that_crashes_its_reader_is_named_and_read_again_when_it_changes(
+    folder, cache, monkeypatch
+):
+    with_worker(monkeypatch, CRASH)
+    for name in "abcdef":
+        text = f"zebra {name}" if name in "ace" else "crash"
+        (folder / f"{name}.pdf.txt").write_text(text)
+    index = FolderIndex(folder, cache)
+    await updated(folder, cache)
+    assert sorted(names(index, "zebra")) == ["a.pdf.txt", "c.pdf.txt", "e.pdf.txt"]
+    assert odd(index) == {f"{name}.pdf.txt": "crashes its reader (-11)." for name in "bdf"}
+    assert await updated(folder, cache) == []  # it is not tried again ...
+    (folder / "b.pdf.txt").write_text("zebra b")
+    assert await updated(folder, cache) == ["b.pdf.txt"]  # ... until it changes
+    assert "b.pdf.txt" in names(index, "zebra")
+
+
+async def test_a_reader_that_is_killed_costs_one_file(folder, cache):
+    for name in ("a.txt", "slow.html", "z.txt"):
+        (folder / name).write_text(SLOW if "slow" in name else "zebra")
+    async for progress in indexing.update(folder, cache):
+        if progress.path.name == "slow.html" and not odd(FolderIndex(folder, cache)):
+            (reader,) = workers()
+            reader.send_signal(signal.SIGSEGV)
+    assert odd(FolderIndex(folder, cache)) == {"slow.html": "crashes its reader (-11)."}
+    assert sorted(names(FolderIndex(folder, cache), "zebra")) == ["a.txt", "z.txt"]
+
+
+@pytest.mark.parametrize("limit", ["CPU_S = 1", "PATIENCE_S = 1"])
+async def test_a_file_that_takes_too_long_is_named(folder, cache, monkeypatch, limit):
+    with_worker(monkeypatch, f"worker.{limit}")
+    (folder / "slow.html").write_text(SLOW)
+    (folder / "z.txt").write_text("zebra")
+    await updated(folder, cache)
+    assert odd(FolderIndex(folder, cache)) == {"slow.html": "takes too long to read."}
+    assert names(FolderIndex(folder, cache), "zebra") == ["z.txt"]
+
+
+async def test_a_file_that_takes_too_much_memory_is_named(folder, cache, monkeypatch):
+    takes = "reading.lines = lambda data, kind, real=reading.lines: real(data * 10**10, kind)"
+    with_worker(monkeypatch, takes)
+    (folder / "a.txt").write_text("zebra" * 100)
+    await updated(folder, cache)
+    assert list(odd(FolderIndex(folder, cache))) == ["a.txt"]
+
+
+def workers():
+    """The workers that were started here and live."""
+    return [
+        each
+        for each in psutil.Process().children(recursive=True)
+        if "assistant.passages.worker" in each.cmdline()
+    ]
+
+
+async def test_a_reader_has_the_lowest_priority_and_ends_with_its_update(folder, cache):
+    (folder / "slow.html").write_text(SLOW)
+    progress = indexing.update(folder, cache)
+    await anext(progress)
+    (reader,) = workers()
+    assert reader.nice() == 19
+    await progress.aclose()
+    assert not reader.is_running()
+    assert FolderIndex(folder, cache).state == (0, 0, (), 0, False)  # and the file is not blamed
+
+
+def test_a_reader_ends_when_the_program_is_killed(folder, cache):
+    (folder / "slow.html").write_text(SLOW)
+    code = (
+        "import asyncio, sys\nfrom pathlib import Path\n"
+        "from assistant.passages.indexing import update\n"
+        "async def main():\n"
+        "    async for each in update(Path(sys.argv[1]), Path(sys.argv[2])):\n"
+        "        print(each.path, flush=True)\n"
+        "asyncio.run(main())"
+    )
+    command = [sys.executable, "-c", code, str(folder), str(cache)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline().endswith(b"slow.html\n")
+        (reader,) = workers()
+        program.kill()
+    until(lambda: not reader.is_running() or reader.status() == psutil.STATUS_ZOMBIE)
+
+
+async def test_two_updates_at_once_end_with_one_sound_index(folder, cache):
+    for at in range(60):
+        (folder / f"{at}.txt").write_text(f"zebra {at} " * 50)
+    await asyncio.gather(*(updated(folder, cache) for _ in range(3)))
+    assert FolderIndex(folder, cache).state == (60, 60, (), 0, True)
+
+
+@pytest.mark.parametrize("damage", ["random", "empty", "version", "inside"])
+async def test_an_index_that_is_damaged_is_made_again(folder, cache, damage):
+    (folder / "a.txt").write_text("zebra")
+    await updated(folder, cache)
+    path, index = index_file.place(folder, cache), FolderIndex(folder, cache)
+    if damage == "version":
+        with closing(sqlite3.connect(path)) as sql:
+            sql.execute(f"PRAGMA user_version = {index_file.VERSION + 1}")
+    elif damage == "inside":
+        with closing(sqlite3.connect(path)) as sql, sql:
+            sql.execute("UPDATE words_data SET block = x'00'")
+        (folder / "a.txt").write_text("zebra and giraffe")
+    else:
+        path.write_bytes(random.Random(1).randbytes(40_000) if damage == "random" else b"")
+    assert damage == "inside" or index.find("zebra") == []
+    index.find("zebra")
+    await updated(folder, cache)
+    assert names(index, "zebra") == ["a.txt"]
+    assert index.state.is_current
+
+
+async def test_an_index_whose_folder_cannot_be_made_is_said_so(folder, cache):
+    cache.parent.write_text("a file")
+    with pytest.raises(StorageError, match=r"cannot be written to .*cache"):
+        await updated(folder, cache)
+
+
+async def test_an_index_that_cannot_be_written_is_said_so(folder, cache):
+    (folder / "a.txt").write_text("zebra")
+    index_file.place(folder, cache).mkdir(parents=True)
+    with pytest.raises(StorageError, match=r"cannot be written.*unable to open"):
+        await updated(folder, cache)
+
+
+async def test_a_question_is_answered_while_the_folder_is_read(folder, cache, monkeypatch):
+    with_worker(monkeypatch, "worker.COMMIT_S = 0")
+    for at in range(30):
+        (folder / f"{at:02}.txt").write_text(f"zebra {at}")
+    (folder / "z.html").write_text(SLOW)
+    index, progress = FolderIndex(folder, cache), indexing.update(folder, cache)
+    async for each in progress:
+        if each.path.name == "z.html":
+            break
+    until(lambda: index.state.passages == 30)
+    assert len(index.find("zebra", most=50)) == 30
+    assert not index.state.is_current
+    await progress.aclose()

@@ -1,0 +1,81 @@
+"""A text is cut into passages of whole lines, where it is cut best, and its line numbers hold."""
+
+import random
+
+import pytest
+
+from assistant.passages.splitting import LEAST, MOST, TextLine, split
+
+PARAGRAPH = "Some words of a sentence that is as long as a line is. " * 5
+
+
+def parts(text, headed=False):
+    return list(split(map(TextLine._make, enumerate(text.split("\n"), 1)), headed))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_passages_of_a_text_are_its_lines_in_order_and_nothing_is_lost(seed):
+    chance = random.Random(seed)
+    kinds = ["", "# A heading", "    indented " * 9, PARAGRAPH, "x", "```", "\tdef f():"]
+    lines = chance.choices(kinds, k=300)
+    covered = set()
+    for part in parts("\n".join(lines), headed=seed % 2 == 0):
+        assert part.text == "\n".join(lines[part.first - 1 : part.last])
+        assert not covered & set(range(part.first, part.last + 1))
+        covered |= set(range(part.first, part.last + 1))
+    assert {at for at, line in enumerate(lines, 1) if line.strip()} <= covered
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_passage_is_neither_long_nor_without_need_short(seed):
+    chance = random.Random(seed)
+    lines = chance.choices(["", "# A heading", "  indented", PARAGRAPH, "word " * 9], k=300)
+    found = parts("\n".join(lines), headed=True)
+    assert all(len(part.text) <= MOST for part in found)
+    assert all(len(part.text) >= LEAST - 50 for part in found[:-1])
+
+
+def test_a_section_begins_a_passage_rather_than_a_paragraph():
+    text = "\n\n".join(["# One", *[PARAGRAPH] * 2, "## Two", *[PARAGRAPH] * 4])
+    first, second = parts(text, headed=True)
+    assert first.text.endswith(PARAGRAPH)
+    assert second.text.startswith("## Two")
+    assert (second.heading, second.first) == ("One", 7)
+
+
+def test_a_heading_stands_over_what_is_under_it_until_the_next_of_its_kind():
+    texts = [PARAGRAPH * 3] * 3
+    found = parts("\n\n".join(["# One", *texts, "## Two", *texts, "## Three", *texts]), headed=True)
+    assert [part.heading for part in found[-3:]] == ["One", "One > Three", "One > Three"]
+    assert "One > Two" in [part.heading for part in found]
+
+
+def test_a_function_is_not_cut_in_its_middle_if_it_fits():
+    names = ["one", "two", "three", "four"]
+    function = "def {}(self):\n    first = 1\n\n    " + "\n    ".join(["second += first"] * 45)
+    found = parts("\n\n\n".join(map(function.format, names)))
+    assert [part.text.split("(")[0] for part in found] == [f"def {name}" for name in names]
+
+
+def test_a_passage_in_a_long_class_is_found_under_its_name():
+    method = "    def {}(self):\n        " + "\n        ".join(["second += first"] * 40)
+    found = parts("class Great(Base):\n" + "\n\n".join(map(method.format, ["one", "two", "three"])))
+    assert [part.heading for part in found] == ["", "class Great(Base)", "class Great(Base)"]
+
+
+def test_a_comment_in_code_and_in_a_fence_is_no_heading():
+    assert parts(f"# no\n\n{PARAGRAPH * 4}\n\n{PARAGRAPH * 4}")[1].heading == ""
+    fenced = f"# One\n\n```\n# no\n```\n{PARAGRAPH * 4}\n\n{PARAGRAPH * 4}"
+    assert parts(fenced, headed=True)[1].heading == "One"
+
+
+def test_only_a_huge_line_is_cut_and_between_words():
+    found = parts("short\n" + "word " * 2_000 + "\nend")
+    assert {part.first for part in found[1:-1]} == {2}
+    assert "".join(part.text for part in found).count("word ") >= 1_990
+    assert all(len(part.text) <= MOST for part in found)
+    assert all(len(part.text) <= MOST for part in parts("x" * 10_000))
+
+
+def test_a_text_of_nothing_has_no_passages():
+    assert parts("") == parts("\n \n\t\n") == []

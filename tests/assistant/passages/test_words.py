@@ -1,0 +1,62 @@
+"""What is indexed of words: their stems, the parts of names, and nothing that says nothing."""
+
+import pytest
+
+from assistant.passages import words
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("parseHTTPResponse", ["pars", "http", "respons"]),
+        ("parse_http_response", ["pars", "http", "respons"]),
+        ("parse-http-response", ["pars", "http", "respons"]),
+        ("MAX_RETRIES", ["max", "retri"]),
+        ("__init__", ["init"]),
+        ("sha256", ["sha256"]),
+    ],
+)
+def test_a_name_is_found_by_its_words(name, parts):
+    assert set(parts) <= set(words.terms(name, "english").split())
+
+
+def test_a_name_is_found_as_a_whole_however_it_is_written():
+    held = [words.terms(name, "english") for name in ("getResponse", "get_response", "GetResponse")]
+    assert held == ["get respons getrespons"] * 3
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "question"),
+    [
+        ("english", "The committees were regulating forests", "regulation forest committee"),
+        ("german", "Die alten Häuser wurden von den Bürgern verkauft", "Haus Bürger"),
+        ("french", "Les chevaux sont dans la forêt avec les enfants", "cheval foret enfant"),
+        ("spanish", "Las canciones de los niños que cantaban en la plaza", "canción nino plazas"),
+        ("russian", "Он был в больших лесах и на реках", "лес река большой"),
+    ],
+)
+def test_a_word_is_found_by_its_stem_in_the_language_of_the_text(language, text, question):
+    assert words.language(text) == language
+    held = set(words.terms(text, language).split())
+    assert all(forms & held for forms in words.asked(question, [language]))
+
+
+def test_stop_words_count_for_nothing_in_the_language_that_is_asked_in():
+    assert words.asked("What is it that they have been doing?", ["german"]) == []
+    assert words.asked("Was war das?", ["english"]) == []
+    assert words.terms("It is what they have", "english").split() == []
+
+
+def test_a_word_has_no_accents_ligatures_and_capitals():
+    assert words.terms("Café ﬁnal STRASSE", "english") == "cafe final strass"
+    assert words.terms("Cafe\u0301", "english") == words.terms("café", "english") == "cafe"
+
+
+def test_a_text_without_spaces_is_found_by_pairs_of_characters():
+    held = set(words.terms("今天天气很好", "english").split())
+    assert all(forms & held for forms in words.asked("天气", []))
+    assert not all(forms & held for forms in words.asked("下雨", []))
+
+
+def test_a_word_that_is_too_long_to_be_one_is_left_out():
+    assert words.terms("x" * 10_000, "english").split() == []

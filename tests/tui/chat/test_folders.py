@@ -1,0 +1,164 @@
+"""Asking a folder in the chat: attached by name, kept for the next question, sources shown."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from assistant.store.values import Attachment
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tests.tui.chat.prompting import at_the_prompt
+from tests.tui.chat.test_applying import answering
+from tests.tui.chat.test_manners import lent
+from tui.app.app import SpecchatApp
+from tui.chat.conversation.answer import Answer
+from tui.chat.sources_screen import SourcesScreen
+
+NOTES = Attachment("notes/", "")
+BIRDS = "Zeppelins are moored at dusk in the harbour of Lima."
+
+
+@pytest.fixture(autouse=True)
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "notes"
+    (folder / "old").mkdir(parents=True)
+    (folder / "air.md").write_text(f"# Air\n\n{BIRDS}\n")
+    (folder / "old" / "rust.txt").write_text("Iron rusts.\n")
+    return folder
+
+
+# Attaching it
+
+
+@pytest.mark.parametrize("typed", ["notes/", "./notes/"])
+async def test_a_folder_that_is_typed_is_attached_itself(typed: str) -> None:
+    async with at_the_prompt() as typist:
+        await typist.pick(typed)
+        await typist.pilot.press("enter")
+        await typist.until(lambda: typist.chips)
+        assert typist.prompt.attachments == (Attachment(typed, ""),)
+        assert "asked about" in typist.row
+        assert typist.app.wanted == []
+
+
+async def test_a_folder_that_is_entered_offers_its_files_first_and_itself_above() -> None:
+    async with at_the_prompt() as typist:
+        await typist.pick("./no")
+        await typist.pilot.press("enter")
+        await typist.until(lambda: typist.prompt.picker.searched == "./notes/")
+        assert typist.offered[0].startswith("./notes/  the folder itself")
+        await typist.pilot.press("up", "enter")
+        await typist.until(lambda: typist.chips)
+        assert typist.prompt.attachments == (Attachment("./notes/", ""),)
+
+
+async def test_a_folder_is_asked_about_until_it_is_removed() -> None:
+    async with at_the_prompt() as typist:
+        typist.prompt.attached.add(NOTES)
+        typist.prompt.attached.add(Attachment("a.txt", "a"))
+        await typist.type("Why?")
+        await typist.pilot.press("enter")
+        assert [len(sent.attachments) for sent in typist.app.sent] == [2]
+        assert typist.prompt.attachments == (NOTES,)
+        await typist.pilot.press("enter")  # says nothing by itself
+        assert len(typist.app.sent) == 1
+        assert typist.prompt.give_back("Why not?", (NOTES, Attachment("notes/a", "a", 1, 1, 1)))
+        assert typist.prompt.attachments == (NOTES,)  # passages are found again
+        typist.prompt.text = ""
+        await typist.pilot.press("backspace")
+        assert not typist.prompt.attachments
+
+
+# Asking it
+
+
+async def ask(chat: Chat, text: str = "Where are zeppelins moored?") -> None:
+    """Ask about the folder, once it is read."""
+    await chat.ready()
+    chat.prompt.attached.add(NOTES)
+    await chat.until(lambda: any("2 files" in text for text in chat.told))
+    await chat.ask(text)
+
+
+async def test_passages_and_sources_are_shown_and_one_is_opened_at_its_line(
+    pair: Pair, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, "In Lima [1], says [7].")
+    script, log = tmp_path / "editor", tmp_path / "log"
+    script.write_text(f'#!/bin/sh\necho "$@" > {log}\n')
+    script.chmod(stat.S_IRWXU)
+    monkeypatch.setattr(SpecchatApp, "suspend", lent)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", str(script))
+    async with open_chat(*pair) as chat:
+        await ask(chat)
+        await chat.until(lambda: any("[1] notes/air.md:" in text for text in chat.shown(".chips")))
+        (foot,) = chat.shown(".footnote")
+        assert foot.splitlines()[0].startswith("[1] notes/air.md:")
+        assert "[7]" not in foot
+        assert chat.prompt.attachments == (NOTES,)
+        await chat.act("s")
+        await chat.until(lambda: isinstance(chat.app.screen, SourcesScreen))
+        assert any(BIRDS in str(each.render()) for each in chat.app.screen.query("Static"))
+        await chat.press("enter")
+        first = chat.path.records[-1].attachments[0].first
+        assert log.read_text() == f"+{first} {notes}/air.md\n"
+        (notes / "air.md").unlink()
+        await chat.press("enter")
+        assert "notes/air.md is gone" in chat.told[-1]
+        assert len(log.read_text().splitlines()) == 1
+
+
+async def test_sources_are_the_same_when_a_conversation_is_opened_again(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, "In Lima [1].")
+    async with open_chat(*pair) as chat:
+        await ask(chat)
+        shown, number = chat.shown(".footnote"), chat.path.conversation
+        await chat.press("ctrl+n")
+        await chat.until(lambda: not chat.path.records)
+        chat.screen.controller.open(number)
+        await chat.until(lambda: chat.shown(".footnote") == shown)
+        assert any("[1] notes/air.md:" in text for text in chat.shown(".chips"))
+
+
+async def test_an_answer_without_sources_has_no_key_for_them(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, "Nobody knows [1].")
+    async with open_chat(*pair, asked=["Why?"]) as chat:
+        (answer,) = chat.screen.query(Answer)
+        assert not answer.offers("sources")
+
+
+async def test_a_question_that_is_changed_is_looked_up_again(
+    pair: Pair, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, "Yes [1].")
+    async with open_chat(*pair) as chat:
+        await ask(chat)
+        await chat.press("ctrl+up", "up", "e")
+        await chat.until(lambda: chat.prompt.text == "Where are zeppelins moored?")
+        assert chat.prompt.attachments == (NOTES,)
+        await chat.ask("When does iron rust?")
+        found = chat.path.records[-2].attachments[1:]
+        assert [each.name for each in found] == ["notes/old/rust.txt"]
+
+
+async def test_what_fits_is_read_while_the_question_is_typed(pair: Pair) -> None:
+    async with open_chat(*pair, idle="on") as chat:
+        await chat.ready()
+        chat.prompt.attached.add(NOTES)
+        await chat.until(lambda: any("2 files" in text for text in chat.told))
+        chat.prompt.text = "Where are zeppelins"
+        read = lambda: [j.request.messages[-1].content for j in chat.engine.jobs[1:]]  # noqa: E731
+        await chat.until(
+            lambda: any(BIRDS in text and text.endswith("zeppelins") for text in read())
+        )
+
+
+async def test_folders_of_the_settings_are_read_at_the_start(pair: Pair, notes: Path) -> None:
+    async with open_chat(*pair, about=(notes,)) as chat:
+        await chat.until(lambda: any("2 files" in text for text in chat.told))

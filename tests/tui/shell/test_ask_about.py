@@ -1,0 +1,87 @@
+"""`specchat ask --about`: a folder is read first, stands before the question, and is cited."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from msgspec import structs
+
+from assistant.events import Finished
+from assistant.request import Request
+from tests import tiny
+from tests.asking import NearEngine
+from tui.shell import engine_console
+from tui.shell.ask_command import ask as command
+
+
+class Citing(NearEngine):
+    """An engine whose answers cite two passages."""
+
+    requests: list[Request] = []  # noqa: RUF012 - of one test
+
+    def do(self, job):
+        if isinstance(job, Request):
+            self.requests.append(job)
+        return super().do(job)
+
+    def said(self, event, last):
+        return (
+            structs.replace(event, text="In Lima [1][9].") if isinstance(event, Finished) else event
+        )
+
+
+@pytest.fixture
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    target = tiny.write(tmp_path / "target.gguf", seed=0, stops=False, n_ctx=8000)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(engine_console, "EngineProcess", lambda protocol: Citing())
+    Citing.requests = []
+    for name, text in (
+        ("notes", "Zeppelins are moored in Lima."),
+        ("more", "In Rome zeppelins are moored."),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "air.md").write_text(text)
+    (tmp_path / "empty").mkdir()
+
+    def asked(*options: str) -> Result:
+        fixed = ["--target", str(target), "--draft", "none", "--ctx", "8000", "--max-tokens", "4"]
+        return CliRunner().invoke(command, [*fixed, *options, "Where are zeppelins moored?"])
+
+    return asked
+
+
+def test_an_answer_names_its_sources_after_it(ask) -> None:
+    done = ask("--about", "notes")
+    assert done.exit_code == 0
+    assert "[1] notes/air.md:1" in done.stderr
+    assert "[9]" not in done.stderr
+    (request,) = Citing.requests
+    assert request.messages[-1].content.startswith("[1] notes/air.md:1:\n```\nZeppelins")
+
+
+def test_json_has_the_sources(ask) -> None:
+    told = json.loads(ask("--about", "notes", "--json").stdout)
+    assert told["sources"] == [{"number": 1, "name": "notes/air.md", "first": 1, "last": 1}]
+    assert "sources" not in json.loads(ask("--json").stdout)
+
+
+def test_several_folders_are_asked_together(ask) -> None:
+    ask("--about", "notes", "--about", "more")
+    content = Citing.requests[0].messages[-1].content
+    assert "notes/air.md:1" in content
+    assert "more/air.md:1" in content
+
+
+def test_a_folder_that_says_nothing_is_named(ask) -> None:
+    done = ask("--about", "empty")
+    assert "Nothing in empty/ is about this" in done.stderr
+    assert Citing.requests[0].messages[-1].content == "Where are zeppelins moored?"
+
+
+@pytest.mark.parametrize("name", ["nowhere", "notes/air.md"])
+def test_what_is_no_folder_is_refused(ask, name: str) -> None:
+    done = ask("--about", name)
+    assert done.exit_code == 2
+    assert name in done.stderr
