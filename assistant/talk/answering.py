@@ -17,7 +17,7 @@ from assistant.events import (
     Stop,
 )
 from assistant.store.values import Attachment, Record, State
-from assistant.talk.citing import cited, passages_of
+from assistant.talk.citing import cited
 from assistant.talk.events import (
     Added,
     AnswersEnded,
@@ -26,6 +26,7 @@ from assistant.talk.events import (
     Noted,
     TalkEvent,
 )
+from assistant.talk.messages import passages_of
 from assistant.talk.shown_path import ShownPath
 from assistant.tokens import Step, Trace
 
@@ -191,7 +192,8 @@ class Answering:
             self._end(answer, answer.finished(event))
 
     def _end(self, answer: AnswerSoFar, ended: Record) -> None:
-        ended = replace(ended, attachments=cited(ended.content, self._passages))
+        if self._passages:
+            ended = replace(ended, attachments=cited(ended.content, self._passages))
         with self._streaming:
             answer.is_over = True
             record = self._path.end_message(ended, answer.trace)

@@ -5,17 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from assistant.store.values import Attachment, Record
+from assistant.talk.messages import passages_of
 
 BYTES_PER_TOKEN = 4
 """About what a token has of most texts, in UTF-8."""
 _CODE = re.compile(r"(`{3,}).*?(?:\1|\Z)|`[^`\n]*`", re.DOTALL)
 _CITED = re.compile(r"(?<!\w)\[(\d{1,6}(?:, ?\d{1,6})*)\](?!\()")
-
-
-def passages_of(path: Iterable[Record]) -> dict[int, Attachment]:
-    """Return the passages that stand in a conversation, by their numbers."""
-    all_of_it = (each for record in path if record.role == "user" for each in record.attachments)
-    return {each.number: each for each in all_of_it if each.number and each.text}
 
 
 def cited(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment, ...]:

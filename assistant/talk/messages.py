@@ -130,6 +130,12 @@ def without_more_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
     return (*before, replace(last, content=f"{last.content}\n\n[{NO_MORE}]"))
 
 
+def passages_of(path: Iterable[Record]) -> dict[int, Attachment]:
+    """Return the passages that stand in a conversation, by their numbers."""
+    all_of_it = (each for record in path if record.role == "user" for each in record.attachments)
+    return {each.number: each for each in all_of_it if each.number and each.text}
+
+
 def joined(text: str, attachments: Iterable[Attachment]) -> str:
     """Return the message that the model reads: each text between two fences, then the words.
 

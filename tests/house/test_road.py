@@ -11,10 +11,11 @@ from tests import ROOT
 from tests.house.trace import Trace
 from tests.terminal.terminal import DONE, TINY, idle, opened
 
-OPEN_CHAT, ASK = 100, 115
+OPEN_CHAT, ASK = 101, 115
 """Files that one answer may run: in a chat that is open, and of `ask` from start to end.
 
-93 to 99 and 113 were measured: what saves now and then falls into the traced answer, or does not.
+94 to 100 and 113 were measured: what saves now and then falls into the traced answer, or does not.
+One of them looks for folders that the question is about.
 55 and 95 are wanted. A change may only lower them.
 """
 STATION = r"^((?:tui|assistant|models)/\S+)"

@@ -28,7 +28,6 @@ from assistant.events import (
 )
 from assistant.request import AnswerForm
 from assistant.settings.settings import Settings
-from assistant.talk.asked_folders import AskedFolders
 from assistant.talk.events import (
     Added,
     CallWaits,
@@ -53,6 +52,7 @@ from tui.shell.printing import Printing
 
 if TYPE_CHECKING:  # few continue a conversation, or let a model call tools
     from assistant.store.values import Attachment, Record
+    from assistant.talk.asked_folders import AskedFolders
     from assistant.tools.values import OfferedTool
     from tui.shell.asked import ContinuedChat
 
@@ -111,7 +111,7 @@ class AskSession:
         """Answers that asked for calls, and were followed by another."""
         self.answered: Answered | None = None
         """The figures of several answers, once all have ended."""
-        self._folders = AskedFolders(self._take, lambda: settings)
+        self._folders = self._asked_folders() if settings.about else None
         self._to_do: list[Coroutine[Any, Any, None]] = []
         self._saved = monotonic()
         request = replace(settings.request(), stop_strings=tuple(stop_strings), form=form)
@@ -130,6 +130,11 @@ class AskSession:
         """The conversation, which is of this question alone unless one is continued."""
         console.closing.append(self.talk.calls.tools.close)
 
+    def _asked_folders(self) -> "AskedFolders":
+        from assistant.talk.asked_folders import AskedFolders  # most questions are about none
+
+        return AskedFolders(self._take, lambda: self._settings)
+
     def run(self) -> None:
         """Ask, and wait for the answer. Ctrl-C ends it early and keeps the text so far.
 
@@ -138,7 +143,8 @@ class AskSession:
             KeyboardInterrupt: Ctrl-C while loading, or twice.
         """
         try:
-            self._console.wait(self._folders.read(self._folders.stale(())))
+            if self._folders:
+                self._console.wait(self._folders.read(self._folders.stale(())))
             self._load()
             with suppress(asyncio.CancelledError):
                 self._console.wait(self._have_answered())

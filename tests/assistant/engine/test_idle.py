@@ -99,7 +99,7 @@ def test_what_is_on_disk_is_brought_back_before_it_is_read(open_model, tiny_targ
     assert begun == [(total, True)]
 
 
-def test_a_reading_goes_on_with_pieces_as_large_as_the_last_ones(open_model, tiny_target):
+def test_a_reading_continues_with_pieces_as_large_as_the_last_ones(open_model, tiny_target):
     assistant, sizes = assistant_of(open_model, tiny_target), []
     text = replace(TYPED, messages=(Message("user", FILE * 4),))
     evaluate = assistant.target.logits

@@ -3,7 +3,8 @@
 import pytest
 
 from assistant.store.values import Attachment, Record
-from assistant.talk.citing import before_question, cited, passages_of
+from assistant.talk.citing import before_question, cited
+from assistant.talk.messages import passages_of
 
 SKY = Attachment("notes/sky.md", "The sky is blue.", first=1, last=3)
 SEA = Attachment("notes/sea.md", "The sea is deep.", first=7, last=7)
