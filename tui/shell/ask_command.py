@@ -75,16 +75,16 @@ class Chat(click.ParamType[str]):
 @click.option(
     "--tools",
     metavar="NAME,...",
-    help="Let the model call tools: of a server of config.toml, of files, or single ones.",
+    help="Let the model call tools: those of a server in config.toml, files, or single ones.",
 )
 @click.option(
     "--folder",
     "folders",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A folder that the tools of files may read.",
+    help="A folder that the file tools may read.",
 )
-@click.option("--yes", is_flag=True, help="Ask nothing: run the tools that only read.")
+@click.option("--yes", is_flag=True, help="Run tools that only read without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every token.")
 @shared
 def ask(
