@@ -31,13 +31,15 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # Attaching it
 
 
-@pytest.mark.parametrize("typed", ["notes/", "./notes/"])
-async def test_a_folder_that_is_typed_is_attached_itself(typed: str) -> None:
+@pytest.mark.parametrize(
+    ("typed", "name"), [("notes/", "notes/"), ("./notes/", "./notes/"), ("notes", "notes/")]
+)
+async def test_a_folder_that_is_typed_is_attached_itself(typed: str, name: str) -> None:
     async with at_the_prompt() as typist:
         await typist.pick(typed)
         await typist.pilot.press("enter")
         await typist.until(lambda: typist.chips)
-        assert typist.prompt.attachments == (Attachment(typed, ""),)
+        assert typist.prompt.attachments == (Attachment(name, ""),)
         assert "asked about" in typist.row
         assert typist.app.wanted == []
 

@@ -82,14 +82,23 @@ class Picker(OptionList):
         self._matches = await asyncio.to_thread(self._matching, typed)
         self.searched = typed
         nothing = Option(Content(f"No file matches “{safe(typed)}”."), disabled=True)
-        rows = [Option(_row(match, match.name == typed)) for match in self._matches]
+        rows = [Option(_row(match, self._is_itself(match.name))) for match in self._matches]
         self.set_options(rows or [nothing])
         is_entered = typed == self.entered and len(rows) > 1
         self.highlighted = int(is_entered) if rows else None
 
+    def _is_itself(self, name: str) -> bool:
+        typed = self.searched or ""
+        return bool(typed) and name == (typed if is_path(typed) else _folder(typed))
+
+    def is_entered(self, name: str) -> bool:
+        """Whether a name is a folder to look into, not one that is typed and meant itself."""
+        return name.endswith("/") and not self._is_itself(name)
+
     def _matching(self, typed: str) -> tuple[FuzzyMatch, ...]:
-        is_folder = typed.endswith("/") and located(typed, self.root).is_dir()
-        return (*([FuzzyMatch(typed)] if is_folder else []), *self._files(typed))
+        name = typed if is_path(typed) else _folder(typed)
+        is_folder = bool(typed) and name.endswith("/") and located(name, self.root).is_dir()
+        return (*([FuzzyMatch(name)] if is_folder else []), *self._files(typed))
 
     def _files(self, typed: str) -> tuple[FuzzyMatch, ...]:
         if is_path(typed):
@@ -105,6 +114,10 @@ class Picker(OptionList):
             if self._below is None:
                 self._below = files_below(self.root)
         return ranked(self._below, typed, SHOWN)
+
+
+def _folder(typed: str) -> str:
+    return f"{typed.rstrip('/')}/"
 
 
 def _row(match: FuzzyMatch, is_itself: bool) -> Content:
@@ -163,7 +176,7 @@ class Mention:
         name, start, end = self._picker.chosen, self._at, self._area.cursor_location
         if start is None or name is None:
             return False
-        if name.endswith("/") and name != self._picker.searched:  # a folder, to be entered
+        if self._picker.is_entered(name):
             self._picker.entered = name
             self._area.replace(f"@{safe(name)}", start, end)
             return True
