@@ -1,11 +1,12 @@
 """The README's pictures, of real runs: `python -m tests.tools.pictures TARGET DRAFT`.
 
 TARGET and DRAFT are GGUF files. It writes docs/chat.svg, an answer seen as tokens beside its
-figures, docs/race.svg, the outcome of a race, docs/tools.svg, a call that waits to be allowed, and
-docs/edit.svg, the change of a file.
+figures, docs/race.svg, the outcome of a race, docs/tools.svg, a call that waits to be allowed,
+docs/edit.svg, the change of a file, and docs/folder.svg, an answer from a folder with its source.
 """
 
 import asyncio
+import contextlib
 import io
 import os
 import sys
@@ -46,6 +47,11 @@ PLAN = """Garden, spring
 1. Sow the carrots in the first week of March, two rows along the fence.
 2. Paint the shed green, two coats, when it is dry for three days.
 """
+NOTES = {
+    "spring.md": f"# Spring\n\n{PLAN}",
+    "tools.md": "# Tools\n\nThe spade and the rake are in the shed. The shears are with Ana.\n",
+    "harvest.md": "# Harvest\n\nPotatoes in September, when the leaves are yellow.\n",
+}
 PROMPT = f"Repeat this class with one change: its name is LifoStack.{CODE}"
 
 
@@ -97,6 +103,27 @@ async def tools(settings: Settings) -> None:
                     return
 
 
+async def folder(settings: Settings) -> None:
+    """Ask a folder of notes, and show the answer above the source that it cites."""
+    with tempfile.TemporaryDirectory() as home, contextlib.chdir(home):
+        Path("garden").mkdir()
+        for name, text in NOTES.items():
+            Path("garden", name).write_text(text)
+        app = SpecchatApp(replace(settings, n_ctx=8192))
+        async with app.run_test(size=(100, 26)) as pilot:
+            await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.begun)
+            await pilot.press("ctrl+n", *"@garden/")
+            await until(pilot, lambda: app.chat.prompt.picker.searched == "garden/")
+            await pilot.press("enter")
+            await pilot.pause(3)
+            app.chat.prompt.text = "When are the carrots sown, and where?"
+            await pilot.press("enter")
+            await until(pilot, lambda: len(app.chat.talk.path.records) == 2)
+            await until(pilot, lambda: app.chat.talk.idle)
+            await pilot.pause(1)
+            keep(app, "folder.svg")
+
+
 def edit(settings: Settings) -> None:
     """Rewrite the class, and show what changes."""
     console = EngineConsole("loading")
@@ -140,6 +167,7 @@ def main() -> None:
         asyncio.run(chat(settings))
         asyncio.run(race(settings))
         asyncio.run(tools(settings))
+        asyncio.run(folder(settings))
         edit(replace(settings, max_tokens=None))
 
 

@@ -39,6 +39,13 @@ def test_a_folder_that_says_nothing_of_a_question_finds_nothing(write):
     assert index.find("What is it?") == index.find("") == index.find('"" AND (* NEAR') == []
 
 
+def test_a_word_that_a_small_folder_does_not_know_is_not_all_of_the_question(write):
+    index = write(
+        a="Sow the carrots in March.", b="The spade is in the shed.", c="Potatoes in September."
+    )
+    assert names(index, "When are the carrots sown, and where?") == ["a.md"]
+
+
 def test_a_folder_without_an_index_finds_nothing(tmp_path):
     assert FolderIndex(tmp_path, tmp_path / "none").find("zebra") == []
     assert FolderIndex(tmp_path, tmp_path / "none").state == (0, 0, (), 0, False)
