@@ -144,7 +144,9 @@ def test_a_bug_that_the_engine_tells_of_is_one_sentence_too(monkeypatch):
 @pytest.mark.some(1)
 def test_control_c_at_any_moment_exits_130(endless, seconds):
     asked = ("ask", "--target", endless, "--draft", endless, *ENDLESS, "hello")
-    process = start(*asked, first="import os, tui.__main__\nos.write(2, b'up\\n')\n")
+    quiet = {"PYTHONWARNINGS": "ignore"}  # Python's own, of what it had open at that moment
+    up = "import os, tui.__main__\nos.write(2, b'up\\n')\n"
+    process = start(*asked, first=up, env=quiet)
     process.stderr.readline()  # before Python is up, it is Python that ends
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
