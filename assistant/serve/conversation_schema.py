@@ -1,17 +1,9 @@
-"""The messages and tools of a chat completion: checked, and made a conversation and its `Tool`s.
+"""The messages and tools of a chat completion: checked, and made a conversation and its `Tool`s."""
 
-Clients send answers back as text. Tokenising it again may give other tokens than were decoded, but
-the caches hold the decoded ones; so the tokens of recent answers are remembered.
-"""
-
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from assistant.events import Finished
 from assistant.request import Message, Tool, ToolCall, ToolChoice
 from assistant.serve.refusal import refuse
 
@@ -19,8 +11,6 @@ UNREADABLE = "unreadable"  # the key under which arguments stand that are no JSO
 
 MOST_TOOLS = 128
 LONGEST_TOOLS = 1_000_000  # characters of all together; more takes minutes to parse
-MAX_ANSWERS_REMEMBERED = 64  # in memory alone
-_AnswerKey = tuple[str, tuple[tuple[str, bytes], ...]]
 _NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 _Name = Annotated[str, msgspec.Meta(pattern=r"\A[a-zA-Z0-9_-]{1,64}\Z")]
 
@@ -186,43 +176,3 @@ def _tool(function: _OfferedFunction, index: int) -> Tool:
         refuse(why, f"tools[{index}].function.parameters")
     text = msgspec.json.encode({"type": "object", **schema}).decode()
     return Tool(function.name, function.description or "", text, bool(function.strict))
-
-
-class AnswerTokens:
-    """Find the tokens of an answer that a client sends back as text."""
-
-    def __init__(self) -> None:
-        self._tokens: OrderedDict[_AnswerKey, tuple[int, ...]] = OrderedDict()
-
-    def keep(self, answer: Finished) -> None:
-        """Remember an answer, unless it has a thought: the template rewrites such an answer."""
-        if answer.thought:
-            return
-        key = _answer_key(answer.text, answer.calls)
-        self._tokens[key] = answer.token_ids
-        self._tokens.move_to_end(key)
-        if len(self._tokens) > MAX_ANSWERS_REMEMBERED:
-            self._tokens.popitem(last=False)
-
-    def recall(self, messages: Iterable[Message]) -> tuple[Message, ...]:
-        """Return a conversation with the tokens of its answers, where they are remembered."""
-        return tuple(
-            replace(
-                message, token_ids=self._tokens.get(_answer_key(message.content, message.calls), ())
-            )
-            if message.role == "assistant"
-            else message
-            for message in messages
-        )
-
-
-def _answer_key(text: str, calls: Sequence[ToolCall]) -> _AnswerKey:
-    """Return what identifies an answer: neither the ids of calls nor the layout of their JSON."""
-    return text, tuple((call.name, _canonical_json(call.arguments)) for call in calls)
-
-
-def _canonical_json(arguments: str) -> bytes:
-    try:
-        return msgspec.json.encode(msgspec.json.decode(arguments), order="deterministic")
-    except (ValueError, RecursionError):
-        return arguments.encode()

@@ -19,10 +19,10 @@ from starlette.types import Receive, Scope, Send
 from assistant.events import Event, Failed, Finished, Noticed, Ready
 from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, ReadAhead, Request
+from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.completion import stream, whole
 from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.completion_schema import parse_completion
-from assistant.serve.conversation_schema import AnswerTokens
 from assistant.serve.exchange import Exchange, body_of
 from assistant.serve.guard import Guard
 from assistant.serve.refusal import JSON, Refusal, from_failure, refusal_of

@@ -6,13 +6,9 @@ from typing import Any
 import pytest
 
 from assistant.request import Message, Request, Tool, ToolCall
+from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.completion_schema import parse_completion
-from assistant.serve.conversation_schema import (
-    LONGEST_TOOLS,
-    MOST_TOOLS,
-    UNREADABLE,
-    AnswerTokens,
-)
+from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_TOOLS, UNREADABLE
 from assistant.serve.refusal import Refusal
 from tests.assistant.serve.conftest import finished
 

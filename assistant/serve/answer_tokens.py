@@ -1,0 +1,57 @@
+"""The tokens of recent answers.
+
+Clients send answers back as text. Tokenising it again may give other tokens than were decoded, but
+the caches hold the decoded ones.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from assistant.events import Finished
+from assistant.request import Message, ToolCall
+
+MAX_ANSWERS_REMEMBERED = 64  # in memory alone
+_AnswerKey = tuple[str, tuple[tuple[str, bytes], ...]]
+
+
+class AnswerTokens:
+    """Find the tokens of an answer that a client sends back as text."""
+
+    def __init__(self) -> None:
+        self._tokens: OrderedDict[_AnswerKey, tuple[int, ...]] = OrderedDict()
+
+    def keep(self, answer: Finished) -> None:
+        """Remember an answer, unless it has a thought: the template rewrites such an answer."""
+        if answer.thought:
+            return
+        key = _answer_key(answer.text, answer.calls)
+        self._tokens[key] = answer.token_ids
+        self._tokens.move_to_end(key)
+        if len(self._tokens) > MAX_ANSWERS_REMEMBERED:
+            self._tokens.popitem(last=False)
+
+    def recall(self, messages: Iterable[Message]) -> tuple[Message, ...]:
+        """Return a conversation with the tokens of its answers, where they are remembered."""
+        return tuple(
+            replace(
+                message, token_ids=self._tokens.get(_answer_key(message.content, message.calls), ())
+            )
+            if message.role == "assistant"
+            else message
+            for message in messages
+        )
+
+
+def _answer_key(text: str, calls: Sequence[ToolCall]) -> _AnswerKey:
+    """Return what identifies an answer: neither the ids of calls nor the layout of their JSON."""
+    return text, tuple((call.name, _canonical_json(call.arguments)) for call in calls)
+
+
+def _canonical_json(arguments: str) -> bytes:
+    try:
+        return msgspec.json.encode(msgspec.json.decode(arguments), order="deterministic")
+    except (ValueError, RecursionError):
+        return arguments.encode()
