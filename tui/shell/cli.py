@@ -10,7 +10,7 @@ import os
 import resource
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -18,9 +18,7 @@ from click.shell_completion import CompletionItem
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
 from tui.safe import safe
 from tui.shell.options import shared
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+from tui.shell.standard_output import guard
 
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
 COMMANDS = {
@@ -129,7 +127,7 @@ def main() -> None:
 
         add_completion_class(Bash)
         sys.exit(shell_complete(specchat, {}, "specchat", COMPLETE, instruction))
-    _guard_output()
+    guard()
     try:
         # Not click's own main: it would turn a closed pipe into exit code 1.
         with specchat.make_context("specchat", sys.argv[1:]) as ctx:
@@ -150,43 +148,6 @@ def main() -> None:
             raise
         kind = type(error).__name__  # its message may quote the conversation
         _fail(f"This is a bug in specchat: {kind}. SPECCHAT_DEBUG=1 shows where.", 1)
-
-
-class StandardOutput(io.FileIO):
-    """The file that `sys.stdout` writes to. After an error, what is still printed is dropped."""
-
-    def write(self, data: "ReadableBuffer", /) -> int:
-        """Write some bytes.
-
-        Raises:
-            BrokenPipeError: nobody reads any more.
-            StorageError: they cannot be written, as on a full disk.
-        """
-        try:
-            return super().write(data)
-        except OSError as error:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # Python flushes at its end
-            if isinstance(error, BrokenPipeError):
-                raise
-            raise StorageError(
-                f"Standard output cannot be written ({error.strerror}), so it is not complete. "
-                "Free some space, or send it to another place."
-            ) from error
-
-
-def _guard_output() -> None:
-    """Have everything that is printed from now on pass through `StandardOutput`."""
-    out = sys.stdout
-    try:
-        descriptor = out.fileno()
-    except (AttributeError, OSError):  # closed, or not a file at all
-        return
-    sys.stdout = io.TextIOWrapper(
-        io.BufferedWriter(StandardOutput(descriptor, "wb", closefd=False)),
-        encoding=out.encoding,
-        errors=out.errors,
-        line_buffering=bool(out.line_buffering),
-    )
 
 
 def _ask_the_terminal() -> None:

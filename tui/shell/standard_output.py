@@ -1,0 +1,48 @@
+"""Standard output: the one place where its errors are understood."""
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from models.errors import StorageError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class StandardOutput(io.FileIO):
+    """The file that `sys.stdout` writes to. After an error, what is still printed is dropped."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        """Write some bytes.
+
+        Raises:
+            BrokenPipeError: nobody reads any more.
+            StorageError: they cannot be written, as on a full disk.
+        """
+        try:
+            return super().write(data)
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # Python flushes at its end
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise StorageError(
+                f"Standard output cannot be written ({error.strerror}), so it is not complete. "
+                "Free some space, or send it to another place."
+            ) from error
+
+
+def guard() -> None:
+    """Have everything that is printed from now on pass through `StandardOutput`."""
+    out = sys.stdout
+    try:
+        descriptor = out.fileno()
+    except (AttributeError, OSError):  # closed, or not a file at all
+        return
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(StandardOutput(descriptor, "wb", closefd=False)),
+        encoding=out.encoding,
+        errors=out.errors,
+        line_buffering=bool(out.line_buffering),
+    )
