@@ -151,8 +151,8 @@ def _quoted(text: str) -> str:
 
 def _message(message: Record) -> Iterator[str]:
     yield f"## {_WHO[message.role]}"
-    attached = map(_attachment, message.attachments)
-    if message.role != "assistant":
+    attached = [*map(_attachment, message.attachments)]
+    if message.role == "user":
         yield from attached
     if message.thought:
         yield "\n".join(f"> {line}".rstrip() for line in message.thought.strip().splitlines())
@@ -165,7 +165,8 @@ def _message(message: Record) -> Iterator[str]:
             yield message.content
         for call in message.calls:
             yield _attachment(Attachment(f"{call.name} is called", call.arguments))
-    yield from attached  # the passages that an answer cites
+    if message.role == "assistant":
+        yield from attached  # the passages that it cites
     if message.state in ("stopped", "failed"):
         yield f"*({message.stop or message.state})*"
 

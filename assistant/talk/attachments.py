@@ -41,7 +41,7 @@ def contents(path: Path, name: str, *, pipes: bool = False) -> bytes:
     except ValueError as error:  # a zero byte in the path
         raise UsageError(f"{name} is not the name of a file.") from error
     if len(data) > LIMIT:
-        raise UsageError(f"{name} has more than {LIMIT // 1_000_000} MB; attach a part of it.")
+        raise UsageError(f"{name} has more than {LIMIT // 1_000_000} MB; use a part of it.")
     return data
 
 

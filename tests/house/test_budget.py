@@ -15,15 +15,15 @@ LINES = {
     "assistant/engine assistant/process": 3_871,  # wanted: 2,600; with what models would do, of 190
     "assistant/chat assistant/forms assistant/calling": 2_649,  # wanted: 2,500
     "assistant/tools": 861,
-    "assistant/store": 1_807,
+    "assistant/store": 1_808,
     "assistant/talk": 1_879,  # wanted: 1,100; with tools off until wanted
     "assistant/settings": 902,
-    "assistant/serve": 1_235,  # with predictions, of 14
-    "assistant/lab tui/lab": 3_069,  # wanted, with models/slim: 3,200
-    "tui": 15_110,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
+    "assistant/serve": 1_242,  # with predictions, of 14
+    "assistant/lab tui/lab": 3_077,  # wanted, with models/slim: 3,200
+    "tui": 15_123,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 42_636, 363, 41_613
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 42_665, 366, 41_624
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them; edits and folders
 may add 1,500 lines."""
 

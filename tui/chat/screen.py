@@ -152,7 +152,7 @@ class ChatScreen(Screen[None]):
         if not self.prompt.give_back(suggestion.text):
             self.notify("Send or delete what you have written first.", timeout=3)
         elif suggestion.then == "send":
-            self.prompt.editor.post_message(events.Key("enter", "\r"))
+            self.prompt.editor.send()
         elif suggestion.then == "race":
             self.action_race()
 

@@ -40,7 +40,7 @@ def test_unreadable_files_are_explained(folder: Path) -> None:
 def test_file_that_is_too_big_is_explained(folder: Path) -> None:
     with (folder / "big.txt").open("wb") as file:
         file.truncate(LIMIT + 1)
-    with pytest.raises(UsageError, match=r"^big.txt has more than 10 MB; attach a part of it.$"):
+    with pytest.raises(UsageError, match=r"^big.txt has more than 10 MB; use a part of it.$"):
         read(Path("big.txt"))
 
 

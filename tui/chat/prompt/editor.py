@@ -120,7 +120,7 @@ class Editor(TextArea, inherit_bindings=False):
         if self.mention.press(event.key):
             pass
         elif event.key == "enter":
-            self.post_message(self.Sent(self.take()))
+            self.send()
         elif event.key in NEW_LINE:
             self.replace("\n", *self.selection, maintain_selection_offset=False)
         elif event.key == "backspace" and not self.text:
@@ -141,6 +141,10 @@ class Editor(TextArea, inherit_bindings=False):
             self._attached.add_pasted(text)
         else:
             self.type_in(text)
+
+    def send(self) -> None:
+        """Send what is written, as Enter does."""
+        self.post_message(self.Sent(self.take()))
 
     def take(self) -> str:
         """Return the text, which can be recalled, and begin the next."""

@@ -75,4 +75,3 @@ def test_damage_in_the_middle_is_said(path, line):
     path.write_bytes(written(path, ONE) + line)
     with pytest.raises(StorageError, match="line 3, is damaged"):
         RunFile(path, FACTS)
-
