@@ -40,9 +40,7 @@ def found(
     for factor, places, query in weighed:
         if places <= left or not scores:
             left -= places
-            seen = max(
-                places, 1
-            )  # a word that the folder does not know tells no more than a rare one
+            seen = max(places, 1)  # a word it does not know tells no more than a rare one
             weight = factor * math.log(1 + (count - seen + 0.5) / (seen + 0.5))
             whole += weight * (factor == 1)
             own = max(1e-6, math.log((count - places + 0.5) / (places + 0.5)))  # FTS5's weight,
