@@ -93,10 +93,8 @@ def _joined(passages: dict[int, Passage]) -> list[Passage]:
         if id_ == last + 1 and runs[-1][1].path == own.path:
             other, run = runs.pop()
             gap = "\n" * min(3, max(1, own.first - run.last))
-            place, own = (
-                min(place, other),
-                run._replace(last=own.last, text=run.text + gap + own.text),
-            )
+            own = run._replace(last=own.last, text=run.text + gap + own.text)
+            place = min(place, other)
         runs.append((place, own))
         last = id_
     return [run for _, run in sorted(runs)]

@@ -114,10 +114,8 @@ class IndexFile:
     ) -> None:
         """Replace what is known of a file: its passages, or the reason why it is left out."""
         self._remove(found.path)
-        row, do = (
-            (found.path, found.size, found.changed, digest, language, reason),
-            self._sql.execute,
-        )
+        row = (found.path, found.size, found.changed, digest, language, reason)
+        do = self._sql.execute
         file = do("INSERT INTO file VALUES (NULL, ?, ?, ?, ?, ?, ?)", row).lastrowid
         for first, last, heading, text in parts:
             packed = zlib.compress(text.encode("utf-8", "surrogatepass"))

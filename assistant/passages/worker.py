@@ -42,9 +42,7 @@ def update(folder: Path, path: Path, unread: dict[str, str]) -> None:
             _update(Folders([folder]), IndexFile(path, folder), unread)
         except sqlite3.OperationalError:  # a full disk: the index is sound
             raise
-        except (
-            sqlite3.DatabaseError
-        ):  # it is damaged or of another version; nothing is lost with it
+        except sqlite3.DatabaseError:  # damaged, or of another version; nothing is lost with it
             index_file.remove(path)
             _update(Folders([folder]), IndexFile(path, folder), unread)
 

@@ -11,7 +11,7 @@ LINES = {
     "models": 5_806,  # wanted: 6,000
     "assistant/decoding": 3_060,  # wanted: 2,900; with the source for edits, of 208
     "assistant/edit": 622,
-    "assistant/passages": 868,  # wanted: 450
+    "assistant/passages": 862,  # wanted: 450
     "assistant/engine assistant/process": 3_871,  # wanted: 2,600; with what models would do, of 190
     "assistant/chat assistant/forms assistant/calling": 2_649,  # wanted: 2,500
     "assistant/tools": 861,
@@ -23,7 +23,7 @@ LINES = {
     "tui": 15_123,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 42_663, 366, 41_624
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 42_657, 366, 41_624
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them; edits and folders
 may add 1,500 lines."""
 
