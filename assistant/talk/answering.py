@@ -17,7 +17,7 @@ from assistant.events import (
     Stop,
 )
 from assistant.store.values import Attachment, Record, State
-from assistant.talk.citing import cited
+from assistant.talk.citing import sources
 from assistant.talk.events import (
     Added,
     AnswersEnded,
@@ -116,7 +116,7 @@ class Answering:
         self._tell, self._path = tell, path
         self.under_way: tuple[AnswerSoFar, ...] = ()
         """The answers, until all of them have ended."""
-        self._passages: dict[int, Attachment] = {}  # that the answers may cite
+        self._passages: dict[int, Attachment] = {}  # that the answers may quote
         self._streaming = Lock()  # an older state must not be written after the end
 
     def so_far(self, record: Record) -> AnswerSoFar | None:
@@ -193,7 +193,7 @@ class Answering:
 
     def _end(self, answer: AnswerSoFar, ended: Record) -> None:
         if self._passages:
-            ended = replace(ended, attachments=cited(ended.content, self._passages))
+            ended = replace(ended, attachments=sources(ended.content, self._passages))
         with self._streaming:
             answer.is_over = True
             record = self._path.end_message(ended, answer.trace)

@@ -7,17 +7,34 @@ from dataclasses import replace
 from assistant.store.values import Attachment, Record
 from assistant.talk.messages import passages_of
 
+RUN = 8
+"""Words in a row that an answer and a passage share only if one is quoted."""
 BYTES_PER_TOKEN = 4
 """About what a token has of most texts, in UTF-8."""
 _CODE = re.compile(r"(`{3,}).*?(?:\1|\Z)|`[^`\n]*`", re.DOTALL)
 _CITED = re.compile(r"(?<!\w)\[(\d{1,6}(?:, ?\d{1,6})*)\](?!\()")
 
 
-def cited(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment, ...]:
-    """Return the passages that an answer cites, without their texts, in that order."""
-    numbers = (int(n) for few in _CITED.findall(_CODE.sub("", answer)) for n in few.split(","))
-    known = (passages[n] for n in dict.fromkeys(numbers) if n in passages)
-    return tuple(replace(each, text="") for each in known)
+def cited(answer: str) -> list[int]:
+    """Return the numbers that an answer cites, in that order."""
+    found = (few.split(",") for few in _CITED.findall(_CODE.sub("", answer)))
+    return [*dict.fromkeys(int(number) for few in found for number in few)]
+
+
+def sources(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment, ...]:
+    """Return the passages that an answer cites, else those with words of it, without their texts.
+
+    Small models quote more often than they cite.
+    """
+    found = [passages[number] for number in cited(answer) if number in passages]
+    said = _runs(answer)
+    found = found or [each for each in passages.values() if said & _runs(each.text)]
+    return tuple(replace(each, text="") for each in found)
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.casefold())
+    return {*zip(*(words[i:] for i in range(RUN)), strict=False)}
 
 
 def before_question(

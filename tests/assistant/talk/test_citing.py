@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.store.values import Attachment, Record
-from assistant.talk.citing import before_question, cited
+from assistant.talk.citing import before_question, sources
 from assistant.talk.messages import passages_of
 
 SKY = Attachment("notes/sky.md", "The sky is blue.", first=1, last=3)
@@ -62,9 +62,20 @@ def test_what_a_long_conversation_may_have_dropped_is_read_again() -> None:
 )
 def test_sources_are_the_passages_that_are_cited_in_words(answer: str, numbers: list[int]) -> None:
     passages = passages_of([asked(*numbered(SEA, SKY))])
-    found = cited(answer, passages)
+    found = sources(answer, passages)
     assert [each.number for each in found] == numbers
     assert not any(each.text for each in found)
+
+
+def test_an_answer_that_cites_nothing_has_the_passages_that_it_quotes_as_sources() -> None:
+    dunes = Attachment(
+        "notes/dunes.md", "Wind moves the dunes a few metres every year.", first=1, last=1
+    )
+    passages = passages_of([asked(*numbered(SKY, dunes))])
+    quoting = "Look: *wind* moves the dunes a few metres, every year."
+    assert [each.name for each in sources(quoting, passages)] == [dunes.name]
+    assert [each.name for each in sources(f"{quoting} [2]", passages)] == [SKY.name]
+    assert sources("Wind moves the dunes.", passages) == ()
 
 
 def test_titles_say_where_a_passage_stands() -> None:

@@ -13,6 +13,7 @@ from textual.widgets import Static
 from assistant.events import CallDelta
 from assistant.settings.settings import View
 from assistant.stats import Stats
+from assistant.talk.citing import cited
 from assistant.tokens import Step, Trace
 from tui.chat.conversation.token_view import TokenView, whole
 from tui.chat.conversation.turn import Turn, Verb
@@ -279,5 +280,7 @@ def _beginning(trace: Callable[[int], Trace], record: "Record") -> list[Step]:
 def below(record: "Record") -> str:
     """Return the lines below a stored answer: its sources, and how it was decoded."""
     sources = " · ".join(one_line(each.title) for each in record.attachments)
+    if sources and not cited(record.content):
+        sources = f"Quoted but not cited: {sources}"
     end = record.stop, record.state, record.stats, bool(record.thought), record.calls
     return "\n".join(filter(None, (sources, footnote(record.content, *end))))
