@@ -134,13 +134,7 @@ class Talk:
         attachments: Sequence[Attachment] = (),
         instead_of: Record | None = None,
     ) -> None:
-        """Keep what the user says, at the end or `instead_of` an earlier question; answer it.
-
-        Raises:
-            UsageError: another question waits already.
-        """
-        if self.waits:
-            raise UsageError("One message is waiting already; this one stays here.")
+        """Keep what the user says, at the end or `instead_of` an earlier question; answer it."""
         self._question = self.add_question(text, attachments, instead_of)
         self.answer()
 
