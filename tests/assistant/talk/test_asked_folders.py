@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.engine.machine_cache import Records
+from assistant.engine.records import Records
 from assistant.passages import indexing
 from assistant.passages.indexing import IndexProgress
 from assistant.settings.settings import Settings
