@@ -80,7 +80,6 @@ class ChatController:
             program.begin,
             tools=ToolSet(settings.tools, settings.offline, asked_for=True),
             asks=self._asks,
-            system=lambda: self.settings.system or "",
             folders=self.folders,
         )
         """The conversation."""
@@ -100,21 +99,21 @@ class ChatController:
     @property
     def wants_model(self) -> bool:
         """Whether a prompt waits that no model will ever answer."""
-        return self.talk.waits and not self.talk.expects_model and self.ready is None
+        return self.talk.waits and not self.talk.asking.expects_model and self.ready is None
 
     # The models
 
     def prepare(self) -> None:
         """Note that models are being looked for."""
         self.ready = None
-        self.talk.expect_model()
+        self.talk.asking.expect_model()
         self.parts.status.show(loaded=False, activity=Activity("looking for the models", 0.0))
 
     def load(self, setup: Setup, no_draft: str | None) -> None:
         """Have models loaded instead of an answer; what waits is answered afterwards."""
         self.setup, self._draft_notes.no_draft = setup, no_draft
-        if self.talk.stream is not None:
-            self.talk.stream.cancel()
+        if self.talk.asking.stream is not None:
+            self.talk.asking.stream.cancel()
         self._program.submit(setup, self._loading)
 
     def no_model(self, reason: str) -> None:
@@ -143,8 +142,8 @@ class ChatController:
         view.view, view.ghosts = settings.view, settings.ghosts
         view.thoughts = settings.show_thinking
         self.parts.status.show(mode=settings.mode)
-        if self.talk.stream is not None:
-            self.talk.stream.steer(settings.mode, settings.lookahead, settings.sampling)
+        if self.talk.asking.stream is not None:
+            self.talk.asking.stream.steer(settings.mode, settings.lookahead, settings.sampling)
 
     # What the user does
 
@@ -244,7 +243,7 @@ class ChatController:
         if not self.is_free(" A race needs the models for itself.") or self.setup is None:
             return
         prompt = self.parts.prompt
-        request = self.talk.race_request(prompt.text, prompt.attachments)
+        request = self.talk.asking.race(prompt.text, prompt.attachments)
         if request is None:
             hint = "Type a prompt first; it is answered with and without guesses."
             self.parts.notify(hint, timeout=4, markup=False)
@@ -295,7 +294,7 @@ class ChatController:
         text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the likeliest, if any is
         attached, path, target = prompt.attachments, self.talk.path.records, self.ready.target
         found = await self.folders.find(text, attached, path, target) if text else ()
-        request = self.talk.next_request(text, (*attached, *found), self.unsent.replaced)
+        request = self.talk.asking.next(text, (*attached, *found), self.unsent.replaced)
         return ReadAhead(request) if request and self.talk.idle else None
 
     def _asks(self) -> Request:

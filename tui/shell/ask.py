@@ -122,7 +122,6 @@ class AskSession:
             continued.store if continued else None,
             tools,
             lambda: request,
-            lambda: settings.system or "",
             goes_on=True,
             writes=continued is not None and continued.keeps,
             folders=self._folders,
