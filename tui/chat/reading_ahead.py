@@ -1,40 +1,38 @@
-"""Have the engine read while the user reads and types, so that nobody waits for it afterwards."""
+"""What is read while the user reads and types, so that nobody waits for it afterwards."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
 from assistant.events import AllRead, Event, Failed, Prefilled
 from assistant.request import ReadAhead
-from tui.chat.layout import ChatLayout
+from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.status import Activity
 
 if TYPE_CHECKING:
     from tui.app.program import Program
+    from tui.chat.chat_controller import ChatController
 
 PAUSE_S = 0.4
 """Seconds without a key after which typing has paused."""
 
 
 class ReadingAhead:
-    """Ask the engine to read what would be asked now, whenever that has changed.
+    """Ask the engine to read what would be asked now, whenever that has changed."""
 
-    Args:
-        job: returns what to read; None while something else is to be done.
-    """
-
-    def __init__(
-        self,
-        parts: ChatLayout,
-        program: Program,
-        job: Callable[[], Awaitable[ReadAhead | None]],
-    ) -> None:
-        self._parts, self._program, self._wanted = parts, program, job
+    def __init__(self, controller: ChatController, program: Program) -> None:
+        self._controller, self._program = controller, program
+        self._parts = controller.parts
         self._pause: Timer | None = None
         self._job: ReadAhead | None = None  # the last one, unless it was stopped
+
+    def read_folders(self) -> None:
+        """Bring the indexes of the folders that questions are about up to date, now and then."""
+        folders = self._controller.folders
+        if stale := folders.stale(self._parts.prompt.attachments):
+            self._program.begin(folders.read(stale))
 
     def begin(self) -> None:
         """Read what is on the screen, attached and typed, once the user pauses."""
@@ -43,10 +41,22 @@ class ReadingAhead:
         self._pause = self._parts.set_timer(PAUSE_S, self._begin)
 
     async def _begin(self) -> None:
-        job = await self._wanted()
+        job = await self._next()
         if job is not None and job != self._job:
             self._job = job
             self._program.submit(job, self._show)
+
+    async def _next(self) -> ReadAhead | None:
+        """Return what to read; None while something else is to be done."""
+        chat, prompt, ready = self._controller, self._parts.prompt, self._controller.models.ready
+        if ready is None or not chat.talk.idle or not chat.settings.may_read_ahead:
+            return None
+        path, attached = chat.talk.path.records, prompt.attachments
+        is_new = not (path or attached)
+        text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the likeliest, if any is
+        found = await chat.folders.find(text, attached, path, ready.target) if text else ()
+        request = chat.talk.asking.next(text, (*attached, *found), chat.unsent.replaced)
+        return ReadAhead(request) if request and chat.talk.idle else None
 
     def _show(self, event: Event) -> None:
         match event:
