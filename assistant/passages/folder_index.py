@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assistant.passages import finding, index_file
-from assistant.passages.passage import Passage
+from assistant.passages.splitting import Passage
 
 ODD = 20
 """Of the files that are left out, those that are named."""

@@ -137,8 +137,9 @@ class AskedFolders:
 
 
 def _found(name: str, question: str, said: Sequence[str], most: int) -> Iterable[Attachment]:
-    for path, first, last, text, _ in _index(name).find(question, said, most):
-        yield Attachment(f"{name}{path.relative_to(located(name))}", text, 0, first, last)
+    for each in _index(name).find(question, said, most):
+        place = f"{name}{each.path.relative_to(located(name))}"
+        yield Attachment(place, each.text, 0, each.first, each.last)
 
 
 def _known(name: str) -> str:

@@ -67,9 +67,6 @@ def test_each_kind_of_file_is_found_at_its_place(folder, cache):
     assert index.find("lion")[0].text == "# Zoo\nThe lion & its cub\nsleep."
     assert index.find("hyena") == []
     assert index.find("pelican")[0].text == "# Birds\nThe pelican fishes."
-    assert [index.find(each)[0].unit for each in ("zebra", "ostrich", "pelican")] == [
-        "line", "page", "paragraph",
-    ]  # fmt: skip
     assert index.state == (8, 8, (), 0, True)
 
 
