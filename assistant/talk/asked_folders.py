@@ -60,7 +60,7 @@ class AskedFolders:
 
     async def read(self, names: Sequence[str]) -> None:
         """Bring the indexes of folders up to date; say how far that is, and then what is new."""
-        from assistant.passages.indexing import update
+        from assistant.passages.folder_index import update
 
         self._read.update(dict.fromkeys(names, inf))
         for name in names:
