@@ -143,16 +143,14 @@ class ChatController:
         if to_prompt:
             self.parts.prompt.focus()
 
-    def leave_deleted(self, conversation: int) -> None:
-        """Stop showing a conversation that was deleted."""
-        if conversation == self.talk.path.conversation:
+    def leave_deleted(self, conversation: int, is_back: bool) -> None:
+        """Stop showing a conversation that was deleted; show it again once it is back."""
+        shown = self.talk.path.conversation
+        if is_back and conversation == self._deleted and shown is None:
+            self.open(conversation)
+        elif not is_back and conversation == shown:
             self._deleted = conversation
             self.open(None)
-
-    def return_to(self, conversation: int) -> None:
-        """Show a conversation again that was left when it was deleted."""
-        if conversation == self._deleted and self.talk.path.conversation is None:
-            self.open(conversation)
 
     def go_to(self, message: int) -> bool:
         """Go to a message of the conversation, on any branch; return whether it exists."""

@@ -18,7 +18,6 @@ from tui.chat.chat_controller import ChatController
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation.welcome import SuggestionLine
 from tui.chat.layout import ChatLayout
-from tui.chat.list.chat_changes import Deleted, Restored
 from tui.chat.list.chat_list import ChatList
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
@@ -147,15 +146,10 @@ class ChatScreen(Screen[None]):
         """Run a call, or refuse it."""
         self.controller.decide(message.turn, message.decision)
 
-    @on(Deleted)
-    def leave_deleted(self, message: Deleted) -> None:
-        """Stop showing a deleted conversation."""
-        self.controller.leave_deleted(message.id)
-
-    @on(Restored)
-    def return_to_restored(self, message: Restored) -> None:
-        """Show a conversation that was open when it was deleted, after it was restored."""
-        self.controller.return_to(message.id)
+    @on(ChatList.Deleted)
+    def leave_deleted(self, message: ChatList.Deleted) -> None:
+        """Stop showing a deleted conversation, until it is back."""
+        self.controller.leave_deleted(message.id, message.is_back)
 
     @on(ChatList.Chosen)
     def open_chosen(self, message: ChatList.Chosen) -> None:
