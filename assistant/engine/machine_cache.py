@@ -8,7 +8,7 @@ from typing import Literal
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.engine.measurement import ERROR, NARROW, CostLooks, TimedModel, error_of_wide_batches
-from assistant.engine.records import Records
+from models.files.disk import Records
 from assistant.engine.times import Ratios, Times, nothing_seen
 from assistant.request import Tuning
 from models.native import loaded

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from assistant.events import Event, Failed
+from assistant.events import Failed
 from assistant.request import Request
 from assistant.service import EventStream
 from assistant.store.values import Attachment, Record
@@ -248,7 +248,7 @@ class Talk:
         self._next = answer
         self._go()
 
-    def _hear(self, event: Event) -> None:
+    def _hear(self, event: TalkEvent) -> None:
         """Tell what the engine says; what waits would hang on an answer that may fail."""
         self._tell(event)
         if isinstance(event, Failed):

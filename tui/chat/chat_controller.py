@@ -44,24 +44,26 @@ class ChatController:
         """What counts now."""
         self.form = ChosenForm(parts.prompt)
         """What answers have to look like."""
-        self.folders = AskedFolders(self._take, lambda: self.settings)
-        """What questions are about."""
         self.talk = Talk(
             self._take,
             program.do,
             program.begin,
             tools=ToolSet(settings.tools, settings.offline, asked_for=True),
             asks=self._asks,
-            folders=self.folders,
+            folders=AskedFolders(self._take, lambda: self.settings),
         )
         """The conversation."""
         self.view = TalkView(parts, self.talk)
         """What there is to be seen of it."""
-        self.models = ChatModels(self, program, self._take)
+        self.models = ChatModels(
+            parts, self.view, self.talk, program, lambda: self.settings, self._take
+        )
         """Who answers."""
         self.unsent = UnsentText(parts.prompt, self.talk.path)
         """What is in the prompt, here and elsewhere."""
-        self.ahead = ReadingAhead(self, program)
+        self.ahead = ReadingAhead(
+            parts, self.talk, self.unsent, self.models, program, lambda: self.settings
+        )
         """What the engine reads meanwhile."""
         self._bell = Bell(program, self.talk)
         self._deleted: int | None = None  # the conversation that was open when it was deleted

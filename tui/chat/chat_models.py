@@ -15,8 +15,11 @@ from tui.draft_use import DraftNotes, larger
 from tui.safe import safe
 
 if TYPE_CHECKING:
+    from assistant.settings.settings import Settings
+    from assistant.talk.talk import Talk
     from tui.app.program import Program
-    from tui.chat.chat_controller import ChatController
+    from tui.chat.layout import ChatLayout
+    from tui.chat.talk_view import TalkView
 
 SUGGESTED = "suggested"
 """The name of the note that says whether a larger model was suggested."""
@@ -26,14 +29,21 @@ class ChatModels:
     """Have models loaded, and say why there are none, or no draft.
 
     Args:
+        settings: returns what counts now.
         take: is told how far they are loaded, and that they are.
     """
 
     def __init__(
-        self, controller: ChatController, program: Program, take: Callable[[TalkEvent], None]
+        self,
+        parts: ChatLayout,
+        view: TalkView,
+        talk: Talk,
+        program: Program,
+        settings: Callable[[], Settings],
+        take: Callable[[TalkEvent], None],
     ) -> None:
-        self._controller, self._program, self._take = controller, program, take
-        self._parts, self._view, self._talk = controller.parts, controller.view, controller.talk
+        self._parts, self._view, self._talk, self._program = parts, view, talk, program
+        self._settings, self._take = settings, take
         self.setup: Setup | None = None
         """The models that answer, once they are found."""
         self.ready: Ready | None = None
@@ -71,8 +81,8 @@ class ChatModels:
     def be_ready(self, ready: Ready) -> None:
         """Have loaded models answer."""
         self.ready = ready
-        self._view.show_models(ready, self._controller.settings)
-        if refused := self.notes.ready(ready, self._controller.settings):
+        self._view.show_models(ready, self._settings())
+        if refused := self.notes.ready(ready, self._settings()):
             self._parts.conversation.note(refused, "warning")
         self._talk.ready(ready.target)
 
@@ -83,12 +93,12 @@ class ChatModels:
 
     def suggest(self) -> None:
         """Say, below an answer, which larger model would run well here."""
-        if not self._controller.settings.offline:
+        if not self._settings().offline:
             self.may_suggest = False
             self._program.run_worker(self._say_larger, thread=True)
 
     def _say_larger(self) -> None:
-        store, ready, settings = self._talk.path.store, self.ready, self._controller.settings
+        store, ready, settings = self._talk.path.store, self.ready, self._settings()
         with suppress(SpecchatError, OSError, RuntimeError):  # the program may have ended
             if store and ready and (text := larger(ready.target.path, settings)):
                 self._program.call_from_thread(self._view.show, Noted(text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
@@ -12,26 +13,42 @@ from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.status import Activity
 
 if TYPE_CHECKING:
+    from assistant.settings.settings import Settings
+    from assistant.talk.talk import Talk
+    from assistant.talk.unsent_text import UnsentText
     from tui.app.program import Program
-    from tui.chat.chat_controller import ChatController
+    from tui.chat.chat_models import ChatModels
+    from tui.chat.layout import ChatLayout
 
 PAUSE_S = 0.4
 """Seconds without a key after which typing has paused."""
 
 
 class ReadingAhead:
-    """Ask the engine to read what would be asked now, whenever that has changed."""
+    """Ask the engine to read what would be asked now, whenever that has changed.
 
-    def __init__(self, controller: ChatController, program: Program) -> None:
-        self._controller, self._program = controller, program
-        self._parts = controller.parts
+    Args:
+        settings: returns what counts now.
+    """
+
+    def __init__(
+        self,
+        parts: ChatLayout,
+        talk: Talk,
+        unsent: UnsentText,
+        models: ChatModels,
+        program: Program,
+        settings: Callable[[], Settings],
+    ) -> None:
+        self._parts, self._talk, self._unsent, self._models = parts, talk, unsent, models
+        self._program, self._settings = program, settings
         self._pause: Timer | None = None
         self._job: ReadAhead | None = None  # the last one, unless it was stopped
 
     def read_folders(self) -> None:
         """Bring the indexes of the folders that questions are about up to date, now and then."""
-        folders = self._controller.folders
-        if stale := folders.stale(self._parts.prompt.attachments):
+        folders = self._talk.folders
+        if folders and (stale := folders.stale(self._parts.prompt.attachments)):
             self._program.begin(folders.read(stale))
 
     def begin(self) -> None:
@@ -48,15 +65,16 @@ class ReadingAhead:
 
     async def _next(self) -> ReadAhead | None:
         """Return what to read; None while something else is to be done."""
-        chat, prompt, ready = self._controller, self._parts.prompt, self._controller.models.ready
-        if ready is None or not chat.talk.idle or not chat.settings.may_read_ahead:
+        talk, prompt, ready = self._talk, self._parts.prompt, self._models.ready
+        if ready is None or not talk.idle or not self._settings().may_read_ahead:
             return None
-        path, attached = chat.talk.path.records, prompt.attachments
+        path, attached = talk.path.records, prompt.attachments
         is_new = not (path or attached)
         text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the likeliest, if any is
-        found = await chat.folders.find(text, attached, path, ready.target) if text else ()
-        request = chat.talk.asking.next(text, (*attached, *found), chat.unsent.replaced)
-        return ReadAhead(request) if request and chat.talk.idle else None
+        if text and talk.folders:
+            attached += await talk.folders.find(text, attached, path, ready.target)
+        request = talk.asking.next(text, attached, self._unsent.replaced)
+        return ReadAhead(request) if request and talk.idle else None
 
     def _show(self, event: Event) -> None:
         match event:

@@ -42,13 +42,12 @@ from assistant.tokens import said
 from models.errors import StorageError
 from tui import draft_use
 from tui.safe import one_line, safe
-from tui.shell.asked import check_thinking
+from tui.shell.asked import check_thinking, folders_of
 from tui.shell.engine_console import EngineConsole
 from tui.shell.printing import Printing
 from tui.shell.received_answers import ReceivedAnswer, ReceivedAnswers
 
 if TYPE_CHECKING:  # few continue a conversation, or let a model call tools
-    from assistant.talk.asked_folders import AskedFolders
     from assistant.tools.values import OfferedTool
     from tui.shell.asked import ContinuedChat
 
@@ -87,7 +86,7 @@ class AskSession:
         """The models, once they are loaded."""
         self.received = ReceivedAnswers([ReceivedAnswer() for _ in range(answers)])
         """What came of the question."""
-        self._folders = self._asked_folders() if settings.about else None
+        self._folders = folders_of(settings, self._take)
         self._to_do: list[Coroutine[Any, Any, None]] = []
         self._saved = monotonic()
         request = replace(settings.request(), stop_strings=tuple(stop_strings), form=form)
@@ -104,11 +103,6 @@ class AskSession:
         )
         """The conversation, which is of this question alone unless one is continued."""
         console.closing.append(self.talk.calls.tools.close)
-
-    def _asked_folders(self) -> "AskedFolders":
-        from assistant.talk.asked_folders import AskedFolders  # most questions are about none
-
-        return AskedFolders(self._take, lambda: self._settings)
 
     def run(self) -> None:
         """Ask, and wait for the answer. Ctrl-C ends it early and keeps the text so far.

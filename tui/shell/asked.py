@@ -1,7 +1,7 @@
 """What `specchat ask` is asked: the question, its conversation, the form of the answer, tools."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,8 @@ from models.errors import UsageError
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
+    from assistant.talk.asked_folders import AskedFolders
+    from assistant.talk.events import TalkEvent
 
 STDIN = Path("-")
 LAST, NEW = "last", "new"
@@ -80,6 +82,17 @@ def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolS
     servers = tuple(each for each in known.servers if each.name in wanted)
     offered = replace(known, folders=folders, servers=servers)
     return ToolSet(offered, settings.offline, named)
+
+
+def folders_of(
+    settings: Settings, tell: "Callable[[TalkEvent], None]"
+) -> "AskedFolders | None":
+    """Return what searches the folders that the question is about; None: it is about none."""
+    if not settings.about:
+        return None
+    from assistant.talk.asked_folders import AskedFolders
+
+    return AskedFolders(tell, lambda: settings)
 
 
 def check_thinking(settings: Settings, ready: Ready) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.engine.records import Records
+from models.files.disk import Records
 from assistant.passages import folder_index
 from assistant.passages.folder_index import IndexProgress
 from assistant.settings.settings import Settings
