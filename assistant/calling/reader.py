@@ -115,7 +115,6 @@ class CallReader:
         return None if any(start.startswith(dense) for start in starts) else False
 
     def _parse(self, text: str) -> None:
-        """Take more text of calls."""
         self._raw += text
         self._unread += text
         while arguments := self._arguments or self._begin():
@@ -145,7 +144,6 @@ class CallReader:
         return self._arguments
 
     def _add(self, arguments: str) -> None:
-        """Add JSON to the arguments of the last call."""
         if arguments:
             self._call = replace(self._call, arguments=self._call.arguments + arguments)
             self._deltas.append(CallDelta(len(self.calls), "", "", arguments))

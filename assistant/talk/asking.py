@@ -133,7 +133,6 @@ class Asking:
         return replace(asked, messages=without_more_calls(messages), tool_choice="none")
 
     async def _follow(self, answers: Iterable[AnswerSoFar], request: Request) -> None:
-        """Have the engine answer, and keep and show what it says."""
         answers, event, self._calls.live = tuple(answers), None, False
         self.stream = self._do(request)
         self._answers.begin(answers)

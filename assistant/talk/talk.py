@@ -238,7 +238,6 @@ class Talk:
             self._lives = False
 
     def _go(self) -> None:
-        """Have `_live` run."""
         if not self._lives:
             self._lives = True
             self._start(self._live())

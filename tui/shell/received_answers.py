@@ -137,12 +137,10 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
 
 
 def _sources(given: ReceivedAnswer) -> list[dict[str, Any]]:
-    """Return the passages that an answer cites."""
     return [_fields(each, ("number", "name", "first", "last")) for each in given.sources]
 
 
 def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:
-    """Return the calls, each with its result if it has one."""
     results = {result.calls[0].id: result for result in given.results}
     told = []
     for call in finished.calls:
