@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assistant.events import Event, Finished, Stop
+from assistant.events import Finished, Stop
 from assistant.request import Message, Request
 from assistant.service import EventStream
 from assistant.store.values import Attachment, Record

@@ -56,12 +56,12 @@ class ChatLayout(Vertical):
         if not isinstance(at, Turn):
             return
         if isinstance(event, Paste) or (at.unasked and event.is_printable):
-            self.prompt.focus()
+            self.screen.set_focus(self.prompt.editor)
         elif event.key not in self.screen.active_bindings:
             if meaning := meaning_of(self.screen, event.key):
                 self.notify(f"Not on this message: {meaning}.", timeout=3, markup=False)
             elif event.is_printable:
-                self.prompt.focus()
+                self.screen.set_focus(self.prompt.editor)
 
     def on_mount(self) -> None:
         """Begin with what is on the screen."""
