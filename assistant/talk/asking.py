@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 class Asking:
     """Have the engine answer the end of the path; its answers are kept as they come.
 
-    Args:
-        tell: is given each event of the engine, and what is to be said besides.
-        do: has the engine answer.
-        asks: returns a request as the settings are now.
+    Arguments are as for `Talk`.
     """
 
     def __init__(

@@ -28,9 +28,7 @@ SUGGESTED = "suggested"
 class ChatModels:
     """Have models loaded, and say why there are none, or no draft.
 
-    Args:
-        settings: returns what counts now.
-        take: is told how far they are loaded, and that they are.
+    `take` is told how far they are loaded, and that they are.
     """
 
     def __init__(

@@ -25,11 +25,7 @@ PAUSE_S = 0.4
 
 
 class ReadingAhead:
-    """Ask the engine to read what would be asked now, whenever that has changed.
-
-    Args:
-        settings: returns what counts now.
-    """
+    """Ask the engine to read what would be asked now, whenever that has changed."""
 
     def __init__(
         self,
