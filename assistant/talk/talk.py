@@ -231,7 +231,7 @@ class Talk:
                 await self.calls.learn()
                 if self.folders is not None:
                     await self.folders.look_up(self.path, self.asking.model, lambda: self.waits)
-                if self._next is not None and self.asking.model is not None:  # nor was it taken back
+                if self._next is not None and self.asking.model:  # nor was it taken back
                     answer, self._next, self._question = self._next, None, None
                     await answer()
         finally:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.text import Text
@@ -39,17 +39,14 @@ from assistant.talk.events import (
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.tokens import said
+from assistant.tools.values import OfferedTool
 from models.errors import StorageError
 from tui import draft_use
 from tui.safe import one_line, safe
-from tui.shell.asked import check_thinking, folders_of
+from tui.shell.asked import ContinuedChat, check_thinking, folders_of
 from tui.shell.engine_console import EngineConsole
 from tui.shell.printing import Printing
 from tui.shell.received_answers import ReceivedAnswer, ReceivedAnswers
-
-if TYPE_CHECKING:  # few continue a conversation, or let a model call tools
-    from assistant.tools.values import OfferedTool
-    from tui.shell.asked import ContinuedChat
 
 SAVED_EVERY_S = 1.0
 
@@ -69,7 +66,7 @@ class AskSession:
         question: str,
         stop_strings: Sequence[str],
         quiet: bool,
-        continued: "ContinuedChat | None" = None,
+        continued: ContinuedChat | None = None,
         answers: int = 1,
         form: AnswerForm | None = None,
         tools: ToolSet | None = None,
@@ -216,7 +213,7 @@ class AskSession:
         allowed = self._may_run(waits.tool, safe(access(waits.tool)))
         self.talk.calls.decide("once" if allowed else "refuse")
 
-    def _may_run(self, tool: "OfferedTool", access: str) -> bool:
+    def _may_run(self, tool: OfferedTool, access: str) -> bool:
         asks = not self._yes and all(each and each.isatty() for each in (sys.stdin, sys.stderr))
         if not asks and tool.read_only:
             return True

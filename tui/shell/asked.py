@@ -84,9 +84,7 @@ def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolS
     return ToolSet(offered, settings.offline, named)
 
 
-def folders_of(
-    settings: Settings, tell: "Callable[[TalkEvent], None]"
-) -> "AskedFolders | None":
+def folders_of(settings: Settings, tell: "Callable[[TalkEvent], None]") -> "AskedFolders | None":
     """Return what searches the folders that the question is about; None: it is about none."""
     if not settings.about:
         return None

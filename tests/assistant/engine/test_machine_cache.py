@@ -24,11 +24,11 @@ from assistant.engine.machine_cache import (
     remember_acceptance,
 )
 from assistant.engine.measurement import CostLooks
-from models.files import disk
-from models.files.disk import Records
 from assistant.engine.times import Times
 from assistant.events import Origin
 from models.errors import Cancelled
+from models.files import disk
+from models.files.disk import Records
 from models.native import loaded
 from tests.assistant.decoding.lookahead.machines import coin
 from tests.assistant.engine.stopwatched import Stopwatched

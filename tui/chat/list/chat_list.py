@@ -178,7 +178,8 @@ class ChatList(Vertical):
         match action:
             case "undo" if self._deleted:
                 id_ = self._deleted.pop()
-                self._change(partial(store.undelete, id_), "It is back.", self.Deleted(id_, is_back=True))
+                news = self.Deleted(id_, is_back=True)
+                self._change(partial(store.undelete, id_), "It is back.", news)
             case "pin" if chosen:
                 self._change(partial(store.pin, chosen.id, not chosen.pinned))
             case "delete" if chosen:
