@@ -39,7 +39,6 @@ class CallReader:
     """Find and parse the calls in an answer's text; all that follows the first one is calls.
 
     Args:
-        form: the format in which the model writes calls.
         schemas: of the tools' arguments, by the tools' names.
         ids: of the first calls, if these were already given ids.
     """

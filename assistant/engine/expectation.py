@@ -104,12 +104,7 @@ def predict(target: Path, draft: Path, folder: Path) -> Prediction | None:
 
 
 class Expectations:
-    """Tell what models would do, by what was measured of some of them; nothing is loaded.
-
-    Args:
-        models: on this machine.
-        folder: keeps what was measured.
-    """
+    """Tell what models would do, by what was measured of some of them; nothing is loaded."""
 
     def __init__(self, models: Iterable[ModelFile], folder: Path) -> None:
         self._folder = folder

@@ -157,7 +157,6 @@ class Learnt:
     """What is known of a pair's costs and acceptance, and what answers and looks show of them.
 
     Args:
-        looks: at the costs.
         files: of the target, and of the draft if there is one.
         folder: keeps it for the next load; None keeps nothing.
     """

@@ -34,12 +34,7 @@ SAID_BEFORE = 2
 
 
 class AskedFolders:
-    """Keep the indexes of folders up to date, and find passages in them.
-
-    Args:
-        tell: is given what to show.
-        settings: returns what counts now.
-    """
+    """Keep the indexes of folders up to date, and find passages in them."""
 
     def __init__(
         self, tell: Callable[[TalkEvent], None], settings: "Callable[[], Settings]"
