@@ -76,7 +76,6 @@ class Talk:
         self.folders = folders
         """Those that questions are about."""
         self.asking = Asking(self._hear, do, self.path, self.calls, self.answers, asks)
-        """What the engine is asked."""
         self._next: Callable[[], Coroutine[Any, Any, None]] | None = None  # answers what waits
         self._question: Record | None = None  # the one that it answers, if it was just sent
         self._lives = False  # whether `_live` runs

@@ -43,7 +43,6 @@ class ChatController:
         self.settings = settings
         """What counts now."""
         self.form = ChosenForm(parts.prompt)
-        """What answers have to look like."""
         self.talk = Talk(
             self._take,
             program.do,
@@ -52,19 +51,16 @@ class ChatController:
             asks=self._asks,
             folders=AskedFolders(self._take, lambda: self.settings),
         )
-        """The conversation."""
         self.view = TalkView(parts, self.talk)
         """What there is to be seen of it."""
         self.models = ChatModels(
             parts, self.view, self.talk, program, lambda: self.settings, self._take
         )
-        """Who answers."""
         self.unsent = UnsentText(parts.prompt, self.talk.path)
         """What is in the prompt, here and elsewhere."""
         self.ahead = ReadingAhead(
             parts, self.talk, self.unsent, self.models, program, lambda: self.settings
         )
-        """What the engine reads meanwhile."""
         self._bell = Bell(program, self.talk)
         self._deleted: int | None = None  # the conversation that was open when it was deleted
         self._leaves = False  # whether the program ends, and nothing is shown any more

@@ -47,7 +47,6 @@ class ChatModels:
         self.ready: Ready | None = None
         """The models that answer, once they are loaded."""
         self.notes = DraftNotes()
-        """What is to be said of the draft."""
         self.may_suggest = False
         """Whether a larger model may be suggested, which is done once."""
 

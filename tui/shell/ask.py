@@ -82,7 +82,6 @@ class AskSession:
         self.ready: Ready | None = None
         """The models, once they are loaded."""
         self.received = ReceivedAnswers([ReceivedAnswer() for _ in range(answers)])
-        """What came of the question."""
         self._folders = folders_of(settings, self._take)
         self._to_do: list[Coroutine[Any, Any, None]] = []
         self._saved = monotonic()
