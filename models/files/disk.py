@@ -141,7 +141,7 @@ class Records(Generic[Kept]):
             self.put(key, value)
 
     def _read(self) -> dict[str, object]:
-        return (self._path and read_json(self._path, dict[str, object])) or {}
+        return read_json(self._path, dict[str, object]) or {} if self._path else {}
 
 
 def private_folder(path: Path) -> None:
