@@ -7,11 +7,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from assistant.decoding.lookahead import theory
+from assistant.engine.records import Records
 from assistant.request import Setup
 from models import engines, ik
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError, OtherEngine
-from models.files.disk import Records
 from models.files.model_file import read_header
 from models.machine import processor
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.engine.measurement import ERROR, NARROW, CostLooks, TimedModel, error_of_wide_batches
+from assistant.engine.records import Records
 from assistant.engine.times import Ratios, Times, nothing_seen
 from assistant.request import Tuning
-from models.files.disk import Records
 from models.native import loaded
 from models.native.model import NativeModel
 

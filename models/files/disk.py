@@ -1,19 +1,17 @@
-"""Free disk space, private files and what is kept in them, and messages for disk errors."""
+"""Free disk space, private files, and messages for disk errors."""
 
 import errno
 import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from threading import get_ident
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from models.errors import StorageError
 
-MAX_RECORDS = 64
-"""The oldest entry of a file is dropped first."""
 _SPARE = 512_000_000
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -88,60 +86,13 @@ def write_json(path: Path, value: object) -> None:
 
 def read_json(path: Path, kind: type[Kept]) -> Kept | None:
     """Return the content of a file of JSON; None if it is missing, damaged or of another kind."""
-    try:
-        return _converted(json.loads(path.read_bytes()), kind)
-    except (OSError, ValueError, RecursionError):
-        return None
-
-
-def _converted(value: object, kind: type[Kept]) -> Kept | None:
     from msgspec import MsgspecError, convert
 
     try:
+        value = json.loads(path.read_bytes())
         return convert(value, kind, str_keys=True, dec_hook=lambda kind, path: kind(path))
-    except (ValueError, MsgspecError, RecursionError):
+    except (OSError, ValueError, MsgspecError, RecursionError):
         return None
-
-
-class Records(Generic[Kept]):
-    """Values by a text that says under which conditions they hold, in one private file of JSON.
-
-    The file is only a cache: one that is damaged, or not ours, is ignored. Without a folder nothing
-    is known, and nothing kept.
-    """
-
-    def __init__(self, folder: Path | None, name: str, kind: type[Kept]) -> None:
-        self._path, self._kind = folder and folder / name, kind
-
-    def get(self, key: str) -> Kept | None:
-        """Return what is known, if it is a value of our kind."""
-        known = self._read()
-        return _converted(known[key], self._kind) if key in known else None
-
-    def newest(self, beginning: str) -> Kept | None:
-        """Return what was written last under a key that begins so, if it is of our kind."""
-        keys = [key for key in self._read() if key.startswith(beginning)]
-        return self.get(keys[-1]) if keys else None
-
-    def put(self, key: str, value: Kept) -> None:
-        """Remember a value, in one step.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        if self._path is not None:
-            records = self._read()
-            records.pop(key, None)
-            records[key] = value
-            write_json(self._path, dict(list(records.items())[-MAX_RECORDS:]))
-
-    def keep(self, key: str, value: Kept) -> None:
-        """Remember a value if that can be done: otherwise it is found out again."""
-        with suppress(OSError):
-            self.put(key, value)
-
-    def _read(self) -> dict[str, object]:
-        return read_json(self._path, dict[str, object]) or {} if self._path else {}
 
 
 def private_folder(path: Path) -> None:

@@ -198,8 +198,15 @@ class ChatScreen(Screen[None]):
     def action_scroll(self, to: str) -> None:
         """Go to one end of the conversation, or a page up or down."""
         view = self.conversation
-        pages = {"up": view.scroll_page_up, "down": view.scroll_page_down}
-        {**pages, "home": view.scroll_home, "end": view.anchor}[to]()
+        match to:
+            case "up":
+                view.scroll_page_up()
+            case "down":
+                view.scroll_page_down()
+            case "home":
+                view.scroll_home()
+            case _:
+                view.anchor()
 
     def action_toggle_mode(self) -> None:
         """Continue with the next way of decoding."""

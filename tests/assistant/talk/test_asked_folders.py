@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.engine.records import Records
 from assistant.passages import folder_index
 from assistant.passages.folder_index import IndexProgress
 from assistant.settings.settings import Settings
@@ -15,7 +16,6 @@ from assistant.talk.asked_folders import AskedFolders, shown
 from assistant.talk.events import Changed, Indexing
 from assistant.talk.messages import CITING
 from models.errors import StorageError
-from models.files.disk import Records
 from models.files.places import cache_dir
 from tests.assistant.talk.stage import MODEL, Stage
 from tests.patience import WAIT_S

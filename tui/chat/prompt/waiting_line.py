@@ -35,7 +35,7 @@ class WaitingLine(Widget):
         self.display = bool(self.prompts)
 
     def add(self, unsent: Unsent) -> None:
-        """Have a prompt wait behind the others."""
+        """Have a prompt wait after the others."""
         self.prompts = (*self.prompts, unsent)
 
     def take(self, place: int) -> Unsent:
