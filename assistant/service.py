@@ -29,7 +29,6 @@ class EventStream:
     """The events of one job, for one reader. After the end, `cancel` and `steer` do nothing.
 
     Args:
-        job: what is to be done.
         tell: passes an order on to the engine; must not raise.
     """
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from assistant.events import ModelInfo, Ready, Stats
 from assistant.request import COMPUTING
 from assistant.settings.settings import Settings
+from models.drafts import NO_DRAFT
 from models.files.locate import identify
 from models.files.places import cache_dir
 from models.files.stores import discover
@@ -69,21 +70,36 @@ def larger(target: Path, settings: Settings) -> str | None:
     return f"{model.name} ({size(model.size)}) would run at {speed} here: F5 fetches it."
 
 
-def unused(stats: Stats, draft: ModelInfo, settings: Settings) -> str | None:
-    """Return why a draft took no part in answers, if it took none."""
-    if COMPUTING & stats.sources.keys() or stats.draft_s:
+def missing(no_draft: str | None, ready: Ready, settings: Settings) -> str | None:
+    """Return why there is no draft, in lines, if somebody may expect one.
+
+    `no_draft` is why, where that was known before the models were loaded.
+    """
+    expected = settings.draft or settings.mode != "ars"
+    if ready.draft or settings.draft == NO_DRAFT or not expected:
         return None
-    return f"The draft {_file(draft)} was not used: {_why(stats, settings)}."
+    text = refused(no_draft or str(ready.no_draft), ready, settings)
+    # Where the file was found, another one may work.
+    return f"{text}\n{_fitting(settings)}" if ready.rolls_back and not no_draft else text
 
 
-def is_named(settings: Settings) -> bool:
-    """Say whether somebody asked for a draft by name, for this run only."""
+def helpless(stats: Stats, ready: Ready, settings: Settings, failed: bool) -> str | None:
+    """Return a sentence if a draft was no help, or if one that was asked for was not used.
+
+    `failed`: it did so in the answer, which was said.
+    """
+    if ready.draft is None:
+        return None
+    if text := rejected(stats, ready.draft):
+        return f"{text} {_fitting(settings)}"
     source = settings.sources.get("draft")
-    return source is not None and source.is_passing
+    is_named = source is not None and source.is_passing
+    if failed or not is_named or COMPUTING & stats.sources.keys() or stats.draft_s:
+        return None
+    return f"The draft {_file(ready.draft)} was not used: {_why(stats, settings)}."
 
 
-def fitting(settings: Settings) -> str:
-    """Return how to find a draft that fits."""
+def _fitting(settings: Settings) -> str:
     target = f" {shlex.quote(settings.target)}" if settings.target else ""
     return f"To see which drafts fit: specchat models pair{target}"
 

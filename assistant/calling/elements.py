@@ -73,7 +73,6 @@ class XmlRules:
         return elements or '""'
 
     def _text(self, schema: Schema) -> str:
-        """Return the rule of a text and the end of its element."""
         texts = texts_of(schema)
         enforced = {"type", "enum", "const"} if texts else {"type"}
         self._rules.enforce_only(schema, enforced)

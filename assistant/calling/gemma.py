@@ -107,7 +107,6 @@ class GemmaRules:
         return first
 
     def _value(self, schema: object) -> str:
-        """Return the rule of a value that has a schema."""
         if not isinstance(schema, dict):
             return "any_value"
         rules, ways = self._rules, schema.get("anyOf")
@@ -124,7 +123,6 @@ class GemmaRules:
         )
 
     def _of(self, kind: object, schema: Schema) -> str:
-        """Return the rule of a value of one JSON type."""
         rules = self._rules
         match kind:
             case "object":

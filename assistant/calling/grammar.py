@@ -80,7 +80,6 @@ class CallGrammar:
         return " | ".join(f"/{head}/ args_{i} /{BARE_END}/" for i, head in enumerate(heads))
 
     def _arguments(self) -> Callable[[Schema], str]:
-        """Return the function that writes the rule of arguments from their schema."""
         match self._form.syntax:
             case "xml":
                 return XmlRules(self._rules).elements

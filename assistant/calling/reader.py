@@ -39,7 +39,6 @@ class CallReader:
     """Find and parse the calls in an answer's text; all that follows the first one is calls.
 
     Args:
-        form: the format in which the model writes calls.
         schemas: of the tools' arguments, by the tools' names.
         ids: of the first calls, if these were already given ids.
     """
@@ -115,7 +114,6 @@ class CallReader:
         return None if any(start.startswith(dense) for start in starts) else False
 
     def _parse(self, text: str) -> None:
-        """Take more text of calls."""
         self._raw += text
         self._unread += text
         while arguments := self._arguments or self._begin():
@@ -145,7 +143,6 @@ class CallReader:
         return self._arguments
 
     def _add(self, arguments: str) -> None:
-        """Add JSON to the arguments of the last call."""
         if arguments:
             self._call = replace(self._call, arguments=self._call.arguments + arguments)
             self._deltas.append(CallDelta(len(self.calls), "", "", arguments))

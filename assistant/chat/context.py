@@ -95,7 +95,6 @@ def fit(
 
 
 def _sizes(turns: Sequence[Sequence[Message]], encode: Encode) -> list[int]:
-    """Return how many tokens each turn adds to a prompt."""
     next_question = Message("user", "")  # so that a turn is encoded as it is before another
     frame = len(encode([next_question]))
     sizes = [len(encode([*turn, next_question])) - frame for turn in turns[:-1]]

@@ -36,7 +36,6 @@ class ThoughtReader:
     """Read the thoughts of one answer, in whatever order its contexts are asked about.
 
     Args:
-        beginning: where the answer begins.
         closing: the tokens of the closing marker.
         budget: the most tokens within thoughts; None for no limit.
     """

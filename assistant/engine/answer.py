@@ -32,10 +32,7 @@ class AnswerBuilder:
 
     Args:
         request: limits its length, and says how many alternatives to report for each token.
-        vocab: of the target.
         figures: with what is known before decoding.
-        text: divides its text.
-        form: the form it must have, if any.
     """
 
     def __init__(

@@ -175,7 +175,6 @@ class Engine:
         self._state.free()
 
     def _next(self) -> Any:
-        """Wait for a job."""
         try:
             return self._job.get(timeout=REST_S)
         except Empty:

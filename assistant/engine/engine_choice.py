@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from assistant.decoding.lookahead import theory
-from assistant.engine.machine_cache import Records
+from assistant.engine.records import Records
 from assistant.request import Setup
 from models import engines, ik
 from models.engines import ENGINES, PACKAGES, EngineName

@@ -113,7 +113,6 @@ def _open(
 def _target(
     setup: Setup, choice: EngineChoice, open_: Callable[[Role, Path, int], NativeModel]
 ) -> NativeModel:
-    """Load the target, or leave it to another engine."""
     try:
         target = open_("target", setup.target, MAX_ROWS)
     except EngineRefused as error:

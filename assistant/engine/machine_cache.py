@@ -2,76 +2,20 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Generic, Literal, TypeVar
+from typing import Literal
 
-import msgspec
-
-from assistant.decoding.lookahead import theory
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.engine.measurement import ERROR, NARROW, CostLooks, TimedModel, error_of_wide_batches
+from assistant.engine.records import Records
 from assistant.engine.times import Ratios, Times, nothing_seen
 from assistant.request import Tuning
-from models.files import disk
 from models.native import loaded
 from models.native.model import NativeModel
 
-MAX_RECORDS = 64
-"""The oldest entry is dropped first."""
 FURTHEST = 8.0
 """Log odds of acceptance; a file that says more than that is damaged."""
-Value = TypeVar("Value")
-
-
-class Records(Generic[Value]):
-    """Values by a text that says under which conditions they hold, in one private file of JSON.
-
-    The file is only a cache: one that is damaged, or not ours, is ignored. Without a folder nothing
-    is known, and nothing kept.
-    """
-
-    def __init__(self, folder: Path | None, name: str, kind: type[Value]) -> None:
-        self._path, self._kind = folder and folder / name, kind
-
-    def get(self, key: str) -> Value | None:
-        """Return what is known, if it is a value of our kind."""
-        try:
-            return msgspec.json.decode(self._read()[key], type=self._kind)
-        except (KeyError, ValueError, RecursionError):
-            return None
-
-    def newest(self, beginning: str) -> Value | None:
-        """Return what was written last under a key that begins so, if it is of our kind."""
-        keys = [key for key in self._read() if key.startswith(beginning)]
-        return self.get(keys[-1]) if keys else None
-
-    def put(self, key: str, value: Value) -> None:
-        """Remember a value, in one step.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        if self._path is None:
-            return
-        records = self._read()
-        records.pop(key, None)
-        records[key] = msgspec.Raw(msgspec.json.encode(value))
-        newest = dict(list(records.items())[-MAX_RECORDS:])
-        disk.write_private(self._path, msgspec.json.encode(newest).decode())
-
-    def keep(self, key: str, value: Value) -> None:
-        """Remember a value if that can be done: otherwise it is found out again."""
-        with suppress(OSError):
-            self.put(key, value)
-
-    def _read(self) -> dict[str, msgspec.Raw]:
-        try:
-            text = self._path.read_bytes() if self._path else b"{}"
-            return msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-        except (OSError, ValueError, RecursionError):
-            return {}
 
 
 def limit_batch(model: NativeModel, folder: Path | None) -> bool:
@@ -169,29 +113,6 @@ def _all_figures(folder: Path | None) -> Records[float]:
     return Records(folder, "costs.json", float)
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """What speculation with a draft promises here, by what was measured before."""
-
-    lookahead: int  # the best; 0 when none pays
-    speedup: float  # with it, over ArS
-    pays_from_acceptance_rate: float | None  # from which some lookahead pays; None: none does
-    acceptance_rate: float = theory.TYPICAL  # at which it is promised
-
-
-def predict(target: Path, draft: Path, folder: Path) -> Prediction | None:
-    """Return what a pair promises by what was measured of both files; nothing is loaded.
-
-    None: one of the two was never measured here.
-    """
-    ours, its = recorded(target, "verify", folder), recorded(draft, "draft", folder)
-    if ours is None or its is None:
-        return None
-    verify, step_s = ours.seconds, its.seconds[1]
-    best = theory.best_lookahead(theory.TYPICAL, verify, step_s)
-    return Prediction(*best, theory.lowest_break_even(verify, step_s))
-
-
 def recorded(path: Path, what: Literal["verify", "draft"], folder: Path) -> Times | None:
     """Return what was measured last with a file here, however it was run; None: nothing."""
     known = _all_times(folder).newest(f"{what} | {_file(path)} | ")
@@ -236,7 +157,6 @@ class Learnt:
     """What is known of a pair's costs and acceptance, and what answers and looks show of them.
 
     Args:
-        looks: at the costs.
         files: of the target, and of the draft if there is one.
         folder: keeps it for the next load; None keeps nothing.
     """

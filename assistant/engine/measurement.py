@@ -81,7 +81,6 @@ class CostLooks:
     Args:
         verify: what is known of the target.
         reading: the same of the draft, in evaluations of the target.
-        clock: seconds.
     """
 
     def __init__(

@@ -52,8 +52,6 @@ class Assistant:
     """Answer requests with a target and its draft sources.
 
     Args:
-        target: evaluates the answers.
-        vocab: of the target.
         sources: propose; without any, every answer is autoregressive.
         controller: weighs proposals; without it, mode auto is autoregressive.
         resuming: restores saved caches of conversations that the target has read before.

@@ -33,10 +33,8 @@ class Rounds:
     """Decode an answer; each round appends to its tokens.
 
     Args:
-        target: evaluates the answer.
         tokens: the prompt, and then the answer as well.
         drafter: proposes. A draft model that fails is taken out of it.
-        rule: decides what is accepted.
         warp: how logits become rows, before a form and forced tokens.
         policy: decides what a round proposes; asked once for each.
         mask: what the form of the answer allows next; None without a form.

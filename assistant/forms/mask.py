@@ -45,8 +45,6 @@ class FormMask:
 
     Args:
         matcher: of the form, before any token.
-        tokenizer: of the vocabulary.
-        stop_tokens: the tokens that end an answer.
         tokens: the prompt, to which the answer is appended.
         start: finds where the form begins; everything is allowed before that.
     """

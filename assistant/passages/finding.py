@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assistant.passages import index_file, words
-from assistant.passages.passage import Passage
+from assistant.passages.splitting import Passage
 
 WORDS, PLACES = 48, 8_000
 """Words that are looked for, and passages that they may be in, all together: the rarest words
@@ -69,11 +69,11 @@ def _distinct(
     """Return the first passages that are no near copies of better ones."""
     kept, seen = dict[int, Passage](), list[set[tuple[str, str, str]]]()
     for id_ in ids[: 4 * most]:
-        path, first, last, packed, heading = sql.execute(
-            "SELECT path, first, last, packed, heading FROM passage JOIN file ON file.id = file "
+        path, first, last, heading, packed = sql.execute(
+            "SELECT path, first, last, heading, packed FROM passage JOIN file ON file.id = file "
             "WHERE passage.id = ?", (id_,)
         ).fetchone()  # fmt: skip
-        passage = Passage(folder / path, first, last, index_file.unpacked(packed), heading)
+        passage = Passage(first, last, heading, index_file.unpacked(packed), folder / path)
         said = passage.text.split()
         own = {*zip(said, said[1:], said[2:], strict=False)}
         if not any(len(own & other) > COPY * max(len(own), len(other)) for other in seen):

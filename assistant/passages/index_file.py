@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from assistant.passages import words
-from assistant.passages.splitting import Cut
+from assistant.passages.splitting import Passage
 from assistant.passages.walking import Found
 
 VERSION = 1
@@ -108,7 +108,7 @@ class IndexFile:
         self,
         found: Found,
         digest: bytes = b"",
-        parts: Iterable[Cut] = (),
+        parts: Iterable[Passage] = (),
         language: str = "",
         reason: str = "",
     ) -> None:
@@ -117,7 +117,7 @@ class IndexFile:
         row = (found.path, found.size, found.changed, digest, language, reason)
         do = self._sql.execute
         file = do("INSERT INTO file VALUES (NULL, ?, ?, ?, ?, ?, ?)", row).lastrowid
-        for first, last, heading, text in parts:
+        for first, last, heading, text, _ in parts:
             packed = zlib.compress(text.encode("utf-8", "surrogatepass"))
             kept = (file, first, last, heading, packed)
             id_ = do("INSERT INTO passage VALUES (NULL, ?, ?, ?, ?, ?)", kept).lastrowid

@@ -1,6 +1,7 @@
 """Cutting a text where it is cut best: at headings, then functions and paragraphs, then lines."""
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 LEAST, MOST = 500, 1_500
@@ -16,13 +17,14 @@ class TextLine(NamedTuple):
     text: str
 
 
-class Cut(NamedTuple):
-    """A passage as it is found in a file."""
+class Passage(NamedTuple):
+    """Whole paragraphs, a function or a section."""
 
-    first: int
+    first: int  # its first line, from 1; of a PDF the page, of a docx the paragraph
     last: int
     heading: str  # the headings or the lines of code above it, from the outermost
     text: str
+    path: Path = Path()  # of its file, where that is known
 
 
 class _Placed(NamedTuple):
@@ -31,7 +33,7 @@ class _Placed(NamedTuple):
     outline: tuple[tuple[int, str], ...]  # what it stands under, and how deep that is
 
 
-def split(lines: Iterable[TextLine], headed: bool) -> Iterator[Cut]:
+def split(lines: Iterable[TextLine], headed: bool) -> Iterator[Passage]:
     """Yield the passages of a text; `headed` says that lines with # are headings, not comments."""
     held, size = list[_Placed](), 0
     for placed in _placed(lines, headed):
@@ -49,13 +51,13 @@ def split(lines: Iterable[TextLine], headed: bool) -> Iterator[Cut]:
     yield from _part(held)
 
 
-def _part(held: list[_Placed]) -> Iterator[Cut]:
+def _part(held: list[_Placed]) -> Iterator[Passage]:
     full = [at for at, each in enumerate(held) if each.line.text.strip()]
     if full:
         held = held[full[0] : full[-1] + 1]
         heading = " > ".join(text for _, text in held[0].outline)
         text = "\n".join(each.line.text for each in held)
-        yield Cut(held[0].line.number, held[-1].line.number, heading, text)
+        yield Passage(held[0].line.number, held[-1].line.number, heading, text)
 
 
 def _placed(lines: Iterable[TextLine], headed: bool) -> Iterator[_Placed]:

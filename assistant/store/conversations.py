@@ -103,7 +103,6 @@ def insert_conversation(sql: sqlite3.Connection, whole: FullConversation) -> int
 
 
 def _has_all_of(sql: sqlite3.Connection, conversation: int, whole: FullConversation) -> bool:
-    """Return whether a stored conversation has every message of `whole`."""
     query = "SELECT role, content, created FROM message WHERE conversation = ? AND hidden IS NULL"
     here = Counter(map(tuple, sql.execute(query, (conversation,))))
     there = Counter((each.role, well_formed(each.content), each.created) for each in whole.messages)

@@ -7,10 +7,14 @@ messages, too. Several conversations may follow one another.
 """
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -116,6 +120,44 @@ def _record(line: _Line) -> Record:
 def _json(value: msgspec.Struct) -> str:
     text = msgspec.json.encode(value).decode()
     return _UNSAFE_IN_TERMINALS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def write_new(path: Path, texts: Iterable[str]) -> None:
+    """Write a private file; none is ever overwritten, and no half of one stays.
+
+    Raises:
+        FileExistsError: there is one.
+        StorageError: it cannot be written.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+                file.writelines(texts)
+        except BaseException:  # an interrupt, too
+            path.unlink(missing_ok=True)
+            raise
+    except FileExistsError:
+        raise
+    except OSError as error:
+        why = f"{path} cannot be written: {error.strerror}. Choose another place."
+        raise StorageError(why) from error
+
+
+def write_into(folder: Path, whole: FullConversation) -> Path:
+    """Write a conversation as Markdown into a new file that is named after its title.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
+    words = "".join(letter if letter.isalnum() else " " for letter in whole.title).split()
+    stem = "-".join(words)[:60].lower() or "conversation"
+    for number in count(1):
+        path = folder / (f"{stem}.md" if number == 1 else f"{stem}-{number}.md")
+        with suppress(FileExistsError):
+            write_new(path, [markdown(whole)])
+            break
+    return path
 
 
 def markdown(whole: FullConversation) -> str:

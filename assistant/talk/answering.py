@@ -35,12 +35,7 @@ WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
 
 
 class AnswerSoFar:
-    """Collect the rounds of an answer.
-
-    Args:
-        record: the answer as it is kept.
-        before: how it was decoded until it was cut, when it is continued.
-    """
+    """Collect the rounds of an answer; `before` is how it was decoded until it was cut, if so."""
 
     def __init__(self, record: Record, before: Trace = ()) -> None:
         self.record = record

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from math import inf
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from assistant.store.values import Attachment, Record
 from assistant.talk.citing import before_question
-from assistant.talk.events import Indexing, Noted, TalkEvent
+from assistant.talk.events import Changed, Indexing, Noted, TalkEvent
+from assistant.talk.shown_path import ShownPath
 from models.errors import StorageError
 from models.files.places import cache_dir
 
@@ -32,12 +34,7 @@ SAID_BEFORE = 2
 
 
 class AskedFolders:
-    """Keep the indexes of folders up to date, and find passages in them.
-
-    Args:
-        tell: is given what to show.
-        settings: returns what counts now.
-    """
+    """Keep the indexes of folders up to date, and find passages in them."""
 
     def __init__(
         self, tell: Callable[[TalkEvent], None], settings: "Callable[[], Settings]"
@@ -58,7 +55,7 @@ class AskedFolders:
 
     async def read(self, names: Sequence[str]) -> None:
         """Bring the indexes of folders up to date; say how far that is, and then what is new."""
-        from assistant.passages.indexing import update
+        from assistant.passages.folder_index import update
 
         self._read.update(dict.fromkeys(names, inf))
         for name in names:
@@ -74,6 +71,28 @@ class AskedFolders:
                 self._read[name] = monotonic()
             self._tell(Indexing(news if news != self._news.get(name) else "", None))
             self._news[name] = news
+
+    async def look_up(
+        self, path: ShownPath, model: "ModelInfo | None", wanted: Callable[[], bool]
+    ) -> None:
+        """Put what folders say about the question at the end of a path before it, and show that.
+
+        Nothing is done where that was done before, or if it is not `wanted` any more then.
+        """
+        asked = path.leaf
+        if model is None or asked is None or asked.role != "user":
+            return
+        if any(each.number for each in asked.attachments):
+            return
+        found = await self.find(asked.content, asked.attachments, path.records[:-1], model)
+        question = path.leaf
+        if not wanted() or question is None or question.content != asked.content:
+            return  # it was taken back
+        for note in self._notes(question.attachments, found):
+            self._tell(Noted(note))
+        if found:
+            passages = (*question.attachments, *found)
+            self._tell(Changed(path.end_message(replace(question, attachments=passages))))
 
     async def find(
         self,
@@ -99,7 +118,7 @@ class AskedFolders:
         in_turns = filter(None, chain.from_iterable(zip_longest(*found)))
         return before_question(islice(in_turns, most), path, model.n_ctx)
 
-    def notes(self, attachments: Iterable[Attachment], found: Sequence[Attachment]) -> list[str]:
+    def _notes(self, attachments: Iterable[Attachment], found: Sequence[Attachment]) -> list[str]:
         """Say what the user has to know of a search before the answer."""
         names, notes = self.names(attachments), []
         for name in names:
@@ -113,8 +132,9 @@ class AskedFolders:
 
 
 def _found(name: str, question: str, said: Sequence[str], most: int) -> Iterable[Attachment]:
-    for path, first, last, text, _ in _index(name).find(question, said, most):
-        yield Attachment(f"{name}{path.relative_to(located(name))}", text, 0, first, last)
+    for each in _index(name).find(question, said, most):
+        place = f"{name}{each.path.relative_to(located(name))}"
+        yield Attachment(place, each.text, 0, each.first, each.last)
 
 
 def _known(name: str) -> str:

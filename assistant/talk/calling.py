@@ -41,10 +41,7 @@ Decision = Literal["once", "conversation", "always", "refuse"]
 class Calling:
     """Have the calls at the end of the path decided and run, one after another.
 
-    Args:
-        tell: is given what to show.
-        goes_on: whether a model that has asked for tools often enough answers in words, rather
-            than the user being asked.
+    Arguments are as for `Talk`.
     """
 
     def __init__(

@@ -26,11 +26,7 @@ class ShownPath:
     When what is said cannot be written, that is told once, and messages are values from then on:
     the conversation goes on, and is not saved. Such messages have negative numbers.
 
-    Args:
-        tell: is given what to show.
-        store: keeps the messages; None keeps nothing.
-        system: returns the system prompt of a new conversation.
-        writes: whether the store is written, or only read.
+    Arguments are as for `Talk`; `system` returns the system prompt of a new conversation.
     """
 
     def __init__(

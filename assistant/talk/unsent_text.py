@@ -14,6 +14,7 @@ OPEN, EDITED = "open", "edited"
 class _Typed(Protocol):
     """Where the user types; its state is a text, which is put before what is there."""
 
+    def head(self, changes: bool) -> None: ...
     def state(self) -> str: ...
     def drop(self) -> None: ...
     def restore(self, state: str) -> None: ...
@@ -54,6 +55,7 @@ class UnsentText:
     def change(self, question: Record) -> None:
         """Put a question into the prompt, or what had become of it when it was last left."""
         self.question = question
+        self._prompt.head(changes=True)
         self.go()
         if not self._prompt.state():
             self._prompt.give_back(question.content, question.attachments)
@@ -63,6 +65,7 @@ class UnsentText:
         """Leave the question as it was; return whether a change of it is kept."""
         changed = self._prompt.state() not in ("", self._original)
         question, self.question, self._original = self.question, None, ""
+        self._prompt.head(changes=False)
         if question is None:
             return False
         left = self._place
@@ -81,6 +84,7 @@ class UnsentText:
         """Continue in the conversation that is shown; what has been typed since comes along."""
         self._states[self._place] = ""
         self.question, self._original = None, ""
+        self._prompt.head(changes=False)
         self._restore()
 
     def keep(self) -> None:

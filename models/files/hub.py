@@ -125,7 +125,6 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
 
 @contextmanager
 def _errors(repo: str) -> Iterator[None]:
-    """Turn what huggingface_hub raises into one sentence."""
     try:
         yield
     except HfHubHTTPError as error:

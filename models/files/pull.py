@@ -148,14 +148,12 @@ def _transfer(
 
 
 def _forget(part: Path) -> None:
-    """Remove a partial file, and what is known of its parts."""
     for path in part.parent.glob(f"{part.name}*"):
         shutil.rmtree(path, ignore_errors=True)
         path.unlink(missing_ok=True)
 
 
 def _remove_stale(folder: Path) -> None:
-    """Remove downloads that were not resumed for a week."""
     for part in folder.glob(f"*{PART}"):
         if time.time() - part.stat().st_mtime > _STALE_S:
             _forget(part)

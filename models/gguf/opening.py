@@ -38,7 +38,6 @@ def reading(path: Path) -> Iterator[Stream]:
 
 
 def _open(path: Path) -> BinaryIO:
-    """Open a file that begins like a GGUF, at its start."""
     try:  # without waiting for somebody to write into a pipe
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:

@@ -69,15 +69,12 @@ class EngineLibrary:
     """A library that runs GGUF models; a process loads one of them."""
 
     title: str
-    """Its display name."""
     package: Package
-    """The Python package that provides it."""
     c: Any
     """Its C functions and structures, under llama.cpp's names."""
     folder: Path
     """Where its files are."""
     version: str
-    """Its own version."""
     context_defaults: Mapping[str, object]
     """Some defaults of a context's settings; a library laid out differently shows others."""
     model_defaults: Mapping[str, object]
@@ -108,7 +105,6 @@ class EngineLibrary:
     can_repack: bool = True
     """Whether weights can be rearranged for the processor's kernels."""
     offloads_to_gpu: bool = False
-    """Whether it can use a GPU."""
 
     def start(self) -> None:
         """Check that the bindings match the library, and initialise it.

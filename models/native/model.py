@@ -201,7 +201,6 @@ class NativeModel:
                 self._context.keep()
 
     def _evaluate(self, tokens: Sequence[int], rows: int) -> None:
-        """Append at most one batch to the cache."""
         started = perf_counter()
         self._context.evaluate(tokens, rows)
         if rows == 0 and len(tokens) >= min(MIN_TOKENS_TIMED, self.batch):

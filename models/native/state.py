@@ -107,13 +107,9 @@ class RecurrentState:
 
 
 class States:
-    """The hidden states of a context's tokens: a row for each token where it is known.
+    """The hidden states of a context's tokens: a row of `width` numbers for each that is known.
 
-    Args:
-        functions: the library's.
-        context: the context that computes them.
-        n_ctx: tokens to make room for; the memory is taken as it is filled.
-        width: numbers in a row.
+    There is room for `n_ctx` tokens; the memory is taken as it is filled.
     """
 
     def __init__(self, functions: HeadFunctions, context: Any, n_ctx: int, width: int) -> None:

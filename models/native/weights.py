@@ -25,8 +25,6 @@ class Weights:
     """A loaded GGUF file and its vocabulary, in the library of this process.
 
     Args:
-        path: the file.
-        settings: how it is loaded.
         cancel: raised by another thread, it stops the loading.
         progress: called with the fraction that is loaded; must not raise.
 

@@ -56,7 +56,6 @@ def without(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, by
 
 
 def _texts(value: bytes) -> list[bytes]:
-    """Return the texts of an array that was read before."""
     texts: list[bytes] = []
     at = 16
     while at < len(value):
@@ -67,7 +66,6 @@ def _texts(value: bytes) -> list[bytes]:
 
 
 def _merges(value: bytes, left: set[bytes]) -> list[bytes]:
-    """Return the merges whose parts and result are all kept."""
     merges = [(merge, *merge[1:].partition(b" ")[::2]) for merge in _texts(value)]
     return [
         merge

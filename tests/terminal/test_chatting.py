@@ -11,7 +11,7 @@ import pytest
 from tests.patience import ALL, WAIT_S
 from tests.terminal.recording import run
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, gone, opened, streaming
-from tui.chat.screen import KEEP_EVERY
+from tui.chat.autosave import KEEP_EVERY
 
 SIZES = 200 if ALL else 40
 OUTCOME = "With guesses: "

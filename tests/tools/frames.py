@@ -166,7 +166,7 @@ class Measured(SpecchatApp):
         self.run_worker(self._measure())
 
     async def _measure(self) -> None:
-        while not (self.chat.controller.ready and self.chat.autosave.begun):
+        while not (self.chat.controller.models.ready and self.chat.autosave.begun):
             await asyncio.sleep(0.05)
         self.chat.controller.say("What is speculative sampling?", ())
         await asyncio.sleep(1)

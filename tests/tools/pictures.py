@@ -59,7 +59,7 @@ async def chat(settings: Settings) -> None:
     """Ask in the chat, and show the answer's tokens with the drafts that were rejected."""
     app = SpecchatApp(settings)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.begun)
+        await until(pilot, lambda: app.chat.controller.models.ready and app.chat.autosave.begun)
         app.chat.prompt.text = PROMPT
         await pilot.press("enter")
         await until(pilot, lambda: len(app.chat.talk.path.records) == 2)
@@ -86,7 +86,7 @@ async def tools(settings: Settings) -> None:
         reads = ToolSettings(folders=(Path(folder),))
         app = SpecchatApp(replace(settings, n_ctx=8192, tools=reads))
         async with app.run_test(size=(100, 30)) as pilot:
-            await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.begun)
+            await until(pilot, lambda: app.chat.controller.models.ready and app.chat.autosave.begun)
             await pilot.press("ctrl+n", "f9")
             await pilot.pause(1)
             await pilot.press("t", "escape")  # tools are on in this conversation
@@ -111,7 +111,7 @@ async def folder(settings: Settings) -> None:
             Path("garden", name).write_text(text)
         app = SpecchatApp(replace(settings, n_ctx=8192))
         async with app.run_test(size=(100, 26)) as pilot:
-            await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.begun)
+            await until(pilot, lambda: app.chat.controller.models.ready and app.chat.autosave.begun)
             await pilot.press("ctrl+n", *"@garden/")
             await until(pilot, lambda: app.chat.prompt.picker.searched == "garden/")
             await pilot.press("enter")

@@ -1,6 +1,9 @@
 """A draft that is no help is mentioned, once and with its reason, where one was expected."""
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import gguf
 import pytest
@@ -14,7 +17,7 @@ from tests.tui.shell.program import HOT, run
 from tui import draft_use
 
 DRAFT = ModelInfo("draft", "Draft", Path("/models/draft.gguf"), 10**8, 512, 260, 0.1)
-HELPLESS = Stats("sps", drafted=30, tested=14, sources={"model": Tally(14, 0)}, draft_s=1.0)
+READY: Any = SimpleNamespace(draft=DRAFT)
 NAMED = {"draft": SettingSource("option", "--draft")}
 
 
@@ -53,17 +56,19 @@ def test_a_draft_that_cannot_serve_is_named_with_what_to_do_whatever_the_mode(ta
     ],
 )  # fmt: skip
 def test_a_draft_that_was_not_used_is_named_with_the_reason(stats, settings, reason):
-    said = draft_use.unused(stats, DRAFT, settings)
+    said = draft_use.helpless(stats, READY, replace(settings, sources=NAMED), failed=False)
     assert said == f"The draft draft.gguf was not used: {reason}."
 
 
 def test_a_draft_that_nobody_named_for_this_run_may_go_unused_without_a_word():
-    stats = Stats("ars", generated_tokens=9)
-    assert draft_use.unused(stats, DRAFT, Settings(mode="ars"))
-    assert draft_use.unused(HELPLESS, DRAFT, Settings(mode="sps")) is None  # it was used
-    assert draft_use.is_named(Settings(draft="x", sources=NAMED))
+    stats, named = Stats("ars", generated_tokens=9), Settings(mode="ars", sources=NAMED)
+    assert draft_use.helpless(stats, READY, named, failed=False)
+    assert draft_use.helpless(stats, READY, named, failed=True) is None  # which was said
+    used = replace(stats, draft_s=1.0)
+    assert draft_use.helpless(used, READY, named, failed=False) is None
     for kind in ("file", "preset", "default"):
-        assert not draft_use.is_named(Settings(draft="x", sources={"draft": SettingSource(kind)}))
+        settings = replace(named, sources={"draft": SettingSource(kind)})
+        assert draft_use.helpless(stats, READY, settings, failed=False) is None
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ class SpecchatApp(Program):
         self.appear(self.settings)
         self.theme_changed_signal.subscribe(self, self._keep_theme)
         self.warn_of_config(self.settings.notices)
-        self.chat.controller.prepare()
+        self.chat.controller.models.prepare()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -91,7 +91,7 @@ class SpecchatApp(Program):
         """Let the chat choose where what is typed goes, before anything gets it."""
         is_new = not event.is_forwarded and self.chat.is_active
         if is_new and isinstance(event, events.Key | events.Paste):
-            self.chat.direct(event)
+            self.chat.parts.direct(event)
         await super().on_event(event)
 
     def _thread_died(self, what: threading.ExceptHookArgs) -> None:
@@ -128,7 +128,7 @@ class SpecchatApp(Program):
 
     def look_for_models(self) -> None:
         """Find the models and have them loaded."""
-        self.chat.controller.prepare()
+        self.chat.controller.models.prepare()
         self._find()
 
     @work(exclusive=True, group="models")
@@ -139,14 +139,14 @@ class SpecchatApp(Program):
         except SpecchatError as error:
             self._explain(error)
         else:
-            self.chat.controller.load(setup, no_draft)
+            self.chat.controller.models.load(setup, no_draft)
 
     def _explain(self, error: SpecchatError) -> None:
         """Say that there is no model, and offer to download one if that helps."""
         missing = isinstance(error, ModelMissing)
         typing = bool(self.chat.prompt.text)  # what is typed next must not press keys elsewhere
         hint = "\nF5 lists the models and fetches more." if missing else ""
-        self.chat.controller.no_model(f"{error}{hint}")
+        self.chat.controller.models.none(f"{error}{hint}")
         if missing and not typing:
             self.action_choose_model()
 
@@ -155,12 +155,12 @@ class SpecchatApp(Program):
         from tui.models.screen import ModelsScreen
 
         if isinstance(self.screen, ChatScreen):
-            ready = self.chat.controller.ready
+            ready = self.chat.controller.models.ready
             self.push_screen(ModelsScreen(self.settings, ready), self._use_models)
 
     def _use_models(self, choice: tuple[str, str | None] | None) -> None:
         if choice is None:
-            if self.chat.controller.wants_model:
+            if self.chat.controller.models.is_wanted:
                 self.chat.talk.take_back()
         else:
             before = self.settings
@@ -191,7 +191,7 @@ class SpecchatApp(Program):
             if self.settings.mode != self.layers.given["mode"][0]:
                 mode = self.settings.mode, SettingSource("option", "Ctrl+T")
                 self.layers = self.layers.for_this_run(mode=mode)
-            setup = self.chat.controller.setup
+            setup = self.chat.controller.models.setup
             target = setup.target if setup else None
             self.push_screen(SettingsScreen(self.layers, self._use_layers, target))
 

@@ -131,7 +131,6 @@ def _is_key(base: str) -> bool:
 
 
 def _clashes(good: Mapping[str, str], bindings: Mapping[str, Bound]) -> Iterator[str]:
-    """Say which keys now mean two things in one place."""
     for name, keys in good.items():
         for other, bound in bindings.items():
             if other == name or not _meet(bindings[name].owner, bound.owner):

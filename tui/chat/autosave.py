@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from assistant.talk.unsent_text import EDITED, OPEN
 from models.errors import StorageError
-from tui.chat.chat_controller import SUGGESTED
+from tui.chat.chat_models import SUGGESTED
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from assistant.store.store import Store
     from tui.chat.chat_controller import ChatController
 
+KEEP_EVERY = 1.0
+"""Seconds of an answer that may be lost when the program is killed."""
 EXPLAINED = "explained"
 """The name of the note that says whether the colours were explained."""
 
@@ -38,7 +41,7 @@ class Autosave:
             prompt.earlier.begin(store.prompts())
             view.asked += len(prompt.earlier.entries)
             view.explained = self._explained = bool(store.recall(EXPLAINED))
-            self._controller.may_suggest = store.saves and not store.recall(SUGGESTED)
+            self._controller.models.may_suggest = store.saves and not store.recall(SUGGESTED)
             left, edited = store.recall(OPEN), store.recall(EDITED)
             talk.keep_in(store)
             if not talk.path.records and left:
@@ -57,6 +60,13 @@ class Autosave:
         if question is not None and not typed:
             self._controller.change(question)
 
+    def keep_now_and_then(self) -> None:
+        """Have it saved, on a thread, while the program runs."""
+        # Not a timer of the screen's: each message to one under another has all painted again.
+        app = self._parts.app
+        work = partial(app.run_worker, self.keep, group="keep", exclusive=True, thread=True)
+        app.set_interval(KEEP_EVERY, work)
+
     def keep(self) -> None:
         """Save the answers under way and what is unfinished; may be called on any thread.
 
@@ -70,7 +80,7 @@ class Autosave:
         except StorageError as error:
             with suppress(RuntimeError):  # the program has ended meanwhile
                 self._parts.app.call_from_thread(self._parts.banner.not_saved, error)
-        ready = self._controller.ready
+        ready = self._controller.models.ready
         if ready is not None and ready is not self._learned:
             self._learned = ready
             self.learn(ready.target.name)

@@ -3,49 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from time import monotonic
 from typing import TYPE_CHECKING
 
-from assistant.events import (
-    Counted,
-    Event,
-    Failed,
-    Finished,
-    Loading,
-    Noticed,
-    Prefilled,
-    Ready,
-    Stop,
-)
-from assistant.request import AnswerForm, Count, ReadAhead, Request, Setup
+from assistant.events import Finished, Loading, Prefilled, Ready, Stop
+from assistant.request import Request
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from assistant.talk.asked_folders import AskedFolders
-from assistant.talk.attachments import read
-from assistant.talk.events import (
-    Added,
-    AnswersEnded,
-    CallWaits,
-    Changed,
-    FullyAnswered,
-    Noted,
-    TalkEvent,
-)
+from assistant.talk.events import AnswersEnded, CallWaits, FullyAnswered, Noted, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.talk.unsent_text import UnsentText
-from models.errors import SpecchatError, StorageError, UsageError
-from tui.chat.conversation.welcome import SUGGESTIONS
+from models.errors import StorageError
+from tui.chat.bell import Bell
+from tui.chat.chat_models import ChatModels
 from tui.chat.layout import ChatLayout
-from tui.chat.prompt.file_search import located
+from tui.chat.prompt.form import ChosenForm
 from tui.chat.prompt.waiting_line import Unsent
 from tui.chat.reading_ahead import ReadingAhead
-from tui.chat.status import Activity
 from tui.chat.talk_view import TalkView
-from tui.draft_use import DraftNotes, larger
-from tui.safe import one_line, safe
+from tui.figures import MODES
+from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.talk.calling import Decision
@@ -54,11 +33,6 @@ if TYPE_CHECKING:
 
 ALTERNATIVES = 5
 """Alternatives of each row to report with each token, for the inspector."""
-SUGGESTED = "suggested"
-"""The name of the note that says whether a larger model was suggested."""
-LONG_S = 10.0
-"""Seconds after which the end of an answer is worth a bell: others are waited for."""
-CHANGING = "Enter asks it again, on a new branch · Esc cancels"
 
 
 class ChatController:
@@ -68,74 +42,37 @@ class ChatController:
         self.parts, self._program = parts, program
         self.settings = settings
         """What counts now."""
-        self.setup: Setup | None = None
-        """The models that answer, once they are found."""
-        self.form: AnswerForm | None = None
-        """What answers have to look like."""
-        self.folders = AskedFolders(self._take, lambda: self.settings)
-        """What questions are about."""
+        self.form = ChosenForm(parts.prompt)
         self.talk = Talk(
             self._take,
             program.do,
             program.begin,
             tools=ToolSet(settings.tools, settings.offline, asked_for=True),
             asks=self._asks,
-            system=lambda: self.settings.system or "",
-            folders=self.folders,
+            folders=AskedFolders(self._take, lambda: self.settings),
         )
-        """The conversation."""
         self.view = TalkView(parts, self.talk)
         """What there is to be seen of it."""
+        self.models = ChatModels(
+            parts, self.view, self.talk, program, lambda: self.settings, self._take
+        )
         self.unsent = UnsentText(parts.prompt, self.talk.path)
         """What is in the prompt, here and elsewhere."""
-        self.ahead = ReadingAhead(parts, program, self._to_read)
-        """What the engine reads meanwhile."""
-        self.ready: Ready | None = None
-        self._draft_notes = DraftNotes()
-        self.may_suggest = False
-        """Whether a larger model may be suggested, which is done once."""
-        self._began = 0.0  # when the answer or the call under way did
+        self.ahead = ReadingAhead(
+            parts, self.talk, self.unsent, self.models, program, lambda: self.settings
+        )
+        self._bell = Bell(program, self.talk)
+        self._deleted: int | None = None  # the conversation that was open when it was deleted
         self._leaves = False  # whether the program ends, and nothing is shown any more
-
-    @property
-    def wants_model(self) -> bool:
-        """Whether a prompt waits that no model will ever answer."""
-        return self.talk.waits and not self.talk.expects_model and self.ready is None
-
-    # The models
-
-    def prepare(self) -> None:
-        """Note that models are being looked for."""
-        self.ready = None
-        self.talk.expect_model()
-        self.parts.status.show(loaded=False, activity=Activity("looking for the models", 0.0))
-
-    def load(self, setup: Setup, no_draft: str | None) -> None:
-        """Have models loaded instead of an answer; what waits is answered afterwards."""
-        self.setup, self._draft_notes.no_draft = setup, no_draft
-        if self.talk.stream is not None:
-            self.talk.stream.cancel()
-        self._program.submit(setup, self._loading)
-
-    def no_model(self, reason: str) -> None:
-        """Say why nothing can be answered, and give back the waiting prompt."""
-        self.ready = None
-        self.parts.status.show(loaded=False, activity=None)
-        self.parts.banner.show("no model")
-        self.talk.no_model(reason)
 
     def is_free(self, why: str = "") -> bool:
         """Return whether nothing is to be answered; say it if something is."""
-        if self.ready is not None and self.talk.idle:
+        ready = self.models.ready is not None
+        if ready and self.talk.idle:
             return True
-        what = "An answer is under way; Esc stops it" if self.ready else "No models are loaded yet"
+        what = "An answer is under way; Esc stops it" if ready else "No models are loaded yet"
         self.parts.notify(f"{what}.{why}", timeout=4, markup=False)
         return False
-
-    def count(self, count: Count) -> None:
-        """Have the tokens of a text counted, once a model can."""
-        if self.ready is not None:
-            self._program.submit(count, self._counted)
 
     def apply(self, settings: Settings) -> None:
         """Continue with other settings, from the next round or answer on."""
@@ -143,8 +80,14 @@ class ChatController:
         view.view, view.ghosts = settings.view, settings.ghosts
         view.thoughts = settings.show_thinking
         self.parts.status.show(mode=settings.mode)
-        if self.talk.stream is not None:
-            self.talk.stream.steer(settings.mode, settings.lookahead, settings.sampling)
+        if self.talk.asking.stream is not None:
+            self.talk.asking.stream.steer(settings.mode, settings.lookahead, settings.sampling)
+
+    def toggle_mode(self) -> None:
+        """Continue with the next way of decoding."""
+        modes = [*MODES]
+        following = modes[(modes.index(self.settings.mode) + 1) % len(modes)]
+        self.apply(replace(self.settings, mode=following))
 
     # What the user does
 
@@ -152,10 +95,9 @@ class ChatController:
         """Answer what the user says now, or as soon as that is possible."""
         if self.talk.idle or (self.unsent.question and not self.talk.waits):
             self.talk.say(text, attachments, self.unsent.replaced)
-            self._sent()
+            self.unsent.sent()
         else:
-            line = self.parts.prompt.line
-            line.prompts = (*line.prompts, Unsent(text, tuple(attachments)))
+            self.parts.prompt.line.add(Unsent(text, tuple(attachments)))
         self._hold_line()
 
     def _say_next(self) -> None:
@@ -169,17 +111,12 @@ class ChatController:
         """Keep and show the question that is in the prompt."""
         unsent = self.parts.prompt.take()
         self.talk.add_question(unsent.text, unsent.attachments, self.unsent.replaced)
-        self._sent()
-
-    def _sent(self) -> None:
         self.unsent.sent()
-        self._show_change()
 
     def change(self, question: Record) -> None:
         """Put an earlier question into the prompt, to be asked again in other words."""
         self.leave_question()
         self.unsent.change(question)
-        self._show_change()
         self.parts.prompt.focus()
 
     def leave_question(self) -> None:
@@ -187,12 +124,6 @@ class ChatController:
         if self.unsent.leave():
             hint = "Your change is kept; press e on that message to go on."
             self.parts.notify(hint, timeout=5, markup=False)
-        self._show_change()
-
-    def _show_change(self) -> None:
-        """Say on the prompt whether it holds a change of an earlier question."""
-        self.parts.prompt.head(CHANGING if self.unsent.question else "")
-        self.parts.refresh_bindings()
 
     def decide(self, turn: ApprovalTurn, decision: Decision) -> None:
         """Have a call run, or refused, as the user decided."""
@@ -210,6 +141,26 @@ class ChatController:
         if to_prompt:
             self.parts.prompt.focus()
 
+    def leave_deleted(self, conversation: int, is_back: bool) -> None:
+        """Stop showing a conversation that was deleted; show it again once it is back."""
+        shown = self.talk.path.conversation
+        if is_back and conversation == self._deleted and shown is None:
+            self.open(conversation)
+        elif not is_back and conversation == shown:
+            self._deleted = conversation
+            self.open(None)
+
+    def go_to(self, message: int) -> bool:
+        """Go to a message of the conversation, on any branch; return whether it exists."""
+        path = self.talk.path
+        try:
+            if message not in {record.id for record in path.records}:
+                path.choose(message)
+        except StorageError:  # it has been deleted meanwhile
+            return False
+        self.parts.conversation.walk_to(message)
+        return True
+
     def go(self, there: Callable[[], None]) -> None:
         """Show another conversation, with what is unsent in it; or say why that cannot be."""
         self.stop()
@@ -225,7 +176,7 @@ class ChatController:
         self.unsent.go()
         self.view.list_chats()
         self.view.forget_figures()
-        self.read_folders()
+        self.ahead.read_folders()
         self.ahead.begin()
         self.parts.refresh_bindings()
 
@@ -241,10 +192,10 @@ class ChatController:
 
     def race(self) -> None:
         """Let the prompt, or else the last question, race; or say why that cannot be."""
-        if not self.is_free(" A race needs the models for itself.") or self.setup is None:
+        if not self.is_free(" A race needs the models for itself.") or self.models.setup is None:
             return
         prompt = self.parts.prompt
-        request = self.talk.race_request(prompt.text, prompt.attachments)
+        request = self.talk.asking.race(prompt.text, prompt.attachments)
         if request is None:
             hint = "Type a prompt first; it is answered with and without guesses."
             self.parts.notify(hint, timeout=4, markup=False)
@@ -252,55 +203,14 @@ class ChatController:
         from tui.race.lanes import duel
         from tui.race.screen import RaceScreen
 
-        race = duel(self.setup, self.settings, request)
+        race = duel(self.models.setup, self.settings, request)
         self._program.push_screen(RaceScreen(race, self._program.submit))
-
-    def toggle_form(self) -> None:
-        """Ask for a file whose schema all answers follow; or let them be as they come again."""
-        if self.form is None:
-            self.parts.prompt.pick(self._use_form)
-        else:
-            self.form = None
-            self.parts.prompt.show_form("")
-            self.parts.notify("JSON is off: free text again.", timeout=3)
-
-    def _use_form(self, name: str) -> None:
-        """Have answers follow the schema in a file, or say why that cannot be."""
-        from assistant.forms.grammar import fields_of  # which few chats need
-
-        try:
-            form = AnswerForm(
-                "schema", read(located(name, self.parts.prompt.picker.root), name).text
-            )
-            fields = ", ".join(fields_of(form))
-        except UsageError as error:
-            self.parts.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
-            return
-        self.form = form
-        self.parts.prompt.show_form(one_line(f"JSON by {name}" + f": {fields}" * bool(fields)))
 
     # What the engine and the talk say
 
-    def read_folders(self) -> None:
-        """Bring the indexes of the folders that questions are about up to date, now and then."""
-        if stale := self.folders.stale(self.parts.prompt.attachments):
-            self._program.begin(self.folders.read(stale))
-
-    async def _to_read(self) -> ReadAhead | None:
-        """Return what the engine may read while the user reads and types."""
-        if self.ready is None or not self.talk.idle or not self.settings.may_read_ahead:
-            return None
-        prompt = self.parts.prompt
-        is_new = not (self.talk.path.records or prompt.attachments)
-        text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the likeliest, if any is
-        attached, path, target = prompt.attachments, self.talk.path.records, self.ready.target
-        found = await self.folders.find(text, attached, path, target) if text else ()
-        request = self.talk.next_request(text, (*attached, *found), self.unsent.replaced)
-        return ReadAhead(request) if request and self.talk.idle else None
-
     def _asks(self) -> Request:
         request = self.settings.request()
-        return replace(request, form=self.form, alternatives=ALTERNATIVES)
+        return replace(request, form=self.form.form, alternatives=ALTERNATIVES)
 
     def _take(self, event: TalkEvent) -> None:
         if self._leaves:
@@ -309,66 +219,22 @@ class ChatController:
             case Loading() | Prefilled():
                 self.view.show_models(event, self.settings)
             case Ready():
-                self._be_ready(event)
+                self.models.be_ready(event)
+                self.ahead.begin()
+                self.parts.refresh_bindings()
             case Finished():
-                if doubt := self._draft_notes.doubt(event.stats):
+                if doubt := self.models.notes.doubt(event.stats):
                     self.view.show(Noted(doubt))
-                elif event.stop is not Stop.CANCELLED and not self.settings.offline:
-                    self._suggest()
-            case Added(record) | Changed(record) if record.state == "streaming":
-                self._began = monotonic()
+                elif event.stop is not Stop.CANCELLED and self.models.may_suggest:
+                    self.models.suggest()
             case AnswersEnded() | CallWaits():
                 self.ahead.begin()
-                self._ring(isinstance(event, CallWaits))
             case FullyAnswered():
                 self._say_next()
+        self._bell.hear(event, self.settings.notify == "auto")
         self.view.show(event)
         self._hold_line()
 
     def _hold_line(self) -> None:
         """Say whether something is under way after which the next in line is sent."""
         self.parts.prompt.line.held = self.talk.idle and self.talk.calls.next is None
-
-    def _suggest(self) -> None:
-        """Say once, below an answer, which larger model would run well here."""
-        if self.may_suggest:
-            self.may_suggest = False
-            self._program.run_worker(self._say_larger, thread=True)
-
-    def _say_larger(self) -> None:
-        store, ready = self.talk.path.store, self.ready
-        with suppress(SpecchatError, OSError, RuntimeError):  # the program may have ended
-            if store and ready and (text := larger(ready.target.path, self.settings)):
-                self._program.call_from_thread(self.view.show, Noted(text))
-                store.remember(SUGGESTED, "1")
-
-    def _ring(self, asks: bool) -> None:
-        """Call the user for a call that waits, or for the end of a long answer."""
-        is_long = self.talk.calls.next is None and monotonic() - self._began > LONG_S
-        if self.settings.notify == "auto" and (asks or is_long):
-            what = "A tool waits to be allowed." if asks else "The answer is complete."
-            self._program.ring(f"specchat: {what}")
-
-    def _loading(self, event: Event) -> None:
-        match event:
-            case Noticed(text):
-                self.view.show(Noted(text))
-            case Failed(message):
-                if not self.parts.screen.is_active:  # where a note in the conversation is not seen
-                    self.parts.notify(safe(message), severity="error", markup=False)
-                self.no_model(message)
-            case Loading() | Ready():
-                self._take(event)
-
-    def _counted(self, event: Event) -> None:
-        if isinstance(event, Counted):
-            self.parts.prompt.attached.counted(event.label, event.tokens)
-
-    def _be_ready(self, ready: Ready) -> None:
-        self.ready = ready
-        self.view.show_models(ready, self.settings)
-        if refused := self._draft_notes.ready(ready, self.settings):
-            self.parts.conversation.note(refused, "warning")
-        self.talk.ready(ready.target)
-        self.ahead.begin()
-        self.parts.refresh_bindings()

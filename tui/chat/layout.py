@@ -3,11 +3,13 @@
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.events import Resize
+from textual.events import Key, Paste, Resize
 from textual.widget import Widget
 
+from tui.app.textual_private import meaning_of
 from tui.chat.banner import Banner
 from tui.chat.conversation.conversation import Conversation
+from tui.chat.conversation.turn import Turn
 from tui.chat.list.chat_list import ChatList
 from tui.chat.panel.panel import Speculation
 from tui.chat.prompt.prompt import Prompt
@@ -47,6 +49,19 @@ class ChatLayout(Vertical):
         parents = widget.ancestors_with_self
         covered = self.body.covered and self.conversation in parents
         return not covered and all(each.display for each in parents)
+
+    def direct(self, event: Key | Paste) -> None:
+        """Send text that is no key of a focused message to the prompt, and all that follows it."""
+        at = self.screen.focused
+        if not isinstance(at, Turn):
+            return
+        if isinstance(event, Paste) or (at.unasked and event.is_printable):
+            self.screen.set_focus(self.prompt.editor)
+        elif event.key not in self.screen.active_bindings:
+            if meaning := meaning_of(self.screen, event.key):
+                self.notify(f"Not on this message: {meaning}.", timeout=3, markup=False)
+            elif event.is_printable:
+                self.screen.set_focus(self.prompt.editor)
 
     def on_mount(self) -> None:
         """Begin with what is on the screen."""

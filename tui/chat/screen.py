@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -13,15 +12,12 @@ from textual.widget import Widget
 
 from assistant.request import Count
 from assistant.settings.settings import Settings
-from models.errors import StorageError
 from tui.app.clipboard import copy_and_say
-from tui.app.textual_private import meaning_of
 from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController
-from tui.chat.conversation.turn import Turn, TurnAction
+from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation.welcome import SuggestionLine
 from tui.chat.layout import ChatLayout
-from tui.chat.list.chat_changes import Deleted, Restored
 from tui.chat.list.chat_list import ChatList
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
@@ -29,14 +25,10 @@ from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.chat.several_answers import SeveralAnswers
 from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.chat.turn_actions import TurnActions
-from tui.figures import MODES
 from tui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:
     from tui.app.program import Program
-
-KEEP_EVERY = 1.0
-"""Seconds of an answer that may be lost when the program is killed."""
 
 
 class ChatScreen(Screen[None]):
@@ -89,7 +81,6 @@ class ChatScreen(Screen[None]):
         self.controller = ChatController(parts, settings, program)
         self.talk = self.controller.talk
         self.turns = TurnActions(self.conversation, self.controller)
-        self._deleted: int | None = None  # the conversation that was open when it was deleted
         self.several = SeveralAnswers(parts, self.controller)
         self.autosave = Autosave(self.controller)
 
@@ -101,8 +92,7 @@ class ChatScreen(Screen[None]):
     def on_mount(self) -> None:
         """Begin with the settings, and keep what is said from now on."""
         self.controller.apply(self.controller.settings)
-        # Not a timer of its own: each message to a screen under another one has all painted again.
-        self.app.set_interval(KEEP_EVERY, self._keep)
+        self.autosave.keep_now_and_then()
 
     def set_focus(
         self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False
@@ -111,21 +101,6 @@ class ChatScreen(Screen[None]):
         if self.app.app_focus and (widget is None or not self.parts.shows(widget)):
             widget = self.prompt.editor
         super().set_focus(widget, scroll_visible, from_app_focus)
-
-    def direct(self, event: events.Key | events.Paste) -> None:
-        """Send text that is no key of a focused message to the prompt, and all that follows it."""
-        if not isinstance(self.focused, Turn):
-            return
-        if isinstance(event, events.Paste) or (self.focused.unasked and event.is_printable):
-            self.set_focus(self.prompt.editor)
-        elif event.key not in self.active_bindings:
-            if meaning := meaning_of(self, event.key):
-                self.notify(f"Not on this message: {meaning}.", timeout=3, markup=False)
-            elif event.is_printable:
-                self.set_focus(self.prompt.editor)
-
-    def _keep(self) -> None:
-        self.app.run_worker(self.autosave.keep, group="keep", exclusive=True, thread=True)
 
     @on(Prompt.Submitted)
     def say(self, message: Prompt.Submitted) -> None:
@@ -136,7 +111,7 @@ class ChatScreen(Screen[None]):
     def edited(self) -> None:
         """Show that Enter takes no suggestion while something is written; read what is written."""
         self.conversation.set_class(bool(self.prompt.text), "-typing")
-        self.controller.read_folders()
+        self.controller.ahead.read_folders()
         self.controller.ahead.begin()
 
     @on(Editor.Spare)
@@ -159,7 +134,7 @@ class ChatScreen(Screen[None]):
     @on(PromptAttachments.CountWanted)
     def count(self, message: PromptAttachments.CountWanted) -> None:
         """Have the tokens of a text counted."""
-        self.controller.count(Count(message.label, message.text))
+        self.controller.models.count(Count(message.label, message.text))
 
     @on(TurnAction)
     def act(self, message: TurnAction) -> None:
@@ -171,36 +146,17 @@ class ChatScreen(Screen[None]):
         """Run a call, or refuse it."""
         self.controller.decide(message.turn, message.decision)
 
-    @on(Deleted)
-    def leave_deleted(self, message: Deleted) -> None:
-        """Stop showing a deleted conversation."""
-        if message.id == self.talk.path.conversation:
-            self._deleted = message.id
-            self.controller.open(None)
-
-    @on(Restored)
-    def return_to_restored(self, message: Restored) -> None:
-        """Show a conversation that was open when it was deleted, after it was restored."""
-        if message.id == self._deleted and self.talk.path.conversation is None:
-            self.controller.open(message.id)
+    @on(ChatList.Deleted)
+    def leave_deleted(self, message: ChatList.Deleted) -> None:
+        """Stop showing a deleted conversation, until it is back."""
+        self.controller.leave_deleted(message.id, message.is_back)
 
     @on(ChatList.Chosen)
     def open_chosen(self, message: ChatList.Chosen) -> None:
         """Open the conversation that was chosen, and go to what was searched for."""
         self.controller.open(message.id)
-        if message.message is None or not self._go_to(message.message):
+        if message.message is None or not self.controller.go_to(message.message):
             self.prompt.focus()
-
-    def _go_to(self, message: int) -> bool:
-        """Go to a message of the conversation, on any branch; return whether it exists."""
-        path = self.talk.path
-        try:
-            if message not in {record.id for record in path.records}:
-                path.choose(message)
-        except StorageError:  # it has been deleted meanwhile
-            return False
-        self.conversation.walk_to(message)
-        return True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the key that stops while there is something to stop, else the way to the prompt."""
@@ -239,23 +195,22 @@ class ChatScreen(Screen[None]):
         self.parts.body.uncover()
         self.conversation.focus_last()
 
-    def action_page(self, direction: int) -> None:
-        """Scroll the conversation by a page."""
-        view = self.conversation
-        view.scroll_page_up() if direction < 0 else view.scroll_page_down()
-
     def action_scroll(self, to: str) -> None:
-        """Go to one end of the conversation."""
-        if to == "home":
-            self.conversation.scroll_home()
-        else:
-            self.conversation.anchor()
+        """Go to one end of the conversation, or a page up or down."""
+        view = self.conversation
+        match to:
+            case "up":
+                view.scroll_page_up()
+            case "down":
+                view.scroll_page_down()
+            case "home":
+                view.scroll_home()
+            case _:
+                view.anchor()
 
     def action_toggle_mode(self) -> None:
         """Continue with the next way of decoding."""
-        settings, modes = self.controller.settings, [*MODES]
-        following = modes[(modes.index(settings.mode) + 1) % len(modes)]
-        self.controller.apply(replace(settings, mode=following))
+        self.controller.toggle_mode()
 
     def action_new(self) -> None:
         """Begin a new conversation; the old one stays in the list."""
@@ -271,7 +226,7 @@ class ChatScreen(Screen[None]):
 
     def action_form(self) -> None:
         """Have answers in the form of a file, or as they come again."""
-        self.controller.toggle_form()
+        self.controller.form.toggle()
 
     def action_tools(self) -> None:
         """List the tools and their servers."""

@@ -15,12 +15,7 @@ from tui.widgets.dialog import ListDialog
 
 
 class SourcesScreen(ListDialog[None]):
-    """List passages above the text of the one under the cursor.
-
-    Args:
-        sources: the passages, with their texts.
-        open_: opens the file of one at its place.
-    """
+    """List passages above the text of the one under the cursor; `open_` opens its file."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,s,q", "dismiss", "Close", id="sources.close"),

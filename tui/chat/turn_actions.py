@@ -139,11 +139,11 @@ class TurnActions:
 
     def _open_source(self, source: Attachment) -> None:
         """Open the file of a passage where it stands, in the user's editor."""
-        from assistant.passages.passage import UNITS
+        from assistant.passages.reading import DOCUMENTS
 
         root, program = self._controller.parts.prompt.picker.root, cast("Program", self._view.app)
         path = located(source.name, root).absolute()
-        if path.suffix.lower() in UNITS:
+        if path.suffix.lower() in DOCUMENTS:
             wrong = f"{source.name} is not for an editor of text; what was read of it is above."
         elif not path.is_file():
             wrong = f"{source.name} is gone; what was read of it is above."

@@ -74,7 +74,6 @@ def here(settings: Settings) -> list[str]:
 
 
 def _setups(systems: Sequence[System], settings: Settings) -> dict[str, Setup]:
-    """Find every system's models on this machine."""
     usual, no_draft = settings.setup()
     setups: dict[str, Setup] = {}
     for system in systems:
@@ -148,7 +147,6 @@ def _fill(
 
 
 def _trial(asked: Asked, system: System, setup: Setup, settings: Settings) -> Trial:
-    """Return what measures an answer."""
     told = (Message("system", settings.system),) if settings.system else ()
     request = Request(
         (*told, Message("user", asked.question.text)),

@@ -51,7 +51,6 @@ def slim(context: click.Context, target: str | None, draft: str | None, tokens: 
 def _pair(
     target: str | None, draft: str | None, chosen: "Settings"
 ) -> "tuple[ModelFile, ModelFile]":
-    """Return the target and what to make a draft from."""
     from models.drafts import NO_DRAFT, Pairing, best_draft
     from models.files.locate import identify
     from models.files.stores import discover

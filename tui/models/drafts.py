@@ -14,7 +14,7 @@ from tui.models.inventory import Advice, ModelInventory
 from tui.widgets.text_figures import size
 
 if TYPE_CHECKING:
-    from assistant.engine.machine_cache import Prediction
+    from assistant.engine.expectation import Prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def drafts(inventory: ModelInventory, target: ModelFile) -> Sequence[DraftFacts]
 def _draft(
     target: ModelFile, draft: ModelFile, verdict: DraftVerdict, advice: Advice
 ) -> DraftFacts:
-    from assistant.engine.machine_cache import predict  # imports numpy
+    from assistant.engine.expectation import predict  # imports numpy
 
     is_other, serves = draft is not target, verdict.serves
     both = of_pair(target, draft if is_other else None, CONTEXT, heads=not is_other)

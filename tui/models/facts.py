@@ -38,13 +38,8 @@ TESTED = (
 def pairs() -> list[Facts]:
     """Return the targets and drafts that share a vocabulary, by name."""
     return [
-        {
-            "name": each.name,
-            "target": each.target.name,
-            "draft": each.draft.name,
-            "tested": each.tested,
-        }
-        for each in catalog.PAIRS
+        {"name": p.name, "target": p.target.name, "draft": p.draft.name, "tested": p.tested}
+        for p in catalog.PAIRS
     ]
 
 

@@ -70,7 +70,6 @@ def _role(model: ModelFile, now: str, verdict: DraftVerdict | None) -> tuple[str
 
 
 def _listed_role(model: GGUF) -> str:
-    """Return what the catalogue lists a model as."""
     if model.draft:
         return f"answers, with {model.draft}"
     drafts = any(each.draft == model.name for each in FILES.values())

@@ -4,10 +4,10 @@ import asyncio
 import sys
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.text import Text
@@ -23,8 +23,6 @@ from assistant.events import (
     OneOf,
     Prefilled,
     Ready,
-    Stop,
-    Token,
 )
 from assistant.request import AnswerForm
 from assistant.settings.settings import Settings
@@ -41,39 +39,16 @@ from assistant.talk.events import (
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.tokens import said
-from models.drafts import NO_DRAFT
-from models.errors import StorageError, UsageError
+from assistant.tools.values import OfferedTool
+from models.errors import StorageError
 from tui import draft_use
-from tui.figures import figures, of_form, of_several
-from tui.outlook import outlook
 from tui.safe import one_line, safe
+from tui.shell.asked import ContinuedChat, check_thinking, folders_of
 from tui.shell.engine_console import EngineConsole
 from tui.shell.printing import Printing
-
-if TYPE_CHECKING:  # few continue a conversation, or let a model call tools
-    from assistant.store.values import Attachment, Record
-    from assistant.talk.asked_folders import AskedFolders
-    from assistant.tools.values import OfferedTool
-    from tui.shell.asked import ContinuedChat
+from tui.shell.received_answers import ReceivedAnswer, ReceivedAnswers
 
 SAVED_EVERY_S = 1.0
-CURES = {
-    Stop.LENGTH: "give it more room with --max-tokens, or the form a limit of its own",
-    Stop.CONTEXT: "give it more room with --ctx, or the form a limit of its own",
-    Stop.STOP_STRING: "leave out --stop",
-}
-"""What to do when the end came too early for a form, by what it was."""
-
-
-@dataclass(slots=True)
-class ReceivedAnswer:
-    """The outcome of one answer."""
-
-    tokens: list[Token] = field(default_factory=list)
-    last: Decoded | None = None  # round
-    finished: Finished | None = None
-    results: list["Record"] = field(default_factory=list)  # of its calls
-    sources: "tuple[Attachment, ...]" = ()  # that it cites
 
 
 class AskSession:
@@ -91,7 +66,7 @@ class AskSession:
         question: str,
         stop_strings: Sequence[str],
         quiet: bool,
-        continued: "ContinuedChat | None" = None,
+        continued: ContinuedChat | None = None,
         answers: int = 1,
         form: AnswerForm | None = None,
         tools: ToolSet | None = None,
@@ -106,12 +81,8 @@ class AskSession:
         self._failed: Failed | None = None
         self.ready: Ready | None = None
         """The models, once they are loaded."""
-        self.answers = [ReceivedAnswer() for _ in range(answers)]
-        self.before: list[ReceivedAnswer] = []
-        """Answers that asked for calls, and were followed by another."""
-        self.answered: Answered | None = None
-        """The figures of several answers, once all have ended."""
-        self._folders = self._asked_folders() if settings.about else None
+        self.received = ReceivedAnswers([ReceivedAnswer() for _ in range(answers)])
+        self._folders = folders_of(settings, self._take)
         self._to_do: list[Coroutine[Any, Any, None]] = []
         self._saved = monotonic()
         request = replace(settings.request(), stop_strings=tuple(stop_strings), form=form)
@@ -122,18 +93,12 @@ class AskSession:
             continued.store if continued else None,
             tools,
             lambda: request,
-            lambda: settings.system or "",
             goes_on=True,
             writes=continued is not None and continued.keeps,
             folders=self._folders,
         )
         """The conversation, which is of this question alone unless one is continued."""
         console.closing.append(self.talk.calls.tools.close)
-
-    def _asked_folders(self) -> "AskedFolders":
-        from assistant.talk.asked_folders import AskedFolders  # most questions are about none
-
-        return AskedFolders(self._take, lambda: self._settings)
 
     def run(self) -> None:
         """Ask, and wait for the answer. Ctrl-C ends it early and keeps the text so far.
@@ -154,28 +119,14 @@ class AskSession:
             raise self._console.error(self._failed)
         self._summarise()
 
-    @property
-    def cut(self) -> str | None:
-        """What is to be said of answers that do not have the form that was asked for."""
-        ends = enumerate((given.finished for given in self.answers), 1)
-        cut = {number: end for number, end in ends if end and not end.complete}
-        if not cut:
-            return None
-        stop = next(iter(cut.values())).stop
-        *first, last = map(str, cut)
-        which = f"Answers {', '.join(first)} and {last}" if first else f"Answer {last}"
-        who = "The answer" if len(self.answers) == 1 else f"{which} of {len(self.answers)}"
-        cure = CURES.get(stop, "ask again")
-        return f"{who} ended ({stop}) before the form was complete; {cure}."
-
     def _load(self) -> None:
         console, settings = self._console, self._settings
         setup, no_draft = settings.setup(console.checking)
         chooses_by_time = settings.mode != "ars" and settings.lookahead is None
         setup = replace(setup, measure=chooses_by_time)
         self.ready = ready = console.run(setup, self._hear_loading, keeps=False)
-        self._check_thinking(ready)
-        self._warn(no_draft)
+        check_thinking(settings, ready)
+        self._say(draft_use.missing(no_draft, ready, settings))
         self.talk.ready(ready.target)
 
     async def _have_answered(self) -> None:
@@ -191,15 +142,6 @@ class AskSession:
             self.talk.several(self._count)
         for doing in self._to_do:
             await doing
-
-    def _check_thinking(self, ready: Ready) -> None:
-        """Refuse what was asked for here and now, and this model cannot do."""
-        settings, name = self._settings, ready.target.name
-        asked = {key for key, source in settings.sources.items() if source.is_passing}
-        if "thinking" in asked and settings.thinking == "on" and not ready.thinks:
-            raise UsageError(f"{name} does not think; leave --thinking on out.")
-        if "effort" in asked and settings.effort and not ready.takes_effort:
-            raise UsageError(f"The chat template of {name} takes no effort; leave --effort out.")
 
     # What the engine and the talk say
 
@@ -226,7 +168,7 @@ class AskSession:
             case OneOf(number, told):
                 self._hear(number, told)
             case Answered():
-                self.answered = event
+                self.received.together = event
             case Failed():
                 self._failed = event
                 self._printing.end_all()  # what was said so far stands on lines of its own
@@ -237,12 +179,11 @@ class AskSession:
                 self._decide(event)
             case Added(record, number) if record.role != "user":
                 console.keeps = True
-                if record.role == "assistant" and self.answers[number].finished:
-                    self.before.append(self.answers[0])
-                    self.answers = [ReceivedAnswer()]
+                if record.role == "assistant" and self.received.answers[number].finished:
+                    self.received.begin_another()
                     self._printing = Printing(self._quiet, 1, self._settings.show_thinking)
             case Changed(record) if record.role == "tool":
-                self.answers[0].results.append(record)
+                self.received.answers[0].results.append(record)
                 if record.seconds:
                     size = f"{len(record.content):,} characters · {record.seconds:.1f} s"
                     click.echo(f"{record.state}: {size}", err=True)
@@ -271,7 +212,7 @@ class AskSession:
         allowed = self._may_run(waits.tool, safe(access(waits.tool)))
         self.talk.calls.decide("once" if allowed else "refuse")
 
-    def _may_run(self, tool: "OfferedTool", access: str) -> bool:
+    def _may_run(self, tool: OfferedTool, access: str) -> bool:
         asks = not self._yes and all(each and each.isatty() for each in (sys.stdin, sys.stderr))
         if not asks and tool.read_only:
             return True
@@ -280,66 +221,29 @@ class AskSession:
 
     def _hear(self, number: int, event: Decoded | Finished) -> None:
         """Show what an answer says."""
-        given = self.answers[number]
+        given = self.received.answers[number]
         shown = self._settings.show_thinking or given.finished or said(given.tokens)
         if isinstance(event, Decoded) and not shown and not said(event.tokens):
             self._console.say(f"thinking: {event.stats.thought_tokens:,} tokens")
         else:
             self._console.hush()
+        given.take(event)
         if isinstance(event, Decoded):
-            given.tokens += event.tokens
-            given.last = event if event.forecast else given.last  # not text that was held back
             self._printing.add(number, event.tokens)
         else:
-            given.finished, self._ended = event, given
+            self._ended = given
             if event.text or not event.calls:
                 self._printing.end(number)
-
-    def _warn(self, no_draft: str | None) -> None:
-        """Say why there is no draft, if somebody may expect one."""
-        ready, settings = self.ready, self._settings
-        expected = settings.draft or settings.mode != "ars"
-        if ready is None or ready.draft or settings.draft == NO_DRAFT or not expected:
-            return
-        self._say(draft_use.refused(no_draft or str(ready.no_draft), ready, settings))
-        if ready.rolls_back and not no_draft:  # the file was found, and another one may work
-            self._say(draft_use.fitting(settings))
-
-    def _doubt_draft(self, ends: Sequence[Finished]) -> None:
-        """Say that a draft was no help, or that a requested one was not used."""
-        settings, draft = self._settings, self.ready and self.ready.draft
-        if not draft or not ends:
-            return
-        if text := draft_use.rejected(ends[0].stats, draft):
-            self._say(f"{text} {draft_use.fitting(settings)}")
-        elif draft_use.is_named(settings) and not self._draft_failed:
-            self._say(draft_use.unused(ends[0].stats, draft, settings))
 
     def _say(self, text: str | None, style: str = "yellow") -> None:
         if text:
             self._console.console.print(Text(safe(text), style), soft_wrap=True)
 
     def _summarise(self) -> None:
-        ends = [given.finished for given in self.answers if given.finished]
-        self._doubt_draft(ends)
-        if not ends or self._quiet:
-            return
-        sources = {each.title: "" for given in self.answers for each in given.sources}
-        self._say("\n".join(map(one_line, sources)), "dim")
-        if self.answered is None:
-            line = [*figures(ends[0].stats), self._mode(ends), ends[0].stop]
-        else:
-            line = [*of_several(self.answered, len(ends)), self._mode(ends)]
-        if self._continued is not None:
-            line.append(f"conversation {self.talk.path.conversation}")
-        self._say(" · ".join(line), "dim")
-        if len(ends) == 1 and ends[0].stats.masked_rows and self._form is not None:
-            self._say(of_form(ends[0].stats), "dim")
-        last = self.answers[0].last if self.answered is None else None
-        if last is not None and (found := outlook(last)).plain_tokens_per_s:
-            self._say(" ".join(filter(None, (f"{found.worth}.", found.why))), "dim")
-
-    def _mode(self, ends: Sequence[Finished]) -> str:
-        """Return the mode, and whether it was in effect only ArS."""
-        mode, proposed = self._settings.mode, any(end.stats.drafted for end in ends)
-        return mode if mode == "ars" or proposed else f"{mode}, nothing guessed"
+        ends, ready, settings = self.received.ends, self.ready, self._settings
+        if ready and ends:
+            self._say(draft_use.helpless(ends[0].stats, ready, settings, self._draft_failed))
+        if ends and not self._quiet:
+            kept = self.talk.path.conversation if self._continued is not None else None
+            lines = self.received.summary(settings, self._form is not None, kept)
+            self._say("\n".join(map(one_line, lines)), "dim")

@@ -137,8 +137,8 @@ def ask(
     console = EngineConsole("looking for the models")
     with console.shown(starts=True), ExitStack() as opened:
         from tui.shell.ask import AskSession
-        from tui.shell.ask_report import report
         from tui.shell.asked import continued_chat, form_of, question_of, tools_of
+        from tui.shell.received_answers import report
 
         form = form_of(schema, regex, grammar)
         question = question_of(prompt, files, schema, grammar)
@@ -149,8 +149,9 @@ def ask(
         )
         session.run()
     if as_json:
-        click.echo(json.dumps(report(session, chosen)))
+        number = session.talk.path.conversation
+        click.echo(json.dumps(report(session.received, session.ready, chosen, number)))
     if console.interrupted:
         sys.exit(130)
-    if session.cut:
-        raise ModelError(session.cut)
+    if session.received.cut:
+        raise ModelError(session.received.cut)

@@ -1,12 +1,13 @@
 """What `specchat ask` is asked: the question, its conversation, the form of the answer, tools."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assistant.events import Ready
 from assistant.request import AnswerForm, FormKind
 from assistant.settings.settings import Settings
 from assistant.talk.attachments import decoded, read
@@ -16,6 +17,8 @@ from models.errors import UsageError
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
+    from assistant.talk.asked_folders import AskedFolders
+    from assistant.talk.events import TalkEvent
 
 STDIN = Path("-")
 LAST, NEW = "last", "new"
@@ -79,6 +82,29 @@ def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolS
     servers = tuple(each for each in known.servers if each.name in wanted)
     offered = replace(known, folders=folders, servers=servers)
     return ToolSet(offered, settings.offline, named)
+
+
+def folders_of(settings: Settings, tell: "Callable[[TalkEvent], None]") -> "AskedFolders | None":
+    """Return what searches the folders that the question is about; None: it is about none."""
+    if not settings.about:
+        return None
+    from assistant.talk.asked_folders import AskedFolders
+
+    return AskedFolders(tell, lambda: settings)
+
+
+def check_thinking(settings: Settings, ready: Ready) -> None:
+    """Refuse what was asked for here and now, and this model cannot do.
+
+    Raises:
+        UsageError: it does not think, or its template takes no effort.
+    """
+    name = ready.target.name
+    asked = {key for key, source in settings.sources.items() if source.is_passing}
+    if "thinking" in asked and settings.thinking == "on" and not ready.thinks:
+        raise UsageError(f"{name} does not think; leave --thinking on out.")
+    if "effort" in asked and settings.effort and not ready.takes_effort:
+        raise UsageError(f"The chat template of {name} takes no effort; leave --effort out.")
 
 
 def form_of(schema: Path | None, regex: str | None, grammar: Path | None) -> AnswerForm | None:

@@ -1,8 +1,7 @@
 """`specchat chats`: list, search, export, import and delete conversations."""
 
 import json
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -11,7 +10,7 @@ from typing import BinaryIO
 
 import click
 
-from assistant.store.exports import json_lines, markdown, read_json_lines
+from assistant.store.exports import json_lines, markdown, read_json_lines, write_new
 from assistant.store.files import place, present
 from assistant.store.store import Store
 from assistant.store.values import ChatSummary, FullConversation
@@ -117,7 +116,10 @@ def export(
             numbers = tuple(each.id for each in store.summaries(limit=-1))
         texts = (_text(store, number, form) for number in numbers)
         if output:
-            _save(output, texts)
+            try:
+                write_new(output, texts)
+            except FileExistsError as error:
+                raise UsageError(f"{output} exists. Name a file that does not.") from error
         else:
             for text in texts:
                 click.echo(safe(text), nl=False)
@@ -126,24 +128,6 @@ def export(
 def _text(store: Store, number: int, form: str) -> str:
     whole = store.whole(number)
     return markdown(whole) if form == "md" else "".join(f"{line}\n" for line in json_lines(whole))
-
-
-def _save(path: Path, texts: Iterable[str]) -> None:
-    """Write a new file with mode 0600; refuse to overwrite one."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError as error:
-        raise UsageError(f"{path} exists. Name a file that does not.") from error
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.writelines(texts)
-    except BaseException as error:
-        path.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
-        raise
 
 
 @chats.command("import")

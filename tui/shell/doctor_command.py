@@ -171,7 +171,6 @@ def _pair() -> Iterator[Finding]:
 
 
 def _choice(target: Path) -> Iterator[Finding]:
-    """Say which engine runs a target."""
     with suppress(ModelError):  # what is wrong with the file is said elsewhere
         choice = choose(Setup(target, cache=places.cache_dir()))
         yield Finding("engine", "ok", f"{ENGINES[choice.engine]}. {choice.reason}")

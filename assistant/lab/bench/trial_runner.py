@@ -186,5 +186,4 @@ def _looks(assistant: Assistant, setup: Setup) -> CostLooks | None:
 
 
 def _strides(runner: Runner) -> int:
-    """Return how many whole strides an answer is long."""
     return runner.tokens // STRIDE

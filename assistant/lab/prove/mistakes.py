@@ -81,7 +81,6 @@ def checks() -> Iterator[Check]:
 
 
 def _table(tenths: Sequence[Sequence[int]]) -> Any:
-    """Return a model whose logits depend on the last token alone."""
     with np.errstate(divide="ignore"):
         logits = np.log(np.array(tenths, np.float32) / 10)
     traits = {"n_ctx": 64, "n_vocab": len(tenths), "max_rows": 32, "rollback": None, "busy_s": 0.0}

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from assistant.engine.expectation import Expectation, Expectations, Span
-from assistant.engine.machine_cache import Records
+from assistant.engine.records import Records
 from assistant.engine.times import Times
 from models import catalog, engines, memory
 from models.catalog import FILES, GGUF

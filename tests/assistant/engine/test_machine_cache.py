@@ -13,19 +13,19 @@ import pytest
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.loops import Round, Sampled
 from assistant.decoding.sources.draft import Run
-from assistant.engine import machine_cache
+from assistant.engine import records
+from assistant.engine.expectation import predict
 from assistant.engine.machine_cache import (
     FURTHEST,
     Learnt,
-    Records,
     kept_looks,
     known_acceptance,
     known_reading,
-    predict,
     put_looks,
     remember_acceptance,
 )
 from assistant.engine.measurement import CostLooks
+from assistant.engine.records import Records
 from assistant.engine.times import Times
 from assistant.events import Origin
 from models.errors import Cancelled
@@ -155,7 +155,7 @@ def test_a_folder_that_cannot_be_written_costs_a_measurement_and_nothing_else(tm
 
 
 def test_records_are_bounded_and_the_oldest_make_room(tmp_path, monkeypatch):
-    monkeypatch.setattr(machine_cache, "MAX_RECORDS", 3)
+    monkeypatch.setattr(records, "MAX_RECORDS", 3)
     notes = Records(tmp_path, "notes.json", int)
     for number in (1, 2, 3, 1, 4):
         notes.put(f"note {number}", number)

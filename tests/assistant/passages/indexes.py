@@ -4,8 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from assistant.passages import indexing
-from assistant.passages.folder_index import FolderIndex
+from assistant.passages.folder_index import FolderIndex, update
 from models import child_process
 
 WORKER = "assistant.passages.worker"
@@ -19,7 +18,7 @@ def indexed(folder: Path, cache: Path) -> FolderIndex:
 
 async def updated(folder: Path, cache: Path) -> list[str]:
     """Bring the index of a folder up to date; return the files that were read."""
-    progress = [each async for each in indexing.update(folder, cache)]
+    progress = [each async for each in update(folder, cache)]
     assert all(each.done < each.of for each in progress)
     return [str(each.path.relative_to(folder.resolve())) for each in progress]
 

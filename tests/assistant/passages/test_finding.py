@@ -4,7 +4,7 @@ import pytest
 
 from assistant.passages import finding
 from assistant.passages.folder_index import FolderIndex
-from assistant.passages.passage import Passage
+from assistant.passages.splitting import Passage
 from tests.assistant.passages.indexes import indexed, names
 
 LONG = "Every keeper of the house writes his hours into the book, and signs it. " * 8
@@ -87,7 +87,7 @@ def test_passages_that_follow_each_other_are_one_with_the_lines_between(write):
 
 def test_passages_that_follow_each_other_take_the_place_of_the_best():
     found = {3: "three", 9: "nine", 10: "ten", 4: "four", 5: "five"}
-    passages = {at: Passage(finding.Path("a"), at, at, text) for at, text in found.items()}
+    passages = {at: Passage(at, at, "", text, finding.Path("a")) for at, text in found.items()}
     assert [each.text for each in finding._joined(passages)] == ["three\nfour\nfive", "nine\nten"]
     passages[4] = passages[4]._replace(path=finding.Path("b"))
     assert len(finding._joined(passages)) == 4

@@ -13,8 +13,8 @@ from contextlib import closing
 import psutil
 import pytest
 
-from assistant.passages import index_file, indexing, reading, walking
-from assistant.passages.folder_index import FolderIndex
+from assistant.passages import index_file, reading, walking
+from assistant.passages.folder_index import FolderIndex, update
 from assistant.tools.folders import Folders
 from models.errors import StorageError
 from tests import ROOT
@@ -67,9 +67,6 @@ def test_each_kind_of_file_is_found_at_its_place(folder, cache):
     assert index.find("lion")[0].text == "# Zoo\nThe lion & its cub\nsleep."
     assert index.find("hyena") == []
     assert index.find("pelican")[0].text == "# Birds\nThe pelican fishes."
-    assert [index.find(each)[0].unit for each in ("zebra", "ostrich", "pelican")] == [
-        "line", "page", "paragraph",
-    ]  # fmt: skip
     assert index.state == (8, 8, (), 0, True)
 
 
@@ -249,7 +246,7 @@ async def test_a_file_that_crashes_its_reader_is_named_and_read_again_when_it_ch
 async def test_a_reader_that_is_killed_costs_one_file(folder, cache):
     for name in ("a.txt", "slow.html", "z.txt"):
         (folder / name).write_text(SLOW if "slow" in name else "zebra")
-    async for progress in indexing.update(folder, cache):
+    async for progress in update(folder, cache):
         if progress.path.name == "slow.html" and not odd(FolderIndex(folder, cache)):
             (reader,) = workers()
             reader.send_signal(signal.SIGSEGV)
@@ -286,7 +283,7 @@ def workers():
 
 async def test_a_reader_has_the_lowest_priority_and_ends_with_its_update(folder, cache):
     (folder / "slow.html").write_text(SLOW)
-    progress = indexing.update(folder, cache)
+    progress = update(folder, cache)
     await anext(progress)
     (reader,) = workers()
     assert reader.nice() == 19
@@ -299,7 +296,7 @@ def test_a_reader_ends_when_the_program_is_killed(folder, cache):
     (folder / "slow.html").write_text(SLOW)
     code = (
         "import asyncio, sys\nfrom pathlib import Path\n"
-        "from assistant.passages.indexing import update\n"
+        "from assistant.passages.folder_index import update\n"
         "async def main():\n"
         "    async for each in update(Path(sys.argv[1]), Path(sys.argv[2])):\n"
         "        print(each.path, flush=True)\n"
@@ -360,7 +357,7 @@ async def test_a_question_is_answered_while_the_folder_is_read(folder, cache, mo
     for at in range(30):
         (folder / f"{at:02}.txt").write_text(f"zebra {at}")
     (folder / "z.html").write_text(SLOW)
-    index, progress = FolderIndex(folder, cache), indexing.update(folder, cache)
+    index, progress = FolderIndex(folder, cache), update(folder, cache)
     async for each in progress:
         if each.path.name == "z.html":
             break

@@ -92,7 +92,7 @@ class Stage:
         self.talk.ready(MODEL)
 
     def do(self, request: Request) -> EventStream:
-        assert not self.talk.stream, "one answer at a time"
+        assert not self.talk.asking.stream, "one answer at a time"
         self.requests.append(request)
         self.stream = EventStream(request, self.obey)
         return self.stream

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.engine.machine_cache import Records
-from assistant.passages import indexing
-from assistant.passages.indexing import IndexProgress
+from assistant.engine.records import Records
+from assistant.passages import folder_index
+from assistant.passages.folder_index import IndexProgress
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment
 from assistant.talk import asked_folders
@@ -210,7 +210,7 @@ async def test_an_index_that_cannot_be_written_is_said(monkeypatch: pytest.Monke
         raise StorageError("The index cannot be written.")
         yield
 
-    monkeypatch.setattr(indexing, "update", update)
+    monkeypatch.setattr(folder_index, "update", update)
     made = stage()
     await read(made)
     assert made.notes == ["The index cannot be written."]

@@ -54,11 +54,9 @@ async def test_what_is_asked_without_a_model_waits_for_one_and_can_be_taken_back
     stage.talk.no_model("There is none.")
     await stage.ask("Why?")
     assert stage.told(NeedsModel)
-    with pytest.raises(UsageError, match="waiting already"):
-        stage.talk.say("And?")
     stage.talk.stop()
     assert (stage.given_back, stage.stored) == (["Why?"], [])
-    stage.talk.expect_model()
+    stage.talk.asking.expect_model()
     await stage.ask("How?")
     stage.talk.ready(MODEL)
     await stage.rest()
@@ -288,14 +286,14 @@ async def test_the_engine_is_told_whether_a_conversation_is_on_disk(chats, on_di
     stage = Stage(store=chats[0] if on_disk else Store(None))
     await stage.ask("Why?")
     assert stage.requests[0].stored is on_disk
-    assert stage.talk.race_request("Who?").stored is False
+    assert stage.talk.asking.race("Who?").stored is False
 
 
 async def test_what_would_be_asked_is_known_before_it_is_sent(chats):
     stage = Stage()
     await stage.ask("Why?", "Because.")
     file = Attachment("a.txt", "text")
-    request = stage.talk.next_request("And", [file])
+    request = stage.talk.asking.next("And", [file])
     assert [each.role for each in request.messages] == ["user", "assistant", "user"]
     stage.talk.say("And now?", [file])
     await stage.rest()
@@ -309,7 +307,7 @@ async def test_a_change_of_an_earlier_question_is_read_after_what_came_before_it
     await stage.ask("Why?", "Because.")
     await stage.ask("And?", "So.")
     changed = stage.talk.path.records[2]
-    request = stage.talk.next_request("Or", instead_of=changed)
+    request = stage.talk.asking.next("Or", instead_of=changed)
     assert [each.content for each in request.messages] == ["Why?", "Because.", "Or"]
 
 

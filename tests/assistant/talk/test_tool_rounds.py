@@ -55,12 +55,12 @@ async def test_what_is_allowed_for_longer_runs_unasked_until_it_changes(stage, d
 
 
 async def test_while_a_call_waits_what_its_result_will_follow_is_known(stage):
-    assert stage.talk.next_request("Why?") is None  # nobody knows the tools yet
+    assert stage.talk.asking.next("Why?") is None  # nobody knows the tools yet
     await stage.ask("Why?", [READ, LIST])
     for count in (1, 2):
-        request = stage.talk.next_request("")
+        request = stage.talk.asking.next("")
         await stage.decide("once")
-        path = stage.requests[-1] if count == 2 else stage.talk.next_request("")
+        path = stage.requests[-1] if count == 2 else stage.talk.asking.next("")
         assert request.messages[:-1] == path.messages[: len(request.messages) - 1]
         assert (request.messages[-1].role, request.tools) == ("tool", path.tools)
     assert len(path.messages) == 4

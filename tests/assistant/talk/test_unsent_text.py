@@ -14,6 +14,9 @@ class Typed:
 
     text = ""
 
+    def head(self, changes: bool) -> None:
+        self.changes = changes
+
     def state(self) -> str:
         return self.text
 

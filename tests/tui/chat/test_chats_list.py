@@ -22,7 +22,6 @@ from tests.stored import ask, begin, end
 from tests.tui.driver import Driver
 from tui.app.program import Program
 from tui.chat.list import chat_list
-from tui.chat.list.chat_changes import Deleted
 from tui.chat.list.chat_list import ChatList
 from tui.chat.list.row_text import Listing, group, when
 
@@ -53,8 +52,8 @@ class Host(Program):
     def on_chat_list_left(self) -> None:
         self.heard.append("left")
 
-    @on(Deleted)
-    def hear_deleted(self, message: Deleted) -> None:
+    @on(ChatList.Deleted)
+    def hear_deleted(self, message: ChatList.Deleted) -> None:
         self.heard.append(("deleted", message.id))
 
 

@@ -20,8 +20,7 @@ from assistant.store.values import Attachment
 from assistant.tokens import Step, Trace
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
-from tui.chat.inspector.copied import stands
-from tui.chat.inspector.screen import EMPTY, Inspector
+from tui.chat.inspector.screen import EMPTY, Inspector, stands
 from tui.chat.inspector.token_facts import entries, facts, probability
 from tui.chat.inspector.token_page import TokenLayout, TokenPage
 

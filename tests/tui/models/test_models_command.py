@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from assistant.engine.machine_cache import Prediction
+from assistant.engine.expectation import Prediction
 from assistant.settings.settings import Settings
 from models import catalog, gguf
 from models.drafts import mark
@@ -245,9 +245,7 @@ def test_pair_says_what_is_gained_here_or_that_nobody_measured(here, monkeypatch
         (Prediction(0, 1.0, 0.91), "no gain here when 80% is accepted, from 91% on"),
         (Prediction(0, 1.0, None), "no gain here, whatever is accepted"),
     ):
-        monkeypatch.setattr(
-            "assistant.engine.machine_cache.predict", lambda *_, said=predicted: said
-        )
+        monkeypatch.setattr("assistant.engine.expectation.predict", lambda *_, said=predicted: said)
         assert words in blocks(run("pair", str(target)).stdout)["mine.gguf"]
     (fact,) = json.loads(run("pair", str(target), "--json").stdout)["drafts"]
     assert fact["predicted"]["pays_from_acceptance_rate"] is None

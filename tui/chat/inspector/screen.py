@@ -11,18 +11,21 @@ from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from assistant.events import Ghost, Origin
+from assistant.request import COPYING
 from assistant.store.values import Attachment
 from assistant.tokens import Trace
-from tui.chat.inspector.copied import stands
-from tui.chat.inspector.token_facts import entries, facts
+from tui.chat.inspector.token_facts import InspectedToken, entries, facts
 from tui.chat.inspector.token_page import TokenPage
-from tui.safe import safe
+from tui.safe import one_line, safe
 from tui.widgets.keyline import KeyLine
 from tui.widgets.lines import Lines
 from tui.widgets.token_styles import BASICS, legend, styles
 
 WIDE = 110
 """Width in cells above which the facts are next to the tokens, not below them."""
+LENGTHS = (64, 32, 16)
+"""Characters up to a copied token that are looked for; fewer stand in too many places."""
 EMPTY = "How this answer was made was not kept."
 
 
@@ -98,3 +101,17 @@ class Inspector(ModalScreen[None]):
             where = stands(self._entries, at, self._passages)
             known = facts(self._entries[at], at + 1, len(self._entries), room, where)
             self._facts.put(known)
+
+
+def stands(entries: Sequence[InspectedToken], at: int, passages: Sequence[Attachment]) -> str:
+    """Say where the words up to a right guess stand, if it may be a copy from a passage."""
+    item = entries[at].item
+    if isinstance(item, Ghost) or item.origin is not Origin.DRAFT or item.source not in COPYING:
+        return ""
+    kept = (each.item.text for each in entries[: at + 1] if not isinstance(each.item, Ghost))
+    text = "".join(kept)
+    for length in LENGTHS:
+        found = [each for each in passages if len(text) >= length and text[-length:] in each.text]
+        if found:
+            return f"These words stand in {' and '.join(one_line(each.title) for each in found)}."
+    return ""

@@ -16,7 +16,6 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from models.errors import SpecchatError
-from tui.chat.list.chat_changes import Deleted, Restored, export
 from tui.chat.list.chat_rows import ChatRows
 from tui.chat.list.row_text import Listing, listing
 from tui.safe import safe
@@ -68,6 +67,13 @@ class ChatList(Vertical):
 
         id: int
         message: int | None = None
+
+    @dataclass
+    class Deleted(Message):
+        """A conversation was deleted, or is back."""
+
+        id: int
+        is_back: bool = False
 
     class Left(Message):
         """The user is done with the list."""
@@ -172,14 +178,13 @@ class ChatList(Vertical):
         match action:
             case "undo" if self._deleted:
                 id_ = self._deleted.pop()
-                self._change(partial(store.undelete, id_), "It is back.", Restored(id_))
+                news = self.Deleted(id_, is_back=True)
+                self._change(partial(store.undelete, id_), "It is back.", news)
             case "pin" if chosen:
                 self._change(partial(store.pin, chosen.id, not chosen.pinned))
             case "delete" if chosen:
-                deleted = Deleted(chosen.id)
-                self._change(
-                    partial(store.delete, chosen.id), "Deleted. u brings it back.", deleted
-                )
+                said, news = "Deleted. u brings it back.", self.Deleted(chosen.id)
+                self._change(partial(store.delete, chosen.id), said, news)
             case "rename" | "export" if chosen:
                 texts = ("Rename", chosen.title), ("Export into this folder", str(self._folder))
                 entry = EntryScreen(*texts[action == "export"])
@@ -193,27 +198,27 @@ class ChatList(Vertical):
             self._change(partial(self._store.rename, chosen.id, text.strip()))
         else:
             self._folder = (self._folder / Path(text.strip()).expanduser()).absolute()
-            self._change(partial(export, self._store, chosen, self._folder), "Written to {}.")
+            self._change(partial(_export, self._store, chosen.id, self._folder), "Written to {}.")
 
     @work(group="chat-changes")
     async def _change(
-        self, change: Callable[[], object], said: str = "", news: Deleted | Restored | None = None
+        self, change: Callable[[], object], said: str = "", news: Deleted | None = None
     ) -> None:
         """Change a conversation on a thread, and show and say what has changed."""
         try:
             result = await asyncio.to_thread(change)
         except SpecchatError as error:
             self._complain(error)
-            if isinstance(news, Restored):
+            if news and news.is_back:
                 self._deleted.append(news.id)
             return
-        if isinstance(news, Deleted):
+        if news and not news.is_back:
             self._deleted.append(news.id)
         if said:
             self.notify(safe(said.format(result)), markup=False)
         if news is not None:
             self.post_message(news)
-        self.refresh_list(to=news.id if isinstance(news, Restored) else None)
+        self.refresh_list(to=news.id if news and news.is_back else None)
         self.refresh_bindings()
 
     def _complain(self, error: SpecchatError) -> None:
@@ -238,3 +243,9 @@ class ChatList(Vertical):
 
 def _read(store: "Store", search: str) -> Listing:
     return listing(store.summaries(search, MOST), search, date.today())
+
+
+def _export(store: "Store", number: int, folder: Path) -> Path:
+    from assistant.store.exports import write_into  # on a thread, after the first paint
+
+    return write_into(folder, store.whole(number))

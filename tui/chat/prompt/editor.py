@@ -85,8 +85,8 @@ class Editor(TextArea, inherit_bindings=False):
         Binding("ctrl+c,super+c", "copy", "Copy", show=False, id="prompt.copy"),
         Binding("ctrl+l", "attachments", "Attachments", show=False, id="prompt.attachments"),
         Binding("f12", "edit", "In your editor", show=False, id="prompt.edit"),
-        Binding("pageup", "screen.page(-1)", "Scroll up", show=False),
-        Binding("pagedown", "screen.page(1)", "Scroll down", show=False),
+        Binding("pageup", "screen.scroll('up')", "Scroll up", show=False),
+        Binding("pagedown", "screen.scroll('down')", "Scroll down", show=False),
         *_KEPT,  # of two that have a key the first counts
     ]
 

@@ -33,6 +33,7 @@ from tui.chat.prompt.waiting_line import Unsent, WaitingLine
 from tui.safe import safe
 
 PICKING = "Enter attaches · Esc keeps the @"
+CHANGING = "Enter asks it again, on a new branch · Esc cancels"
 CHOOSING = "Enter takes the file with a JSON Schema · Esc goes back"
 
 
@@ -88,10 +89,11 @@ class Prompt(Vertical):
         self.editor.focus(scroll_visible)
         return self
 
-    def head(self, text: str) -> None:
-        """Say on the border what the text is for; empty for a new message."""
-        self._heading = text
+    def head(self, changes: bool) -> None:
+        """Say on the border whether the text changes an earlier question."""
+        self._heading = CHANGING if changes else ""
         self.border_title = Content(self._title)
+        self.refresh_bindings()
 
     def show_form(self, text: str) -> None:
         """Say on the border what form answers are to have; empty for none."""

@@ -34,6 +34,10 @@ class WaitingLine(Widget):
         """Take no room without one."""
         self.display = bool(self.prompts)
 
+    def add(self, unsent: Unsent) -> None:
+        """Have a prompt wait after the others."""
+        self.prompts = (*self.prompts, unsent)
+
     def take(self, place: int) -> Unsent:
         """Return the prompt in a place, and let the others wait on."""
         prompts = list(self.prompts)

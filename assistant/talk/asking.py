@@ -1,0 +1,142 @@
+"""What the engine is asked: to answer the end of the path, or what may follow it."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from assistant.events import Finished, Stop
+from assistant.request import Message, Request
+from assistant.service import EventStream
+from assistant.store.values import Attachment, Record
+from assistant.talk.answering import Answering, AnswerSoFar
+from assistant.talk.calling import Calling
+from assistant.talk.events import Noted, TalkEvent
+from assistant.talk.messages import ECHO, joined, messages_of, open_calls, without_more_calls
+from assistant.talk.shown_path import ShownPath
+from assistant.tokens import Trace
+
+if TYPE_CHECKING:
+    from assistant.events import ModelInfo
+
+
+class Asking:
+    """Have the engine answer the end of the path; its answers are kept as they come.
+
+    Arguments are as for `Talk`.
+    """
+
+    def __init__(
+        self,
+        tell: Callable[[TalkEvent], None],
+        do: Callable[[Request], EventStream],
+        path: ShownPath,
+        calls: Calling,
+        answers: Answering,
+        asks: Callable[[], Request],
+    ) -> None:
+        self._tell, self._do, self._asks = tell, do, asks
+        self._path, self._calls, self._answers = path, calls, answers
+        self.model: ModelInfo | None = None
+        """The target that answers; None: none is loaded."""
+        self.expects_model = True
+        """Whether a model is being looked for or loaded."""
+        self.stream: EventStream | None = None
+        """That of the answers under way."""
+
+    def expect_model(self) -> None:
+        """Note that a model is being looked for or loaded."""
+        self.model, self.expects_model = None, True
+
+    def race(self, text: str, attachments: Sequence[Attachment] = ()) -> Request | None:
+        """Return what a race answers: `text` after the path, or else the last question."""
+        path, added = self._path.records, joined(text, attachments)
+        while not added and path and path[-1].role != "user":
+            path = path[:-1]
+        if not added and not path:
+            return None
+        request = self._request(path, added=(Message("user", added),) if added else ())
+        return replace(request, stored=False, tools=())
+
+    def next(
+        self,
+        text: str,
+        attachments: Sequence[Attachment] = (),
+        instead_of: Record | None = None,
+    ) -> Request | None:
+        """Return what would be asked if `text` were sent now, or once a call has returned.
+
+        None: that is not known, because no tools were listed yet.
+        """
+        if self._calls.wanted and not self._calls.tools.known:
+            return None
+        path = self._path.records
+        if instead_of is not None:
+            path = path[: [record.id for record in path].index(instead_of.id)]
+        calls = open_calls(path)
+        if calls and path[-1].role == "tool":
+            return self._request(path)
+        result = Message("tool", "", call_id=calls[0].id) if calls else None
+        return self._request(path, added=(result or Message("user", joined(text, attachments)),))
+
+    async def answer(self, plainly: bool = False) -> None:
+        """Have the end of the path answered; `plainly`: without tools."""
+        path, record = self._path.records, self._path.append(self._empty())
+        request = self._request(path, again=len(record.siblings) - 1)
+        request = replace(request, tools=()) if plainly else request
+        await self._follow([AnswerSoFar(record)], request)
+        said = self._path.leaf if request.tools and self._calls.live else None
+        if said is not None and said.content.lstrip().startswith(ECHO):
+            self._path.cut_before(said)
+            self._tell(Noted("The model repeated its list of tools. It answers without them now."))
+            await self.answer(plainly=True)
+
+    async def several(self, count: int) -> None:
+        """Have some answers to the last question at once."""
+        records = self._path.keep_beside(self._empty(), count)
+        request = self._request(self._path.records, again=len(records[0].siblings) - 1)
+        await self._follow(map(AnswerSoFar, records), replace(request, answers=count, tools=()))
+
+    async def resume(self, before: Trace) -> None:
+        """Have the last answer continued, which was decoded like this `before` it was cut."""
+        record = self._path.records[-1]
+        self._path.claim(record, before)
+        request = self._request(self._path.records)
+        await self._follow([AnswerSoFar(record, before)], request)
+
+    def _empty(self) -> Record:
+        name = self.model.name if self.model else ""
+        return Record(0, self._path.end, "assistant", "", time.time(), "streaming", model=name)
+
+    def _request(
+        self, path: Sequence[Record], again: int = 0, added: tuple[Message, ...] = ()
+    ) -> Request:
+        """Return what the engine needs to answer, or to continue with, the end of a path.
+
+        `again` counts the answers there are already to the question; `added` follows the path.
+        """
+        asked, name = self._asks(), self.model.name if self.model else ""
+        messages = (*messages_of(path, self._path.system, name), *added)
+        asked = replace(
+            asked,
+            messages=messages,
+            seed=None if asked.seed is None else asked.seed + max(0, again),  # another answer
+            stored=self._path.saves,
+            tools=self._calls.tools.tools(self._path.conversation) if self._calls.wanted else (),
+        )
+        if not self._calls.in_words:
+            return asked
+        return replace(asked, messages=without_more_calls(messages), tool_choice="none")
+
+    async def _follow(self, answers: Iterable[AnswerSoFar], request: Request) -> None:
+        answers, event, self._calls.live = tuple(answers), None, False
+        self.stream = self._do(request)
+        self._answers.begin(answers)
+        async for event in self.stream:
+            self._tell(event)
+            self._answers.hear(event)
+            await asyncio.sleep(0)  # keys come first, however many events there are
+        self.stream = None
+        ended = isinstance(event, Finished) and event.stop is not Stop.CANCELLED
+        self._calls.live = ended and self._path.end == answers[0].record.id

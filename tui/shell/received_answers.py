@@ -1,0 +1,164 @@
+"""What came of a question: its answers, in sentences and as the object that `ask --json` prints."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from assistant.events import Answered, Decoded, Finished, ModelInfo, Ready, Stop, Token
+from assistant.settings.settings import Settings
+from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
+from models.errors import ModelError
+from tui.figures import figures, of_form, of_several
+from tui.outlook import outlook
+
+if TYPE_CHECKING:  # few continue a conversation, or let a model call tools
+    from assistant.store.values import Attachment, Record
+
+CURES = {
+    Stop.LENGTH: "give it more room with --max-tokens, or the form a limit of its own",
+    Stop.CONTEXT: "give it more room with --ctx, or the form a limit of its own",
+    Stop.STOP_STRING: "leave out --stop",
+}
+"""What to do when the end came too early for a form, by what it was."""
+TOGETHER = ("rounds", "tokens", "decode_s", "tokens_per_s")
+
+
+@dataclass(slots=True)
+class ReceivedAnswer:
+    """The outcome of one answer."""
+
+    tokens: list[Token] = field(default_factory=list)
+    last: Decoded | None = None  # round
+    finished: Finished | None = None
+    results: list["Record"] = field(default_factory=list)  # of its calls
+    sources: "tuple[Attachment, ...]" = ()  # that it cites
+
+    def take(self, event: Decoded | Finished) -> None:
+        """Take what the engine says of it."""
+        if isinstance(event, Finished):
+            self.finished = event
+        else:
+            self.tokens += event.tokens
+            self.last = event if event.forecast else self.last  # not text that was held back
+
+
+@dataclass(slots=True)
+class ReceivedAnswers:
+    """The outcome of a question."""
+
+    answers: list[ReceivedAnswer]
+    before: list[ReceivedAnswer] = field(default_factory=list)
+    """Those that asked for calls, and were followed by another."""
+    together: Answered | None = None
+    """The figures of several, once all have ended."""
+
+    def begin_another(self) -> None:
+        """Begin the answer that follows the calls of the first."""
+        self.before += self.answers
+        self.answers = [ReceivedAnswer()]
+
+    @property
+    def ends(self) -> list[Finished]:
+        """The ends of those that have ended."""
+        return [given.finished for given in self.answers if given.finished]
+
+    @property
+    def cut(self) -> str | None:
+        """What is to be said of answers that do not have the form that was asked for."""
+        ends = enumerate((given.finished for given in self.answers), 1)
+        cut = {number: end for number, end in ends if end and not end.complete}
+        if not cut:
+            return None
+        stop = next(iter(cut.values())).stop
+        *first, last = map(str, cut)
+        which = f"Answers {', '.join(first)} and {last}" if first else f"Answer {last}"
+        who = "The answer" if len(self.answers) == 1 else f"{which} of {len(self.answers)}"
+        cure = CURES.get(stop, "ask again")
+        return f"{who} ended ({stop}) before the form was complete; {cure}."
+
+    def summary(self, settings: Settings, has_form: bool, conversation: int | None) -> list[str]:
+        """Return what is said below answers that have ended, line by line."""
+        ends, last = self.ends, self.answers[0].last if self.together is None else None
+        mode = _mode(settings, ends)
+        if self.together is None:
+            line = [*figures(ends[0].stats), mode, ends[0].stop]
+        else:
+            line = [*of_several(self.together, len(ends)), mode]
+        if conversation is not None:
+            line.append(f"conversation {conversation}")
+        lines = list(dict.fromkeys(each.title for given in self.answers for each in given.sources))
+        lines.append(" · ".join(line))
+        if len(ends) == 1 and ends[0].stats.masked_rows and has_form:
+            lines.append(of_form(ends[0].stats))
+        if last is not None and (found := outlook(last)).plain_tokens_per_s:
+            lines.append(" ".join(filter(None, (f"{found.worth}.", found.why))))
+        return lines
+
+
+def _mode(settings: Settings, ends: Sequence[Finished]) -> str:
+    """Return the mode, and whether it was in effect only ArS."""
+    proposed = settings.mode == "ars" or any(end.stats.drafted for end in ends)
+    return settings.mode if proposed else f"{settings.mode}, nothing guessed"
+
+
+def report(
+    received: ReceivedAnswers, ready: Ready | None, settings: Settings, conversation: int | None
+) -> dict[str, Any]:
+    """Return everything about answers, as plain values; and the conversation they continued."""
+    answers = [_answer(given, given.finished) for given in received.answers if given.finished]
+    if ready is None or not answers:
+        raise ModelError("There is no answer to report.")
+    earlier = [_answer(given, given.finished) for given in received.before if given.finished]
+    together = received.together and _fields(received.together, TOGETHER)
+    told = {"answers": answers, "together": together} if together else answers[0]
+    return {
+        **told,
+        **({"before": earlier} if earlier else {}),  # answers that asked for calls
+        "target": _model(ready.target),
+        "draft": _model(ready.draft) if ready.draft else None,
+        "engine": ready.engine,
+        "sampling": asdict(settings.sampling),
+        "seed": settings.seed,
+        **({} if conversation is None else {"conversation": conversation}),
+    }
+
+
+def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
+    return {
+        "text": finished.text,
+        **({"reasoning_content": finished.thought} if finished.thought else {}),
+        "stop": str(finished.stop),
+        **({} if finished.complete else {"complete": False}),  # of the form that was asked for
+        **({"calls": _calls(given, finished)} if finished.calls else {}),
+        **({"sources": _sources(given)} if given.sources else {}),
+        "tokens": [_fields(token, TOKEN_FIELDS) for token in given.tokens],
+        "stats": _fields(finished.stats, STATS_FIELDS),
+    }
+
+
+def _sources(given: ReceivedAnswer) -> list[dict[str, Any]]:
+    return [_fields(each, ("number", "name", "first", "last")) for each in given.sources]
+
+
+def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:
+    results = {result.calls[0].id: result for result in given.results}
+    told = []
+    for call in finished.calls:
+        told.append(asdict(call))
+        if call.id in results:
+            end = results[call.id]
+            told[-1] |= {
+                "result": end.content, "state": end.state, "stop": end.stop, "seconds": end.seconds
+            }  # fmt: skip
+    return told
+
+
+def _fields(value: object, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
+
+
+def _model(model: ModelInfo) -> dict[str, Any]:
+    from models.files.checksum import sha256_once  # which only --json needs
+
+    digest = sha256_once(model.path)
+    return {"name": model.name, "path": str(model.path), "sha256": digest}
