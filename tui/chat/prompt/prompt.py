@@ -42,12 +42,13 @@ class Prompt(Vertical):
     DEFAULT_CSS = """
     Prompt {
         height: auto; padding: 0 1; background: $background;
-        border: round $foreground 35%;
+        border: round $border-blurred;
         border-title-color: $text-muted; border-title-background: $background;
 
         &:focus-within { border: round $primary; }
         & Editor {
             height: auto; min-height: 1; max-height: 8; padding: 0; background: $background;
+            & .text-area--placeholder { color: $text-disabled; }
         }
         & #too-long { height: auto; display: none; color: $text-warning; }
     }
