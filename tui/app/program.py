@@ -165,9 +165,15 @@ class Program(App[None]):
         await self._release_keys()
 
     def ring(self, text: str) -> None:
-        """Call a user who looks at another window: by the bell, and by a notification (OSC 9)."""
+        """Call a user who looks at another window: by the bell, and by a notification.
+
+        Many terminals read OSC 777, some of them OSC 9 as well, and would notify twice; to others
+        that is progress. iTerm2, which names itself over SSH as well, documents OSC 9 alone.
+        """
         if not self.app_focus and (driver := driver_of(self)):
-            driver.write(f"\a\x1b]9;{text}\a")
+            own = os.environ.get("LC_TERMINAL") == "iTerm2"
+            words = f"9;specchat: {text}" if own else f"777;notify;specchat;{text}"
+            driver.write(f"\a\x1b]{words}\x1b\\")
 
     def edit(self, path: Path, line: int = 0) -> str:
         """Lend the terminal to the user's editor; return what went wrong, usually nothing."""

@@ -346,16 +346,13 @@ class ChatController:
         """Call the user for a call that waits, or for the end of a long answer."""
         is_long = self.talk.calls.next is None and monotonic() - self._began > LONG_S
         if self.settings.notify == "auto" and (asks or is_long):
-            what = "A tool waits to be allowed." if asks else "The answer is complete."
-            self._program.ring(f"specchat: {what}")
+            self._program.ring("A tool waits to be allowed." if asks else "The answer is complete.")
 
     def _loading(self, event: Event) -> None:
         match event:
             case Noticed(text):
                 self.view.show(Noted(text))
             case Failed(message):
-                if not self.parts.screen.is_active:  # where a note in the conversation is not seen
-                    self.parts.notify(safe(message), severity="error", markup=False)
                 self.no_model(message)
             case Loading() | Ready():
                 self._take(event)
