@@ -121,7 +121,8 @@ class Prompt(Vertical):
     def _explain_picker(self, message: Picker.Turned) -> None:
         message.stop()
         picking = CHOOSING if self.editor.mention.asks else PICKING
-        self.border_title = Content(picking if self.picker.opened else self._title)
+        is_open = self.picker.opened and self.picker.chosen
+        self.border_title = Content(picking if is_open else self._title)
 
     # What goes along with the text
 
