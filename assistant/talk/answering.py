@@ -182,7 +182,7 @@ class Answering:
             answer.add(event)
             return
         if event.stop is not Stop.CANCELLED and not event.complete:
-            self._tell(Noted("The answer ended before it had its form."))
+            self._tell(Noted("The answer ended before its form was complete."))
         if not answer.is_nothing(event):
             self._end(answer, answer.finished(event))
 

@@ -32,9 +32,7 @@ _UNRETURNED = {
 
 
 WAS_REFUSED = ToolResult("", "stopped", REFUSED)
-WAS_REFUSED_BEFORE = ToolResult(
-    "Refused: it is the call that the user has just refused.", "stopped", REFUSED
-)
+WAS_REFUSED_BEFORE = ToolResult("The user has just refused this call.", "stopped", REFUSED)
 WAS_STOPPED = ToolResult("", "stopped", CANCELLED)
 ECHO = "<tools>"
 """How an answer begins that only repeats what the model was told of its tools."""

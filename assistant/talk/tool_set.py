@@ -93,7 +93,8 @@ class ToolSet:
 
     def new_problems(self) -> list[str]:
         """Return why servers failed, each once."""
-        found = [f"{each.name}: {each.problem}" for each in self.box.reports() if each.problem]
+        reports = (each for each in self.box.reports() if each.problem)
+        found = [f"Tool server {each.name}: {each.problem}" for each in reports]
         new = [text for text in found if text not in self._reported]
         self._reported.update(new)
         return new

@@ -130,10 +130,10 @@ def failure_reason(error: BaseException, server: ServerSettings) -> str:
         case httpx2.HTTPError():
             return f"Nothing usable answers at {server.url} ({error})."
         case FileNotFoundError(filename=name):
-            return f"There is no {name}. Install it, or change command or cwd."
+            return f"There is no {name}. Install it, or correct command or cwd in config.toml."
         case OSError() | ValueError() if not isinstance(error, ValidationError):
             return f"It cannot be started ({error})."
-    return f"It breaks the protocol ({type(error).__name__})."
+    return f"It does not keep to the protocol ({type(error).__name__})."
 
 
 def _part(block: types.ContentBlock) -> str:

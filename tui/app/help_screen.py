@@ -94,10 +94,7 @@ class HelpScreen(Dialog[None]):
 
     DEFAULT_CSS = """
     HelpScreen {
-        & > .frame {
-            width: 84; max-height: 96%; padding: 1 2; scrollbar-size-vertical: 1;
-            scrollbar-color: $panel-lighten-2; scrollbar-background: $surface;
-        }
+        & > .frame { width: 84; max-height: 96%; padding: 1 2; }
         & Static, & Horizontal, & #keys { height: auto; }
         & .keys { text-wrap: nowrap; text-overflow: ellipsis; }
         & .word { width: 19; max-width: 45%; }

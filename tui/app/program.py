@@ -18,12 +18,14 @@ from textual import events
 from textual.app import App, SuspendNotSupported
 from textual.color import Color
 from textual.filter import LineFilter
+from textual.theme import BUILTIN_THEMES
 
 from assistant.request import AnyJob
 from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.signals import signals_leave, starts_over
 from tui.app.textual_private import driver_of, uncaught
+from tui.app.themes import legible
 from tui.safe import one_line, safe
 from tui.settings.editor import lend
 from tui.widgets.entry_screen import EntryScreen
@@ -36,7 +38,6 @@ QUIT_AGAIN_S = 3.0
 """Seconds within which Ctrl+C must be pressed again to quit."""
 ENGINE = "engine"
 """The group of the workers that follow jobs."""
-HUES = ("primary", "secondary", "accent", "success", "warning", "error")
 
 
 class Harmless(LineFilter):
@@ -54,9 +55,7 @@ class Harmless(LineFilter):
 
 
 def _harmless(text: str) -> str:
-    if safe(text) == text and "\n" not in text:
-        return text
-    return "".join(_cell(character) for character in text)
+    return text if safe(text) == text and "\n" not in text else "".join(map(_cell, text))
 
 
 def _cell(character: str) -> str:
@@ -70,6 +69,7 @@ class Program(App[None]):
 
     # A toast takes the first line, which names models: below are what is said and what is typed.
     CSS = """
+    Widget { scrollbar-size-vertical: 1; }
     ToastRack { dock: top; align: right top; margin: 0; overflow-y: hidden; }
     Toast { width: auto; max-width: 100%; padding: 0 1; margin: 0; }
     """
@@ -165,9 +165,15 @@ class Program(App[None]):
         await self._release_keys()
 
     def ring(self, text: str) -> None:
-        """Call a user who looks at another window: by the bell, and by a notification (OSC 9)."""
+        """Call a user who looks at another window: by the bell, and by a notification.
+
+        Many terminals read OSC 777, some of them OSC 9 as well, and would notify twice; to others
+        that is progress. iTerm2, which names itself over SSH as well, documents OSC 9 alone.
+        """
         if not self.app_focus and (driver := driver_of(self)):
-            driver.write(f"\a\x1b]9;{text}\a")
+            own = os.environ.get("LC_TERMINAL") == "iTerm2"
+            words = f"9;specchat: {text}" if own else f"777;notify;specchat;{text}"
+            driver.write(f"\a\x1b]{words}\x1b\\")
 
     def edit(self, path: Path, line: int = 0) -> str:
         """Lend the terminal to the user's editor; return what went wrong, usually nothing."""
@@ -197,12 +203,9 @@ class Program(App[None]):
         return [*super().get_line_filters(), self._harmless]
 
     def get_css_variables(self) -> dict[str, str]:
-        """Avoid backgrounds in the text's colour: a terminal's palette has no faint hues."""
-        variables = super().get_css_variables()
-        if self.current_theme.ansi:
-            variables |= {f"{hue}-muted": "ansi_default" for hue in HUES}
-            self.theme_variables = variables
-        return variables
+        """Return the colours of the theme, where they can be told apart."""
+        self.register_theme(legible(BUILTIN_THEMES[self.theme]))
+        return super().get_css_variables()
 
     def deliver_screenshot(
         self, filename: str | None = None, path: str | None = None, time_format: str | None = None
@@ -246,5 +249,4 @@ def crash_report(error: BaseException) -> str:
     cause: Any = getattr(error, "error", error)  # that of a worker
     if os.environ.get(DEBUG):
         return "".join(traceback.format_exception(cause)).rstrip()
-    kind = type(cause).__name__
-    return f"specchat: This is a bug in specchat: {kind}. {DEBUG}=1 shows where."
+    return f"specchat: This is a bug in specchat: {type(cause).__name__}. {DEBUG}=1 shows where."

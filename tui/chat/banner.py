@@ -16,19 +16,12 @@ class Banner(Horizontal):
 
     DEFAULT_CSS = """
     Banner {
-        height: 1;
-        padding: 0 1;
-        background: $panel;
-
+        height: 1; padding: 0 1; background: $panel;
         & #name { width: auto; color: $text-accent; text-style: bold; }
         & #name.warning { color: $text-error; }
         & #models {
-            width: 1fr;
-            padding: 0 0 0 2;
-            color: $text-muted;
-            text-align: right;
-            text-wrap: nowrap;
-            text-overflow: ellipsis;
+            width: 1fr; padding: 0 0 0 2; color: $text-muted; text-align: right;
+            text-wrap: nowrap; text-overflow: ellipsis;
         }
     }
     """

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
@@ -26,7 +26,7 @@ class ChangeScreen(Dialog[bool]):
     ]
     DEFAULT_CSS = """
     ChangeScreen > .frame { width: 90%; max-width: 120; padding: 0 2; }
-    ChangeScreen VerticalScroll { height: auto; max-height: 100%; }
+    ChangeScreen Static { height: auto; }
     """
 
     def __init__(self, name: str, comparison: Comparison, doubts: Sequence[str]) -> None:
@@ -38,7 +38,6 @@ class ChangeScreen(Dialog[bool]):
 
     def compose(self) -> ComposeResult:
         """Lay out the change."""
-        with Vertical(classes="frame") as box:
+        with VerticalScroll(classes="frame") as box:
             box.border_title, box.border_subtitle = self._title, HINT
-            with VerticalScroll():
-                yield Static(self._change, markup=False)
+            yield Static(self._change, markup=False)

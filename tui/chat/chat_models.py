@@ -12,7 +12,6 @@ from assistant.talk.events import Noted, TalkEvent
 from models.errors import SpecchatError
 from tui.chat.status import Activity
 from tui.draft_use import DraftNotes, larger
-from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.settings.settings import Settings
@@ -106,8 +105,6 @@ class ChatModels:
             case Noticed(text):
                 self._view.show(Noted(text))
             case Failed(message):
-                if not self._parts.screen.is_active:  # a note in the conversation is not seen
-                    self._parts.notify(safe(message), severity="error", markup=False)
                 self.none(message)
             case Loading() | Ready():
                 self._take(event)

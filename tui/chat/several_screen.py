@@ -36,7 +36,6 @@ class SeveralScreen(Screen[int]):
         }
         & Grid { height: 1fr; grid-gutter: 0 1; }
         & Grid.-alone Column { display: none; }
-        & Grid.-alone Column:focus { display: block; }
         & Grid.-alone Column.-last { display: block; }
         & #several-line { height: 1; margin: 0 2; color: $text-muted; text-wrap: nowrap; }
     }
@@ -106,10 +105,6 @@ class SeveralScreen(Screen[int]):
 
 class Column(Pane):
     """Show an answer; the one that has the focus is the one that would be chosen."""
-
-    DEFAULT_CSS = """
-    Column:focus { border: heavy $accent; }
-    """
 
     def __init__(self, number: int, count: int) -> None:
         super().__init__()

@@ -30,7 +30,7 @@ class ModelDetails(Static):
     """Show one entry in full."""
 
     DEFAULT_CSS = """
-    ModelDetails { height: 7; padding: 0 1; border-top: solid $panel-lighten-2; }
+    ModelDetails { height: 7; padding: 0 1; border-top: solid $border-blurred; }
     """
 
     def __init__(self, inventory: ModelInventory) -> None:

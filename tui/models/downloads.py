@@ -34,7 +34,7 @@ class Downloads(Vertical):
         display: none;
         height: auto;
         padding: 0 1;
-        border-top: solid $panel-lighten-2;
+        border-top: solid $border-blurred;
 
         & Static { height: auto; }
         & ProgressBar, & Bar { width: 1fr; }

@@ -36,23 +36,14 @@ class ModelList(OptionList):
     ]
     DEFAULT_CSS = """
     ModelList {
-        height: 1fr;
-        padding: 0;
-        border: none;
-        background: $surface;
-        scrollbar-size-vertical: 1;
-        scrollbar-color: $panel-lighten-2;
-        scrollbar-background: $surface;
-
+        height: 1fr; padding: 0; border: none; background: $surface;
         &:focus { border: none; background-tint: $surface 0%; }
         & > .option-list--option { padding: 0 1; }
         & > .option-list--option-highlighted, &:focus > .option-list--option-highlighted {
-            background: $primary 20%;
-            color: $foreground;
+            background: $primary 20%; color: $foreground;
         }
         &:ansi > .option-list--option-highlighted {
-            background: $block-cursor-background;
-            color: $block-cursor-foreground;
+            background: $block-cursor-background; color: $block-cursor-foreground;
         }
         &:nocolor:focus > .option-list--option-highlighted { text-style: bold underline; }
     }

@@ -24,8 +24,7 @@ class LaneView(Pane):
 
     DEFAULT_CSS = """
     LaneView {
-        &.speculates { border: round $success 60%; }
-        &:focus { border: round $accent; }
+        &.speculates:blur { border: round $success; }
         & .said { color: $text-warning; height: auto; display: none; }
     }
     """
@@ -81,7 +80,7 @@ class LaneView(Pane):
         self._said.display = bool(notices)
         hue = "primary" if lane.lane.mode == "ars" else "success"
         chip = Content.styled(f" {safe(lane.lane.name)} ", f"bold $text-{hue} on ${hue}-muted")
-        models = Content.styled(_models(lane.ready), "$foreground 60%")
+        models = Content.styled(_models(lane.ready), "$foreground-muted")
         fits = chip.cell_length + models.cell_length <= self.size.width - 2
         self.border_title = Content.assemble(chip, models if fits else "")
         parts = [lane.doing, f"{lane.clock:.1f} s"]
@@ -125,7 +124,7 @@ def _rows(lanes: Sequence[RecordedLane], width: int) -> Content:
     header, *rows = (GAP.join(row) for row in table(lanes, columns))
     room = min(width - len(header) - len(GAP), MAX_BAR)
     best = max((each.tokens_per_s for each in lanes), default=0.0)
-    lines = [Content.styled(header, "$foreground 60%")]
+    lines = [Content.styled(header, "$foreground-muted")]
     for lane, row in zip(lanes, rows, strict=True):
         leads = best > 0 and lane.tokens_per_s == best
         line = Content.styled(safe(row), "bold" if leads else "")

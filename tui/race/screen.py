@@ -60,23 +60,21 @@ class RaceScreen(Screen[None]):
         & Grid { width: 100%; height: 1fr; padding: 0 1; grid-gutter: 0 1; }
         & #race-line {
             height: auto; min-height: 2; margin: 1 2 0 2; padding: 0 1;
-            border-left: outer $panel-lighten-2; color: $text-muted;
+            border-left: outer $border-blurred; color: $text-muted;
 
             &.outcome { border-left: outer $primary; color: $foreground; }
             &.outcome.won { border-left: outer $success; color: $text-success; }
             &.outcome.failed { border-left: outer $error; color: $text-error; }
         }
-        & Footer { margin: 1 0 0 0; }
+        &.-tall Footer { margin: 1 0 0 0; }
         &.-narrow .legend { display: none; }
         &.-short #race-prompt {
             max-height: 1; margin: 0 2; text-wrap: nowrap; text-overflow: ellipsis;
         }
         &.-short Board { margin: 0; }
         &.-short #race-line { max-height: 3; margin: 0 2; }
-        &.-short Footer { margin: 0; }
         &.-tiny #race-prompt, &.-tiny Board { display: none; }
         &.-tiny #race-line { min-height: 1; max-height: 1; margin: 0; }
-        &.-tiny Footer { margin: 0; }
     }
     """
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012

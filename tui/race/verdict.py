@@ -49,9 +49,7 @@ def turns(lanes: Sequence[RecordedLane]) -> str:
     """Return what is fair about the race; a lane that has finished no longer waits for others."""
     going = [each for each in lanes if not each.over]
     if len(going) == 1 < len(lanes):
-        return (
-            f"The others have finished. {_begun(going[0].lane.name)} continues, on its own clock."
-        )
+        return f"Only the lane {going[0].lane.name} is still writing."
     seconds = min(each.clock for each in going or lanes)
     return f"They take turns, with equal time on this machine: {seconds:.1f} s each so far."
 
@@ -59,7 +57,7 @@ def turns(lanes: Sequence[RecordedLane]) -> str:
 def verdict(lanes: Sequence[RecordedLane], request: Request) -> tuple[str, str]:
     """Return which lane won, and what else there is to say, of lanes asked for `request`."""
     ran = [each for each in lanes if each.stats and each.stats.generated_tokens >= MIN_TOKENS]
-    failed = [f"{_begun(each.lane.name)} did not run." for each in lanes if each.failed]
+    failed = [f"The lane {each.lane.name} did not run." for each in lanes if each.failed]
     if len(ran) < 2:
         return "Too little was written to compare speeds.", " ".join(failed)
     won = _pair(*ran) if len(ran) == 2 else _field(ran)
@@ -74,15 +72,10 @@ def pays(lanes: Sequence[RecordedLane]) -> bool:
 
 def _pair(first: RecordedLane, other: RecordedLane) -> str:
     ratio = other.tokens_per_s / first.tokens_per_s
-    name, reference = _begun(other.lane.name), first.lane.name.replace("without guesses", "without")
-    factor = "as fast as" if abs(ratio - 1) < SAME_SPEED else f"{ratio:.2f} times as fast as"
+    name, reference = other.lane.name, first.lane.name.replace("without guesses", "without")
+    factor = "about as fast as" if abs(ratio - 1) < SAME_SPEED else f"{ratio:.2f} times as fast as"
     figures = f"{other.tokens_per_s:.1f} against {first.tokens_per_s:.1f} tokens/s"
-    return f"{name}: {factor} {reference}, {figures}."
-
-
-def _begun(name: str) -> str:
-    """Return a name as a sentence begins."""
-    return name[:1].upper() + name[1:]
+    return f"{name[:1].upper()}{name[1:]}: {factor} {reference}, {figures}."
 
 
 def _field(ran: Sequence[RecordedLane]) -> str:
@@ -98,7 +91,7 @@ def _field(ran: Sequence[RecordedLane]) -> str:
 def _seed(request: Request) -> list[str]:
     """Say which seed the lanes drew with, if they drew."""
     drew = request.seed is not None and request.sampling.temperature > 0
-    return [f"All used the seed {request.seed}."] if drew else []
+    return [f"The seed was {request.seed}."] if drew else []
 
 
 def _texts(ran: Sequence[RecordedLane]) -> list[str]:

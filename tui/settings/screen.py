@@ -43,11 +43,12 @@ class SettingsScreen(Dialog[None]):
     SettingsScreen {
         & > .frame { width: 100; max-width: 100%; max-height: 1fr; }
         & OptionList, & OptionList:focus {
-            max-height: 1fr; padding: 0; border: none; scrollbar-size-vertical: 1;
-            text-wrap: nowrap; text-overflow: ellipsis;
+            max-height: 1fr; padding: 0; border: none; text-wrap: nowrap; text-overflow: ellipsis;
         }
         & OptionList > .option-list--option { padding: 0 1; }
-        & #detail { height: 5; padding: 0 1; border-top: solid $panel; color: $text-muted; }
+        & #detail {
+            height: 5; padding: 0 1; border-top: solid $border-blurred; color: $text-muted;
+        }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -38,7 +38,7 @@ class ListDialog(Dialog[ScreenResultType]):
     ListDialog {
         & > .frame { width: 100; height: 90%; padding: 0 1; }
         & VerticalScroll {
-            height: 1fr; min-height: 4; margin: 1 0 0 0; padding: 0 1; scrollbar-size-vertical: 1;
+            height: 1fr; min-height: 4; margin: 1 0 0 0; padding: 0 1;
             border-top: solid $border-blurred;
         }
     }

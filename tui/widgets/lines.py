@@ -18,12 +18,7 @@ class Lines(ScrollView):
     """Show lines, each in one row of cells; only changed lines are painted."""
 
     ALLOW_SELECT = False
-    DEFAULT_CSS = """
-    Lines {
-        overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1;
-        scrollbar-color: $panel-lighten-2; scrollbar-background: $background 0%;
-    }
-    """
+    DEFAULT_CSS = "Lines { overflow-x: hidden; overflow-y: auto; }"
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)

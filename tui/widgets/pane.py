@@ -12,12 +12,11 @@ class Pane(VerticalScroll):
 
     DEFAULT_CSS = """
     Pane {
-        padding: 0 1; border: round $primary 60%; background: $background;
+        padding: 0 1; border: round $primary; background: $background;
         border-title-color: $foreground; border-title-background: $background;
-        border-subtitle-color: $foreground 70%; border-subtitle-background: $background;
-        scrollbar-size-vertical: 1; scrollbar-color: $panel-lighten-2;
-        scrollbar-background: $background;
+        border-subtitle-color: $text-muted; border-subtitle-background: $background;
 
+        &:focus { border: heavy $accent; }
         & .all { height: auto; min-height: 100%; }  /* a short text stays at the top */
     }
     """

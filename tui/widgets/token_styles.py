@@ -30,8 +30,8 @@ COLOURED: Styles = {
     OTHER: "bold italic underline $text-secondary on $secondary-muted",
     Origin.RESIDUAL: "bold italic $text-warning",
     Origin.TARGET: "",
-    THOUGHT: "$foreground 60%",
-    GHOST: "strike $text-error 60%",
+    THOUGHT: "$foreground-muted",
+    GHOST: "strike $text-error 80%",
 }
 PLAIN: Styles = {
     Origin.DRAFT: "underline",

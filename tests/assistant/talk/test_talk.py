@@ -361,7 +361,8 @@ async def test_what_the_engine_leaves_out_and_a_form_that_was_not_complete_are_s
     await stage.ask("Why?")
     await stage.finish("{", Stop.CANCELLED, complete=False)  # which was wished for
     left_out = "Left out, to fit the context: the oldest turns (2)."
-    assert stage.notes == [left_out, "By the way.", "The answer ended before it had its form."]
+    cut = "The answer ended before its form was complete."
+    assert stage.notes == [left_out, "By the way.", cut]
 
 
 async def test_a_conversation_that_cannot_be_read_leaves_the_one_on_the_screen(chats):

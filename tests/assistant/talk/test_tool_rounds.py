@@ -121,7 +121,7 @@ async def test_a_tool_that_changed_after_it_was_allowed_is_asked_about_once_more
     await stage.decide("once")
     assert stage.asked == ["disk__read", "disk__read"]
     assert (stage.roles, stage.box.called) == ("ua", [])
-    assert "disk__read has changed. Look at the call once more." in stage.notes
+    assert "disk__read has changed meanwhile. Look at the call once more." in stage.notes
     await stage.decide("once")
     assert (stage.roles, stage.box.called) == ("uata", ["disk__read"])
 
@@ -179,7 +179,7 @@ async def test_rounds_are_bounded_and_the_user_lets_them_go_on():
     await stage.answer([LIST])
     await stage.decide("always")
     assert len(stage.requests) == 2
-    assert "The model has asked for tools 2 times. n on the last result goes on." in stage.notes
+    assert "asked for tools 2 times. Press n on the last result" in "".join(stage.notes)
     stage.talk.go_on(stage.talk.path.leaf)
     await stage.answer([replace(READ, arguments="{}")])
     await stage.answer("Blue.")

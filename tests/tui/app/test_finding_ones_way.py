@@ -140,7 +140,7 @@ def test_when_all_other_lanes_are_over_no_equal_time_is_claimed() -> None:
     assert "1.0 s" in turns(both)
     end = Finished("", (), Stop.STOP_TOKEN, Stats("ars"))
     both[0].laps.append(LaneEvent(0, 1.0, end))
-    assert turns(both) == "The others have finished. With guesses continues, on its own clock."
+    assert turns(both) == "Only the lane with guesses is still writing."
 
 
 @pytest.mark.parametrize("keys", [("f1",), ("f5",), ("f6",), ("ctrl+up", "i")])

@@ -17,17 +17,23 @@ from tests.assistant.talk.stage import READ, Box
 from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, ghost, token
+from tui.chat import change_screen
+from tui.chat.conversation import links_screen
 from tui.chat.conversation.turn import Turn
+from tui.chat.prompt.prompt import CHOOSING, PICKING
+from tui.chat.prompt.waiting_line import Unsent
 from tui.chat.screen import ChatScreen
 from tui.chat.tools.approval_turn import KEYS
 from tui.race.screen import RaceScreen
 
 PLACES = {
-    "prompt": (), "typing": ("h",), "file": ("@",), "question": ("ctrl+up", "up"),
+    "prompt": (), "typing": ("h",), "in line": (), "file": ("@",), "no file": ("@", "z", "q"),
+    "no form": ("f7", "z", "q"), "question": ("ctrl+up", "up"),
     "answer": ("ctrl+up",), "panel": ("f3",), "list": ("f2",), "rename": ("f2", "r"),
     "export": ("f2", "x"), "search": ("f2", "slash"), "help": ("f1",), "models": ("f5",),
     "filter": ("f5", "slash"), "path": ("f5", "o"), "settings": ("f6",), "form": ("f7",),
     "tools": ("f9",), "attachments": ("ctrl+l",), "inspector": ("ctrl+up", "i"),
+    "links": ("ctrl+up", "l"), "change": ("ctrl+up", "a"), "sources": ("ctrl+up", "up", "s"),
     "race": ("f4",), "several": ("ctrl+s",), "call": (), "asked": ("ctrl+up",),
 }  # fmt: skip
 """The keys that lead to each place; in the last two a call waits."""
@@ -36,6 +42,15 @@ NARROW = ("answer", "list", "panel")
 EVERYWHERE, IN_CHAT = ("z", "space"), ("f2", "f3", "escape")
 GUESSED = Step((token("bl"), token("ue", RESIDUAL)), (ghost("ack"),))
 CALLS = ("call", "asked")
+PROMISES = {
+    KEYS: ("enter", "c", "a", "escape"), PICKING: ("enter", "escape"),
+    CHOOSING: ("enter", "escape"), links_screen.HINT: ("enter", "c", "escape"),
+    change_screen.HINT: ("enter", "escape"), "Enter opens the file there": ("enter", "escape"),
+    "Enter sends the next · ↑ edits the last": ("enter", "up"),
+}  # fmt: skip
+"""Words of a card, a frame or a line, and the keys that they name."""
+ASKED = (Attachment("a.txt", "red\nsky"), Attachment("b.md", "Blue is a colour.", 1, 1, 1))
+ANSWER = "See https://blue.example [1].\n\n```\nblue\nsky\n```\n"
 LEAVING = ("ctrl+q", "ctrl+c", "super+c", "ctrl+d")
 """Keys that end the program, or would if they were pressed twice."""
 
@@ -50,6 +65,7 @@ class Walker(Chat):
             await self.pilot.pause()
         parts = self.screen.parts
         await self.until(lambda: self.screen.talk.idle)
+        Path("a.txt").write_text("red\nsky\n")
         parts.chats.search.value, parts.chats.display, parts.panel.wanted = "", False, False
         self.screen.set_focus(self.prompt.editor)
         if self.stored != self._untouched or place in CALLS:
@@ -57,7 +73,9 @@ class Walker(Chat):
         self._untouched = self.stored
         self.prompt.drop()
         if place == "attachments":
-            self.prompt.attached.add(Attachment("a.txt", "text"))
+            self.prompt.attached.add(ASKED[0])
+        if place == "in line":
+            self.prompt.line.prompts = (Unsent("Why?"),)
         self.app.clear_notifications()
         await self.press(*PLACES[place])
         await self.until(lambda: parts.chats.rows.chosen or not parts.chats.display)
@@ -68,16 +86,21 @@ class Walker(Chat):
     def conversation(self, calls: tuple[ToolCall, ...]) -> int:
         """Keep a question and its answer."""
         number = self.store.begin("A question")
-        asked = ask(self.store, number, None, "Which colour?")
+        asked = ask(self.store, number, None, "Which colour?", ASKED)
         answered = begin(self.store, number, asked.id, "tiny")
-        end(self.store, answered.id, "blue", (), (GUESSED,), calls=calls)
+        end(self.store, answered.id, ANSWER, (), (GUESSED,), calls=calls)
         return number
 
     @property
+    def promised(self) -> list[str]:
+        """The keys that a card, a frame or a line names."""
+        return [key for promise, keys in PROMISES.items() if promise in self.seen for key in keys]
+
+    @property
     def offered(self) -> list[str]:
-        """The keys that the footer and a card name, none of which is dim."""
+        """The keys that are named, none of which is dim."""
         footer = [k.key for k in self.app.screen.query(FooterKey) if not k.has_class("-disabled")]
-        return footer + ["enter", "c", "a", "escape"] * (KEYS in self.seen)
+        return footer + self.promised
 
     @property
     def keys(self) -> list[str]:
@@ -88,7 +111,7 @@ class Walker(Chat):
             for key, each in bindings
             if each.id
         ]
-        own += [*EVERYWHERE, *(IN_CHAT if self.app.screen is self.screen else ())]
+        own += [*self.promised, *EVERYWHERE, *(IN_CHAT if self.app.screen is self.screen else ())]
         return [key for key in dict.fromkeys(own) if key not in LEAVING]
 
     @property
@@ -107,9 +130,9 @@ class Walker(Chat):
         return self.app.screen, self.app.screen.focused, shown
 
     @property
-    def stored(self) -> tuple[Sequence[ChatSummary], list[Record]]:
+    def stored(self) -> tuple[Sequence[ChatSummary], list[Record], str]:
         """All that is kept."""
-        return self.store.summaries(), list(self.path.records)
+        return self.store.summaries(), list(self.path.records), Path("a.txt").read_text()
 
     def faults(self, key: str, before: tuple[str, bool, object], stored: object) -> Iterator[str]:
         """Yield what was wrong with what a key did."""

@@ -67,7 +67,7 @@ async def test_an_at_sign_that_names_no_file_is_text(folder: Path, keys: str, te
         await typist.type("@")
         await typist.type(keys)
         if text == "@zzz":
-            await typist.until(lambda: typist.offered == ["No file matches “zzz”."])
+            await typist.until(lambda: typist.offered == ["No file matches “zzz” · Esc closes"])
         await typist.pilot.press("enter")
         assert typist.app.sent == [Prompt.Submitted(text)]
 

@@ -67,4 +67,4 @@ async def test_an_answer_that_is_cut_in_mid_form_is_said_to_be(
         await chat.ready()
         await choose(chat, "pers")
         await chat.ask("Who?")
-        assert "ended before it had its form" in " ".join(chat.shown("Note"))
+        assert "ended before its form was complete" in " ".join(chat.shown("Note"))

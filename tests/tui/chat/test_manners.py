@@ -28,6 +28,11 @@ def heard(chat: Chat) -> list[str]:
     return written
 
 
+def rung(text: str) -> str:
+    """Return what rings, and notifies in the terminals that read urxvt's sequence."""
+    return f"\a\x1b]777;notify;specchat;{text}\x1b\\"
+
+
 @pytest.mark.parametrize(
     ("focus", "notify", "long_s", "rings"),
     [(False, "auto", -1, 1), (True, "auto", -1, 0), (False, "off", -1, 0), (False, "auto", 60, 0)],
@@ -43,7 +48,7 @@ async def test_the_end_of_a_long_answer_rings_where_nobody_looks(
         chat.screen.controller.say("Why?")
         await chat.until(lambda: len(chat.said) == 2 and chat.screen.talk.idle)
         bells = [text for text in written if "\a" in text]
-        assert bells == ["\a\x1b]9;specchat: The answer is complete.\a"] * rings
+        assert bells == [rung("The answer is complete.")] * rings
 
 
 async def test_a_call_that_waits_rings_where_nobody_looks(pair: Pair) -> None:
@@ -56,7 +61,18 @@ async def test_a_call_that_waits_rings_where_nobody_looks(pair: Pair) -> None:
         chat.screen.controller.say("Why?")
         await chat.until(lambda: chat.screen.controller.view.asked)
         bells = [text for text in written if "\a" in text]
-        assert bells == ["\a\x1b]9;specchat: A tool waits to be allowed.\a"]
+        assert bells == [rung("A tool waits to be allowed.")]
+
+
+async def test_iterm2_is_notified_in_its_own_way_over_ssh_as_well(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_TERMINAL", "iTerm2")
+    async with open_chat(*pair) as chat:
+        written = heard(chat)
+        chat.app.app_focus = False
+        chat.app.ring("Done.")
+        assert written == ["\a\x1b]9;specchat: Done.\x1b\\"]
 
 
 async def test_the_prompt_is_written_in_the_users_editor(

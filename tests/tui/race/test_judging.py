@@ -49,13 +49,16 @@ SAME = "Both wrote the same text."
             "With guesses: 1.43 times as fast as without, 14.3 against 10.0 tokens/s.", SAME,
         ),
         ([ARS, standing("with guesses", "sps", 8.0)], GREEDY, "With guesses: 0.80 times", SAME),
-        ([ARS, standing("with guesses", "sps", 9.8)], GREEDY, "With guesses: as fast as", SAME),
+        (
+            [ARS, standing("with guesses", "sps", 9.8)], GREEDY,
+            "With guesses: about as fast as", SAME,
+        ),
         (
             [WELL, WET], GREEDY, "With guesses: 1.20",
             "Both wrote the same text up to character 27.",
         ),
         ([SHORT, LONG], GREEDY, "With guesses: 1.20", "as far as the shorter one goes."),
-        ([ARS, LONG], SAMPLED, "With guesses: 1.20", "All used the seed 7."),
+        ([ARS, LONG], SAMPLED, "With guesses: 1.20", "The seed was 7."),
         ([ARS, BIG], GREEDY, "F16 without guesses: 0.50 times as fast as without, 5.0 against", ""),
         (
             [BIG, ARS, standing("with guesses", "sps", 15.0)], GREEDY,
@@ -77,7 +80,7 @@ def test_failed_lane_is_named_and_the_others_are_compared():
     failed = RecordedLane(Lane("auto", Setup(Path("x")), "auto"), ready=Failed("No.", "ModelError"))
     said = verdict([ARS, standing("with guesses", "sps", 12.0), failed], GREEDY)
     assert said[0].startswith("With guesses: 1.20 times as fast")
-    assert said[1].startswith("Auto did not run.")
+    assert said[1].startswith("The lane auto did not run.")
 
 
 def test_speculation_pays_only_where_it_was_clearly_fastest():

@@ -195,7 +195,7 @@ async def test_lane_that_fails_says_why_and_the_other_goes_on(race: Race, tmp_pa
         said = [str(widget.render()) for widget in course.screen.query(".said")]
         assert "misfit.gguf" in said[1]
         assert said[0] == said[2] == ""
-        assert "With guesses did not run." in course.line
+        assert "The lane with guesses did not run." in course.line
         assert len([text for text in course.texts() if text]) == 2
 
 

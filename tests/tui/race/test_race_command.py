@@ -49,7 +49,7 @@ def test_lanes_draw_the_same_text_with_one_seed_that_is_told(target: Path, draft
     assert code == 0
     report = json.loads(out)
     assert len({lane["text"] for lane in report["lanes"]}) == 1
-    assert f"the seed {report['seed']}" in report["verdict"]
+    assert f"The seed was {report['seed']}" in report["verdict"]
     again = ("--seed", report["seed"], *models, "--lanes", "ars,sps", "--json", "Who is faster?")
     assert json.loads(run(*seedless, *again)[1])["lanes"][1]["text"] == report["lanes"][0]["text"]
 
@@ -67,6 +67,6 @@ def test_lane_that_fails_is_told_and_the_others_are_compared(target: Path, tmp_p
     models = ("--target", target, "--draft", misfit)
     code, out, err = run(*RACE, *models, "--lanes", "ars,sps,auto", "Hi")
     assert code == 3
-    assert "With guesses did not run." in out
+    assert "The lane with guesses did not run." in out
     assert "misfit.gguf" in err
     assert "Guesses auto: " in out

@@ -38,8 +38,6 @@ class Conversation(VerticalScroll):
     DEFAULT_CSS = """
     Conversation {
         layers: turns hint; padding: 1 2 0 2; align-horizontal: center;
-        scrollbar-size-vertical: 1;
-        scrollbar-color: $panel-lighten-2; scrollbar-background: $background;
 
         & > #new-text {
             layer: hint; dock: bottom; width: auto; height: 1; display: none;

@@ -93,12 +93,8 @@ class Fence(MarkdownFence):
 
     DEFAULT_CSS = """
     Fence {
-        margin: 0 0 1 0;
-        padding: 0;
-        overflow: hidden;
-        color: $foreground;
-        background: $panel 60%;
-        border-left: outer $foreground 25%;
+        margin: 0 0 1 0; padding: 0; overflow: hidden;
+        color: $foreground; background: $panel 60%; border-left: outer $border-blurred;
     }
     Fence:light { background: $panel 60%; }
     Fence > Label { width: 100%; padding: 0 1; }
@@ -160,7 +156,7 @@ class Table(MarkdownTable):
         if not widths:
             return self._written
         drawn = [line for row in self._lines for line in _row(row, widths)]
-        rule = Content.styled("─" * (sum(widths) + GAP * (len(widths) - 1)), "$foreground 25%")
+        rule = Content.styled("─" * (sum(widths) + GAP * (len(widths) - 1)), "$border-blurred")
         drawn.insert(len([*_row(self._lines[0], widths)]), rule)
         return Content("\n").join(drawn)
 
@@ -205,7 +201,7 @@ class Document(Markdown):
         }
         & MarkdownBullet { min-height: 1; }
         & MarkdownBlockQuote { margin: 0 0 1 0; }
-        & MarkdownHorizontalRule { border-bottom: solid $foreground 25%; }
+        & MarkdownHorizontalRule { border-bottom: solid $border-blurred; }
         & Table:light { background: transparent; }
     }
     """

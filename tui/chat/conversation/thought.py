@@ -21,7 +21,7 @@ class Thought(Still, Vertical):
 
     DEFAULT_CSS = """
     Thought {
-        height: auto; margin: 0 0 1 0; color: $foreground 60%; display: none;
+        height: auto; margin: 0 0 1 0; color: $text-muted; display: none;
         & > Static { height: 1; text-wrap: nowrap; text-overflow: ellipsis; text-style: italic; }
         & > TokenView { padding: 0 0 0 2; display: none; }
         &.-open > TokenView { display: block; }

@@ -50,7 +50,7 @@ class Inspector(ModalScreen[None]):
         & #inspector-empty { padding: 1 2; color: $text-muted; }
         & #tokens { width: 1fr; height: 1fr; padding: 1 1 0 2; scrollbar-gutter: stable; }
         & #facts {
-            height: 13; max-height: 60%; padding: 0 2; border-top: solid $panel-lighten-2;
+            height: 13; max-height: 60%; padding: 0 2; border-top: solid $border-blurred;
         }
         &.wide #inspector-body { layout: horizontal; }
         &.wide #facts {

@@ -106,12 +106,9 @@ class ChatRows(Lines, can_focus=True):
         """Mark another conversation."""
         self.resize_lines(len(self.listing.rows))
 
-    def on_focus(self) -> None:
-        """Show the cursor as one that keys move."""
-        self._change(self.cursor)
-
-    def on_blur(self) -> None:
-        """Show the cursor as one that keys do not move."""
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Show the cursor as one that keys move, or do not."""
+        super().watch_has_focus(has_focus)
         self._change(self.cursor)
 
     def on_click(self, event: events.Click) -> None:

@@ -25,8 +25,7 @@ class Picker(OptionList):
 
     DEFAULT_CSS = """
     Picker {
-        height: auto; max-height: 8; padding: 0; border: none; background: $panel;
-        scrollbar-size-vertical: 1; display: none;
+        height: auto; max-height: 8; padding: 0; border: none; background: $panel; display: none;
 
         & > .option-list--option { padding: 0 1; }
         & > .option-list--option-highlighted {
@@ -48,7 +47,7 @@ class Picker(OptionList):
         self._one_at_a_time = Lock()
 
     class Turned(Message):
-        """It was opened or closed."""
+        """It was opened or closed, or there is something else to choose from."""
 
     @property
     def opened(self) -> bool:
@@ -81,11 +80,12 @@ class Picker(OptionList):
         """Offer the files that go with what was typed, instead of those looked for before."""
         self._matches = await asyncio.to_thread(self._matching, typed)
         self.searched = typed
-        nothing = Option(Content(f"No file matches “{safe(typed)}”."), disabled=True)
+        nothing = Content(f"No file matches “{safe(typed)}” · Esc closes")
         rows = [Option(_row(match, self._is_itself(match.name))) for match in self._matches]
-        self.set_options(rows or [nothing])
+        self.set_options(rows or [Option(nothing, disabled=True)])
         is_entered = typed == self.entered and len(rows) > 1
         self.highlighted = int(is_entered) if rows else None
+        self.post_message(self.Turned())
 
     def _is_itself(self, name: str) -> bool:
         typed = self.searched or ""
@@ -168,7 +168,7 @@ class Mention:
             picker = self._picker
             picker.action_cursor_up() if key == "up" else picker.action_cursor_down()
         else:
-            return key in ("enter", "tab") and self.take()
+            return key in ("enter", "tab") and (self.take() or self.asks is not None)
         return True
 
     def take(self) -> bool:

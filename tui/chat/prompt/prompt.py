@@ -43,12 +43,13 @@ class Prompt(Vertical):
     DEFAULT_CSS = """
     Prompt {
         height: auto; padding: 0 1; background: $background;
-        border: round $foreground 35%;
+        border: round $border-blurred;
         border-title-color: $text-muted; border-title-background: $background;
 
         &:focus-within { border: round $primary; }
         & Editor {
             height: auto; min-height: 1; max-height: 8; padding: 0; background: $background;
+            & .text-area--placeholder { color: $text-disabled; }
         }
         & #too-long { height: auto; display: none; color: $text-warning; }
     }
@@ -122,7 +123,8 @@ class Prompt(Vertical):
     def _explain_picker(self, message: Picker.Turned) -> None:
         message.stop()
         picking = CHOOSING if self.editor.mention.asks else PICKING
-        self.border_title = Content(picking if self.picker.opened else self._title)
+        is_open = self.picker.opened and self.picker.chosen
+        self.border_title = Content(picking if is_open else self._title)
 
     # What goes along with the text
 

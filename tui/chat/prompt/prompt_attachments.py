@@ -108,13 +108,9 @@ class PromptAttachments(Widget):
     def add_pasted(self, text: str) -> None:
         """Add a text that has no name."""
         if len(text) > LIMIT:
-            self.notify(
-                f"The paste has {len(text):,} characters; {LIMIT:,} fit. "
-                "Save it as a file and attach a part of it.",
-                severity="warning",
-                timeout=8,
-                markup=False,
-            )
+            what = f"The paste has {len(text):,} characters; {LIMIT:,} fit. "
+            hint = "Save it as a file and attach a part of it."
+            self.notify(what + hint, severity="warning", timeout=8, markup=False)
             return
         names = {attachment.name for attachment in self.attachments}
         numbered = (f"{PASTED} {number}" for number in range(2, len(names) + 3))
@@ -189,7 +185,7 @@ def drawn(chip: Chip, width: int) -> Content:
             name = name[1:]
         name = f"…{name}"
     whole = Content.assemble(
-        (f" {name} ", "bold $text on $panel"), (about, "$text-muted on $panel")
+        (f" {name} ", "bold $text on $panel"), (about, "$foreground-muted on $panel")
     )
     return whole.truncate(max(1, width), ellipsis=True)
 

@@ -1,0 +1,62 @@
+"""Themes whose lines and words stand out from what is behind them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from textual.color import BLACK, WHITE, Color, rgb_to_lab
+from textual.theme import Theme
+
+HUES = ("primary", "secondary", "accent", "success", "warning", "error")
+LINE, WORD = 3.5, 4.5
+"""Contrasts with every ground; a hue is that of lines, and of words after it is mixed."""
+LEAST = {"foreground": WORD, "foreground-muted": WORD, **dict.fromkeys(HUES, LINE)}
+GROUNDS = ("background", "surface", "panel")
+STEPS = 20
+
+
+def legible(theme: Theme) -> Theme:
+    """Return a theme with colours that stand out.
+
+    A terminal's own colours stay as they are, but not behind words: none of them is faint.
+    """
+    if theme.ansi:
+        faint = ["border-blurred", *(f"{hue}-muted" for hue in HUES)]
+        return replace(theme, variables=theme.variables | dict.fromkeys(faint, "ansi_default"))
+    given, end = _colours(theme), WHITE if theme.dark else BLACK
+    grounds = [given[name] for name in GROUNDS]
+    seen: dict[str, Any] = {k: _seen(given[k], end, grounds, LEAST[k]).hex for k in LEAST}
+    muted, lines = seen.pop("foreground-muted"), f"{seen['foreground']} 40%"
+    mixed = _colours(replace(theme, **seen))
+    grounds.append(mixed["surface"].blend(mixed["primary"], 0.2))  # a chosen row
+    words = {
+        name: _seen(mixed[name], end, [*grounds, mixed[f"{hue}-muted"]], WORD).hex
+        for hue in HUES
+        for name in [f"text-{hue}"]
+    }
+    unread = ("footer-", "block-cursor-")  # in some themes
+    kept = {k: value for k, value in theme.variables.items() if not k.startswith(unread)}
+    own = words | {
+        "foreground-muted": muted, "text-disabled": "auto 60%",
+        "border-blurred": lines, "scrollbar": lines, "scrollbar-background": "transparent",
+    }  # fmt: skip
+    return replace(theme, variables=kept | own, **seen)
+
+
+def contrast(one: Color, other: Color) -> float:
+    """Return the ratio of the luminances of two colours, as WCAG has it: from 1 to 21."""
+    less, more = sorted(((rgb_to_lab(each).L + 16) / 116) ** 3 for each in (one, other))
+    return (more + 0.05) / (less + 0.05)
+
+
+def _seen(colour: Color, end: Color, grounds: Sequence[Color], least: float) -> Color:
+    """Return the first colour on the way to black or white that is seen everywhere."""
+    way = (colour.blend(end, step / STEPS) for step in range(STEPS))
+    return next((c for c in way if min(contrast(g, g + c) for g in grounds) >= least), end)
+
+
+def _colours(theme: Theme) -> dict[str, Color]:
+    """Return the colours that have one value."""
+    given = theme.to_color_system().generate()
+    names = [*LEAST, *GROUNDS, *(f"text-{hue}" for hue in HUES), *(f"{hue}-muted" for hue in HUES)]
+    return {name: Color.parse(given[name]) for name in names}
