@@ -25,16 +25,16 @@ class Version:
     after: str  # the sha256
 
 
-def write(file: text_file.TextFile, new: bytes, keeps: bool = True) -> None:
-    """Replace a file, and keep what it was unless `keeps` is off.
+def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
+    """Replace a file, and keep what it was `before`, if that is given, to be brought back.
 
     Raises:
         StorageError: it has changed meanwhile, or one of both cannot be written.
     """
     text_file.check_writable(file.path)
     text_file.check_unchanged(file.path, file.data)  # or the last edit could not be taken back
-    if keeps:
-        _keep(file.path, file.data, new)
+    if before is not None:
+        _keep(file.path, before, new)
     text_file.replace(file.path, file.data, new)
 
 
@@ -53,7 +53,7 @@ def undo(path: Path) -> None:
             f"{path} has changed since its last edit, so that was not taken back. "
             f"specchat edit --undo {path} --diff shows what it was."
         )
-    write(now, version.before)
+    write(now, version.before, now.data)
 
 
 def patch_back(path: Path) -> bytes:

@@ -11,10 +11,12 @@ KEYWORDS = (
     "def|class|func|fun|fn|function|struct|enum|trait|interface|impl|module|type|record|object|"
     "sub|proc|macro|namespace|protocol|extension|const|let|var|val"
 )
+NO_HEAD = "return|if|while|for|else|await"
 LINES = re.compile(r"(\d+)(?:-(\d+))?")
 OPENS = re.compile(r"[:{(\[,]$|=>$|\b(?:do|then|begin)$")
 CLOSES = re.compile(r"[)}\]]|end\b")
 DECORATES = ("@", "#[")
+QUOTES = re.compile("\"{3}|'{3}")
 
 
 class Part(NamedTuple):
@@ -61,7 +63,7 @@ def _named(lines: Sequence[str], outer: Part, name: str) -> list[Part]:
     """Return what has a name: where a keyword says so, or else where it looks like a head."""
     word = rf"(?<![\w.]){re.escape(name)}\b"
     by_keyword = re.compile(rf"\b(?:{KEYWORDS})\b(?:\s*\([^)]*\))?\s*[*&]?\s*{word}")
-    by_looks = re.compile(rf"^(?!\s*(?:return|if|while|for|else|await)\b)[^=.(]*{word}\s*[(:=]")
+    by_looks = re.compile(rf"^(?!\s*(?:{NO_HEAD})\b)[^=.(]*{word}(?:<.*>)?\s*[(:=]")
     for head in by_keyword, by_looks:
         begins = [i for i in range(*outer) if head.search(lines[i]) and lines[i][-1:] != ";"]
         if begins:
@@ -70,23 +72,34 @@ def _named(lines: Sequence[str], outer: Part, name: str) -> list[Part]:
 
 
 def _block(lines: Sequence[str], head: int, end: int) -> Part:
-    """Return the lines that belong to a head: those that are indented further, and what closes."""
-    indent, last = _indent(lines[head]), head
+    """Return the lines that belong to a head: those that are indented further, and what closes.
+
+    Between braces, and in a text between three quotation marks, lines begin anywhere.
+    """
+    indent, last, braced = _indent(lines[head]), head, lines[head].rstrip().endswith("{")
+    quoted = _opens_text(lines[head])
     for i in range(head + 1, end):
-        line = lines[i].strip()
-        if not line or (line.startswith("#") and _indent(lines[i]) <= indent):
+        line, within, quoted = lines[i].strip(), quoted, quoted ^ _opens_text(lines[i])
+        is_further = within or _indent(lines[i]) > indent
+        if not (line or within) or (line.startswith("#") and not is_further):
             continue
-        if _indent(lines[i]) <= indent and not line.startswith("{"):
-            if not CLOSES.match(line):
+        if not is_further:
+            closes = CLOSES.match(line) and _indent(lines[i]) == indent
+            if not (closes or braced or line.startswith("{") or line == "where"):
                 break
             last = i
-            if not OPENS.search(line):
+            if closes and not OPENS.search(line):
                 break
+            braced = line.endswith("{") or (braced and not closes)
         last = i
     begin = head
     while begin and lines[begin - 1].strip().startswith(DECORATES):
         begin -= 1
     return Part(begin, last + 1)
+
+
+def _opens_text(line: str) -> bool:
+    return len(QUOTES.findall(line)) % 2 == 1
 
 
 def _indent(line: str) -> int:

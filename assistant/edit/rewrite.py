@@ -38,19 +38,14 @@ class Rewrite:
     wish: str
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """The lines of the whole text."""
-        return self.file.lines
-
-    @property
     def old(self) -> str:
         """The part as it is."""
-        return "\n".join(self.lines[slice(*self.part)])
+        return "\n".join(self.file.lines[slice(*self.part)])
 
     @property
     def is_whole(self) -> bool:
         """Whether it is all of the text."""
-        return self.part == Part(0, len(self.lines))
+        return self.part == Part(0, len(self.file.lines))
 
     def request(self, asked: Request, shown: Part) -> Request:
         """Return `asked` with the question: the `shown` lines, the wish, the beginning of a block.
@@ -59,7 +54,7 @@ class Rewrite:
         word before or after it.
         """
         name, fence = self.file.path.name, fence_of(self.file.text)
-        text = "\n".join(self.lines[slice(*shown)])
+        text = "\n".join(self.file.lines[slice(*shown)])
         first, last = self.part.begin + 1, self.part.end
         if self.is_whole:
             what, answer = f"the file {name}", "the new file"
@@ -88,20 +83,21 @@ class Rewrite:
         written = MARGIN + int(GROWTH * part_tokens)
         room = n_ctx - written - (0 if self.is_whole else part_tokens)
         if tokens <= room:
-            return Part(0, len(self.lines))
+            return Part(0, len(self.file.lines))
         spare = room - part_tokens
         if self.is_whole or spare < 0:
             return None
-        around = int(spare / max(tokens, 1) * len(self.lines) / 2)
-        return Part(max(0, self.part.begin - around), min(len(self.lines), self.part.end + around))
+        around = int(spare / max(tokens, 1) * len(self.file.lines) / 2)
+        end = min(len(self.file.lines), self.part.end + around)
+        return Part(max(0, self.part.begin - around), end)
 
     def so_far(self, lines: Sequence[str]) -> tuple[str, ...]:
         """Return the lines of the text up to the last of the part that is written."""
-        return (*self.lines[: self.part.begin], *lines)
+        return (*self.file.lines[: self.part.begin], *lines)
 
     def new(self, answer: str) -> tuple[str, ...]:
         """Return the lines of the whole text with the part as an answer has it."""
-        return (*self.so_far(answer.split("\n")), *self.lines[self.part.end :])
+        return (*self.so_far(answer.split("\n")), *self.file.lines[self.part.end :])
 
     def gap(self, answer: str, stop: Stop) -> str:
         """Return why an answer is only a fragment, in half a sentence; empty if it is whole."""
@@ -110,7 +106,7 @@ class Rewrite:
             return ends.get(stop, "the context is full")
         if not answer.strip() and self.old.strip():
             return "it is empty"
-        return left_out(self.lines, answer.split("\n"))
+        return left_out(self.file.lines, answer.split("\n"))
 
 
 def left_out(old: Sequence[str], new: Sequence[str]) -> str:

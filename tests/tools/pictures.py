@@ -132,8 +132,8 @@ def edit(settings: Settings) -> None:
     with tempfile.TemporaryDirectory() as folder, console.shown(starts=True):
         path = Path(folder, "stack.py")
         path.write_text(CODE.lstrip("\n"))
-        (rewrite,) = rewrites([str(path)], "add type hints", writes=False)
-        EditSession(console, settings, asks=False, prints=True).run(rewrite)
+        (parts,) = rewrites([str(path)], "add type hints", writes=False)
+        EditSession(console, settings, asks=False, prints=True).run(parts)
     title = 'specchat edit stack.py "add type hints"'
     DOCS.joinpath("edit.svg").write_text(shown.export_svg(title=title))
 

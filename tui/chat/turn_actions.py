@@ -184,7 +184,7 @@ class TurnActions:
         from assistant.edit import kept_versions
 
         keeps = self._controller.settings.save
-        kept_versions.write(file, new, keeps)
+        kept_versions.write(file, new, file.data if keeps else None)
         self._controller.parts.prompt.attached.add(read(file.path, name))
         if keeps:
             self._undo.append(lambda: kept_versions.undo(file.path))

@@ -41,10 +41,7 @@ class DiffPrinting:
         self._live.update(Group(*pending, self._progress(comparison, written)), refresh=True)
         self._looked = monotonic()
 
-    def __enter__(self) -> None:
-        """Begin to show."""
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         """Leave the terminal as it was."""
         self._live.stop()
 

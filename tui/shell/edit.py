@@ -4,7 +4,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,26 +31,35 @@ from tui.widgets.hunks import counts
 STDIN = Path("-")
 
 
-def rewrites(arguments: Sequence[str], wish: str, writes: bool) -> list[Rewrite]:
-    """Return what is to be rewritten, all of it checked before anybody waits.
+def rewrites(arguments: Sequence[str], wish: str, writes: bool) -> list[list[Rewrite]]:
+    """Return what is to be rewritten in each file, from below, all checked before anybody waits.
 
     Raises:
-        UsageError: there is no such file or part, it is no text, or it is named twice.
+        UsageError: there is no such file or part, it is no text, or two parts overlap.
         StorageError: it could not be written.
     """
-    found = list[Rewrite]()
+    found = dict[Path, list[Rewrite]]()
     for argument in arguments:
         path, part = split(argument)
-        if path.resolve() in {each.file.path.resolve() for each in found}:
-            raise UsageError(f"{path} is named twice; edit one part of it after the other.")
-        if path == STDIN:
-            file = text_file.parse(path, sys.stdin.buffer.read() if sys.stdin else b"")
-        else:
-            file = text_file.read(path)
-            if writes:
-                text_file.check_writable(path)
-        found.append(Rewrite(file, find(file.lines, part, path), wish))
-    return found
+        of_file = found.setdefault(path.resolve(), [])
+        file = of_file[0].file if of_file else _opened(path, writes)
+        of_file.append(Rewrite(file, find(file.lines, part, path), wish))
+    for of_file in found.values():
+        of_file.sort(key=lambda each: each.part, reverse=True)  # so that no line above moves
+        for below, above in pairwise(of_file):
+            if above.part.end > below.part.begin:
+                name, begin = below.file.path, below.part.begin + 1
+                raise UsageError(f"Two parts of {name} overlap at line {begin}; name them as one.")
+    return [*found.values()]
+
+
+def _opened(path: Path, writes: bool) -> TextFile:
+    if path == STDIN:
+        return text_file.parse(path, sys.stdin.buffer.read() if sys.stdin else b"")
+    file = text_file.read(path)
+    if writes:
+        text_file.check_writable(path)
+    return file
 
 
 class EditSession:
@@ -63,47 +74,60 @@ class EditSession:
         self._console, self._settings = console, settings
         self._asks, self._prints = asks, prints
         self._ready: Ready | None = None
-        self._written: list[tuple[TextFile, bytes]] = []  # what files were, and are now
+        self._now: dict[TextFile, bytes] = {}  # what files have become
 
-    def run(self, rewrite: Rewrite) -> str:
-        """Rewrite one file, and write it if it may be written.
+    def run(self, parts: Sequence[Rewrite]) -> list[str]:
+        """Rewrite parts of one file, the last one first, and write each that may be written.
 
-        Returns why it is not written where nobody is asked: it is only a fragment. Usually empty.
+        Returns why some are not written where nobody is asked: they are only fragments.
 
         Raises:
             SpecchatError: there is no new version, or it cannot be written.
             KeyboardInterrupt: Ctrl-C.
         """
-        file = rewrite.file
+        file = parts[0].file
+        self._now[file] = file.data
+        gaps = [*filter(None, map(self._part, parts))]
+        if self._prints:
+            sys.stdout.buffer.write(patch(file.path, file.data, self._now[file]))
+        elif file.path == STDIN and not gaps:
+            sys.stdout.buffer.write(self._now[file])
+        return gaps
+
+    def check(self, command: str) -> bool:
+        """Run the user's command; if it fails, offer to take back what was written."""
+        written = {file: now for file, now in self._now.items() if now != file.data}
+        if not written or subprocess.run(command, shell=True, check=False).returncode == 0:
+            return True
+        names = ", ".join(str(file.path) for file in written)
+        self._say(f"The check failed: {command}", fg="red")
+        if not self._asks or click.confirm(f"Take back the change of {names}?", True, err=True):
+            for file, now in written.items():
+                text_file.replace(file.path, now, file.data)
+            self._say(f"As before: {names}.")
+        return False
+
+    def _part(self, asked: Rewrite) -> str:
+        """Rewrite a part of what its file is now; return why it is only a fragment, or nothing."""
+        before, path = asked.file, asked.file.path
+        file = text_file.parse(path, self._now[before])
+        if file.lines[: asked.part.end] != before.lines[: asked.part.end]:
+            raise UsageError(f"{path} was changed above line {asked.part.end} in the editor.")
+        rewrite = replace(asked, file=file)
         finished, change = self._rewritten(rewrite)
         new = file.encoded("\n".join(rewrite.new(finished.text)))
         gap = rewrite.gap(finished.text, finished.stop)
         self._say(" · ".join([f"{counts(change)} lines", *figures(finished.stats)]), dim=True)
         if gap and not self._asks:
-            return f"The new version of {file.path} is only a fragment: {gap}."
+            return f"The new version of {path} is only a fragment: {gap}."
         if gap:
             self._say(f"This is only a fragment: {gap}.", fg="yellow")
-        if file.path == STDIN or self._prints:
-            sys.stdout.buffer.write(new if file.path == STDIN else patch(file.path, file.data, new))
-        elif new == file.data:
-            self._say(f"{file.path} stays as it is: nothing was changed.")
-        elif self._asks:
-            self._decide(file, new, bool(gap))
-        else:
-            self._write(file, new)
+        if self._asks and new != file.data:
+            new = self._decided(file, new, bool(gap))
+        if path != STDIN and not self._prints:
+            self._write(before, file, new)
+        self._now[before] = new
         return ""
-
-    def check(self, command: str) -> bool:
-        """Run the user's command; if it fails, offer to take back what was written."""
-        if not self._written or subprocess.run(command, shell=True, check=False).returncode == 0:
-            return True
-        names = ", ".join(str(file.path) for file, _ in self._written)
-        self._say(f"The check failed: {command}", fg="red")
-        if not self._asks or click.confirm(f"Take back the change of {names}?", True, err=True):
-            for file, new in self._written:
-                text_file.replace(file.path, new, file.data)
-            self._say(f"As before: {names}.")
-        return False
 
     def _rewritten(self, rewrite: Rewrite) -> tuple[Finished, Comparison]:
         """Have the model rewrite a part; return how that ended, and what has changed."""
@@ -113,7 +137,7 @@ class EditSession:
             self._ready = console.run(setup, keeps=False)
         if self._settings.sources.get("temperature", DEFAULT) == DEFAULT:
             asked = replace(asked, sampling=replace(asked.sampling, temperature=0.0))
-        whole, part = self._count("\n".join(rewrite.lines)), self._count(rewrite.old)
+        whole, part = self._count(rewrite.file.text), self._count(rewrite.old)
         shown = rewrite.shown(whole, part, self._settings.n_ctx)
         if shown is None:
             raise UsageError(
@@ -123,7 +147,7 @@ class EditSession:
             )
         if asked.max_tokens is None:
             asked = replace(asked, max_tokens=2 * part + 500)
-        printing = DiffPrinting(console.console, rewrite.lines, len(rewrite.old.split("\n")))
+        printing = DiffPrinting(console.console, rewrite.file.lines, len(rewrite.old.split("\n")))
         lines = [""]  # of the new part, the last one under way
 
         def hear(event: Event) -> None:
@@ -135,10 +159,10 @@ class EditSession:
                     lines.extend((lines.pop() + "".join(each.text for each in tokens)).split("\n"))
                     printing.show(rewrite.so_far(lines[:-1]), len(lines) - 1)
 
-        with printing:
+        with closing(printing):
             finished: Finished = console.run(rewrite.request(asked, shown), hear)
         if console.interrupted:
-            self._say(f"Stopped: {path} is as it was.")
+            self._say(f"Stopped: {path} stays as it is.")
             raise KeyboardInterrupt
         return finished, printing.end(rewrite.new(finished.text))
 
@@ -146,8 +170,8 @@ class EditSession:
         counted: Counted = self._console.run(Count("", text), keeps=False)
         return counted.tokens
 
-    def _decide(self, file: TextFile, new: bytes, fragment: bool) -> None:
-        """Ask whether a new version is to be written, and do it."""
+    def _decided(self, file: TextFile, new: bytes, fragment: bool) -> bytes:
+        """Ask whether a new version is to be written; return what the file is to be."""
         self._console.keeps = False
         while True:
             what = "Write this fragment to" if fragment else "Write"
@@ -155,10 +179,8 @@ class EditSession:
             click.echo(question, nl=False, err=True)
             key = click.getchar().lower()
             click.echo(key if key in "yne" else "", err=True)
-            if key == "y":
-                return self._write(file, new)
-            if key in ("n", "q", "\x1b"):
-                return self._say(f"{file.path} is as it was.")
+            if key in ("y", "n", "q", "\x1b"):
+                return new if key == "y" else file.data
             if key == "e":
                 before, new = new, self._edited(file, new)
                 fragment = fragment and new == before  # the user has looked, and left it so
@@ -176,9 +198,11 @@ class EditSession:
         )
         return edited
 
-    def _write(self, file: TextFile, new: bytes) -> None:
-        kept_versions.write(file, new, self._settings.save)
-        self._written.append((file, new))
+    def _write(self, before: TextFile, file: TextFile, new: bytes) -> None:
+        if new == file.data:
+            self._say(f"{file.path} stays as it is.")
+            return
+        kept_versions.write(file, new, before.data if self._settings.save else None)
         undo = f" specchat edit --undo {file.path} takes it back." if self._settings.save else ""
         self._say(f"Written: {file.path}.{undo}")
 

@@ -35,6 +35,7 @@ def edit(
 
     FILE:10-40 or FILE:name rewrites only these lines, or the function or class of that name, with
     what surrounds it to read. That serves files, too, that are too long to be rewritten whole.
+    Several parts of a file are rewritten from below, with one decision each.
     FILE - reads standard input, and the new version goes to standard output.
 
     A new version that was cut, stopped, or leaves lines out is called a fragment. --yes never
@@ -46,8 +47,10 @@ def edit(
     *files, wish = arguments or ("",)
     if not files or not wish.strip():
         raise UsageError('Name a file and say what to change: specchat edit FILE "add type hints"')
-    if "-" in files and (len(files) > 1 or check):
-        raise UsageError("Standard input is edited alone, and nothing is written to check.")
+    if "-" in files and len(files) > 1:
+        raise UsageError("Standard input is edited alone.")
+    if check and (prints or "-" in files):
+        raise UsageError("Nothing is written here that --check could check.")
     asks = not (yes or prints or files == ["-"])
     if asks and not can_ask():
         raise UsageError(
@@ -60,7 +63,7 @@ def edit(
 
         found = rewrites(files, wish, writes=not prints)
         session = EditSession(console, chosen, asks, prints)
-        gaps = [*filter(None, map(session.run, found))]
+        gaps = [gap for parts in found for gap in session.run(parts)]
         if check:
             console.hush()
             passed = session.check(check)

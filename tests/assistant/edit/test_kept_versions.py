@@ -17,8 +17,13 @@ def path(tmp_path, monkeypatch):
     return path
 
 
+def write(path, new, keeps=True):
+    file = text_file.read(path)
+    kept_versions.write(file, new, file.data if keeps else None)
+
+
 def test_an_edit_is_taken_back_and_done_again(path):
-    kept_versions.write(text_file.read(path), b"new\n")
+    write(path, b"new\n")
     assert path.read_text() == "new\n"
     for expected in ("old\n", "new\n", "old\n"):
         kept_versions.undo(path)
@@ -26,13 +31,13 @@ def test_an_edit_is_taken_back_and_done_again(path):
 
 
 def test_only_its_owner_may_read_what_is_kept(path, tmp_path):
-    kept_versions.write(text_file.read(path), b"new\n")
+    write(path, b"new\n")
     (kept,) = (tmp_path / "home/edits").iterdir()
     assert kept.stat().st_mode & 0o077 == 0
 
 
 def test_nothing_is_taken_back_from_a_file_that_has_changed_since(path):
-    kept_versions.write(text_file.read(path), b"new\n")
+    write(path, b"new\n")
     path.write_text("newest\n")
     with pytest.raises(UsageError, match="has changed since"):
         kept_versions.undo(path)
@@ -45,7 +50,7 @@ def test_nothing_is_taken_back_from_a_file_that_has_changed_since(path):
 def test_what_was_never_edited_or_is_back_already_is_said(path):
     with pytest.raises(UsageError, match="No earlier version"):
         kept_versions.undo(path)
-    kept_versions.write(text_file.read(path), b"new\n")
+    write(path, b"new\n")
     path.write_text("old\n")
     with pytest.raises(UsageError, match="already as it was"):
         kept_versions.undo(path)
@@ -54,9 +59,9 @@ def test_what_was_never_edited_or_is_back_already_is_said(path):
 def test_where_nothing_can_be_kept_nothing_is_written(path, tmp_path):
     (tmp_path / "home").write_text("in the way")
     with pytest.raises(StorageError, match="--no-save"):
-        kept_versions.write(text_file.read(path), b"new\n")
+        write(path, b"new\n")
     assert path.read_text() == "old\n"
-    kept_versions.write(text_file.read(path), b"new\n", keeps=False)
+    write(path, b"new\n", keeps=False)
     assert path.read_text() == "new\n"
 
 
@@ -65,15 +70,15 @@ def test_the_oldest_versions_make_room(path, tmp_path, monkeypatch):
     for number in range(6):
         other = tmp_path / f"{number}.txt"
         other.write_text("old\n")
-        kept_versions.write(text_file.read(other), b"new\n")
+        write(other, b"new\n")
     assert len([*(tmp_path / "home/edits").iterdir()]) == 3
     kept_versions.undo(other)
 
 
 def test_an_edit_that_is_refused_leaves_the_one_before_to_be_taken_back(path):
     stale = text_file.read(path)
-    kept_versions.write(stale, b"new\n")
+    kept_versions.write(stale, b"new\n", stale.data)
     with pytest.raises(StorageError, match="changed meanwhile"):
-        kept_versions.write(stale, b"other\n")
+        kept_versions.write(stale, b"other\n", stale.data)
     kept_versions.undo(path)
     assert path.read_text() == "old\n"

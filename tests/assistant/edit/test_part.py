@@ -106,6 +106,50 @@ type Cart struct {
 	items []int
 }
 """
+MARGINS = """\
+class Cart {
+public:
+    void add();
+private:
+    int n;
+};
+
+int Cart::load(void) {
+    if (fail)
+        goto out;
+out:
+    return 1;
+}
+
+USAGE = \"\"\"
+usage: it
+
+\"\"\"
+
+def usage():
+    print(\'\'\'
+Usage: it
+    \'\'\')
+
+    return USAGE
+x = 1
+"""
+TYPED = """\
+pub fn largest<T>(of: &[T]) -> &T
+where
+    T: PartialOrd,
+{
+    &of[0]
+}
+
+const lanes = {
+  first: function () {
+  },
+  second<T>(of: T[]): T {
+    return of[0];
+  },
+};
+"""
 
 
 @pytest.mark.parametrize(
@@ -128,6 +172,13 @@ type Cart struct {
         (RUBY, "Cart", 1, 9),
         (RUBY, "total", 2, 4),
         (GO, "Total", 1, 3),
+        (MARGINS, "Cart", 1, 6),
+        (MARGINS, "load", 8, 13),
+        (MARGINS, "USAGE", 15, 18),
+        (MARGINS, "usage", 20, 25),
+        (TYPED, "largest", 1, 6),
+        (TYPED, "first", 9, 10),
+        (TYPED, "lanes.second", 11, 13),
     ],
 )
 def test_a_part_is_found(text, named, first, last):

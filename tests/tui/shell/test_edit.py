@@ -119,6 +119,9 @@ def test_standard_input_becomes_standard_output(edit):
     done = edit("-", "spell 9", stdin=OLD)
     assert done.exit_code == 0, done.output
     assert done.stdout == f"{NEW}\n"
+    Scripted.requests.clear()
+    done = edit("-", "spell 9", "--diff", stdin=OLD)
+    assert "-line 9\n+line nine\n" in done.stdout
 
 
 def test_only_a_part_is_rewritten_and_the_rest_is_there_to_read(edit):
@@ -162,6 +165,54 @@ def test_each_of_several_files_is_decided_on_its_own(edit):
     assert Path("other.txt").read_text() == f"{NEW}\n"
 
 
+PARTS = OLD.replace("line 2\n", "two\n2\n").replace("line 9\n", "nine\n")
+
+
+def test_parts_of_a_file_are_rewritten_from_below_and_decided_each_on_its_own(edit):
+    named = ("file.txt:3", "file.txt:10", "spell them")
+    done = edit(*named, answers=["nine", "two\n2"], keys="yy")
+    assert done.exit_code == 0, done.output
+    assert "line 9\n```" in Scripted.requests[0].messages[-2].content
+    assert "nine\n" in Scripted.requests[1].messages[-2].content
+    assert Path("file.txt").read_text() == PARTS
+    assert edit("--undo", "file.txt").exit_code == 0
+    assert Path("file.txt").read_text() == OLD
+    Scripted.requests.clear()
+    assert edit(*named, answers=["nine", "two\n2"], keys="ny").exit_code == 0
+    assert Path("file.txt").read_text() == PARTS.replace("nine\n", "line 9\n")
+
+
+@pytest.mark.parametrize("other", ["file.txt", "file.txt:4-9", "file.txt:1-4", "./file.txt:4"])
+def test_parts_that_overlap_are_refused(edit, other):
+    done = edit("file.txt:4", "file.txt:1-2", other, "x", "--yes", answers=[NEW] * 3)
+    assert "overlap at line" in str(done.exception)
+    assert not Scripted.requests
+
+
+def test_parts_of_a_file_make_one_patch_and_go_back_together(edit):
+    named = ("file.txt:3", "file.txt:10", "spell them")
+    done = edit(*named, "--yes", "--check", "grep -q two file.txt; false", answers=["nine", "two"])
+    assert done.exit_code == 1, done.output
+    assert Path("file.txt").read_text() == OLD
+    Scripted.requests.clear()
+    done = edit(*named, "--diff", answers=["nine", "two\n2"])
+    assert done.stdout.count("+++ b/file.txt") == 1
+    assert Path("file.txt").read_text() == OLD
+    subprocess.run(["git", "apply"], input=done.stdout, text=True, check=True)
+    assert Path("file.txt").read_text() == PARTS
+
+
+def test_parts_above_what_was_changed_in_the_editor_are_not_guessed(edit, monkeypatch):
+    def lend(path):
+        path.write_text("first\n" + path.read_text())
+        return ""
+
+    monkeypatch.setattr(module, "lend", lend)
+    done = edit("file.txt:3", "file.txt:10", "x", answers=["nine", "two"], keys="ey")
+    assert str(done.exception) == "file.txt was changed above line 3 in the editor."
+    assert Path("file.txt").read_text() == "first\n" + OLD.replace("line 9\n", "nine\n")
+
+
 def test_a_fragment_keeps_no_other_file_from_being_written(edit):
     Path("other.txt").write_text(OLD)
     done = edit("file.txt", "other.txt", "spell 9", "--yes", answers=["", NEW])
@@ -191,7 +242,7 @@ def test_what_fails_the_check_is_taken_back(edit, check, code, save):
 
 def test_what_did_not_change_is_said(edit):
     done = edit("file.txt", "nothing", "--yes", answers=[OLD])
-    assert "nothing was changed" in done.stderr
+    assert "file.txt stays as it is" in done.stderr
     assert not Path("../home/edits").exists()
 
 
@@ -233,7 +284,8 @@ def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
         (("none.txt", "x", "--yes"), "none.txt cannot be read"),
         (("file.txt:99", "x", "--yes"), "has lines 1 to 20"),
         (("file.txt", "-", "x"), "edited alone"),
-        (("file.txt:1-2", "file.txt:4", "x", "--yes"), "named twice"),
+        (("file.txt:1-2", "file.txt:2", "x", "--yes"), "overlap at line 2"),
+        (("file.txt", "x", "--diff", "--check", "true"), "Nothing is written"),
         (("file.txt", "x"), "add --yes to write"),
         (("--undo",), "Name the file to bring back"),
         (("--undo", "file.txt"), "No earlier version"),
