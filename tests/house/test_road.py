@@ -14,7 +14,8 @@ from tests.terminal.terminal import DONE, TINY, idle, opened
 OPEN_CHAT, ASK = 101, 116
 """Files that one answer may run: in a chat that is open, and of `ask` from start to end.
 
-94 to 100 and 113 to 116 were measured: what saves now and then falls into the traced answer, or does not.
+94 to 100 and 113 to 116 were measured: what saves now and then falls into the traced answer,
+or does not.
 One of them looks for folders that the question is about.
 55 and 95 are wanted. A change may only lower them.
 """
