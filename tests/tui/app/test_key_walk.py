@@ -43,7 +43,7 @@ EVERYWHERE, IN_CHAT = ("z", "space"), ("f2", "f3", "escape")
 GUESSED = Step((token("bl"), token("ue", RESIDUAL)), (ghost("ack"),))
 CALLS = ("call", "asked")
 PROMISES = {
-    KEYS: ("enter", "c", "a", "escape"), PICKING: ("enter", "escape"),
+    f"█ {KEYS}": ("enter", "c", "a", "escape"), PICKING: ("enter", "escape"),
     CHOOSING: ("enter", "escape"), links_screen.HINT: ("enter", "c", "escape"),
     change_screen.HINT: ("enter", "escape"), "Enter opens the file there": ("enter", "escape"),
     "Enter sends the next · ↑ edits the last": ("enter", "up"),

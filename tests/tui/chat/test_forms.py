@@ -7,6 +7,7 @@ import pytest
 
 from assistant.events import Finished
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tui.chat.prompt.prompt import CHOOSING
 
 SCHEMA = {
     "type": "object",
@@ -68,3 +69,21 @@ async def test_an_answer_that_is_cut_in_mid_form_is_said_to_be(
         await choose(chat, "pers")
         await chat.ask("Who?")
         assert "ended before its form was complete" in " ".join(chat.shown("Note"))
+
+
+async def test_where_no_file_matches_the_list_names_no_keys_and_enter_sends_nothing(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "person.json").write_text(json.dumps(SCHEMA))
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        await chat.press("f7")
+        await chat.until(lambda: chat.prompt.border_title == CHOOSING)
+        await chat.press("z", "q")
+        await chat.until(lambda: chat.prompt.picker.searched == "zq")
+        await chat.press("enter")
+        assert (chat.prompt.border_title, chat.said) == ("", [])
+        assert chat.prompt.text == "@zq"
+        await chat.press("escape")
+        assert chat.prompt.text == ""

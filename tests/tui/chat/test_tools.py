@@ -11,7 +11,7 @@ from assistant.talk.tool_set import ToolSet
 from assistant.tools.values import ToolResult, ToolSettings
 from tests.assistant.talk.stage import LIST, READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
-from tui.chat.tools.approval_turn import KEYS, UNASKED, ApprovalTurn
+from tui.chat.tools.approval_turn import ELSEWHERE, KEYS, UNASKED, ApprovalTurn
 from tui.chat.tools.result_turn import ResultTurn
 from tui.chat.tools.screen import ToolsScreen
 
@@ -123,6 +123,7 @@ async def test_an_open_call_is_asked_about_again_and_the_keys_stay_where_they_ar
     async with open_calling(endless) as chat:
         chat.path.open(number)
         assert not (await chat.asked()).has_focus  # who opens it may be about to type
+        assert chat.shown("ApprovalTurn .keys") == [ELSEWHERE]
         await chat.press("ctrl+up", "escape")
         await chat.over(4)
         assert chat.results[0].startswith("▸ disk__read · refused · path")
@@ -177,12 +178,12 @@ async def test_the_card_says_which_keys_work_now_and_what_is_typed_allows_nothin
         assert list(chat.footer)[:3] == ["⏎", "esc", "f1"]
         await chat.press("a", "c", "y")
         assert (chat.prompt.text, chat.box.called, chat.asking != []) == ("acy", [], True)
-        assert chat.shown("ApprovalTurn .keys") == [f"Ctrl+↑, then {KEYS}"]
+        assert chat.shown("ApprovalTurn .keys") == [ELSEWHERE]
         await chat.press("ctrl+up")
         assert chat.shown("ApprovalTurn .keys") == [KEYS]
         assert list(chat.footer)[:4] == ["⏎", "c", "a", "esc"]
         await chat.pilot.click("Editor")
-        assert chat.shown("ApprovalTurn .keys") == [f"Ctrl+↑, then {KEYS}"]
+        assert chat.shown("ApprovalTurn .keys") == [ELSEWHERE]
         await chat.pilot.click("ApprovalTurn")
         assert chat.shown("ApprovalTurn .keys") == [KEYS]
         await chat.press("z", "a")  # no key of a call: it is typed, and all that follows

@@ -20,6 +20,7 @@ from tui.safe import safe
 
 KEYS = "Enter allows it once · c in this conversation · a always · Esc refuses"
 UNASKED = "Enter allows it once · Esc refuses · Ctrl+↑, then c or a allows more"
+ELSEWHERE = f"Ctrl+↑, then {KEYS}"
 DEAF_S = 0.6
 """Seconds in which keys do nothing: they were meant for what was on the screen before."""
 
@@ -57,7 +58,7 @@ class ApprovalTurn(Turn, inherit_bindings=False):
     def __init__(self, call: ToolCall, tool: OfferedTool) -> None:
         super().__init__(f"Run {call.name}?")
         self.call, self.tool = call, tool
-        self._since, self._keys = monotonic(), Static(classes="keys", markup=False)
+        self._since, self._keys = monotonic(), Static(ELSEWHERE, classes="keys", markup=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the arguments, what the tool may do, and the keys."""
@@ -84,7 +85,7 @@ class ApprovalTurn(Turn, inherit_bindings=False):
     def watch_unasked(self) -> None:
         """Say which keys work now: letters that are typed without looking allow nothing."""
         keys = UNASKED if self.unasked else KEYS
-        self._keys.update(keys if self.has_focus else f"Ctrl+↑, then {KEYS}")
+        self._keys.update(keys if self.has_focus else ELSEWHERE)
         self.changed()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
