@@ -203,7 +203,7 @@ class Program(App[None]):
         return [*super().get_line_filters(), self._harmless]
 
     def get_css_variables(self) -> dict[str, str]:
-        """Return the colours of the theme, where they can be told apart."""
+        """Return the colours of the theme, each with enough contrast."""
         self.register_theme(legible(BUILTIN_THEMES[self.theme]))
         return super().get_css_variables()
 

@@ -1,4 +1,4 @@
-"""Themes whose lines and words stand out from what is behind them."""
+"""Themes whose lines and words stand out from their grounds."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ STEPS = 20
 def legible(theme: Theme) -> Theme:
     """Return a theme with colours that stand out.
 
-    A terminal's own colours stay as they are, but not behind words: none of them is faint.
+    A terminal's own colours stay as they are, but none is the ground of words: they are not faint.
     """
     if theme.ansi:
         faint = ["border-blurred", *(f"{hue}-muted" for hue in HUES)]

@@ -22,7 +22,7 @@ def luminance(colour: Color) -> float:
 
 
 def contrast(style: Style, ground: Color) -> float:
-    """Return that of a text on what is behind it."""
+    """Return that of a text on a ground."""
     behind = ground + (style.background or ground)
     less, more = sorted(map(luminance, (behind, behind + (style.foreground or behind))))
     return (more + 0.05) / (less + 0.05)
