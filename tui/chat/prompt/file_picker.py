@@ -80,9 +80,9 @@ class Picker(OptionList):
         """Offer the files that go with what was typed, instead of those looked for before."""
         self._matches = await asyncio.to_thread(self._matching, typed)
         self.searched = typed
-        nothing = Content(f"No file matches “{safe(typed)}” · Esc closes")
         rows = [Option(_row(match, self._is_itself(match.name))) for match in self._matches]
-        self.set_options(rows or [Option(nothing, disabled=True)])
+        nothing = f"No file matches “{safe(typed)}” · Esc closes"
+        self.set_options(rows or [Option(Content(nothing), disabled=True)])
         is_entered = typed == self.entered and len(rows) > 1
         self.highlighted = int(is_entered) if rows else None
         self.post_message(self.Turned())
