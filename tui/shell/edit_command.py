@@ -35,7 +35,7 @@ def edit(
 
     FILE:10-40 or FILE:name rewrites only these lines, or the function or class of that name, with
     what surrounds it to read. That serves files, too, that are too long to be rewritten whole.
-    Several parts of a file are rewritten from below, with one decision each.
+    Several parts of a file are rewritten from the last to the first, with one decision each.
     FILE - reads standard input, and the new version goes to standard output.
 
     A new version that was cut, stopped, or leaves lines out is called a fragment. --yes never
