@@ -55,8 +55,9 @@ async def test_a_file_without_a_usable_schema_is_refused_and_never_on(
         await choose(chat, "wrong")
         assert any("cannot be used" in told or "is not text" in told for told in chat.told)
         assert (chat.screen.controller.form.form, chat.prompt.border_title) == (None, "")
-        await chat.press("f7", "x", "escape")  # which leaves nothing there
-        assert chat.prompt.text == ""
+        for leaves in ("escape", "f7"):
+            await chat.press("f7", "x", leaves)
+            assert (chat.prompt.text, chat.prompt.picker.opened) == ("", False)
 
 
 async def test_an_answer_that_is_cut_in_mid_form_is_said_to_be(

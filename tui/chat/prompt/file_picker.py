@@ -145,7 +145,10 @@ class Mention:
         """Takes the file, which is not to be attached."""
 
     def ask(self, take: Callable[[str], None]) -> None:
-        """Have a file picked for something else; the @ and what follows it go again."""
+        """Have a file picked for something else, or no longer; the @ and what follows it go."""
+        if self.asks:
+            self._leave()
+            return
         self._at, self.asks = self._area.cursor_location, take
         self._area.insert("@")
         self._picker.open()
