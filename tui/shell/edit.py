@@ -20,7 +20,7 @@ from assistant.edit.text_file import TextFile
 from assistant.events import Counted, Decoded, Event, Finished, Prefilled, Ready
 from assistant.request import Count
 from assistant.settings.settings import DEFAULT, Settings
-from models.errors import UsageError
+from models.errors import StorageError, UsageError
 from tui.figures import figures
 from tui.safe import safe
 from tui.settings.editor import lend
@@ -202,10 +202,20 @@ class EditSession:
         if new == file.data:
             self._say(f"{file.path} stays as it is.")
             return
-        kept_versions.write(file, new, before.data if self._settings.save else None)
+        try:
+            kept_versions.write(file, new, before.data if self._settings.save else None)
+        except StorageError as error:
+            raise StorageError(f"{error} The new version is in {_put_aside(file, new)}.") from None
         undo = f" specchat edit --undo {file.path} takes it back." if self._settings.save else ""
         self._say(f"Written: {file.path}.{undo}")
 
     def _say(self, text: str, **style: Any) -> None:
         self._console.hush()
         click.secho(safe(text), err=True, **style)
+
+
+def _put_aside(file: TextFile, new: bytes) -> str:
+    """Keep a new version that cannot be written where it belongs; return where."""
+    with tempfile.NamedTemporaryFile(delete=False, suffix=f"-{file.path.name}") as aside:
+        aside.write(new)
+    return aside.name

@@ -246,7 +246,7 @@ def test_what_did_not_change_is_said(edit):
     assert not Path("../home/edits").exists()
 
 
-def test_a_file_that_changed_meanwhile_stays(edit, monkeypatch):
+def test_a_file_that_changed_meanwhile_stays_and_the_new_version_is_not_lost(edit, monkeypatch):
     def press():
         Path("file.txt").write_text("newest")
         return "y"
@@ -263,6 +263,9 @@ def test_a_file_that_changed_meanwhile_stays(edit, monkeypatch):
     )
     assert "changed meanwhile" in str(done.exception)
     assert Path("file.txt").read_text() == "newest"
+    aside = Path(str(done.exception).rpartition("The new version is in ")[2].removesuffix("."))
+    assert aside.read_text() == f"{NEW}\n"
+    aside.unlink()
 
 
 def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
