@@ -6,6 +6,7 @@ from functools import cache
 
 from assistant.events import Answered, Stats, Tally
 from assistant.request import Mode, ToolCall
+from assistant.store.values import Attachment
 from models.catalog import FILES
 
 MODES: dict[Mode, str] = {"auto": "guesses auto", "sps": "guesses always", "ars": "guesses off"}
@@ -79,6 +80,15 @@ def footnote(
             else "the model ended its turn without writing anything"
         )
     return " · ".join([*parts, *(figures(stats) if stats else [])])
+
+
+def named_sources(answer: str, sources: Sequence[Attachment]) -> str:
+    """Return where the passages stand that an answer cites, or else only quotes, in a line."""
+    from assistant.talk.citing import cited  # most answers have no sources
+
+    cites = not {each.number for each in sources}.isdisjoint(cited(answer))
+    line = " · ".join(each.title for each in sources)
+    return line if cites or not sources else f"Quoted but not cited: {line}"
 
 
 def of_several(answered: Answered, count: int) -> list[str]:

@@ -8,7 +8,7 @@ from assistant.events import Answered, Decoded, Finished, ModelInfo, Ready, Stop
 from assistant.settings.settings import Settings
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
 from models.errors import ModelError
-from tui.figures import figures, of_form, of_several
+from tui.figures import figures, named_sources, of_form, of_several
 from tui.outlook import outlook
 
 if TYPE_CHECKING:  # few continue a conversation, or let a model call tools
@@ -31,7 +31,7 @@ class ReceivedAnswer:
     last: Decoded | None = None  # round
     finished: Finished | None = None
     results: list["Record"] = field(default_factory=list)  # of its calls
-    sources: "tuple[Attachment, ...]" = ()  # that it cites
+    sources: "tuple[Attachment, ...]" = ()  # that it cites, or quotes
 
     def take(self, event: Decoded | Finished) -> None:
         """Take what the engine says of it."""
@@ -86,8 +86,8 @@ class ReceivedAnswers:
             line = [*of_several(self.together, len(ends)), mode]
         if conversation is not None:
             line.append(f"conversation {conversation}")
-        lines = list(dict.fromkeys(each.title for given in self.answers for each in given.sources))
-        lines.append(" · ".join(line))
+        ended = ((given.finished.text, given.sources) for given in self.answers if given.finished)
+        lines = [*filter(None, (named_sources(*each) for each in ended)), " · ".join(line)]
         if len(ends) == 1 and ends[0].stats.masked_rows and has_form:
             lines.append(of_form(ends[0].stats))
         if last is not None and (found := outlook(last)).plain_tokens_per_s:

@@ -112,6 +112,16 @@ async def test_passages_and_sources_are_shown_and_one_is_opened_at_its_line(
         assert len(log.read_text().splitlines()) == 1
 
 
+async def test_a_passage_that_is_quoted_but_not_cited_is_named_as_such(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, f"{BIRDS} So says [7].")
+    async with open_chat(*pair) as chat:
+        await ask(chat)
+        (foot,) = chat.shown(".footnote")
+        assert foot.startswith("Quoted but not cited: [1] notes/air.md:")
+
+
 async def test_sources_are_the_same_when_a_conversation_is_opened_again(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,11 +13,10 @@ from textual.widgets import Static
 from assistant.events import CallDelta
 from assistant.settings.settings import View
 from assistant.stats import Stats
-from assistant.talk.citing import cited
 from assistant.tokens import Step, Trace
 from tui.chat.conversation.token_view import TokenView, whole
 from tui.chat.conversation.turn import Turn, Verb
-from tui.figures import footnote
+from tui.figures import footnote, named_sources
 from tui.safe import one_line, safe
 from tui.widgets.token_styles import legend, styles
 
@@ -279,8 +278,6 @@ def _beginning(trace: Callable[[int], Trace], record: "Record") -> list[Step]:
 
 def below(record: "Record") -> str:
     """Return the lines below a stored answer: its sources, and how it was decoded."""
-    sources = " · ".join(one_line(each.title) for each in record.attachments)
-    if sources and not cited(record.content):
-        sources = f"Quoted but not cited: {sources}"
+    sources = one_line(named_sources(record.content, record.attachments))
     end = record.stop, record.state, record.stats, bool(record.thought), record.calls
     return "\n".join(filter(None, (sources, footnote(record.content, *end))))
