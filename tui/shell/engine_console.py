@@ -74,6 +74,7 @@ class EngineConsole:
         """
         try:
             with self._interrupts_heard():
+                self._loop.get_loop().set_exception_handler(_unless_cancelled)
                 if starts:
                     self._loop.run(self.engine.start())
                 with self._status:
@@ -205,3 +206,9 @@ class EngineConsole:
         self.interrupted = True
         if self._cancel is not None:
             self._cancel()
+
+
+def _unless_cancelled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Report what nobody waits for any more, but not a process whose start Ctrl-C cancelled."""
+    if not isinstance(context.get("exception"), asyncio.CancelledError):
+        loop.default_exception_handler(context)

@@ -108,3 +108,19 @@ def test_ctrl_c_is_what_it_was_afterwards(console: EngineConsole) -> None:
     with console.shown():
         assert signal.getsignal(signal.SIGINT) != before
     assert signal.getsignal(signal.SIGINT) == before
+
+
+@pytest.mark.parametrize(("error", "reports"), [(asyncio.CancelledError, 0), (OSError, 1)])
+def test_a_process_whose_start_is_cancelled_is_nothing_to_report(
+    console: EngineConsole,
+    caplog: pytest.LogCaptureFixture,
+    error: type[BaseException],
+    reports: int,
+) -> None:
+    async def start() -> None:
+        waiter = asyncio.get_running_loop().create_future()
+        waiter.set_exception(error())  # as asyncio does, whose start nobody waits for any more
+
+    with console.shown():
+        console.wait(start())
+    assert len(caplog.records) == reports
