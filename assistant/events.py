@@ -212,30 +212,6 @@ AnswerEvent = Prepared | Prefilled | Noticed | Decoded | Finished | Failed
 """The events of one answer."""
 
 
-class OneOf(Struct, frozen=True, tag=True):
-    """An event of one of several answers to one request."""
-
-    answer: int  # numbered from 0
-    event: Decoded | Finished
-
-
-class Answered(Struct, frozen=True, tag=True):
-    """All of several answers have ended."""
-
-    rounds: int  # of all answers, like the rest
-    tokens: int
-    decode_s: float
-
-    @property
-    def tokens_per_s(self) -> float:
-        """Tokens of all answers over decoding time."""
-        return self.tokens / self.decode_s if self.decode_s else 0.0
-
-
-BatchEvent = Prepared | Prefilled | Noticed | OneOf | Answered | Failed
-"""The events of several answers to one request."""
-
-
 class RaceReady(Struct, frozen=True, tag=True):
     """The lanes of a race are loaded; those that are `Ready` start now."""
 
@@ -257,14 +233,4 @@ class RaceOver(Struct, frozen=True, tag=True):
     """All lanes have ended."""
 
 
-Event = (
-    Loading
-    | Ready
-    | AnswerEvent
-    | BatchEvent
-    | RaceReady
-    | LaneEvent
-    | RaceOver
-    | Counted
-    | AllRead
-)
+Event = Loading | Ready | AnswerEvent | RaceReady | LaneEvent | RaceOver | Counted | AllRead

@@ -28,8 +28,6 @@ COPYING = frozenset({*SOURCES, *BASELINES}) - COMPUTING
 
 LONGEST_FORM = 1_000_000
 """Characters of the longest form; a longer one takes minutes to compile."""
-MOST_ANSWERS = 8
-"""Answers to one request, the most of them: they come one after another."""
 
 
 AnyJob = Any
@@ -145,8 +143,7 @@ class Request:
     alternatives: int = 0  # how many of the most probable tokens to report with each token
     sources: tuple[str, ...] = SOURCES  # that may propose, among those there are
     rule: RuleName = "block"  # by which proposals are verified; a seed has a rule of its own
-    answers: int = 1  # how many answers to give, independent of each other, one after another
-    form: AnswerForm | None = None  # what every answer has to look like; None: as it comes
+    form: AnswerForm | None = None  # what the answer has to look like; None: as it comes
     thinking: Switch = "auto"  # whether to think first; auto leaves it to the template
     effort: Effort | None = None  # how much; None leaves it to the template
     thinking_budget: int | None = None  # tokens of a thought, after which its end is forced
@@ -166,8 +163,6 @@ class Request:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"{name} must be {least} or more: {value}")
-        if not 1 <= self.answers <= MOST_ANSWERS:
-            raise UsageError(f"answers must be between 1 and {MOST_ANSWERS}: {self.answers}")
         names = [tool.name for tool in self.tools]
         for name in names:
             if not _TOOL_NAME.fullmatch(name) or names.count(name) > 1:

@@ -5,8 +5,8 @@
 - Jobs are done one after another, in the order of the calls of `do`. A `ReadAhead` is stopped by
   whatever comes after it.
 - Every stream ends exactly once. Its last event is that of the job's kind (`Ready` for a `Setup`,
-  `Finished` or `Answered` for a `Request`, `AllRead` for a `ReadAhead`) or `Failed`, whose `kind`
-  names an error class of `models.errors`. Reading raises nothing, even if the process dies.
+  `Finished` for a `Request`, `AllRead` for a `ReadAhead`) or `Failed`, whose `kind` names an error
+  class of `models.errors`. Reading raises nothing, even if the process dies.
 - Stop a job with `stream.cancel()` and read on: an answer ends in `Finished` with the text so far,
   all else in `Failed` of the kind `Cancelled`. To end the stream at once, call `stream.end(event)`.
 - Read every stream to its end, or cancel it. A job with `MAX_UNREAD` unread events waits for its

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from assistant.events import Answered, Stats, Tally
+from assistant.events import Stats, Tally
 from assistant.request import Mode, ToolCall
 from assistant.store.values import Attachment
 from models.catalog import FILES
@@ -89,14 +89,6 @@ def named_sources(answer: str, sources: Sequence[Attachment]) -> str:
     cites = not {each.number for each in sources}.isdisjoint(cited(answer))
     line = " · ".join(each.title for each in sources)
     return line if cites or not sources else f"Quoted but not cited: {line}"
-
-
-def of_several(answered: Answered, count: int) -> list[str]:
-    """Return the figures of several answers to one question."""
-    if not answered.tokens:
-        return []
-    total = f"{answered.tokens:,} tokens in {count} answers"
-    return [total, f"{answered.tokens_per_s:.1f} tokens/s together"]
 
 
 def of_form(stats: Stats) -> str:

@@ -12,7 +12,7 @@ from assistant.chat import context
 from assistant.engine.load import load
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
-from assistant.events import AllRead, Answered, Counted, Failed, Finished, RaceOver, Ready
+from assistant.events import AllRead, Counted, Failed, Finished, RaceOver, Ready
 from assistant.request import Cancel, Count, NextStep, Race, ReadAhead, Request, Setup, Steer
 from models.errors import Bug, Cancelled, ModelError, SpecchatError
 
@@ -70,16 +70,15 @@ def _load(setup: Setup, state: EngineState) -> Ready:
     return state.load(setup)
 
 
-def _answer(request: Request, state: EngineState) -> Finished | Answered:
+def _answer(request: Request, state: EngineState) -> Finished:
     assistant = state.loaded
-    answer = assistant.reply if request.answers == 1 else assistant.replies
-    for event in answer(request, state.control):
-        if isinstance(event, Finished | Answered):
+    for event in assistant.reply(request, state.control):
+        if isinstance(event, Finished):
             if assistant.learnt:
                 assistant.learnt.keep()  # before the last word: this process may end with it
             return event
         state.emit(event)
-    raise AssertionError("an answer ends in one of them")
+    raise AssertionError("an answer ends in it")
 
 
 def _count(count: Count, state: EngineState) -> Counted:

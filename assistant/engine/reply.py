@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -25,18 +24,7 @@ from assistant.engine.figures import Clock, Figures
 from assistant.engine.policy import Control, Policy
 from assistant.engine.resume import Resuming
 from assistant.engine.rounds import PlannedRound, Rounds, prefill
-from assistant.events import (
-    Answered,
-    AnswerEvent,
-    BatchEvent,
-    Decoded,
-    Finished,
-    Noticed,
-    OneOf,
-    Prepared,
-    Stats,
-    Stop,
-)
+from assistant.events import AnswerEvent, Noticed, Prepared, Stats, Stop
 from assistant.request import Message, Request
 from models.base import Logits, common_prefix
 from models.errors import Cancelled
@@ -86,31 +74,6 @@ class Assistant:
         """The draft model, if there is one."""
         sources = self.sources.values()
         return next((each.model for each in sources if isinstance(each, ModelSource)), None)
-
-    def replies(self, request: Request, control: Control) -> Iterator[BatchEvent]:
-        """Yield the events of several answers to one request; `Answered` comes last.
-
-        The answers are numbered from 0 and come one after another, over the cached prompt. With a
-        seed, answer i equals a single answer with `seed + i`. After a cancel no other one begins.
-
-        Raises:
-            SpecchatError: an answer cannot begin, or cannot continue.
-        """
-        told, ends = set[AnswerEvent](), list[Stats]()
-        for number in range(request.answers):
-            if ends and control.cancel.raised:
-                break
-            seed = None if request.seed is None else request.seed + number
-            for event in self.reply(replace(request, answers=1, seed=seed), control):
-                if isinstance(event, Decoded | Finished):
-                    yield OneOf(number, event)
-                elif event not in told and not (ends and isinstance(event, Prepared)):
-                    told.add(event)  # what is to be said of their prompt is said once
-                    yield event
-            assert isinstance(event, Finished)
-            ends.append(event.stats)
-        rounds, tokens = (sum(end.rounds for end in ends), sum(e.generated_tokens for e in ends))
-        yield Answered(rounds, tokens, sum(end.decode_s for end in ends))
 
     def reply(
         self, request: Request, control: Control, clock: Clock = perf_counter

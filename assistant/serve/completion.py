@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from assistant.events import Decoded, Event, Finished, Loading, OneOf, Prefilled, Prepared
+from assistant.events import Decoded, Event, Finished, Loading, Prefilled, Prepared
 from assistant.serve.completion_objects import Completion, Object
 from assistant.serve.completion_schema import CompletionRequest
 from assistant.serve.exchange import Exchange
@@ -14,51 +14,50 @@ Events = AsyncIterator[Event]
 
 
 async def whole(events: Events, asked: CompletionRequest, exchange: Exchange) -> bytes:
-    """Return all answers as one object.
+    """Return the answer as one object.
 
     Raises:
         Refusal: there is no answer.
     """
+    answer = exchange.answer
     async for event in events:
-        match _numbered(event):
-            case number, Decoded() as round_:
-                exchange.answers[number].add(round_)
-            case number, Finished() as end:
-                exchange.answers[number].finish(end)
-    return msgspec.json.encode(Completion(asked).whole(exchange.answers))
+        match event:
+            case Decoded():
+                answer.add(event)
+            case Finished():
+                answer.finish(event)
+    assert answer.end is not None
+    return msgspec.json.encode(Completion(asked).whole(answer, answer.end))
 
 
 async def stream(
     events: Events, asked: CompletionRequest, exchange: Exchange
 ) -> AsyncIterator[bytes]:
-    """Yield answers as server-sent events; the first comes when the engine has begun one.
+    """Yield the answer as server-sent events; the first comes when the engine has begun it.
 
     Raises:
         Refusal: there is no answer. A later error is told within the stream.
     """
-    reply, has_begun, answers = Completion(asked), False, exchange.answers
+    reply, has_begun, answer = Completion(asked), False, exchange.answer
     try:
         async for event in events:
             match event:
-                case Prepared() if not has_begun:  # answers that come in turn are prepared in turn
+                case Prepared():
                     has_begun = True
-                    yield b"".join(
-                        _data(reply.first_chunk(number)) for number in range(len(answers))
-                    )
+                    yield _data(reply.first_chunk())
                 case Loading() | Prefilled() if has_begun:
                     yield b": the question is being read\n\n"
-            match _numbered(event):
-                case number, Decoded() as round_ if round_.tokens or round_.calls:
-                    first, *others = answers[number].add(round_)
-                    yield _data(reply.chunk(number, first, round_.tokens))
+                case Decoded() if event.tokens or event.calls:
+                    first, *others = answer.add(event)
+                    yield _data(reply.chunk(first, event.tokens))
                     for delta in others:
-                        yield _data(reply.chunk(number, delta))
-                case number, Finished() as end:
-                    for delta in answers[number].finish(end):
-                        yield _data(reply.chunk(number, delta))
-                    yield _data(reply.last_chunk(number, answers[number], end))
-        if asked.wants_usage:
-            yield _data(reply.usage_chunk([end.stats for end in exchange.ends]))
+                        yield _data(reply.chunk(delta))
+                case Finished():
+                    for delta in answer.finish(event):
+                        yield _data(reply.chunk(delta))
+                    yield _data(reply.last_chunk(answer, event))
+        if asked.wants_usage and answer.end is not None:
+            yield _data(reply.usage_chunk(answer.end.stats))
     # The status of a stream is out already; whoever reads it should hear why it ends.
     except Exception as error:
         if not has_begun:
@@ -67,16 +66,6 @@ async def stream(
         exchange.status, exchange.remark = refusal.status, str(refusal)
         yield _data(refusal.body)
     yield b"data: [DONE]\n\n"
-
-
-def _numbered(event: Event) -> tuple[int, Decoded | Finished] | None:
-    """Return the number of an answer and what it says; None for other events."""
-    match event:
-        case OneOf(number, said):
-            return number, said
-        case Decoded() | Finished():
-            return 0, event
-    return None
 
 
 def _data(value: Object) -> bytes:

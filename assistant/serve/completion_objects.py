@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from assistant.events import CallDelta, Decoded, Finished, Stats, Stop, Token
@@ -74,34 +74,34 @@ class Completion:
         self._id = f"chatcmpl-{secrets.token_hex(12)}"
         self._created = int(time.time())
 
-    def whole(self, answers: Iterable[AnswerDeltas]) -> Object:
-        """Return the answers that have ended as one object.
+    def whole(self, told: AnswerDeltas, end: Finished) -> Object:
+        """Return an answer that has ended as one object."""
+        content = told.text or (None if told.calls else "")
+        message: Object = {"role": "assistant", "content": content, "refusal": None}
+        message |= {"reasoning_content": told.thought} if told.thought else {}
+        message |= {"tool_calls": told.calls} if told.calls else {}
+        why = self._reason(told, end)
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": why}
+        own = {"tokens": [_token(token) for token in told.tokens], **_end(end)}
+        usage = _usage(end.stats)
+        return self._object("chat.completion", [choice], usage=usage, specchat=own)
 
-        `specchat` stands beside the choices if there is one answer, within each if there are more.
-        """
-        ended = [(number, each, each.end) for number, each in enumerate(answers) if each.end]
-        choices = [self._choice(*each) for each in ended]
-        own = {"specchat": choices[0].pop("specchat")} if len(choices) == 1 else {}
-        usage = _usage([end.stats for _, _, end in ended])
-        return self._object("chat.completion", choices, usage=usage, **own)
-
-    def first_chunk(self, number: int) -> Object:
+    def first_chunk(self) -> Object:
         """Return the chunk with the role; its text is null where tools may be called instead."""
         content = None if self._asked.request.tools else ""
-        return self._chunk(number, {"role": "assistant", "content": content})
+        return self._chunk({"role": "assistant", "content": content})
 
-    def chunk(self, number: int, delta: Object, tokens: Iterable[Token] = ()) -> Object:
+    def chunk(self, delta: Object, tokens: Iterable[Token] = ()) -> Object:
         """Return a chunk with a delta, and the tokens that brought it."""
-        own = {"tokens": [_token(token) for token in tokens]}
-        return self._chunk(number, delta, specchat=own)
+        return self._chunk(delta, specchat={"tokens": [_token(token) for token in tokens]})
 
-    def last_chunk(self, number: int, told: AnswerDeltas, end: Finished) -> Object:
+    def last_chunk(self, told: AnswerDeltas, end: Finished) -> Object:
         """Return the chunk with the reason why an answer ended."""
-        return self._chunk(number, {}, self._reason(told, end), specchat=_end(end))
+        return self._chunk({}, self._reason(told, end), specchat=_end(end))
 
-    def usage_chunk(self, answers: Sequence[Stats]) -> Object:
-        """Return the chunk with the token counts of all answers."""
-        return self._object("chat.completion.chunk", [], usage=_usage(answers))
+    def usage_chunk(self, stats: Stats) -> Object:
+        """Return the chunk with the token counts of an answer."""
+        return self._object("chat.completion.chunk", [], usage=_usage(stats))
 
     def _reason(self, told: AnswerDeltas, end: Finished) -> str:
         """Return OpenAI's `finish_reason`: stop where the client itself named the call."""
@@ -109,20 +109,8 @@ class Completion:
             return "tool_calls"
         return _REASONS.get(end.stop, "stop")
 
-    def _choice(self, number: int, told: AnswerDeltas, end: Finished) -> Object:
-        content = told.text or (None if told.calls else "")
-        message: Object = {"role": "assistant", "content": content, "refusal": None}
-        message |= {"reasoning_content": told.thought} if told.thought else {}
-        message |= {"tool_calls": told.calls} if told.calls else {}
-        why = self._reason(told, end)
-        own = {"tokens": [_token(token) for token in told.tokens], **_end(end)}
-        choice = {"index": number, "message": message, "logprobs": None, "finish_reason": why}
-        return {**choice, "specchat": own}
-
-    def _chunk(
-        self, number: int, delta: Object, ended: str | None = None, **more: object
-    ) -> Object:
-        choice = {"index": number, "delta": delta, "logprobs": None, "finish_reason": ended}
+    def _chunk(self, delta: Object, ended: str | None = None, **more: object) -> Object:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": ended}
         return self._object("chat.completion.chunk", [choice], **more)
 
     def _object(self, kind: str, choices: list[Object], **more: object) -> Object:
@@ -139,17 +127,15 @@ def _end(end: Finished) -> Object:
     return {"stop": end.stop, "complete": end.complete, "stats": stats}
 
 
-def _usage(answers: Sequence[Stats]) -> Object:
-    """Return OpenAI's token counts: the prompt once, and all answers together."""
-    prompt, cached = answers[0].prompt_tokens, answers[0].cached_tokens
-    generated = sum(stats.generated_tokens for stats in answers)
-    predicted = sum((stats.sources.get("edit", Tally()) for stats in answers), Tally())
-    thought = sum(stats.thought_tokens for stats in answers)
+def _usage(stats: Stats) -> Object:
+    """Return OpenAI's token counts."""
+    prompt, generated = stats.prompt_tokens, stats.generated_tokens
+    predicted, thought = stats.sources.get("edit", Tally()), stats.thought_tokens
     return {
         "prompt_tokens": prompt,
         "completion_tokens": generated,
         "total_tokens": prompt + generated,
-        "prompt_tokens_details": {"cached_tokens": cached},
+        "prompt_tokens_details": {"cached_tokens": stats.cached_tokens},
         "completion_tokens_details": {
             **({"reasoning_tokens": thought} if thought else {}),
             "accepted_prediction_tokens": predicted.accepted,

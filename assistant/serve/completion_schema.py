@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from assistant.request import MOST_ANSWERS, AnswerForm, Mode, Request
+from assistant.request import AnswerForm, Mode, Request
 from assistant.serve.conversation_schema import (
     Choice,
     Content,
@@ -25,10 +25,10 @@ _Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Count = Annotated[int, msgspec.Meta(ge=1, lt=2**31)]
 MOST_MESSAGES = 10_000  # more than any context holds; it takes a second to count their tokens
 _Messages = Annotated[list[IncomingMessage], msgspec.Meta(min_length=1, max_length=MOST_MESSAGES)]
-_Answers = Annotated[int, msgspec.Meta(ge=1, le=MOST_ANSWERS)]
 
 # Unsupported fields are accepted at these values, which have no effect, and at no others.
 _NEUTRAL: dict[str, tuple[object, ...]] = {
+    "n": (1,),
     "logprobs": (False,),
     "top_logprobs": (0,),
     "presence_penalty": (0,),
@@ -92,7 +92,6 @@ class _JsonSchema(msgspec.Struct, tag_field="type", tag="json_schema", forbid_un
 class _CompletionBody(msgspec.Struct):
     model: str
     messages: _Messages
-    n: _Answers | None = None
     stream: bool | None = None
     stream_options: _StreamOptions | None = None
     max_tokens: _Count | None = None
@@ -183,7 +182,6 @@ def _request(wanted: _CompletionBody, defaults: Request) -> Request:
         max_tokens=wanted.max_completion_tokens or wanted.max_tokens or defaults.max_tokens,
         seed=defaults.seed if wanted.seed is None else wanted.seed,
         stop_strings=stops,
-        answers=wanted.n or 1,
         form=_form(wanted),
         tools=tools,
         tool_choice=choice,

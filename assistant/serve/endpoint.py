@@ -21,7 +21,6 @@ from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, ReadAhead, Request
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.completion import stream, whole
-from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.completion_schema import parse_completion
 from assistant.serve.exchange import Exchange, body_of
 from assistant.serve.guard import Guard
@@ -93,8 +92,8 @@ class Endpoint:
             if exchange.events is not None:
                 exchange.events.cancel()
                 self._jobs.discard(exchange.events)
-            for end in exchange.ends:
-                self._remembered.keep(end)
+            if exchange.answer.end is not None:
+                self._remembered.keep(exchange.answer.end)
             exchange.seconds = time.perf_counter() - began
             self._report(exchange)
 
@@ -113,7 +112,6 @@ class Endpoint:
         self._check_thinking(asked.request)
         messages = self._remembered.recall(asked.request.messages)
         asked = replace(asked, request=replace(asked.request, messages=messages))
-        exchange.answers = [AnswerDeltas() for _ in range(asked.request.answers)]
         events = self._events(asked.request, exchange)
         if not asked.streams:
             return _json(await exchange.while_connected(whole(events, asked, exchange)))
@@ -138,8 +136,9 @@ class Endpoint:
                 self._noticed.append(event.text)
                 self._notice(event.text)
             yield event
-        if len(exchange.ends) == 1 and len(self._jobs) == 1 and self._reads_ahead():
-            self._service.do(ReadAhead(_next_round(request, exchange.ends[0])))
+        end = exchange.answer.end
+        if end is not None and len(self._jobs) == 1 and self._reads_ahead():
+            self._service.do(ReadAhead(_next_round(request, end)))
 
     async def _list(self, http: HttpRequest) -> Response:
         return _json(msgspec.json.encode({"object": "list", "data": [self._card]}))

@@ -7,7 +7,6 @@ from typing import TypeVar
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive, Scope, Send
 
-from assistant.events import Finished
 from assistant.serve import connection
 from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.refusal import Refusal, shortened
@@ -25,17 +24,12 @@ class Exchange:
         self.method, self.path = shortened(scope["method"]), shortened(scope["path"])
         self.seconds = 0.0
         self.status = 0
-        self.answers: list[AnswerDeltas] = []
+        self.answer = AnswerDeltas()
         self.remark = ""
         """Why the request was refused, or that its client left; usually empty."""
         self.events: EventStream | None = None
         """The engine's events; None until it was asked."""
         self._is_over = False
-
-    @property
-    def ends(self) -> tuple[Finished, ...]:
-        """The ends of the answers so far."""
-        return tuple(each.end for each in self.answers if each.end is not None)
 
     async def receive(self) -> Message:
         """Pass on a message from the client; note if it leaves before its response is complete."""

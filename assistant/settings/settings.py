@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from assistant.request import (
-    MOST_ANSWERS,
     RULES,
     SOURCES,
     Effort,
@@ -113,10 +112,6 @@ class Settings:
     max_tokens: int | None = _key(
         None, "Stop after this many tokens.", bounds=Range(1, UNLIMITED), word="none", daily=True
     )
-    answers: int = _key(
-        4, "How many Ctrl+S asks for.",
-        bounds=Range(2, MOST_ANSWERS), option=False, variable=True, daily=True,
-    )  # fmt: skip
     thinking: Switch = _key("auto", "Whether to think first.", words=get_args(Switch), daily=True)
     effort: Effort | None = _key(
         None, "How much, if the model takes that.",

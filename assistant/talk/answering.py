@@ -1,31 +1,13 @@
-"""Answers under way: what there is of them, kept and shown as it comes, and their ends."""
+"""The answer under way: what there is of it, kept and shown as it comes, and its end."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from threading import Lock
 
-from assistant.events import (
-    Answered,
-    CallDelta,
-    Decoded,
-    Event,
-    Failed,
-    Finished,
-    Noticed,
-    OneOf,
-    Prepared,
-    Stop,
-)
+from assistant.events import CallDelta, Decoded, Event, Failed, Finished, Noticed, Prepared, Stop
 from assistant.store.values import Attachment, Record, State
 from assistant.talk.citing import sources
-from assistant.talk.events import (
-    Added,
-    AnswersEnded,
-    Changed,
-    GivenBack,
-    Noted,
-    TalkEvent,
-)
+from assistant.talk.events import Added, AnswerEnded, Changed, GivenBack, Noted, TalkEvent
 from assistant.talk.messages import passages_of
 from assistant.talk.shown_path import ShownPath
 from assistant.tokens import Step, Trace
@@ -102,43 +84,43 @@ class AnswerSoFar:
 
 
 class Answering:
-    """Keep and show what the engine says of one answer, or of several to one question.
+    """Keep and show what the engine says of an answer.
 
-    They may be of another conversation than that on the screen.
+    It may be of another conversation than that on the screen.
     """
 
     def __init__(self, tell: Callable[[TalkEvent], None], path: ShownPath) -> None:
         self._tell, self._path = tell, path
-        self.under_way: tuple[AnswerSoFar, ...] = ()
-        """The answers, until all of them have ended."""
-        self._passages: dict[int, Attachment] = {}  # that the answers may quote
+        self.under_way: AnswerSoFar | None = None
+        """The answer, until it has ended."""
+        self._passages: dict[int, Attachment] = {}  # that it may quote
         self._streaming = Lock()  # an older state must not be written after the end
 
     def so_far(self, record: Record) -> AnswerSoFar | None:
-        """Return an answer that is under way; None for any other."""
-        return next((each for each in self.under_way if each.record.id == record.id), None)
+        """Return the answer that is under way; None for any other."""
+        answer = self.under_way
+        return answer if answer is not None and answer.record.id == record.id else None
 
-    def begin(self, answers: Iterable[AnswerSoFar]) -> None:
-        """Show answers that begin, or one that goes on."""
-        self.under_way, self._passages = tuple(answers), passages_of(self._path.records)
-        for number, answer in enumerate(self.under_way):
-            begun = replace(answer.record, state="streaming")
-            self._tell(Added(begun, number) if begun == answer.record else Changed(begun))
+    def begin(self, answer: AnswerSoFar) -> None:
+        """Show an answer that begins, or goes on."""
+        self.under_way, self._passages = answer, passages_of(self._path.records)
+        begun = replace(answer.record, state="streaming")
+        self._tell(Added(begun) if begun == answer.record else Changed(begun))
 
     def keep(self) -> None:
-        """Save what there is of them; may be called on any thread.
+        """Save what there is of it; may be called on any thread.
 
         Raises:
             StorageError: it cannot be written.
         """
-        for answer in self.under_way:
+        if (answer := self.under_way) is not None:
             with self._streaming:
                 if not answer.is_over:
                     self._path.stream(answer.abandoned("streaming"), answer.trace)
 
     def moved(self, records: Mapping[int, Record]) -> None:
         """Note that messages have other numbers now."""
-        for answer in self.under_way:
+        if (answer := self.under_way) is not None:
             answer.record = records.get(answer.record.id, answer.record)
 
     def hear(self, event: Event) -> None:
@@ -148,38 +130,30 @@ class Answering:
                 self._tell(Noted(f"Left out, to fit the context: the oldest turns ({dropped})."))
             case Noticed(text):
                 self._tell(Noted(text))
-            case OneOf(number, of_one):
-                self._take(number, of_one)
-            case Decoded():
-                self._take(0, event)
+            case Decoded() if self.under_way is not None:  # else the program ends
+                self.under_way.add(event)
             case Finished():
-                self._take(0, event)
-                self.end("stopped")
-            case Answered():
+                self._finish(event)
                 self.end("stopped")
             case Failed(message):
                 self.end("failed")
                 self._tell(Noted(message, "error"))
 
     def end(self, state: State) -> None:
-        """Keep what there is of answers that did not finish; nothing of one that never began."""
-        answers, self.under_way = self.under_way, ()
-        for answer in answers:
-            if answer.is_over:
-                continue
+        """Keep what there is of an answer that did not finish; nothing of one that never began."""
+        answer, self.under_way = self.under_way, None
+        if answer is None:
+            return
+        if not answer.is_over:
             if answer.text or answer.thought:
                 self._end(answer, answer.abandoned(state))
             else:
                 self._forget(answer)
-        if answers:
-            self._tell(AnswersEnded())
+        self._tell(AnswerEnded())
 
-    def _take(self, number: int, event: Decoded | Finished) -> None:
-        if number >= len(self.under_way):  # the program ends
-            return
-        answer = self.under_way[number]
-        if isinstance(event, Decoded):
-            answer.add(event)
+    def _finish(self, event: Finished) -> None:
+        answer = self.under_way
+        if answer is None:  # the program ends
             return
         if event.stop is not Stop.CANCELLED and not event.complete:
             self._tell(Noted("The answer ended before its form was complete."))
@@ -197,7 +171,7 @@ class Answering:
     def _forget(self, answer: AnswerSoFar) -> None:
         """Drop an empty answer, and give back its question if that has no other one."""
         answer.is_over, path = True, self._path
-        if not path.shows(answer.record):  # one of several, or of another conversation
+        if not path.shows(answer.record):  # it is of another conversation
             path.remove(answer.record)
             return
         question = path.records[-2]

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Asking:
-    """Have the engine answer the end of the path; its answers are kept as they come.
+    """Have the engine answer the end of the path; its answer is kept as it comes.
 
     Arguments are as for `Talk`.
     """
@@ -33,17 +33,17 @@ class Asking:
         do: Callable[[Request], EventStream],
         path: ShownPath,
         calls: Calling,
-        answers: Answering,
+        answering: Answering,
         asks: Callable[[], Request],
     ) -> None:
         self._tell, self._do, self._asks = tell, do, asks
-        self._path, self._calls, self._answers = path, calls, answers
+        self._path, self._calls, self._answering = path, calls, answering
         self.model: ModelInfo | None = None
         """The target that answers; None: none is loaded."""
         self.expects_model = True
         """Whether a model is being looked for or loaded."""
         self.stream: EventStream | None = None
-        """That of the answers under way."""
+        """That of the answer under way."""
 
     def expect_model(self) -> None:
         """Note that a model is being looked for or loaded."""
@@ -85,25 +85,19 @@ class Asking:
         path, record = self._path.records, self._path.append(self._empty())
         request = self._request(path, again=len(record.siblings) - 1)
         request = replace(request, tools=()) if plainly else request
-        await self._follow([AnswerSoFar(record)], request)
+        await self._follow(AnswerSoFar(record), request)
         said = self._path.leaf if request.tools and self._calls.live else None
         if said is not None and said.content.lstrip().startswith(ECHO):
             self._path.cut_before(said)
             self._tell(Noted("The model repeated its list of tools. It answers without them now."))
             await self.answer(plainly=True)
 
-    async def several(self, count: int) -> None:
-        """Have some answers to the last question at once."""
-        records = self._path.keep_beside(self._empty(), count)
-        request = self._request(self._path.records, again=len(records[0].siblings) - 1)
-        await self._follow(map(AnswerSoFar, records), replace(request, answers=count, tools=()))
-
     async def resume(self, before: Trace) -> None:
         """Have the last answer continued, which was decoded like this `before` it was cut."""
         record = self._path.records[-1]
         self._path.claim(record, before)
         request = self._request(self._path.records)
-        await self._follow([AnswerSoFar(record, before)], request)
+        await self._follow(AnswerSoFar(record, before), request)
 
     def _empty(self) -> Record:
         name = self.model.name if self.model else ""
@@ -129,14 +123,14 @@ class Asking:
             return asked
         return replace(asked, messages=without_more_calls(messages), tool_choice="none")
 
-    async def _follow(self, answers: Iterable[AnswerSoFar], request: Request) -> None:
-        answers, event, self._calls.live = tuple(answers), None, False
+    async def _follow(self, answer: AnswerSoFar, request: Request) -> None:
+        event, self._calls.live = None, False
         self.stream = self._do(request)
-        self._answers.begin(answers)
+        self._answering.begin(answer)
         async for event in self.stream:
             self._tell(event)
-            self._answers.hear(event)
+            self._answering.hear(event)
             await asyncio.sleep(0)  # keys come first, however many events there are
         self.stream = None
         ended = isinstance(event, Finished) and event.stop is not Stop.CANCELLED
-        self._calls.live = ended and self._path.end == answers[0].record.id
+        self._calls.live = ended and self._path.end == answer.record.id

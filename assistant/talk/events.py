@@ -21,13 +21,9 @@ class PathShown:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """Show a message at the end: a question, an answer that begins, or a call that runs.
-
-    `number` counts several answers to one question.
-    """
+    """Show a message at the end: a question, an answer that begins, or a call that runs."""
 
     record: Record
-    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +41,8 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswersEnded:
-    """Stop showing that the engine works: every answer has ended."""
+class AnswerEnded:
+    """Stop showing that the engine works: the answer has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +111,6 @@ class Indexing:
 
 
 TalkEvent = (
-    PathShown | Added | Changed | Removed | AnswersEnded | FullyAnswered | CallWaits | CallSettled
+    PathShown | Added | Changed | Removed | AnswerEnded | FullyAnswered | CallWaits | CallSettled
     | ToolsStart | GivenBack | Noted | NotSaved | NeedsModel | Indexing | Event
 )  # fmt: skip

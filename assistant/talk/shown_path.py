@@ -105,12 +105,6 @@ class ShownPath:
         self.records = (*self.records, kept)
         return kept
 
-    def keep_beside(self, record: Record, count: int) -> list[Record]:
-        """Keep a message some times over, the first to be opened; none is on the screen."""
-        kept = [self._numbered(record) for _ in range(count)]
-        self._kept(lambda store: store.choose(kept[0].id), lambda: None)
-        return kept
-
     def _numbered(self, record: Record) -> Record:
         number, conversation = next(self._numbers), self.conversation or 0
         return self._kept(
@@ -202,15 +196,6 @@ class ShownPath:
         """Show the newest branch through a message."""
         self._there.choose(message)
         self.reopen()
-
-    def choose_answer(self, message: Record) -> None:
-        """Show one of several answers to the last question, unless it was empty."""
-        if not self.writes:
-            self._show([*self.records, message][: None if message.content else -1], None)
-        elif message.id in {each.id for each in self._there.tree(self.conversation or 0)}:
-            self.choose(message.id)
-        else:
-            self.reopen()
 
     def delete(self, message: Record) -> None:
         """Hide a message and all that follows it."""

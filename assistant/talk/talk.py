@@ -69,13 +69,13 @@ class Talk:
         self._tell, self._start = tell, start
         self.path = ShownPath(self._tell_path, store, system, writes)
         """The messages on the screen."""
-        self.answers = Answering(tell, self.path)
-        """Those under way."""
+        self.answering = Answering(tell, self.path)
+        """The one under way."""
         self.calls = Calling(tell, self.path, tools or ToolSet(ToolSettings()), goes_on)
         """The calls at their end."""
         self.folders = folders
         """Those that questions are about."""
-        self.asking = Asking(self._hear, do, self.path, self.calls, self.answers, asks)
+        self.asking = Asking(self._hear, do, self.path, self.calls, self.answering, asks)
         self._next: Callable[[], Coroutine[Any, Any, None]] | None = None  # answers what waits
         self._question: Record | None = None  # the one that it answers, if it was just sent
         self._lives = False  # whether `_live` runs
@@ -88,7 +88,7 @@ class Talk:
     @property
     def idle(self) -> bool:
         """Whether neither the engine nor a tool is at work, and nothing waits."""
-        return not (self.answers.under_way or self.calls.running or self.waits)
+        return not (self.answering.under_way or self.calls.running or self.waits)
 
     # The model
 
@@ -107,7 +107,7 @@ class Talk:
     def keep_in(self, store: "Store") -> None:
         """Keep the conversation in a store from now on, and what was said until now."""
         moved = self.path.keep_in(store)
-        self.answers.moved(moved)
+        self.answering.moved(moved)
         self.calls.moved(moved)
         if self._question is not None:
             self._question = moved.get(self._question.id, self._question)
@@ -152,10 +152,6 @@ class Talk:
         self.path.cut_before(message)
         if message.role != "tool":
             self.answer()
-
-    def several(self, count: int) -> None:
-        """Have some answers to the last question at once; nothing else may be under way."""
-        self._want(partial(self.asking.several, count))
 
     def go_on(self, message: Record) -> None:
         """Continue with the last answer, which was cut, or after what a tool returned.
@@ -206,7 +202,7 @@ class Talk:
 
     def leave(self) -> None:
         """Keep what is under way as stopped: the program ends."""
-        self.answers.end("stopped")
+        self.answering.end("stopped")
         self.calls.leave()
 
     # What follows

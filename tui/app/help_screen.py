@@ -35,7 +35,6 @@ AREAS = {
     "choice": "Keys, on a setting with choices",
     "entry": "Keys, while a value is typed",
     "attachments": "Keys, on an attached file",
-    "several": "Keys, among several answers",
     "call": "Keys, on a call of a tool",
     "tools": "Keys, among the tools",
     "help": "Keys, on this page",

@@ -75,7 +75,7 @@ class Autosave:
         if not self.begun:
             return
         try:
-            self._talk.answers.keep()
+            self._talk.answering.keep()
             self._note()
         except StorageError as error:
             with suppress(RuntimeError):  # the program has ended meanwhile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from assistant.talk.events import Added, AnswersEnded, CallWaits, Changed, TalkEvent
+from assistant.talk.events import Added, AnswerEnded, CallWaits, Changed, TalkEvent
 from assistant.talk.talk import Talk
 
 if TYPE_CHECKING:
@@ -29,6 +29,6 @@ class Bell:
                 self._began = monotonic()
             case CallWaits() if may_ring:
                 self._program.ring("A tool waits to be allowed.")
-            case AnswersEnded() if may_ring and self._talk.calls.next is None:
+            case AnswerEnded() if may_ring and self._talk.calls.next is None:
                 if monotonic() - self._began > LONG_S:
                     self._program.ring("The answer is complete.")

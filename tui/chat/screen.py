@@ -22,7 +22,6 @@ from tui.chat.list.chat_list import ChatList
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import PromptAttachments
-from tui.chat.several_answers import SeveralAnswers
 from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.chat.turn_actions import TurnActions
 from tui.widgets.keyline import KeyLine
@@ -61,7 +60,6 @@ class ChatScreen(Screen[None]):
         Binding("f5,ctrl+o", "app.choose_model", "Models", id="chat.models"),
         Binding("f6", "app.settings", "Settings", id="chat.settings", show=False),
         Binding("ctrl+r", "regenerate", "Another answer", id="chat.regenerate", show=False),
-        Binding("ctrl+s", "several", "Several answers", id="chat.several", show=False),
         Binding("f7", "form", "JSON answers on/off (schema file)", id="chat.form", show=False),
         Binding("f9", "tools", "Tools", id="chat.tools", show=False),
         Binding("ctrl+y", "copy", "Copy the answer", id="chat.copy", show=False),
@@ -81,7 +79,6 @@ class ChatScreen(Screen[None]):
         self.controller = ChatController(parts, settings, program)
         self.talk = self.controller.talk
         self.turns = TurnActions(self.conversation, self.controller)
-        self.several = SeveralAnswers(parts, self.controller)
         self.autosave = Autosave(self.controller)
 
     def compose(self) -> ComposeResult:
@@ -219,10 +216,6 @@ class ChatScreen(Screen[None]):
     def action_regenerate(self) -> None:
         """Have another answer to the last question."""
         self.turns.answer_again()
-
-    def action_several(self) -> None:
-        """Have several answers at once, to the prompt or else to the last question."""
-        self.several.begin()
 
     def action_form(self) -> None:
         """Have answers in the form of a file, or as they come again."""

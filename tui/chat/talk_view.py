@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assistant.events import Answered, Decoded, Event, Loading, OneOf, Prefilled, Ready
+from assistant.events import Decoded, Event, Loading, Prefilled, Ready
 from assistant.request import COMPUTING
 from assistant.settings.settings import Settings
 from assistant.talk.events import (
     Added,
-    AnswersEnded,
+    AnswerEnded,
     CallSettled,
     CallWaits,
     Changed,
@@ -46,15 +46,13 @@ FIGURES_EVERY = 0.5
 
 
 class TalkView:
-    """Show a conversation, the answers under way and the calls that they ask for."""
+    """Show a conversation, the answer under way and the calls that it asks for."""
 
     def __init__(self, parts: ChatLayout, talk: Talk) -> None:
         self._parts, self._view, self._talk = parts, parts.conversation, talk
         self._view.trace, self._view.changes = talk.path.trace, self._changes
         self._figures: Decoded | None = None  # to be shown
         self._replaces = False  # whether the next answer replaces what had the keys
-        self.show_beside: Callable[[TalkEvent], None] | None = None
-        """Shows answers that are not in the conversation yet: several to one question."""
         self.asked: ApprovalTurn | None = None
         """The call that the user is asked about."""
         self.call_is_wanted = False
@@ -105,11 +103,9 @@ class TalkView:
                     self._parts.notify(safe(text), timeout=8, markup=False)
             case Indexing(text, float(fraction)):
                 self._parts.status.show(activity=Activity(text, fraction))
-            case Added() | Changed() | OneOf() | Answered() if self.show_beside is not None:
-                self.show_beside(event)
-            case AnswersEnded():
-                self._end(event)
-        if isinstance(event, Added | Changed | AnswersEnded):
+            case AnswerEnded():
+                self._end()
+        if isinstance(event, Added | Changed | AnswerEnded):
             self._parts.refresh_bindings()
 
     def list_chats(self) -> None:
@@ -150,7 +146,7 @@ class TalkView:
         at = self._parts.screen.focused
         self._replaces = isinstance(at, Turn) and at.record not in path
         # What streams is shown as it streamed: the store has an older state of it.
-        streaming = [(record, self._talk.answers.so_far(record)) for record in path]
+        streaming = [(record, self._talk.answering.so_far(record)) for record in path]
         self._view.open(
             [replace(r, content="", thought="") if so_far else r for r, so_far in streaming]
         )
@@ -165,16 +161,16 @@ class TalkView:
         turns = reversed(self._view.turns)
         return next((t for t in turns if t.record is not None and t.record.id == record.id), None)
 
-    # Answers under way
+    # The answer under way
 
     @property
     def _growing(self) -> Turn | None:
         """The turn of the answer under way, if that is on the screen."""
-        shown = (e.record for e in self._talk.answers.under_way if self._talk.path.shows(e.record))
-        return next(map(self._turn, shown), None)
+        answer, path = self._talk.answering.under_way, self._talk.path
+        return self._turn(answer.record) if answer and path.shows(answer.record) else None
 
     def _grow(self, event: Decoded) -> None:
-        """Show a round of the only answer under way, if that is on the screen."""
+        """Show a round of the answer under way, if that is on the screen."""
         answer = self._growing
         if not isinstance(answer, Answer):
             return
@@ -193,12 +189,10 @@ class TalkView:
             self._parts.status.show(activity=None, last=event)
             self._parts.panel.paint()
 
-    def _end(self, event: AnswersEnded) -> None:
+    def _end(self) -> None:
         self._show_figures()
         self._parts.status.show(activity=None, last=self._parts.panel.last)
         self.list_chats()
-        if self.show_beside is not None:
-            self.show_beside(event)
 
     def forget_figures(self) -> None:
         """Show no figures: another conversation is on the screen."""

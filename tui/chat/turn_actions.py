@@ -112,7 +112,7 @@ class TurnActions:
         """Open the inspector on an answer, or on what there is of it so far."""
         from tui.chat.inspector.screen import Inspector
 
-        so_far = self._talk.answers.so_far(record)
+        so_far = self._talk.answering.so_far(record)
         trace = so_far.trace if so_far else self._path.trace(record.id)
         title = " ".join((turn.text or record.thought).split())[:LONGEST_TITLE]
         passages = tuple(passages_of(self._path.records).values())

@@ -13,14 +13,12 @@ import click
 from rich.text import Text
 
 from assistant.events import (
-    Answered,
     Decoded,
     Event,
     Failed,
     Finished,
     Loading,
     Noticed,
-    OneOf,
     Prefilled,
     Ready,
 )
@@ -46,15 +44,15 @@ from tui.safe import one_line, safe
 from tui.shell.asked import ContinuedChat, check_thinking, folders_of
 from tui.shell.engine_console import EngineConsole
 from tui.shell.printing import Printing
-from tui.shell.received_answers import ReceivedAnswer, ReceivedAnswers
+from tui.shell.received_answers import ReceivedAnswers
 
 SAVED_EVERY_S = 1.0
 
 
 class AskSession:
-    """One question, for one answer or several: asked and shown, and what came of it.
+    """One question: asked and answered, and what came of it.
 
-    Answers go to standard output unless `quiet`, progress and a summary to standard error.
+    The answer goes to standard output unless `quiet`, progress and a summary to standard error.
     Both question and answer become part of the conversation that is `continued`, if one is.
     Each call of `tools` is printed, and asked about on a terminal, unless `yes`.
     """
@@ -67,21 +65,19 @@ class AskSession:
         stop_strings: Sequence[str],
         quiet: bool,
         continued: ContinuedChat | None = None,
-        answers: int = 1,
         form: AnswerForm | None = None,
         tools: ToolSet | None = None,
         yes: bool = False,
     ) -> None:
         self._console, self._settings, self._question = console, settings, question
-        self._form, self._quiet, self._count, self._yes = form, quiet, answers, yes
+        self._form, self._quiet, self._yes = form, quiet, yes
         self._continued = continued
-        self._printing = Printing(quiet, answers, settings.show_thinking)
-        self._ended = ReceivedAnswer()  # the last that did
+        self._printing = Printing(quiet, settings.show_thinking)
         self._draft_failed = False  # in the answer, which the engine has said
         self._failed: Failed | None = None
         self.ready: Ready | None = None
         """The models, once they are loaded."""
-        self.received = ReceivedAnswers([ReceivedAnswer() for _ in range(answers)])
+        self.received = ReceivedAnswers()
         self._folders = folders_of(settings, self._take)
         self._to_do: list[Coroutine[Any, Any, None]] = []
         self._saved = monotonic()
@@ -135,11 +131,7 @@ class AskSession:
             self._say(self._continued.store.notice)
             if self._continued.number is not None:
                 self.talk.path.open(self._continued.number)
-        if self._count == 1:
-            self.talk.say(self._question)
-        else:
-            self.talk.add_question(self._question)
-            self.talk.several(self._count)
+        self.talk.say(self._question)
         for doing in self._to_do:
             await doing
 
@@ -164,31 +156,27 @@ class AskSession:
             case Prefilled(role, done, total):
                 console.say(f"the {role} reads the question: {done} of {total} tokens")
             case Decoded() | Finished():
-                self._hear(0, event)
-            case OneOf(number, told):
-                self._hear(number, told)
-            case Answered():
-                self.received.together = event
+                self._hear(event)
             case Failed():
                 self._failed = event
-                self._printing.end_all()  # what was said so far stands on lines of its own
+                self._printing.cut()  # what was said so far stands on lines of its own
             case ToolsStart(over=False):
                 console.keeps = False
             case CallWaits():
                 console.keeps = False  # while nothing runs: Ctrl-C is no answer
                 self._decide(event)
-            case Added(record, number) if record.role != "user":
+            case Added(record) if record.role != "user":
                 console.keeps = True
-                if record.role == "assistant" and self.received.answers[number].finished:
+                if record.role == "assistant" and self.received.answer.finished:
                     self.received.begin_another()
-                    self._printing = Printing(self._quiet, 1, self._settings.show_thinking)
+                    self._printing = Printing(self._quiet, self._settings.show_thinking)
             case Changed(record) if record.role == "tool":
-                self.received.answers[0].results.append(record)
+                self.received.answer.results.append(record)
                 if record.seconds:
                     size = f"{len(record.content):,} characters · {record.seconds:.1f} s"
                     click.echo(f"{record.state}: {size}", err=True)
             case Changed(record) if record.role == "assistant" and record.state != "streaming":
-                self._ended.sources = record.attachments
+                self.received.answer.sources = record.attachments
             case Indexing(text, fraction):
                 self._say(text, "dim") if fraction is None else console.say(text)
             case Noted(text, severity) if severity != "error":
@@ -197,7 +185,7 @@ class AskSession:
                 raise StorageError(reason)
         if monotonic() - self._saved > SAVED_EVERY_S:
             self._saved = monotonic()
-            self.talk.answers.keep()
+            self.talk.answering.keep()
 
     def _decide(self, waits: CallWaits) -> None:
         """Show a call and its arguments, and say whether it may run."""
@@ -219,9 +207,9 @@ class AskSession:
         click.echo(access if asks else f"Refused. {access}", err=True)
         return asks and click.confirm("Run it?", default=False, err=True)
 
-    def _hear(self, number: int, event: Decoded | Finished) -> None:
-        """Show what an answer says."""
-        given = self.received.answers[number]
+    def _hear(self, event: Decoded | Finished) -> None:
+        """Show what the answer says."""
+        given = self.received.answer
         shown = self._settings.show_thinking or given.finished or said(given.tokens)
         if isinstance(event, Decoded) and not shown and not said(event.tokens):
             self._console.say(f"thinking: {event.stats.thought_tokens:,} tokens")
@@ -229,21 +217,21 @@ class AskSession:
             self._console.hush()
         given.take(event)
         if isinstance(event, Decoded):
-            self._printing.add(number, event.tokens)
-        else:
-            self._ended = given
-            if event.text or not event.calls:
-                self._printing.end(number)
+            self._printing.add(event.tokens)
+        elif event.text or not event.calls:
+            self._printing.end()
 
     def _say(self, text: str | None, style: str = "yellow") -> None:
         if text:
             self._console.console.print(Text(safe(text), style), soft_wrap=True)
 
     def _summarise(self) -> None:
-        ends, ready, settings = self.received.ends, self.ready, self._settings
-        if ready and ends:
-            self._say(draft_use.helpless(ends[0].stats, ready, settings, self._draft_failed))
-        if ends and not self._quiet:
+        end, ready, settings = self.received.answer.finished, self.ready, self._settings
+        if end is None:
+            return
+        if ready:
+            self._say(draft_use.helpless(end.stats, ready, settings, self._draft_failed))
+        if not self._quiet:
             kept = self.talk.path.conversation if self._continued is not None else None
-            lines = self.received.summary(settings, self._form is not None, kept)
+            lines = self.received.answer.summary(end, settings, self._form is not None, kept)
             self._say("\n".join(map(one_line, lines)), "dim")

@@ -10,10 +10,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from assistant.request import MOST_ANSWERS
 from models.errors import ModelError, UsageError
 from tui.shell.engine_console import EngineConsole
-from tui.shell.options import NumberParameter, formed, settings, shared
+from tui.shell.options import formed, settings, shared
 
 CHATS = ("last", "new")
 
@@ -61,14 +60,6 @@ class Chat(click.ParamType[str]):
     help="Continue a conversation, and save this exchange in it.",
 )
 @click.option(
-    "--n",
-    "answers",
-    type=NumberParameter(1, MOST_ANSWERS),
-    default=1,
-    metavar="N",
-    help="Get N answers, one after another.",
-)
-@click.option(
     "--stop", "stop_strings", multiple=True, metavar="TEXT", help="Stop before this text."
 )
 @formed
@@ -92,7 +83,6 @@ def ask(
     files: tuple[Path, ...],
     about: tuple[Path, ...],
     chat: str | None,
-    answers: int,
     stop_strings: tuple[str, ...],
     schema: Path | None,
     regex: str | None,
@@ -122,18 +112,11 @@ def ask(
     printed on standard error first and asked about on the terminal. With --yes, or without a
     terminal, those that only read are run, and others are refused. "files" are built-in tools,
     which read, list and search the folders of --folder or of config.toml.
-
-    With --n several answers come one after another, independent of each other. They are printed one
-    below the other, each under a line such as "--- 2 of 4 ---"; --json has them in a list. With
-    --chat all are kept, and the first is continued. The draft model is not used: proposals come
-    from the conversation. With --seed S they are those that S, S + 1 and so on give alone.
     """
     chosen = settings(options)
     chosen = replace(chosen, about=about) if about else chosen
     if tools is None and (folders or yes):
         raise UsageError("--folder and --yes go with --tools.")
-    if tools is not None and answers > 1:
-        raise UsageError("With --tools there is one answer; leave --n out.")
     console = EngineConsole("looking for the models")
     with console.shown(starts=True), ExitStack() as opened:
         from tui.shell.ask import AskSession
@@ -145,7 +128,7 @@ def ask(
         continued = opened.enter_context(continued_chat(chat, chosen)) if chat else None
         offered = tools_of(tools, folders, chosen) if tools is not None else None
         session = AskSession(
-            console, chosen, question, stop_strings, as_json, continued, answers, form, offered, yes
+            console, chosen, question, stop_strings, as_json, continued, form, offered, yes
         )
         session.run()
     if as_json:
@@ -153,5 +136,5 @@ def ask(
         click.echo(json.dumps(report(session.received, session.ready, chosen, number)))
     if console.interrupted:
         sys.exit(130)
-    if session.received.cut:
-        raise ModelError(session.received.cut)
+    if cut := session.received.answer.cut:
+        raise ModelError(cut)

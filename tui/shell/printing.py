@@ -1,11 +1,10 @@
-"""Answers on standard output, one below another, as they come in."""
+"""An answer on standard output, as it comes in."""
 
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.segment import Segment, Segments
 from rich.style import Style
-from rich.text import Text
 
 from assistant.events import Origin, Token
 from tui.safe import safe
@@ -25,38 +24,32 @@ class Output(Console):
 
 
 class Printing:
-    """Print answers as they come, one after another, each under a heading unless it is alone."""
+    """Print an answer as it comes."""
 
-    def __init__(self, quiet: bool, count: int, thoughts: bool = False) -> None:
+    def __init__(self, quiet: bool, thoughts: bool = False) -> None:
         self._out = Output(quiet=quiet, highlight=False, markup=False, soft_wrap=True)
         self._styles = PLAIN if self._out.no_color else COLOURED
-        self._count = count
         self._parts = ("answer", "thought") if thoughts else ("answer",)
         self._thinks = False  # whether what was printed last is a thought
-        self._open = False  # whether an answer has begun and is not over
+        self._open = False  # whether the answer has begun and is not over
 
-    def add(self, number: int, tokens: Sequence[Token]) -> None:
-        """Print tokens of an answer."""
-        if printed := [token for token in tokens if token.part in self._parts]:
-            self._print(number, printed)
+    def end(self) -> None:
+        """Note that the answer is over; an empty one is an empty line."""
+        self._open = True
+        self.cut()
 
-    def end(self, number: int) -> None:
-        """Note that an answer is over."""
-        self._print(number, ())
-        self.end_all()
-
-    def end_all(self) -> None:
-        """Note that no answer continues; if none has begun, nothing is printed."""
+    def cut(self) -> None:
+        """Note that the answer does not continue; if it has not begun, nothing is printed."""
         if self._open:
             self._out.print()
         self._open = self._thinks = False
 
-    def _print(self, number: int, tokens: Sequence[Token]) -> None:
-        if not self._open and self._count > 1:
-            above = "\n" if number else ""
-            self._out.print(Text(f"{above}--- {number + 1} of {self._count} ---"))
-        self._open = True
+    def add(self, tokens: Sequence[Token]) -> None:
+        """Print tokens of the answer."""
         for token in tokens:
+            if token.part not in self._parts:
+                continue
+            self._open = True
             style = self._out.get_style(self._styles[token.origin])
             thinks = token.part == "thought"
             if thinks:

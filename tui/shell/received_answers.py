@@ -1,14 +1,14 @@
-"""What came of a question: its answers, in sentences and as the object that `ask --json` prints."""
+"""What came of a question: its answer, in sentences and as the object that `ask --json` prints."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from assistant.events import Answered, Decoded, Finished, ModelInfo, Ready, Stop, Token
+from assistant.events import Decoded, Finished, ModelInfo, Ready, Stop, Token
 from assistant.settings.settings import Settings
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
 from models.errors import ModelError
-from tui.figures import figures, named_sources, of_form, of_several
+from tui.figures import figures, named_sources, of_form
 from tui.outlook import outlook
 
 if TYPE_CHECKING:  # few continue a conversation, or let a model call tools
@@ -20,7 +20,6 @@ CURES = {
     Stop.STOP_STRING: "leave out --stop",
 }
 """What to do when the end came too early for a form, by what it was."""
-TOGETHER = ("rounds", "tokens", "decode_s", "tokens_per_s")
 
 
 @dataclass(slots=True)
@@ -41,78 +40,60 @@ class ReceivedAnswer:
             self.tokens += event.tokens
             self.last = event if event.forecast else self.last  # not text that was held back
 
+    @property
+    def cut(self) -> str | None:
+        """What is to be said of an answer that does not have the form that was asked for."""
+        end = self.finished
+        if end is None or end.complete:
+            return None
+        cure = CURES.get(end.stop, "ask again")
+        return f"The answer ended ({end.stop}) before the form was complete; {cure}."
+
+    def summary(
+        self, end: Finished, settings: Settings, has_form: bool, conversation: int | None
+    ) -> list[str]:
+        """Return what is said below an answer that has ended, line by line."""
+        line = [*figures(end.stats), _mode(settings, end), end.stop]
+        if conversation is not None:
+            line.append(f"conversation {conversation}")
+        lines = [*filter(None, [named_sources(end.text, self.sources)]), " · ".join(line)]
+        if end.stats.masked_rows and has_form:
+            lines.append(of_form(end.stats))
+        if self.last is not None and (found := outlook(self.last)).plain_tokens_per_s:
+            lines.append(" ".join(filter(None, (f"{found.worth}.", found.why))))
+        return lines
+
 
 @dataclass(slots=True)
 class ReceivedAnswers:
     """The outcome of a question."""
 
-    answers: list[ReceivedAnswer]
+    answer: ReceivedAnswer = field(default_factory=ReceivedAnswer)
     before: list[ReceivedAnswer] = field(default_factory=list)
     """Those that asked for calls, and were followed by another."""
-    together: Answered | None = None
-    """The figures of several, once all have ended."""
 
     def begin_another(self) -> None:
-        """Begin the answer that follows the calls of the first."""
-        self.before += self.answers
-        self.answers = [ReceivedAnswer()]
-
-    @property
-    def ends(self) -> list[Finished]:
-        """The ends of those that have ended."""
-        return [given.finished for given in self.answers if given.finished]
-
-    @property
-    def cut(self) -> str | None:
-        """What is to be said of answers that do not have the form that was asked for."""
-        ends = enumerate((given.finished for given in self.answers), 1)
-        cut = {number: end for number, end in ends if end and not end.complete}
-        if not cut:
-            return None
-        stop = next(iter(cut.values())).stop
-        *first, last = map(str, cut)
-        which = f"Answers {', '.join(first)} and {last}" if first else f"Answer {last}"
-        who = "The answer" if len(self.answers) == 1 else f"{which} of {len(self.answers)}"
-        cure = CURES.get(stop, "ask again")
-        return f"{who} ended ({stop}) before the form was complete; {cure}."
-
-    def summary(self, settings: Settings, has_form: bool, conversation: int | None) -> list[str]:
-        """Return what is said below answers that have ended, line by line."""
-        ends, last = self.ends, self.answers[0].last if self.together is None else None
-        mode = _mode(settings, ends)
-        if self.together is None:
-            line = [*figures(ends[0].stats), mode, ends[0].stop]
-        else:
-            line = [*of_several(self.together, len(ends)), mode]
-        if conversation is not None:
-            line.append(f"conversation {conversation}")
-        ended = ((given.finished.text, given.sources) for given in self.answers if given.finished)
-        lines = [*filter(None, (named_sources(*each) for each in ended)), " · ".join(line)]
-        if len(ends) == 1 and ends[0].stats.masked_rows and has_form:
-            lines.append(of_form(ends[0].stats))
-        if last is not None and (found := outlook(last)).plain_tokens_per_s:
-            lines.append(" ".join(filter(None, (f"{found.worth}.", found.why))))
-        return lines
+        """Begin the answer that follows the calls of the one before."""
+        self.before.append(self.answer)
+        self.answer = ReceivedAnswer()
 
 
-def _mode(settings: Settings, ends: Sequence[Finished]) -> str:
+def _mode(settings: Settings, end: Finished) -> str:
     """Return the mode, and whether it was in effect only ArS."""
-    proposed = settings.mode == "ars" or any(end.stats.drafted for end in ends)
+    proposed = settings.mode == "ars" or end.stats.drafted
     return settings.mode if proposed else f"{settings.mode}, nothing guessed"
 
 
 def report(
     received: ReceivedAnswers, ready: Ready | None, settings: Settings, conversation: int | None
 ) -> dict[str, Any]:
-    """Return everything about answers, as plain values; and the conversation they continued."""
-    answers = [_answer(given, given.finished) for given in received.answers if given.finished]
-    if ready is None or not answers:
+    """Return everything about an answer, as plain values; and the conversation it continued."""
+    end = received.answer.finished
+    if ready is None or end is None:
         raise ModelError("There is no answer to report.")
     earlier = [_answer(given, given.finished) for given in received.before if given.finished]
-    together = received.together and _fields(received.together, TOGETHER)
-    told = {"answers": answers, "together": together} if together else answers[0]
     return {
-        **told,
+        **_answer(received.answer, end),
         **({"before": earlier} if earlier else {}),  # answers that asked for calls
         "target": _model(ready.target),
         "draft": _model(ready.draft) if ready.draft else None,

@@ -168,12 +168,9 @@ def _token(file: Path | None) -> str | None:
 
 
 def _report(exchange: "Exchange") -> None:
-    answers = exchange.ends
     parts = [f"{exchange.seconds:.1f} s"]
-    if len(answers) > 1:
-        parts.append(f"{len(answers)} answers")
-    for finished in answers:
-        parts += figures(finished.stats)[: 1 if len(answers) > 1 else None]
+    if exchange.answer.end is not None:
+        parts += figures(exchange.answer.end.stats)
     if exchange.remark:
         parts.append(exchange.remark)
     _say(f"{exchange.method} {exchange.path} {exchange.status} · {' · '.join(parts)}")

@@ -1,6 +1,4 @@
-"""The rounds of an answer as they are planned, and several answers to one request."""
-
-from dataclasses import replace
+"""The rounds of an answer as they are planned."""
 
 import numpy as np
 import pytest
@@ -15,11 +13,10 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.engine.policy import Control, Policy
 from assistant.engine.reply import rule_of, warp_of
 from assistant.engine.rounds import Rounds
-from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepared, Reason, Stop
-from assistant.request import Message, Sampling
-from tests import tiny
+from assistant.events import Reason
+from assistant.request import Sampling
 from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed, greedy
-from tests.assistant.engine.test_assistant import QUESTION, ask, opened
+from tests.assistant.engine.test_assistant import ask
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import law
 from tests.exact.toy import Toy, chain_rule
@@ -73,42 +70,6 @@ def test_a_sampling_that_a_key_changes_counts_from_the_next_row_until_it_is_take
         assert len(warped(logits, []).ids) == kept
 
 
-def told(pair, request):
-    """Return the events of several answers."""
-    assistant, control = pair
-    control.mode, control.lookahead = request.mode, request.lookahead
-    return list(assistant.replies(request, control))
-
-
-def ends(events):
-    """Return how the answers ended, one after another, each after all it said."""
-    said = [event for event in events if isinstance(event, OneOf)]
-    assert [each.answer for each in said] == sorted(each.answer for each in said)
-    ended = [each.answer for each in said if isinstance(each.event, Finished)]
-    assert ended == [*range(len(ended))]
-    assert isinstance(events[-1], Answered)
-    return [each.event for each in said if isinstance(each.event, Finished)]
-
-
-@pytest.mark.parametrize("mode", ["ars", "sps"])
-def test_with_a_seed_each_answer_is_the_one_that_its_own_seed_gives_alone(tmp_path, mode):
-    path = tiny.write(tmp_path / "t.gguf", seed=1, stops=True)
-    with opened(path, tiny.write(tmp_path / "d.gguf", seed=2, like=1)) as pair:
-        request = ask(mode=mode, seed=3, max_tokens=300, sampling=Sampling(30, 0, 1))
-        events = told(pair, replace(request, answers=4))
-        together = ends(events)
-        for i, end in enumerate(together):
-            (alone,) = ends(told(pair, replace(request, seed=3 + i)))
-            assert (end.text, end.stop) == (alone.text, alone.stop)
-        assert Stop.STOP_TOKEN in {end.stop for end in together}
-        assert len({end.text for end in together}) == 4
-        assert any("model" in end.stats.sources for end in together) == (mode == "sps")
-        stats = [end.stats for end in together]
-        rounds, tokens = sum(s.rounds for s in stats), sum(s.generated_tokens for s in stats)
-        assert (events[-1].rounds, events[-1].tokens) == (rounds, tokens)
-        assert all(end.cached_tokens == end.prompt_tokens - 1 for end in stats[1:])
-
-
 @pytest.mark.parametrize("kind", ["token", "block"])
 def test_without_a_seed_each_answer_has_chance_of_its_own(kind):
     """Two of 128 tosses are the same in 1 of 2**128 runs."""
@@ -116,32 +77,3 @@ def test_without_a_seed_each_answer_has_chance_of_its_own(kind):
     rules = [rule_of(request) for _ in range(2)]
     first, second = ([rule.draw(coin, place) for place in range(128)] for rule in rules)
     assert first != second
-
-
-def test_what_is_to_be_said_of_the_prompt_of_several_answers_is_said_once(tiny_target):
-    with opened(tiny_target) as pair:
-        events = told(pair, ask(answers=3, max_tokens=5, thinking="on"))
-    kinds = [type(event) for event in events]
-    assert (kinds.count(Prepared), kinds.count(Noticed)) == (1, 1)
-
-
-def test_a_cancel_keeps_what_an_answer_has_and_begins_no_other(tiny_target):
-    with opened(tiny_target) as pair:
-        events, (assistant, control) = [], pair
-        for event in assistant.replies(ask(answers=3, max_tokens=20, mode="ars"), control):
-            events.append(event)
-            said = isinstance(event, OneOf) and isinstance(event.event, Decoded)
-            if said and event.answer == 1 and event.event.stats.generated_tokens == 5:
-                control.cancel.raise_()
-        first, second = ends(events)
-    assert (first.stop, second.stop) == (Stop.LENGTH, Stop.CANCELLED)
-    assert second.stats.generated_tokens == 5
-
-
-def test_continuing_an_answer_of_several_reads_only_the_next_question(tiny_target):
-    with opened(tiny_target) as pair:
-        *_, last = ends(told(pair, ask(seed=2, answers=3, max_tokens=50)))
-        after = (*QUESTION, Message("assistant", last.text, last.token_ids))
-        prepared = told(pair, ask((*after, Message("user", "And at night?"))))[0]
-        asked = len(pair[0].chat.encode(QUESTION))
-    assert prepared.cached_tokens >= asked + len(last.token_ids) - 1

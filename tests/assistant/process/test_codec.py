@@ -32,7 +32,6 @@ from assistant.process.wire import (
     receive,
 )
 from assistant.request import (
-    MOST_ANSWERS,
     SOURCES,
     Cancel,
     Count,
@@ -91,7 +90,6 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         parts = {name: values(hints[name]) for name in inspect.signature(hint).parameters}
         if hint is Request:
             parts |= {name: st.integers(1, 2**31) for name in CHECKED}
-            parts["answers"] = st.integers(1, MOST_ANSWERS)
             # What is wrong with tools is refused; names of their own are letters of their own.
             letters = st.lists(st.sampled_from("abc"), max_size=3, unique=True)
             parts["tools"] = letters.map(lambda names: tuple(Tool(n, "", "{}") for n in names))

@@ -2,12 +2,11 @@
 
 import pytest
 
-from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepared, Stop
+from assistant.events import Decoded, Noticed, Prepared, Stop
 from assistant.request import Request
-from assistant.stats import Stats
 from assistant.store.store import Store
 from assistant.store.values import Attachment
-from assistant.talk.events import Added, AnswersEnded, Changed, NeedsModel, PathShown
+from assistant.talk.events import Added, Changed, NeedsModel, PathShown
 from models.errors import StorageError, UsageError
 from tests.assistant.talk.stage import MODEL, Stage
 
@@ -201,7 +200,7 @@ async def test_an_answer_that_cannot_go_on_is_as_it_was_cut(fails):
     assert stage.stored[-1] == ("assistant", "stopped", "Be")
 
 
-async def test_on_a_full_disk_an_answer_goes_on_and_several_are_had_anyway():
+async def test_on_a_full_disk_an_answer_goes_on():
     stage = Stage()
     await stage.ask("Why?")
     await stage.decode("Be")
@@ -211,10 +210,6 @@ async def test_on_a_full_disk_an_answer_goes_on_and_several_are_had_anyway():
     await stage.rest()
     await stage.finish("cause.")
     assert (stage.said, len(stage.notes)) == (["Why?", "Because."], 1)
-    await several(stage, "A", "B", "C")
-    await stage.hear(Answered(3, 3, 1.0), last=True)
-    stage.talk.path.choose_answer(stage.told(Changed)[-1].record)
-    assert stage.said == ["Why?", "Because.", "C"]
 
 
 async def test_an_answer_to_a_conversation_that_was_left_is_kept_there():
@@ -309,47 +304,6 @@ async def test_a_change_of_an_earlier_question_is_read_after_what_came_before_it
     changed = stage.talk.path.records[2]
     request = stage.talk.asking.next("Or", instead_of=changed)
     assert [each.content for each in request.messages] == ["Why?", "Because.", "Or"]
-
-
-async def several(stage: Stage, *ends: str) -> None:
-    """Have three answers, of which some end, before all do."""
-    stage.talk.several(3)
-    await stage.rest()
-    for number, text in enumerate(ends):
-        end = Finished(text, (65,), Stop.STOP_TOKEN, Stats("ars"))
-        await stage.hear(OneOf(number, end))
-
-
-async def test_several_answers_are_siblings_from_the_start_and_one_is_chosen():
-    stage = Stage()
-    stage.talk.add_question("Why?")
-    await several(stage, "A", "B")
-    assert (stage.requests[0].answers, stage.requests[0].tools) == (3, ())
-    await stage.hear(Answered(3, 3, 1.0), last=True)
-    assert len(stage.told(AnswersEnded)) == 1
-    stage.talk.path.choose_answer(stage.told(Changed)[1].record)
-    assert stage.talk.path.leaf.content == "B"
-    assert len(stage.talk.path.leaf.siblings) == 2  # the third never began
-    await stage.ask("And?")
-    assert [m.content for m in stage.requests[-1].messages] == ["Why?", "B", "And?"]
-
-
-async def test_several_answers_that_all_fail_leave_their_question():
-    stage = Stage()
-    stage.talk.add_question("Why?")
-    await several(stage)
-    await stage.fail()
-    stage.talk.path.reopen()
-    assert (stage.said, stage.given_back, stage.talk.idle) == (["Why?"], [], True)
-
-
-async def test_what_there_is_of_several_answers_is_kept_when_the_program_ends(chats):
-    stage = Stage(store=chats[0])
-    stage.talk.add_question("Why?")
-    await several(stage, "A")
-    stage.talk.leave()
-    kept = {record.content: record.state for record in chats[1].tree(1)}
-    assert kept == {"Why?": "complete", "A": "complete"}  # the others never began
 
 
 async def test_what_the_engine_leaves_out_and_a_form_that_was_not_complete_are_said():

@@ -34,7 +34,7 @@ PLACES = {
     "filter": ("f5", "slash"), "path": ("f5", "o"), "settings": ("f6",), "form": ("f7",),
     "tools": ("f9",), "attachments": ("ctrl+l",), "inspector": ("ctrl+up", "i"),
     "links": ("ctrl+up", "l"), "change": ("ctrl+up", "a"), "sources": ("ctrl+up", "up", "s"),
-    "race": ("f4",), "several": ("ctrl+s",), "call": (), "asked": ("ctrl+up",),
+    "race": ("f4",), "call": (), "asked": ("ctrl+up",),
 }  # fmt: skip
 """The keys that lead to each place; in the last two a call waits."""
 NARROW = ("answer", "list", "panel")

@@ -128,7 +128,6 @@ def test_what_may_change_something_is_refused_where_nobody_can_be_asked(asked, t
         (("--tools", "sea"), "There are no tools 'sea'. There are: files."),
         (("--tools", "files__fly", "--folder", "."), "There is no tool 'files__fly'."),
         (("--yes",), "--folder and --yes go with --tools."),
-        (("--tools", "files", "--folder", ".", "--n", "2"), "With --tools there is one answer"),
     ],
 )
 def test_what_cannot_be_is_a_usage_error(asked, options, why):

@@ -106,8 +106,6 @@ def test_options_count_in_front_of_the_command_too(target):
         (["ask", "hi", "--mode", "fast"], 2, "mode must be one of auto, sps, ars: 'fast'"),
         (["ask", "hi", "-f", "no/such/file"], 2, "no/such/file cannot be read"),
         (["ask", "hi", "-f", sys.executable], 2, "is not text"),
-        *((["ask", "hi", "--n", n], 2, "--n") for n in ("0", "9")),
-        (["ask", "hi", "--n", "two"], 2, "'two' is not a valid whole number"),
         (["frobnicate"], 2, "No such command"),
         (["ask", "hi", "--target", "no/such/model.gguf"], 3, "There is no file"),
         (["ask", "hi", "--target", __file__], 3, "is not a GGUF"),
