@@ -17,14 +17,12 @@ Effort = Literal["low", "medium", "high"]
 RULES: tuple[RuleName, ...] = ("token", "block")
 
 # The draft sources, by name: the one table of what each of them is.
-SOURCES = ("edit", "suffix", "tail", "ngram", "model", "heads")
+SOURCES = ("edit", "suffix", "tail", "ngram", "model")
 """Those of a chat, in the order in which they are asked when nothing is known of them."""
 BASELINES = ("bigram", "unigram", "random")
 """Those that the papers compare with; only the bench has them."""
-COMPUTING = frozenset({"model", "heads"})
-"""Those that need a draft model, or a target with heads."""
-COPYING = frozenset({*SOURCES, *BASELINES}) - COMPUTING
-"""Those that need neither."""
+COPYING = frozenset({*SOURCES, *BASELINES}) - {"model"}
+"""Those that need no draft model."""
 
 LONGEST_FORM = 1_000_000
 """Characters of the longest form; a longer one takes minutes to compile."""
@@ -71,12 +69,6 @@ class Setup:
     snapshots: int = 1 << 30  # bytes on disk for what was read of stored conversations; 0 is none
     measure: bool = True  # what rounds cost here, a second or two; mode auto needs it
     cache: Path | None = None  # the folder that remembers what was measured; None remembers nothing
-    heads: bool = False  # whether the target's own prediction heads are the draft
-
-    @property
-    def has_draft(self) -> bool:
-        """Whether it names a draft."""
-        return self.heads or self.draft is not None
 
 
 ToolChoice = Literal["auto", "none", "required"]

@@ -11,9 +11,6 @@ from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any
 
-HEADS = "heads"
-"""What drafts for a model that has its own prediction head."""
-
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
@@ -43,7 +40,7 @@ class GGUF:
     licence: str
     mirror: Mirror | None = None
     context: int | None = None  # tokens that it was made for
-    draft: str | None = None  # the name of what is listed to draft for it, or `HEADS`
+    draft: str | None = None  # the name of what is listed to draft for it
     active: float = 1.0  # the part of its weights that each token needs
 
     @property

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from models import catalog
-from models.catalog import GGUF, HEADS
+from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, SpecchatError
 from models.files.checksum import ready
 from models.files.gguf_files import gguf_files
@@ -51,12 +51,10 @@ def find_draft(
 ) -> tuple[Path | None, str | None]:
     """Return the file of the draft that is named, or else of the best one on this machine.
 
-    Without a file, the other is the reason; heads within the target need neither.
+    Without a file, the other is the reason.
     """
     if named == NO_DRAFT:
         return None, "No model guesses, as you asked."
-    if named == HEADS:
-        return None, None
     wanted, reason = (named, "") if named else _choose(target, folders)
     try:
         return (ready(wanted, report), None) if wanted else (None, reason)
@@ -98,8 +96,6 @@ class Pairing:
 
     def judge(self, draft: ModelFile) -> DraftVerdict:
         """Say whether a file can draft for the target."""
-        if self._is_target(draft) and self._has_heads:
-            return DraftVerdict(True, "by the prediction head within it: --draft heads")
         if reason := self._hindrance(draft):
             return DraftVerdict(False, reason)
         if self._difference(draft) is None:
@@ -118,21 +114,13 @@ class Pairing:
         target, small = self.target.header, draft.header
         if target is None or small is None:
             return self.target.problem or draft.problem or "it cannot be read"
-        if self._is_target(draft):
+        if draft.path.resolve() == self.target.path.resolve():
             return "it is the one that answers"
         if target.flaw:
             return f"the one that answers is {target.flaw}"
         if small.flaw:
             return f"it is {small.flaw}"
         return "it is not the smaller one" if draft.size >= self.target.size else None
-
-    def _is_target(self, draft: ModelFile) -> bool:
-        return draft.path.resolve() == self.target.path.resolve()
-
-    @property
-    def _has_heads(self) -> bool:
-        target = self.target.header
-        return bool(target and target.heads and not target.flaw)
 
     def _difference(self, draft: ModelFile) -> str | None:
         """Return how the vocabularies differ, padding aside."""
@@ -223,8 +211,6 @@ def _without_draft(target: ModelFile, serves: bool) -> str:
     header = target.header
     if header and header.flaw:
         return f"No model can guess for {target.name}: it is {header.flaw}."
-    if header and header.heads:
-        return f"{target.name} can guess for itself, by its prediction head: --draft heads"
     sentence = f"No model on this machine can guess for {target.name}."
     if serves:
         sentence = f"No model here is small enough to gain anything by guessing for {target.name}."

@@ -31,7 +31,7 @@ class Memory:
 
     weights: int  # the file, mapped
     repacked: int  # while loading: some weights twice, the file's and those for the CPU's kernels
-    cache: int  # keys and values of a full context; of its heads too, and the states they read
+    cache: int  # keys and values of a full context
     states: int  # of a recurrent model: the state, and those that are kept to go back to
     buffers: int  # what a batch is computed in, logits, the vocabulary
 
@@ -65,23 +65,17 @@ class Fit:
     verdict: Verdict
 
 
-def estimate(
-    header: Header, size: int, n_ctx: int, *, drafts: bool = False, heads: bool = False
-) -> Memory:
-    """Return the memory of a model with files of `size` bytes and room for `n_ctx` tokens.
-
-    It may be loaded as a draft, or as a target for which its own `heads` draft.
-    """
+def estimate(header: Header, size: int, n_ctx: int, *, drafts: bool = False) -> Memory:
+    """Return the memory of a model with files of `size` bytes and room for `n_ctx` tokens."""
     n_ctx, n_vocab = min(n_ctx, header.n_ctx_train or n_ctx), header.n_vocab or 0
-    rows = 2 * ((1 if drafts else ROWS) + heads) * n_vocab
-    per_token = (header.kv_bytes_per_token or 0) + heads * header.head_bytes_per_token
+    rows = 2 * (1 if drafts else ROWS) * n_vocab
     graph = BATCH * (_width(header) + n_ctx)
     repacked = sum(header.tensors.matrices.get(kind, 0) for kind in _REPACKED)
     slots = rollback_slots(header, 1 if drafts else ROWS, size)
     return Memory(
         size,
         repacked if repacks() else 0,
-        n_ctx * per_token,
+        n_ctx * (header.kv_bytes_per_token or 0),
         # The one that is used, one more for each token to take back, and a copy of one.
         state_bytes(header) * (2 + slots),
         _FLOAT * (rows + graph) + _BYTES_PER_TOKEN_TEXT * n_vocab,
@@ -94,15 +88,11 @@ def _width(header: Header) -> int:
     return 5 * embedding + 2 * (header.number("feed_forward_length") or 4 * embedding)
 
 
-def of_pair(
-    target: ModelFile, draft: ModelFile | None, n_ctx: int, *, heads: bool = False
-) -> Memory | None:
-    """Return what a target and its draft, or its own `heads`, take together; None if a header says
-    too little.
-    """
+def of_pair(target: ModelFile, draft: ModelFile | None, n_ctx: int) -> Memory | None:
+    """Return what a target and its draft take together; None if a header says too little."""
     if target.header is None or (draft and draft.header is None):
         return None
-    memory = estimate(target.header, target.size, n_ctx, heads=heads)
+    memory = estimate(target.header, target.size, n_ctx)
     if draft and draft.header:
         memory += estimate(draft.header, draft.size, n_ctx, drafts=True)
     return memory

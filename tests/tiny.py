@@ -40,7 +40,6 @@ def write(
     file_type: int = 0,
     words: tuple[str, ...] = (),
     longrope: int | None = None,
-    head: bool = False,
     weights: gguf.GGMLQuantizationType | None = None,
     pre: str = "gpt-2",
 ) -> Path:
@@ -52,10 +51,10 @@ def write(
     are what the header says; the weights are 32 bits whatever it claims. `words` are tokens of
     their own, which the model says as readily as any byte. A llama with `longrope` rotates its keys
     in another way in contexts of more tokens than that. The last block of a glm4moe is a head that
-    predicts the token after the next one; a qwen35 has one with `head`. `weights` is the type of
-    all matrices except the embeddings; `pre` is the name of how text is divided into words.
+    predicts the token after the next one, which nothing here uses. `weights` is the type of all
+    matrices except the embeddings; `pre` is the name of how text is divided into words.
     """
-    layers = (layers or LAYERS.get(kind, 2)) + head
+    layers = layers or LAYERS.get(kind, 2)
     writer = gguf.GGUFWriter(path, kind)
     vocabulary = _write_vocabulary(writer, controls, template, words, pre)
     writer.add_context_length(n_ctx)
@@ -68,12 +67,12 @@ def write(
         writer.add_name(name)
     if longrope is not None:
         _write_longrope(writer, longrope)
-    for key, value in _settings(kind, layers, head).items():
+    for key, value in _settings(kind, layers).items():
         getattr(writer, f"add_{key}")(value)
     tensors = _Tensors(writer, seed, like, noise, weights, kind == "llama" and not stops)
     tensors.embed(vocabulary, kind)
     tensors.add(_OUTSIDE.get(kind, "=output_norm E"))
-    for layer, parts in enumerate(_layers(kind, layers, head)):
+    for layer, parts in enumerate(_layers(kind, layers)):
         tensors.add(parts, f"blk.{layer}.")
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -123,7 +122,7 @@ def _byte_names() -> list[str]:
 
 _NORMS = "=attn_q_norm H, =attn_k_norm H"
 _NETWORK = "ffn_gate E F, ffn_up E F, ffn_down F E"
-_HEAD_OF_BLOCK = "nextn.eh_proj, =nextn.enorm E, =nextn.hnorm E"
+_HEAD_OF_BLOCK = "nextn.eh_proj 128 E, =nextn.enorm E, =nextn.hnorm E"
 _PARTS = {
     "attention": "attn_q E E, attn_k E K, attn_v E K, attn_output E E",
     "gated attention": "attn_q E 128, attn_k E K, attn_v E K, attn_output E E",
@@ -145,7 +144,7 @@ _SCALES = {"ssm_conv1d.weight": 0.3, "shortconv.conv.weight": 0.5}
 _OUTSIDE = {"lfm2": "=token_embd_norm E"}
 
 
-def _layers(kind: str, count: int, head: bool) -> list[str]:
+def _layers(kind: str, count: int) -> list[str]:
     """Return what each layer is made of."""
     last = count - 1
     before, after = "=attn_norm E", "=post_attention_norm E"
@@ -160,10 +159,10 @@ def _layers(kind: str, count: int, head: bool) -> list[str]:
             mixed = ("convolution", f"attention, {_NORMS}")
             network = f"{before}, {_NETWORK}, =ffn_norm E"
             layers = [f"{network}, {mixed[i % 2]}" for i in range(count)]
-        case "qwen35":  # every other layer is attention, and the head
+        case "qwen35":  # every other layer is attention
             mixed = ("delta net", f"gated attention, {_NORMS}")
             start = f"{before}, {after}, {_NETWORK}"
-            layers = [f"{start}, {mixed[i % 2 or (head and i == last)]}" for i in range(count)]
+            layers = [f"{start}, {mixed[i % 2]}" for i in range(count)]
         case "nemotron_h":  # a layer is recurrent, or a network; the last one is attention
             kinds = ["ffn_up E F, ffn_down F E" if i % 2 else "mamba 2" for i in range(last)]
             layers = [f"{before}, {each}" for each in (*kinds, "attention")]
@@ -172,12 +171,12 @@ def _layers(kind: str, count: int, head: bool) -> list[str]:
             layers = [f"{start}, {'experts' if i else _NETWORK}" for i in range(count)]
         case _:
             layers = [f"{before}, mamba"] * count
-    if kind == "glm4moe" or head:  # it hardly uses the state
+    if kind == "glm4moe":
         layers[last] = f"{layers[last]}, {_HEAD_OF_BLOCK}"
     return layers
 
 
-def _settings(kind: str, layers: int, head: bool) -> dict[str, object]:
+def _settings(kind: str, layers: int) -> dict[str, object]:
     """Return the other values of a header, by the names of the writer's methods."""
     heads: dict[str, object] = {"key_length": HEAD, "value_length": HEAD, "head_count_kv": KV_HEADS}
     transformer: dict[str, object] = {
@@ -194,8 +193,7 @@ def _settings(kind: str, layers: int, head: bool) -> dict[str, object]:
             return transformer | {"head_count_kv": attend, "shortconv_l_cache": 3}
         case "qwen35":
             rope = {"rope_dimension_sections": [6, 5, 5, 0], "full_attention_interval": 2}
-            drafts = {"nextn_predict_layers": 1} if head else {}
-            return transformer | heads | rope | drafts | _ssm(64, 16, 4, 2)
+            return transformer | heads | rope | _ssm(64, 16, 4, 2)
         case "nemotron_h":
             last = layers - 1
             networks = [FEED_FORWARD if i % 2 and i < last else 0 for i in range(layers)]
@@ -265,10 +263,7 @@ class _Tensors:
 
     def _add(self, name: str, sign: str, shape: tuple[int, ...], block: str) -> None:
         whole = name if name.endswith((".bias", "ssm_a", "ssm_d")) else f"{name}.weight"
-        if name == "nextn.eh_proj":  # the token alone, nearly
-            state = self._values((EMBEDDING, EMBEDDING), 0.02)
-            values = np.hstack([np.eye(EMBEDDING), state]).astype(np.float32)
-        elif sign in "=-":
+        if sign in "=-":
             values = np.full(shape, -1 if sign == "-" else 1, np.float32)
         else:
             values = self._values(shape, _SCALES.get(whole, 0.08))

@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 
 from assistant.events import ModelInfo, Ready, Stats
-from assistant.request import COMPUTING
+from assistant.request import COPYING
 from assistant.settings.settings import Settings
 from models.drafts import NO_DRAFT
 from models.files.locate import identify
@@ -43,15 +43,14 @@ def refused(reason: str, ready: Ready, settings: Settings) -> str:
     """Return why there is no draft model, and what that means for answers."""
     if settings.mode == "ars":
         return reason
-    others = [source for source in settings.draft_sources if source not in COMPUTING]
-    if ready.rolls_back and others:
+    if ready.rolls_back and COPYING & {*settings.draft_sources}:
         return f"{reason} Guesses come from the conversation alone."
     return f"{reason} Answers come without guesses."
 
 
 def rejected(stats: Stats, draft: ModelInfo) -> str | None:
     """Return a sentence if a draft was no help at all."""
-    tally = next((stats.sources[name] for name in COMPUTING & stats.sources.keys()), None)
+    tally = stats.sources.get("model")
     if tally is None or tally.tested < MIN_TESTED or tally.accepted:
         return None
     return f"None of the {tally.tested:,} guesses of {_file(draft)} was right."
@@ -94,7 +93,7 @@ def helpless(stats: Stats, ready: Ready, settings: Settings, failed: bool) -> st
         return f"{text} {_fitting(settings)}"
     source = settings.sources.get("draft")
     is_named = source is not None and source.is_passing
-    if failed or not is_named or COMPUTING & stats.sources.keys() or stats.draft_s:
+    if failed or not is_named or "model" in stats.sources or stats.draft_s:
         return None
     return f"The draft {_file(ready.draft)} was not used: {_why(stats, settings)}."
 
@@ -109,7 +108,7 @@ def _why(stats: Stats, settings: Settings) -> str:
         return "mode ars decodes without guesses"
     if settings.lookahead == 0:
         return "lookahead 0 allows no guesses"
-    if COMPUTING.isdisjoint(settings.draft_sources):
+    if "model" not in settings.draft_sources:
         return f"source {settings.source} leaves it out"
     if stats.generated_tokens <= 1:
         return "the answer was too short"

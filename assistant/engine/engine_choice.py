@@ -75,8 +75,6 @@ def needed(setup: Setup) -> EngineChoice | None:
     """Return the engine that a setup leaves no choice about, if so."""
     if setup.engine != "auto":
         return EngineChoice(setup.engine, "You chose it.")
-    if setup.heads:
-        return EngineChoice("llama", "It alone runs prediction heads.")
     if setup.gpu_layers:
         return EngineChoice("llama", "Only it can use GPUs.")
     if len(engines.installed()) < 2:

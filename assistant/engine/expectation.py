@@ -18,7 +18,7 @@ from assistant.engine.machine_cache import known_reading, recorded
 from assistant.engine.times import BY_KERNELS, Times
 from assistant.request import Setup
 from models import catalog, memory
-from models.catalog import GGUF, HEADS
+from models.catalog import GGUF
 from models.engines import ENGINES, EngineName
 from models.errors import ModelError
 from models.files.model_file import ModelFile
@@ -163,7 +163,7 @@ class Expectations:
             return choose(Setup(model.path, cache=self._folder)).engine
         if choice := needed(Setup(Path(), cache=self._folder)):
             return choice.engine
-        return "llama" if model.draft == HEADS or model.weights in ("Q4_1", "Q5_1") else "ik"
+        return "llama" if model.weights in ("Q4_1", "Q5_1") else "ik"
 
     def _work(self, model: AnyModel) -> tuple[float, float] | None:
         """Return what a token of an answer takes, in bytes, and one of a prompt, in weights.

@@ -1,17 +1,14 @@
 """Load a pair of models into an assistant, or a target alone when the draft cannot serve it."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.draft import Source
-from assistant.decoding.sources.model import HEADS, ModelSource, PrefillOption
+from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.engine.engine_choice import EngineChoice, choose, leave
@@ -27,13 +24,8 @@ from models.errors import EngineRefused, ModelError, SpecchatError, well_formed
 from models.native import loaded
 from models.native.engine import WeightSettings
 from models.native.model import MAX_ROWS, NativeModel
-from models.native.weights import Weights, shared
+from models.native.weights import shared
 from models.progress import CancelFlag
-
-if TYPE_CHECKING:  # few targets have heads
-    from models.native.heads import HeadModel
-
-    DraftModel = NativeModel | HeadModel
 
 
 def load(
@@ -53,7 +45,7 @@ def load(
         draft, source, no_draft = None, None, None
         try:
             with ExitStack() as refused:
-                draft, source = _draft(setup, target, partial(open_, refused), refused)
+                draft, source = _draft(setup, target, partial(open_, refused))
                 kept.push(refused.pop_all())
         except ModelError as error:
             no_draft = str(error)
@@ -94,7 +86,7 @@ def _open(
     max_rows: int,
 ) -> NativeModel:
     tuning = known_tuning(path, setup.gpu_layers, setup.cache)
-    settings = WeightSettings(setup.gpu_layers, tuning.repack, setup.heads)
+    settings = WeightSettings(setup.gpu_layers, tuning.repack)
     told = lambda fraction: emit(Loading(role, path.name, fraction))  # noqa: E731
     weights = opened.enter_context(shared(path, settings, cancel, told))
     model = NativeModel(
@@ -103,7 +95,6 @@ def _open(
         max_rows=max_rows,
         threads=setup.threads or tuning.threads,
         flash_attention=tuning.flash_attention,
-        heads=setup.heads and _has_heads(weights),
         cancel=cancel,
     )
     opened.callback(model.close)
@@ -125,60 +116,27 @@ def _target(
 
 
 def _draft(
-    setup: Setup,
-    target: NativeModel,
-    open_: Callable[[Role, Path, int], NativeModel],
-    opened: ExitStack,
-) -> tuple[DraftModel, ModelSource]:
-    """Load the draft, or make the target's own heads the draft.
+    setup: Setup, target: NativeModel, open_: Callable[[Role, Path, int], NativeModel]
+) -> tuple[NativeModel, ModelSource]:
+    """Load the draft.
 
     Raises:
         ModelError: there is none, or it cannot draft for the target.
     """
-    if not setup.has_draft:
+    if setup.draft is None:
         raise ModelError("No model was chosen to guess.")
     _check_rolls_back(target)
-    failures = (ModelError,)
-    if setup.draft is None or setup.heads:
-        from models.native.heads import HeadModel
-
-        heads = HeadModel(target)
-        opened.callback(heads.close)
-        mapping = Mapping.by_number(target.n_vocab, heads.n_vocab)
-        draft: DraftModel = heads
-        source: ModelSource = HeadSource(heads, mapping, failures=failures)
-    else:
-        draft = model = open_("draft", setup.draft, 1)
-        limit_batch(model, setup.cache)
-        _check_rolls_back(model)
-        source = ModelSource(model, _mapping(target, model), failures=failures)
+    draft = open_("draft", setup.draft, 1)
+    limit_batch(draft, setup.cache)
+    _check_rolls_back(draft)
+    source = ModelSource(draft, _mapping(target, draft), failures=(ModelError,))
     draft.logits([0])  # one that computes no numbers is refused here
     return draft, source
 
 
-class HeadSource(ModelSource):
-    """Propose by prediction heads of the target.
-
-    They read what the target has read, by its states: nothing is gained by beginning further on.
-    """
-
-    name = HEADS
-
-    def read(self, tokens: Sequence[int]) -> None:
-        """Do nothing: heads find themselves where to begin."""
-
-    def prefill_options(self, tokens: Sequence[int]) -> list[PrefillOption]:
-        """Return the one way: to go on."""
-        return [PrefillOption(len(tokens), self.unread(tokens))]
-
-    def begin(self, tokens: Sequence[int], context: int) -> None:
-        """Do nothing: there is one way."""
-
-
-def _about(role: Role, model: DraftModel) -> ModelInfo:
-    weights = model.weights
+def _about(role: Role, model: NativeModel) -> ModelInfo:
+    weights, name = model.weights, _name(model)
     size = weights.path.stat().st_size
-    name = _name(model) if isinstance(model, NativeModel) else f"heads of {_name(model)}"
     return ModelInfo(role, name, weights.path, size, model.n_ctx, model.n_vocab, weights.load_s)
 
 
@@ -203,7 +161,7 @@ def _sources(setup: Setup, target: NativeModel, model: ModelSource | None) -> li
 
 
 def _controller(
-    setup: Setup, target: NativeModel, draft: DraftModel | None, source: ModelSource | None
+    setup: Setup, target: NativeModel, draft: NativeModel | None, source: ModelSource | None
 ) -> tuple[Controller | None, Learnt | None]:
     """Return what weighs proposals, and what it has learnt until now."""
     if not setup.measure or not target.can_roll_back:
@@ -214,17 +172,9 @@ def _controller(
     return Controller(learnt.costs, learnt.acceptance, (source or ModelSource).name), learnt
 
 
-def _name(model: DraftModel) -> str:
+def _name(model: NativeModel) -> str:
     """Return what a model calls itself, or its file's name, as text that can be stored."""
     return model.weights.header.name or well_formed(model.weights.path.stem)
-
-
-def _has_heads(weights: Weights) -> bool:
-    try:
-        weights.heads()
-    except ModelError:  # said when the heads are to be the draft
-        return False
-    return True
 
 
 def _check_rolls_back(model: NativeModel) -> None:

@@ -19,7 +19,7 @@ from assistant.events import (
     RaceReady,
     Ready,
 )
-from assistant.request import COMPUTING, Lane, Race, Request, Setup
+from assistant.request import Lane, Race, Request, Setup
 from models.errors import ModelError, SpecchatError
 
 
@@ -127,7 +127,7 @@ def _load(
     with ExitStack() as refused:
         assistant, ready = load(_needed(lane), control, emit, refused)
         if lane.mode == "sps":
-            asked = lane.setup.has_draft and not COMPUTING.isdisjoint(request.sources)
+            asked = lane.setup.draft is not None and "model" in request.sources
             unserved = asked and assistant.draft is None
             if unserved or not assistant.sources.keys() & set(request.sources):
                 raise ModelError(f"{ready.no_draft} SpS needs a draft.")
@@ -138,5 +138,5 @@ def _load(
 def _needed(lane: Lane) -> Setup:
     """Return the setup of a lane without what its mode never uses: draft, cost measurement."""
     if lane.mode == "ars":
-        return replace(lane.setup, draft=None, heads=False, measure=False)
+        return replace(lane.setup, draft=None, measure=False)
     return replace(lane.setup, measure=lane.setup.measure and lane.lookahead is None)

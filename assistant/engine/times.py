@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from assistant.decoding.lookahead.cost_curve import is_curve
 
 if TYPE_CHECKING:
-    from models.native.heads import HeadModel
     from models.native.model import NativeModel
 
 KEPT = 25
@@ -117,15 +116,13 @@ def nothing_seen(typical: Mapping[int, float], *known: int) -> Times:
     return Times([], {width: [1.0] for width in known}, dict(typical))
 
 
-def typical_costs(
-    target: NativeModel, draft: NativeModel | HeadModel | None
-) -> tuple[Ratios, Ratios]:
+def typical_costs(target: NativeModel, draft: NativeModel | None) -> tuple[Ratios, Ratios]:
     """Return what the target and the draft usually take; empty where that is not known."""
     engine, file_type = target.weights.engine, target.weights.header.file_type or ""
     if engine.offloads_to_gpu:
         return {}, {}
     verify = BY_KERNELS.get((engine.title, file_type.partition("_")[0]), {})
-    if draft is None or draft.weights is target.weights:
+    if draft is None:
         return verify, {}
     share = draft.weights.path.stat().st_size / target.weights.path.stat().st_size
     return verify, {n: STEP * share * each for n, each in READING.items()}

@@ -84,7 +84,7 @@ class Settings:
     """What is in force; None means that a value is left open, and a word of its key says so."""
 
     target: str | None = _model("The target: path, name, repo:file.")
-    draft: str | None = _model("The draft: the same; heads, or none.")
+    draft: str | None = _model("The draft: the same, or none.")
     mode: Mode = _key(
         "auto", "SpS, ArS, or whichever is faster here.", ROUND,
         words=("auto", "sps", "ars"), variable=True, daily=True,
@@ -195,7 +195,6 @@ class Settings:
             ModelMissing: the target is not on this machine.
             ModelError: the target is damaged.
         """
-        from models.catalog import HEADS
         from models.drafts import find_draft, find_target
         from models.files.gguf_files import is_label
         from models.files.locate import variant
@@ -214,7 +213,6 @@ class Settings:
             self.engine,
             recalls=self.save and self.learn,
             cache=cache_dir(),
-            heads=self.draft == HEADS,
         )
         return setup, no_draft
 

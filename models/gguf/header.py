@@ -86,11 +86,6 @@ class Header:
         return self.number("block_count")
 
     @property
-    def heads(self) -> int:
-        """How many prediction heads it has: blocks that predict the token after the next one."""
-        return min(self.number("nextn_predict_layers") or 0, self.tensors.heads)
-
-    @property
     def kv_bytes_per_token(self) -> int | None:
         """Bytes of KV cache that one token takes at 16 bits a number.
 
@@ -102,17 +97,6 @@ class Header:
         per_head = self._head_size("key") + self._head_size("value")
         in_all = sum(heads) if len(heads) > 1 else heads[0] * layers
         return 2 * in_all * per_head
-
-    @property
-    def head_bytes_per_token(self) -> int:
-        """Bytes that one token takes when its prediction heads draft: keys and values of a block at
-        16 bits a number, and the state that the other blocks made of it, at 32.
-        """
-        if not self.heads:
-            return 0
-        per_head = self._head_size("key") + self._head_size("value")
-        cached = 2 * max(self._heads() or (0,)) * per_head
-        return cached + 4 * (self.number("embedding_length") or 0)
 
     @property
     def is_recurrent(self) -> bool:

@@ -1,7 +1,7 @@
 """The table of tensors: what the weights are, and whether they are in the file."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -16,7 +16,6 @@ _BLOCKS = {
     kind: (weights, size)
     for kind, weights, size in (map(int, entry.split("/")) for entry in _TYPES.split())
 }
-_HEAD_PARTS = tuple(f".nextn.{name}.weight" for name in ("eh_proj", "enorm", "hnorm"))
 _FIRST = "blk.0.attn_norm.weight"
 _TABLE, _OUTPUT, _EXPERTS = "token_embd.weight", "output.weight", "_exps."
 _MAX_NAME = 64  # llama.cpp's own limit is one less
@@ -53,7 +52,6 @@ class Tensors:
     matrices: Mapping[int, int]  # bytes of the matrices, by their type
     read: Mapping[int, int]  # bytes that are read for each token, by their type
     prompt: int  # weights that are multiplied for each token of a prompt, which needs no output
-    heads: int = 0  # blocks that predict the token after the next one
     has_first_block: bool = True
     row_lengths: frozenset[tuple[int, int]] = frozenset()
     """Of all tensors with rows: their types, and how many weights such a row has."""
@@ -82,14 +80,7 @@ def read_tensors(stream: Stream, count: int, alignment: int, active: float = 1.0
     parameters = sum(prod(tensor.shape) for tensor in tensors)
     rows = frozenset((tensor.kind, tensor.shape[0]) for tensor in tensors if len(tensor.shape) > 1)
     has_first = _FIRST in names
-    return Tensors(
-        count, parameters, +matrices, +read, round(prompt), _heads(names), has_first, rows
-    )
-
-
-def _heads(names: Iterable[str]) -> int:
-    """Count the blocks that have every tensor of a prediction head."""
-    return min(sum(name.endswith(part) for name in names) for part in _HEAD_PARTS)
+    return Tensors(count, parameters, +matrices, +read, round(prompt), has_first, rows)
 
 
 def read_table(stream: Stream, count: int) -> tuple[Tensor, ...]:

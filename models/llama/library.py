@@ -2,15 +2,12 @@
 
 import ctypes
 import os
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import llama_cpp.llama_cpp as c
 
 from models.engines import ENGINES, PACKAGES
-from models.errors import ModelError
-from models.gguf.header import Header
 from models.machine import physical_cores
 from models.native import native_log
 from models.native.batch import BATCH
@@ -18,7 +15,6 @@ from models.native.engine import (
     POSITION_FIELDS,
     ContextSettings,
     EngineLibrary,
-    HeadFunctions,
     WeightSettings,
 )
 
@@ -36,28 +32,11 @@ CONTEXT_DEFAULTS: dict[str, object] = {
 MODEL_DEFAULTS: dict[str, object] = {"n_gpu_layers": -1, "use_extra_bufts": True}
 CACHE_FIELDS = (*POSITION_FIELDS, "flash_attn_type", "type_k", "type_v", "swa_full")
 MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are requantised at once
-WITH_HEADS = {
-    "bailingmoe3",
-    "cohere2moe",
-    "deepseek2",
-    "deepseek32",
-    "glm-dsa",
-    "glm4moe",
-    "mimo2",
-    "nemotron_h_moe",
-    "qwen35",
-    "qwen35moe",
-    "qwen3next",
-    "step35",
-}
-"""Those for which it has a graph of the heads, as of its release in llama-cpp-python 0.3.36."""
-CHAINS = ("mimo2", "step35")
-"""Those that may have several heads; with the others it stops the process."""
 
 
 def _model_params(settings: WeightSettings) -> Any:
     params = c.llama_model_default_params()
-    params.load_mtp = settings.heads
+    params.load_mtp = False  # prediction heads, which some files have
     params.use_extra_bufts = settings.repack and not has_amx()
     if settings.gpu_layers is not None:
         params.n_gpu_layers = settings.gpu_layers
@@ -73,8 +52,6 @@ def _context_params(settings: ContextSettings) -> Any:
     params.n_threads = params.n_threads_batch = settings.threads
     if settings.flash_attention is not None:
         params.flash_attn_type = int(settings.flash_attention)
-    if settings.use == "heads":
-        params.ctx_type = c.LLAMA_CONTEXT_TYPE_MTP
     params.swa_full = True  # otherwise a rollback beyond the window silently corrupts the cache
     return params
 
@@ -108,37 +85,6 @@ def _quantize(source: Path, place: Path) -> str | None:
     return native_log.last_errors().rstrip(".") if code else None
 
 
-def _heads(header: Header) -> HeadFunctions:
-    """Return how the heads in a file are run.
-
-    Raises:
-        ModelError: there are none, or this build cannot run them.
-    """
-    name = header.path.name
-    if not header.heads:
-        raise ModelError(f"{name} has no prediction heads; choose a draft model instead.")
-    if header.architecture not in WITH_HEADS:
-        raise ModelError(f"llama.cpp runs no prediction heads of {header.architecture} ({name}).")
-    if header.heads > 1 and header.architecture not in CHAINS:
-        raise ModelError(f"llama.cpp runs one prediction head, and {name} has {header.heads}.")
-    return _head_functions()
-
-
-@cache
-def _head_functions() -> HeadFunctions:
-    try:
-        from llama_cpp import llama_cpp_ext  # llama.cpp calls its functions experimental
-    except (ImportError, AttributeError) as error:  # a symbol that this build does not export
-        raise ModelError(
-            f"This build of llama.cpp cannot run prediction heads: {error}."
-        ) from error
-
-    def give_states(context: Any, of_all: bool) -> None:
-        llama_cpp_ext.llama_set_embeddings_nextn(context, True, not of_all)
-
-    return HeadFunctions(give_states, llama_cpp_ext.llama_get_embeddings_nextn)
-
-
 def engine() -> EngineLibrary:
     """Return the library."""
     native_log.capture(c)  # first of all: the library talks while it looks for devices
@@ -155,7 +101,6 @@ def engine() -> EngineLibrary:
         context_params=_context_params,
         devices=_devices,
         quantize=_quantize,
-        heads=_heads,
         sliding_window=lambda model: int(c.llama_model_n_swa(model)),
         can_repack=not has_amx(),
         offloads_to_gpu=bool(c.llama_supports_gpu_offload()),

@@ -5,27 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from models.base import Logits
-
 BATCH = 256  # tokens per evaluation of a long prompt: few enough to stop soon
 SEQUENCE = 0  # llama.cpp's number of the one text that a context holds
 
 
 class Batch:
-    """A C batch of at most `BATCH` tokens, and numpy views over its arrays.
+    """A C batch of at most `BATCH` tokens, and numpy views over its arrays."""
 
-    `state_width` is how many numbers the state of a token has, where tokens come with one.
-    """
-
-    def __init__(self, c: Any, state_width: int = 0) -> None:
+    def __init__(self, c: Any) -> None:
         self._c, size = c, BATCH
-        self.struct = c.llama_batch_init(size, state_width, 1)
+        self.struct = c.llama_batch_init(size, 0, 1)
         view = np.ctypeslib.as_array
-        self._states = None
-        if state_width:  # then C has made no room for tokens
-            self._tokens = (c.llama_token * size)()
-            self.struct.token = self._tokens
-            self._states = view(self.struct.embd, shape=(size, state_width))
         self._token = view(self.struct.token, shape=(size,))
         self._position = view(self.struct.pos, shape=(size,))
         self._wants_logits = view(self.struct.logits, shape=(size,))
@@ -33,18 +23,10 @@ class Batch:
         for i in range(size):
             self.struct.seq_id[i][0] = SEQUENCE
 
-    def fill(
-        self, tokens: Sequence[int], rows: int, position: int, states: Logits | None = None
-    ) -> None:
-        """Put tokens, the first of them at a position; the last `rows` of them want logits.
-
-        For heads, `states` has a row for each token, of the token before it; see
-        `models.native.state`.
-        """
+    def fill(self, tokens: Sequence[int], rows: int, position: int) -> None:
+        """Put tokens, the first of them at a position; the last `rows` of them want logits."""
         count = self.struct.n_tokens = len(tokens)
         self._token[:count] = tokens
-        if self._states is not None:
-            self._states[:count] = states
         self._position[:count] = np.arange(position, position + count)
         self._wants_logits[:count] = 0
         self._wants_logits[count - rows : count] = 1
@@ -56,6 +38,4 @@ class Batch:
 
     def close(self) -> None:
         """Free the arrays."""
-        if self._states is not None:  # the tokens are Python's
-            self.struct.token = type(self.struct.token)()
         self._c.llama_batch_free(self.struct)

@@ -10,7 +10,7 @@ from models.errors import Cancelled, ContextFull, ModelError
 from models.native import native_log, state
 from models.native.batch import BATCH, SEQUENCE, Batch
 from models.native.engine import ContextSettings
-from models.native.state import RecurrentState, States
+from models.native.state import RecurrentState
 from models.native.weights import Weights
 from models.progress import CancelFlag
 
@@ -43,16 +43,10 @@ class Context:
         self._memory = self._c.llama_get_memory(self._handle)
         self.n_ctx = int(self._c.llama_n_ctx(self._handle))
         """Cells of the cache: what was asked for, padded to a multiple of 256."""
-        self._heads = None if settings.use == "target" else weights.heads()
-        n_embd = self._c.llama_model_n_embd(weights.handle) if self._heads else 0
-        self.state_width = int(n_embd)
-        self.states = self._states(settings)
-        """What its heads read of a target; None where nobody asks for it."""
-        self._batch = Batch(self._c, self.state_width if settings.use == "heads" else 0)
+        self._batch = Batch(self._c)
         self.held: list[int] = []
         """The tokens that the cache holds."""
-        recurrent = weights.is_recurrent and settings.use != "heads"
-        self.recurrent = RecurrentState(self._c, self._handle) if recurrent else None
+        self.recurrent = RecurrentState(self._c, self._handle) if weights.is_recurrent else None
         """What the model has instead of a cache that forgets at will."""
         # Where a model has two sets of rotations (longrope), the size says which one is used.
         self.cache_format = f"n_ctx={self.n_ctx} {self._fields}"
@@ -85,30 +79,13 @@ class Context:
         address = ctypes.c_void_p(flag.address)
         self._c.llama_set_abort_callback(handle, self._abort_callback, address)
 
-    def _states(self, settings: ContextSettings) -> States | None:
-        if self._heads is None:
-            return None
-        is_target = settings.use != "heads"
-        self._heads.give_states(self._handle, is_target)
-        known = self._heads, self._handle, self.n_ctx, self.state_width
-        return States(*known) if is_target else None
-
-    @property
-    def newest_state(self) -> Logits:
-        """The state of the last token that had logits, shape (1, width). For heads only."""
-        assert self._heads
-        pointer = self._heads.states(self._handle)
-        return np.ctypeslib.as_array(pointer, shape=(1, self.state_width))
-
     @property
     def is_open(self) -> bool:
         """Whether it is still open."""
         return bool(self._handle)
 
-    def evaluate(self, tokens: Sequence[int], rows: int, states: Logits | None = None) -> None:
+    def evaluate(self, tokens: Sequence[int], rows: int) -> None:
         """Append tokens, of which the last `rows` want logits, in one batch.
-
-        For heads, `states` has a row for each token; see `models.native.state`.
 
         Raises:
             Cancelled: the cancel flag was raised before, or stopped it; the cache is as before, or
@@ -119,7 +96,7 @@ class Context:
         if self._cancel.raised:
             raise Cancelled
         length, count = len(self.held), len(tokens)
-        self._batch.fill(tokens, rows, length, states)
+        self._batch.fill(tokens, rows, length)
         if not self._batch.is_within(self.weights.vocab.size):
             raise self._failure(count, "one is not in its vocabulary")
         native_log.clear()
@@ -131,8 +108,6 @@ class Context:
             code = ABORTED
         if code == 0:
             self.held.extend(tokens)
-            if self.states:
-                self.states.take(length, count)
             if self.recurrent:
                 self.recurrent.evaluated(count)
             return
@@ -214,8 +189,6 @@ class Context:
     def clear(self) -> None:
         """Forget everything."""
         self._c.llama_memory_clear(self._memory, False)
-        if self.states:
-            self.states.forget()
         self.held.clear()
         if self.recurrent:
             self.recurrent.forget()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version as package_version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from models.engines import Package
 from models.errors import ModelError
@@ -32,8 +32,6 @@ class WeightSettings:
     """How many layers to offload; None is all, when the library can offload."""
     repack: bool = True
     """Whether to rearrange weights for the processor's kernels, if it has any."""
-    heads: bool = False
-    """Whether to load the prediction heads as well."""
 
 
 USUAL = WeightSettings()
@@ -48,20 +46,8 @@ class ContextSettings:
     threads: int
     flash_attention: bool | None = None
     """None leaves it to the library."""
-    use: Literal["target", "target with heads", "heads"] = "target"
-    """What it is for. With heads, a target gives out its states; as heads, it takes them."""
     rollback_slots: int = 0
     """How many states of the last tokens to keep, where a model is recurrent and can."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeadFunctions:
-    """What a library needs to run the heads of a model; see `models.native.heads`."""
-
-    give_states: Callable[[Any, bool], None]
-    """Has a context give out states: of all tokens of a batch, or of those with logits."""
-    states: Callable[[Any], Any]
-    """Returns a C pointer to the states of the last batch, one row after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +80,6 @@ class EngineLibrary:
     """Says why it cannot run a file, before native code sees it; None if it can."""
     widest_batch: Callable[[Header], int | None] = lambda _: None
     """Says how many tokens of a file it evaluates correctly at once; None if any number."""
-    heads: Callable[[Header], HeadFunctions] | None = None
-    """Says how the heads in a file are run; a `ModelError` says why they cannot be. None: never."""
     sliding_window: Callable[[Any], int] = lambda _: 0
     """Says how many tokens back the cache of loaded weights reaches; 0 means all."""
     aborts_in_silence: bool = False

@@ -27,7 +27,6 @@ class NativeModel:
         max_rows: rows that one call may ask for. Each costs `n_vocab` floats of buffer, twice.
         threads: None is one per physical core, for one token and for batches alike.
         flash_attention: None leaves it to the library.
-        heads: whether to keep the states that heads of the model read; see `models.native.heads`.
         cancel: raised by another thread, it stops an evaluation between two nodes of its graph.
 
     Raises:
@@ -42,7 +41,6 @@ class NativeModel:
         max_rows: int = MAX_ROWS,
         threads: int | None = None,
         flash_attention: bool | None = None,
-        heads: bool = False,
         cancel: CancelFlag | None = None,
     ) -> None:
         self.weights = weights
@@ -60,7 +58,6 @@ class NativeModel:
                 self.max_rows,
                 self.threads,
                 flash_attention,
-                "target with heads" if heads else "target",
                 _rollback_slots(weights, self.max_rows),
             ),
             self.cancel,
@@ -138,16 +135,6 @@ class NativeModel:
     def cached(self, tokens: Sequence[int]) -> int:
         """Return how many leading tokens the cache already holds."""
         return self._context.reach(tokens)
-
-    def states_of(self, tokens: Sequence[int]) -> range:
-        """Return the positions of `tokens` whose states are known, for heads to read."""
-        states = self._context.states
-        return states.known(self.cached(tokens)) if states else range(0)
-
-    def states_at(self, positions: range) -> Logits:
-        """Return the states at positions, shape (positions, width); undefined where unknown."""
-        assert self._context.states
-        return self._context.states.at(positions)
 
     @property
     def held(self) -> tuple[int, ...]:

@@ -1,15 +1,11 @@
-"""States of a context: as bytes, to save them and to roll back recurrent models; and of tokens, for
-heads to read.
-"""
+"""States of a context as bytes, to save them and to roll back recurrent models."""
 
 import ctypes
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from models.base import Logits
 from models.native.batch import SEQUENCE
-from models.native.engine import HeadFunctions
 
 _BYTES = ctypes.POINTER(ctypes.c_uint8)
 _PARTIAL = 1  # LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY: without the cells of attention
@@ -104,35 +100,3 @@ class RecurrentState:
         assert self._copy  # it is what was in reach
         length, copy = self._copy
         return put_back(self._c, self._context, copy, length, partial=True)
-
-
-class States:
-    """The hidden states of a context's tokens: a row of `width` numbers for each that is known.
-
-    There is room for `n_ctx` tokens; the memory is taken as it is filled.
-    """
-
-    def __init__(self, functions: HeadFunctions, context: Any, n_ctx: int, width: int) -> None:
-        self.width = width
-        self._functions, self._context = functions, context
-        self._rows = np.zeros((n_ctx, width), np.float32)
-        self._start = self._end = 0
-
-    def known(self, length: int) -> range:
-        """Return the positions below `length` whose states are known."""
-        return range(self._start, max(self._start, min(self._end, length)))
-
-    def at(self, positions: range) -> Logits:
-        """Return the states of positions, shape (positions, width)."""
-        return self._rows[positions.start : positions.stop]
-
-    def take(self, first: int, count: int) -> None:
-        """Store the states of an evaluated batch of `count` tokens, the first at a position."""
-        self._start = min(self._start, first) if first <= self._end else first
-        self._end = first + count
-        pointer = self._functions.states(self._context)
-        self._rows[first : self._end] = np.ctypeslib.as_array(pointer, shape=(count, self.width))
-
-    def forget(self) -> None:
-        """Drop all states."""
-        self._start = self._end = 0

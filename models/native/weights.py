@@ -13,7 +13,7 @@ from models import engines
 from models.errors import Cancelled, EngineRefused, ModelError
 from models.files.model_file import read_header
 from models.native import loaded, native_log
-from models.native.engine import USUAL, EngineLibrary, HeadFunctions, WeightSettings
+from models.native.engine import USUAL, EngineLibrary, WeightSettings
 from models.native.vocab import Vocab, has_tokens
 from models.progress import CancelFlag
 
@@ -75,19 +75,6 @@ class Weights:
             raise ModelError(
                 f"{self.path} is an encoder-decoder model; specchat runs decoder models."
             )
-
-    def heads(self) -> HeadFunctions:
-        """Return how its prediction heads are run.
-
-        Raises:
-            ModelError: it has none, or the library cannot run them.
-        """
-        if self.engine.heads is None:
-            name = self.header.path.name
-            raise ModelError(
-                f"{self.engine.title} runs no prediction heads ({name}); use --engine llama."
-            )
-        return self.engine.heads(self.header)
 
     def close(self) -> None:
         """Free the memory; every context must be closed before."""

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from models import catalog
-from models.catalog import DEFAULT, FILES, HEADS, PAIRS
+from models.catalog import DEFAULT, FILES, PAIRS
 from models.drafts import MAX_SHARE_OF_TARGET
 from models.memory import machine
 from tests import ROOT
@@ -22,10 +22,9 @@ def test_what_is_only_listed_is_owned_up_to_as_never_run():
     assert {gguf.name for gguf in FILES.values() if gguf.tested} == catalog.PUBLISHED.keys()
 
 
-def test_a_draft_is_a_listed_model_of_at_most_half_the_target_or_the_targets_own_head():
+def test_a_draft_is_a_listed_model_of_at_most_half_the_target():
     drafts = {gguf.draft for gguf in FILES.values()}
-    assert drafts - {None, HEADS} <= FILES.keys()
-    assert HEADS in drafts
+    assert drafts - {None} <= FILES.keys()
     assert all(pair.draft.size <= MAX_SHARE_OF_TARGET * pair.target.size for pair in PAIRS)
     assert catalog.draft_for(DEFAULT.target) is DEFAULT.draft
 

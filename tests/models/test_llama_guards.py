@@ -212,3 +212,8 @@ def test_an_evaluation_that_no_cancel_could_cut_is_kept(open_model, tiny_target,
     flag.lower()
     model.logits([0])
     assert_same(model.logits(tokens), row)
+
+
+def test_a_file_with_a_prediction_head_is_run_without_it(open_model, tmp_path):
+    model = open_model(tiny.write(tmp_path / "model.gguf", "glm4moe"))
+    assert np.isfinite(model.logits([1, 2, 3], rows=3)).all()

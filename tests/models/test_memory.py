@@ -73,17 +73,6 @@ def test_states_to_go_back_to_are_counted_and_take_a_tenth_of_the_weights_at_mos
     assert bool(state) == (kind != "llama")
 
 
-@pytest.mark.parametrize("kind", ["glm4moe", "qwen35"])
-def test_heads_that_draft_take_a_cache_of_one_block_and_the_states_they_read(tmp_path, kind):
-    path = tiny.write(tmp_path / "model.gguf", kind, head=kind == "qwen35", n_ctx=4096)
-    model = identify(str(path))
-    alone, both = (memory.of_pair(model, None, 512, heads=heads) for heads in (False, True))
-    cached, state = 2 * tiny.KV_HEADS * (tiny.HEAD + tiny.HEAD), 4 * tiny.EMBEDDING
-    assert both.cache - alone.cache == 512 * (cached + state)
-    assert both.buffers > alone.buffers
-    assert both.weights == alone.weights
-
-
 def test_what_is_repacked_is_not_held_and_of_two_models_one_at_a_time():
     large = memory.Memory(weights=1000, repacked=600, cache=10, states=0, buffers=5)
     small = memory.Memory(weights=100, repacked=80, cache=1, states=0, buffers=1)

@@ -67,7 +67,6 @@ TOKENS: dict[Kind, str] = {
     "suffix": "copied from this conversation, and accepted by the target",
     "tail": "the end of a draft that was rejected before it, and accepted",
     "ngram": "a phrase that is common in answers, and accepted",
-    "heads": "proposed by the target's own prediction head, and accepted",
     "form": "the only text that the form of the answer allows there",
 }
 WORDS = (

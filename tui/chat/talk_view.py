@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assistant.events import Decoded, Event, Loading, Prefilled, Ready
-from assistant.request import COMPUTING
+from assistant.request import COPYING
 from assistant.settings.settings import Settings
 from assistant.talk.events import (
     Added,
@@ -232,7 +232,7 @@ class TalkView:
                 text = f"{who}: {done:,} of {total:,} tokens"
                 self._parts.status.show(activity=Activity(text, done / total if total else 1.0))
             case Ready(target, draft):
-                parts, tables = self._parts, set(settings.draft_sources) - COMPUTING
+                parts, tables = self._parts, COPYING & {*settings.draft_sources}
                 drafting = draft is not None or (event.rolls_back and bool(tables))
                 parts.banner.ready(event)
                 parts.panel.ready(event)

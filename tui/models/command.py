@@ -21,7 +21,7 @@ from tui.safe import safe
 from tui.shell.options import ModelParameter, settings
 from tui.widgets.text_figures import size
 
-AMOUNTS = ("size", "memory_at_8192", "memory_of_heads_at_8192")
+AMOUNTS = ("size", "memory_at_8192")
 """Facts that are bytes."""
 
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from models.catalog import HEADS
-from models.drafts import DraftVerdict, Pairing
+from models.drafts import DraftVerdict
 from models.files.model_file import ModelFile
 from models.files.places import cache_dir
 from models.memory import of_pair
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DraftFacts:
-    """A model that is here, or the heads of the target, as a draft for that target."""
+    """A model that is here, as a draft for a target."""
 
     draft: str
     store: str
@@ -46,8 +45,6 @@ def drafts(inventory: ModelInventory, target: ModelFile) -> Sequence[DraftFacts]
     advice, verdicts = inventory.advise(target), inventory.verdicts(target)
     others = [model for model in inventory.models if model is not target]
     found = [_draft(target, model, verdicts[model.path], advice) for model in others]
-    if (own := Pairing(target).judge(target)).serves:  # by heads within it
-        found.insert(0, _draft(target, target, own, advice))
     return sorted(found, key=lambda each: (not each.chosen, not each.serves))
 
 
@@ -56,10 +53,10 @@ def _draft(
 ) -> DraftFacts:
     from assistant.engine.expectation import predict  # imports numpy
 
-    is_other, serves = draft is not target, verdict.serves
-    both = of_pair(target, draft if is_other else None, CONTEXT, heads=not is_other)
+    serves = verdict.serves
+    both = of_pair(target, draft, CONTEXT)
     return DraftFacts(
-        draft.reference if is_other else HEADS,
+        draft.reference,
         draft.store,
         draft.size,
         serves,

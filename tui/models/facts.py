@@ -120,7 +120,6 @@ def _summary(model: ModelFile, inventory: ModelInventory) -> Facts:
         "context": header.n_ctx_train,
         "kv_bytes_per_token": header.kv_bytes_per_token or 0,
         "memory_at_8192": estimate(header, model.size, CONTEXT).needed,
-        "memory_of_heads_at_8192": CONTEXT * header.head_bytes_per_token or None,
         "takes_back": taken_back(header, model.size) if header.is_recurrent else None,
         "expected_here": inventory.advise(model).expected,
     }

@@ -166,11 +166,9 @@ class ModelInventory:
         """Return what a model would do on this machine; None before all files were looked at."""
         return self._expectations.of(model, draft) if self._expectations else None
 
-    def fit(
-        self, target: ModelFile, draft: ModelFile | None = None, heads: bool = False
-    ) -> Fit | None:
-        """Return whether a target and a draft, or its own heads, fit into memory together."""
-        needed = memory.of_pair(target, draft, self._settings.n_ctx, heads=heads)
+    def fit(self, target: ModelFile, draft: ModelFile | None = None) -> Fit | None:
+        """Return whether a target and a draft fit into memory together."""
+        needed = memory.of_pair(target, draft, self._settings.n_ctx)
         return None if needed is None else memory.fit(needed.needed, needed.held, self._freed)
 
     @property

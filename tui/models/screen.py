@@ -12,7 +12,7 @@ from textual.widgets import Input, OptionList, Static
 from assistant.events import Ready
 from assistant.settings.settings import Settings
 from models import catalog
-from models.catalog import GGUF, HEADS
+from models.catalog import GGUF
 from models.drafts import NO_DRAFT
 from models.errors import SpecchatError
 from models.files.locate import identify, resolve
@@ -159,9 +159,7 @@ class ModelsScreen(Screen[Choice | None]):
             reason = entry.verdict.reason.rstrip(".")
             self.say(f"{model.name} cannot guess for {target.name}: {reason}.")
         else:
-            is_other = model.path != target.path
-            draft, name = (model, model.reference) if is_other else (None, HEADS)
-            self._choose((self.settings.target_name, name), target, draft)
+            self._choose((self.settings.target_name, model.reference), target, model)
 
     def action_no_draft(self) -> None:
         """Continue with the target alone."""
@@ -172,7 +170,7 @@ class ModelsScreen(Screen[Choice | None]):
 
     def _choose(self, choice: Choice, target: ModelFile, draft: ModelFile | None) -> None:
         """Return what was chosen, if there is room for it or the user insists."""
-        fit = self.inventory.fit(target, draft, heads=choice[1] == HEADS)
+        fit = self.inventory.fit(target, draft)
         if fit is None or fit.verdict != "too large" or choice == self._insisted:
             self.dismiss(choice)
             return

@@ -52,7 +52,7 @@ def line_up(
     lanes: list[Lane] = []
     for entry in entries:
         setup, no_draft = settings.setup(report, entry.target)
-        if entry.mode == "sps" and not setup.has_draft and settings.draft != NO_DRAFT:
+        if entry.mode == "sps" and setup.draft is None and settings.draft != NO_DRAFT:
             raise ModelError(f"{no_draft} SpS needs a draft.")
         lanes.append(_lane(setup, entry, settings))
     setups = told_apart([lane.setup for lane in lanes])

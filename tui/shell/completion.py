@@ -33,7 +33,7 @@ ELSEWHERE = {
 def values(key: Key, incomplete: str) -> list[CompletionItem]:
     """Return completions of a key's value."""
     if key.name in ("target", "draft"):
-        words = [*key.offers, *(["none", "heads"] if key.name == "draft" else [])]
+        words = [*key.offers, *(["none"] if key.name == "draft" else [])]
         return models(incomplete, words)
     words = [*key.offers]
     if key.name == "preset":

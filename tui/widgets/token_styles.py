@@ -21,7 +21,6 @@ BASICS: tuple[Kind, ...] = tuple(Origin)
 
 COLOURED: Styles = {
     Origin.DRAFT: "$text-success on $success-muted",
-    "heads": "bold underline $text-success on $success-muted",
     "form": "bold $text-secondary on $secondary-muted",
     "edit": "underline2 $text-accent on $accent-muted",
     "suffix": "italic $text-primary on $primary-muted",
@@ -35,7 +34,6 @@ COLOURED: Styles = {
 }
 PLAIN: Styles = {
     Origin.DRAFT: "underline",
-    "heads": "bold italic",
     "form": "bold",
     "edit": "underline2",
     "suffix": "italic underline",
@@ -51,7 +49,6 @@ PLAIN: Styles = {
 
 NAMES: Mapping[Kind, str] = {
     Origin.DRAFT: "right guess",
-    "heads": "right guess of a head",
     "form": "fixed by the form",
     "edit": "kept by the edit",
     "suffix": "copied",

@@ -5,7 +5,7 @@ from math import exp, log, sqrt
 
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Run
-from assistant.decoding.sources.model import HEADS, MODELS
+from assistant.decoding.sources.model import MODEL
 
 NEAREST = 0.005  # to 0 and 1: nothing is certain
 FADE = 0.97  # of what was learnt, or of a recent mean, each time
@@ -21,8 +21,7 @@ KNOWN = {  # measured on answers of the default pair
     "suffix": (0.5, 0.55, 0.75, 0.7, 0.85, 0.88, 0.92, 0.95),
     "tail": (0.15, 0.25, 0.5, 0.75, 0.7, 0.9),
     "ngram": (0.4, 0.6, 0.65, 0.9, 0.55, 0.8, 0.9, 0.7),
-    "model": (0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.88, 0.94, 0.97, 0.99),
-    HEADS: (0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.88, 0.94, 0.97, 0.99),  # taken from the line above
+    MODEL: (0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.88, 0.94, 0.97, 0.99),
     "bigram": (0.5, 0.6, 0.5, 0.4, 0.35, 0.25),
     "unigram": (0.05,),
     "random": (0.0,),
@@ -33,7 +32,7 @@ FORGIVEN = 0.98  # of what a source has shown in a text is left in the next: it 
 PRIOR = 3.0  # tokens, for as many of which it counts
 # Precisions are one over the variance, of log odds, before anything is seen.
 KIND_PRECISION = 30.0  # of a kind of evidence: what is known of it lasts
-TEXT_PRECISION = {"model": 2.8, HEADS: 2.8, SURE: 2.8}  # between texts, measured
+TEXT_PRECISION = {MODEL: 2.8, SURE: 2.8}  # between texts, measured
 COPIES_TEXT_PRECISION = 1.0  # the same of sources that copy
 SOURCE_PRECISION = 2.0  # between models
 
@@ -176,7 +175,7 @@ class Acceptance:
 
         A draft model need not be asked for that: where the target is sure, most drafts are right.
         """
-        if source in MODELS:
+        if source == MODEL:
             usual, source = self._sure.value, SURE
         else:
             kinds = KNOWN.get(source, UNKNOWN)
@@ -213,5 +212,5 @@ def _observed(round_: Round, runs: Sequence[Run]) -> Iterator[tuple[str, int, fl
         if proposal and (i or proposal.source not in judged):
             odds = row.overlap(proposal.row)
             yield proposal.source, proposal.evidence, odds
-            if proposal.source in MODELS and row.margin is not None:
+            if proposal.source == MODEL and row.margin is not None:
                 yield SURE, row.margin, odds

@@ -43,7 +43,7 @@ class RoundCost(NamedTuple):
 class Controller:
     """Make plans that promise the most tokens per second, and learn from their results.
 
-    `draft_source` is the one that reads before it proposes: a draft model, or heads of the target.
+    `draft_source` is the one that reads before it proposes: a draft model.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import inf, isfinite
 
 from assistant.decoding.lookahead.cost_curve import Curve
-from assistant.decoding.sources.model import MODELS
+from assistant.decoding.sources.model import MODEL
 
 WIDEST = 32
 """The widest batch that is thought of."""
@@ -126,7 +126,7 @@ class Costs:
 
         Tables have nothing to read, and take the same time for every row.
         """
-        return self.draft(unread) if source in MODELS else self._table(1)
+        return self.draft(unread) if source == MODEL else self._table(1)
 
     def saw_verify(self, width: int, seconds: float) -> None:
         """Learn how long the target took to verify `width` tokens."""

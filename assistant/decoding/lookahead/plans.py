@@ -7,7 +7,7 @@ from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.sources.draft import Fixed, Offer, Rows, Run
-from assistant.decoding.sources.model import MODELS
+from assistant.decoding.sources.model import MODEL
 
 DEEPEST = 16  # steps that a source of rows is thought ahead
 
@@ -200,7 +200,7 @@ class ThroughputPlan:
         return max(0.0, self._costs.verify(again + 1) - self._costs.verify(1))
 
     def _ask(self, rows: Rows) -> None:
-        if rows.source in MODELS:
+        if rows.source == MODEL:
             self.reads.append(rows.unread)
         else:
             self.table_rows += 1

@@ -10,9 +10,8 @@ from assistant.decoding.row import Ids, Row
 from assistant.decoding.sources.draft import Rows
 from assistant.decoding.warp import Warp
 
-HEADS = "heads"
-MODELS = ("model", HEADS)
-"""The names of sources that compute: a draft model, or heads of the target."""
+MODEL = "model"
+"""The name of the source that computes."""
 WINDOW = 512  # tokens of a long text that are read, the last ones
 LENGTHS = (16, 32, 64, 128, 256)  # and fewer, where that is what the time allows
 
@@ -44,7 +43,7 @@ class ModelSource:
     the model says that it cannot go on.
     """
 
-    name = "model"
+    name = MODEL
 
     def __init__(
         self,

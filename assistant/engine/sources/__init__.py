@@ -1,1 +1,1 @@
-"""Sources of proposals that know more than the text: forms, thoughts, stored answers, heads."""
+"""Sources of proposals that know more than the text: forms, thoughts, stored answers."""

@@ -146,7 +146,7 @@ async def test_everything_on_the_machine_is_listed_with_what_it_is(shelf: Path) 
             assert part in line
         assert models.line("qwen3-8b").split()[-3:-1] == ["answers,", "with"]
         assert "Apache-2.0" in models.line("qwen3-8b")
-        assert models.line("qwen3.5-9b").split()[-3:] == ["answers,", "with", "heads"]
+        assert models.line("qwen3.5-9b").split()[-1] == "answers"
         assert models.line("qwen3-0.6b").endswith("answers, or guesses")
         assert models.line("gpt-oss-20b").split()[-1] == "answers"
 

@@ -15,7 +15,6 @@ from tui.widgets.text_figures import MISSING, bar, level, shares, sparkline
 NEARLY_FULL = 0.85
 SOURCES = {
     "model": "guessing model",
-    "heads": "prediction head",
     "form": "fixed by the form",
     "edit": "kept by the edit",
     "suffix": "copied from this chat",
