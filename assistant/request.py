@@ -47,15 +47,6 @@ class AnswerForm:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuning:
-    """The settings of a model file that change what its evaluations cost."""
-
-    repack: bool = True
-    flash_attention: bool | None = None  # None: as llama.cpp likes
-    threads: int | None = None  # None: one per physical core
-
-
-@dataclass(frozen=True, slots=True)
 class Setup:
     """Which models to load, and how."""
 

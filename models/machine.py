@@ -31,12 +31,6 @@ def processor() -> str:
     return f"{platform.machine()} {platform.processor()}"
 
 
-def other_counts() -> list[int]:
-    """Return other counts that may be faster: on some machines one core fewer, or every thread."""
-    usual = physical_cores()
-    return sorted({usual - 1, usual // 2, _allowed()} - {0, usual})
-
-
 def _allowed() -> int:
     """Return the logical cores this process may use."""
     if hasattr(os, "sched_getaffinity"):

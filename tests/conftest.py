@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, settings
 
 from models.files.pull import pull
 from models.native import loaded
-from models.native.engine import WeightSettings
 from models.native.model import NativeModel
 from models.native.vocab import Vocab
 from models.native.weights import Weights
@@ -174,5 +173,5 @@ def real_vocab(request: pytest.FixtureRequest) -> Iterator[Vocab]:
     """The vocabulary of each real model, of the pair's target."""
     found = request.getfixturevalue(request.param)
     path = found if isinstance(found, Path) else found[0]
-    with closing(Weights(path, WeightSettings(repack=False))) as weights:
+    with closing(Weights(path)) as weights:
         yield weights.vocab

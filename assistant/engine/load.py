@@ -12,7 +12,7 @@ from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.engine.engine_choice import EngineChoice, choose, leave
-from assistant.engine.machine_cache import Learnt, kept_looks, known_tuning, limit_batch
+from assistant.engine.machine_cache import Learnt, kept_looks, limit_batch
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.engine.resume import Resuming
@@ -22,7 +22,6 @@ from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.request import Setup
 from models.errors import EngineRefused, ModelError, SpecchatError, well_formed
 from models.native import loaded
-from models.native.engine import WeightSettings
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import shared
 from models.progress import CancelFlag
@@ -85,16 +84,13 @@ def _open(
     path: Path,
     max_rows: int,
 ) -> NativeModel:
-    tuning = known_tuning(path, setup.gpu_layers, setup.cache)
-    settings = WeightSettings(setup.gpu_layers, tuning.repack)
     told = lambda fraction: emit(Loading(role, path.name, fraction))  # noqa: E731
-    weights = opened.enter_context(shared(path, settings, cancel, told))
+    weights = opened.enter_context(shared(path, setup.gpu_layers, cancel, told))
     model = NativeModel(
         weights,
         n_ctx=setup.n_ctx,
         max_rows=max_rows,
-        threads=setup.threads or tuning.threads,
-        flash_attention=tuning.flash_attention,
+        threads=setup.threads,
         cancel=cancel,
     )
     opened.callback(model.close)

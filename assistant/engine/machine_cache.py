@@ -10,8 +10,6 @@ from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.engine.measurement import ERROR, NARROW, CostLooks, TimedModel, error_of_wide_batches
 from assistant.engine.records import Records
 from assistant.engine.times import Ratios, Times, nothing_seen
-from assistant.request import Tuning
-from models.native import loaded
 from models.native.model import NativeModel
 
 FURTHEST = 8.0
@@ -202,23 +200,3 @@ class Learnt:
         if is_certain:
             keep_looks(self._looks, self._folder)
         return is_certain
-
-
-def known_tuning(path: Path, gpu_layers: int | None, folder: Path | None) -> Tuning:
-    """Return the settings that were found best for a file on this machine, or the usual ones."""
-    if not path.exists():  # which is said when it is opened
-        return Tuning()
-    return _all_tunings(folder).get(loaded.engine().speed_key(path, gpu_layers)) or Tuning()
-
-
-def remember_tuning(path: Path, gpu_layers: int | None, folder: Path, tuning: Tuning) -> None:
-    """Use these settings for a file from now on.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    _all_tunings(folder).put(loaded.engine().speed_key(path, gpu_layers), tuning)
-
-
-def _all_tunings(folder: Path | None) -> Records[Tuning]:
-    return Records(folder, "tuning.json", Tuning)

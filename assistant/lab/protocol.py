@@ -18,7 +18,7 @@ TOO_EARLY = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Tune:
-    """Compare engines and settings with a setup, and measure what evaluations cost."""
+    """Compare engines with a setup, and measure what evaluations cost."""
 
     setup: Setup
 
@@ -122,23 +122,10 @@ class Meter:
 
 
 @dataclass(frozen=True, slots=True)
-class SettingTrial:
-    """How one other setting did beside the usual ones."""
-
-    what: str
-    role: str  # target or draft
-    ratios: Mapping[int, float] = field(default_factory=dict)  # of its seconds, by width
-    ratio: float | None = None  # their geometric mean
-    is_used: bool = False  # once this is kept
-    note: str = ""  # why it was not measured
-
-
-@dataclass(frozen=True, slots=True)
 class Tuned:
     """Everything that was found; if it is kept, it is in use from the next load on."""
 
     paths: tuple[Path, ...]  # of the target, and of the draft if there is one
-    trials: tuple[SettingTrial, ...]
     is_kept: bool  # False: other programs were too busy for figures that last
     verify: Mapping[int, float]  # seconds of the target by width
     draft: Mapping[int, float]  # seconds of the draft by tokens read; empty: there is none

@@ -12,7 +12,7 @@ from models.ik import bindings as c
 from models.machine import physical_cores
 from models.native import native_log
 from models.native.batch import BATCH
-from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary, WeightSettings
+from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary
 
 TITLE, PACKAGE = ENGINES["ik"], PACKAGES["ik"]
 CONTEXT_DEFAULTS: dict[str, object] = {
@@ -37,11 +37,11 @@ MODEL_DEFAULTS: dict[str, object] = {
 }
 
 
-def _model_params(settings: WeightSettings) -> Any:
+def _model_params(gpu_layers: int | None) -> Any:
     params = c.llama_model_default_params()
-    params.repack_tensors = settings.repack
-    if settings.gpu_layers is not None:
-        params.n_gpu_layers = settings.gpu_layers
+    params.repack_tensors = True
+    if gpu_layers is not None:
+        params.n_gpu_layers = gpu_layers
     return params
 
 
@@ -49,8 +49,6 @@ def _context_params(settings: ContextSettings) -> Any:
     params = c.llama_context_default_params()
     params.n_ctx, params.n_batch, params.n_ubatch = settings.n_ctx, BATCH, BATCH
     params.n_threads = params.n_threads_batch = settings.threads
-    if settings.flash_attention is not None:
-        params.flash_attn = settings.flash_attention
     return params
 
 

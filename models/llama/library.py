@@ -15,7 +15,6 @@ from models.native.engine import (
     POSITION_FIELDS,
     ContextSettings,
     EngineLibrary,
-    WeightSettings,
 )
 
 CONTEXT_DEFAULTS: dict[str, object] = {
@@ -34,12 +33,12 @@ CACHE_FIELDS = (*POSITION_FIELDS, "flash_attn_type", "type_k", "type_v", "swa_fu
 MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are requantised at once
 
 
-def _model_params(settings: WeightSettings) -> Any:
+def _model_params(gpu_layers: int | None) -> Any:
     params = c.llama_model_default_params()
     params.load_mtp = False  # prediction heads, which some files have
-    params.use_extra_bufts = settings.repack and not has_amx()
-    if settings.gpu_layers is not None:
-        params.n_gpu_layers = settings.gpu_layers
+    params.use_extra_bufts = not has_amx()
+    if gpu_layers is not None:
+        params.n_gpu_layers = gpu_layers
     return params
 
 
@@ -50,8 +49,6 @@ def _context_params(settings: ContextSettings) -> Any:
     params.n_rs_seq = settings.rollback_slots  # ignored for models that cannot
     # Batches of two or more, also verification, use the second count.
     params.n_threads = params.n_threads_batch = settings.threads
-    if settings.flash_attention is not None:
-        params.flash_attn_type = int(settings.flash_attention)
     params.swa_full = True  # otherwise a rollback beyond the window silently corrupts the cache
     return params
 

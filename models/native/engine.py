@@ -25,27 +25,12 @@ POSITION_FIELDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class WeightSettings:
-    """How weights are loaded."""
-
-    gpu_layers: int | None = None
-    """How many layers to offload; None is all, when the library can offload."""
-    repack: bool = True
-    """Whether to rearrange weights for the processor's kernels, if it has any."""
-
-
-USUAL = WeightSettings()
-
-
-@dataclass(frozen=True, slots=True)
 class ContextSettings:
     """How a context is made."""
 
     n_ctx: int
     max_rows: int
     threads: int
-    flash_attention: bool | None = None
-    """None leaves it to the library."""
     rollback_slots: int = 0
     """How many states of the last tokens to keep, where a model is recurrent and can."""
 
@@ -67,8 +52,8 @@ class EngineLibrary:
     """The same for the settings of weights."""
     cache_fields: tuple[str, ...]
     """Settings of a context that decide what its cache holds, and how."""
-    model_params: Callable[[WeightSettings], Any]
-    """Makes the C structure for loading weights; a `ModelError` says what it cannot do."""
+    model_params: Callable[[int | None], Any]
+    """Makes the C structure for loading weights and offloading so many layers; None is all."""
     context_params: Callable[[ContextSettings], Any]
     """Makes the C structure for a context."""
     devices: Callable[[], list[str]]

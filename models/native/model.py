@@ -26,7 +26,6 @@ class NativeModel:
         n_ctx: tokens to make room for; at most what the model was trained for.
         max_rows: rows that one call may ask for. Each costs `n_vocab` floats of buffer, twice.
         threads: None is one per physical core, for one token and for batches alike.
-        flash_attention: None leaves it to the library.
         cancel: raised by another thread, it stops an evaluation between two nodes of its graph.
 
     Raises:
@@ -40,7 +39,6 @@ class NativeModel:
         n_ctx: int = 4096,
         max_rows: int = MAX_ROWS,
         threads: int | None = None,
-        flash_attention: bool | None = None,
         cancel: CancelFlag | None = None,
     ) -> None:
         self.weights = weights
@@ -50,14 +48,13 @@ class NativeModel:
         self.max_rows = min(max_rows, MAX_ROWS, self.batch)
         self.cancel = CancelFlag() if cancel is None else cancel
         self._inside = Lock()
-        self.threads, self._flash_attention = _checked_threads(threads), flash_attention
+        self.threads = _checked_threads(threads)
         self._context = Context(
             weights,
             ContextSettings(
                 _checked_ctx(n_ctx, weights),
                 self.max_rows,
                 self.threads,
-                flash_attention,
                 _rollback_slots(weights, self.max_rows),
             ),
             self.cancel,
@@ -78,9 +75,8 @@ class NativeModel:
     @property
     def conditions(self) -> str:
         """What its speed depends on, as text."""
-        how = f"threads={self.threads} flash={self._flash_attention}"
         limit = "" if self.batch == BATCH else f" batch={self.batch}"
-        return f"{self.weights.conditions} {how}{limit}"
+        return f"{self.weights.conditions} threads={self.threads}{limit}"
 
     @property
     def cache_identity(self) -> str:

@@ -13,7 +13,7 @@ from models import engines
 from models.errors import Cancelled, EngineRefused, ModelError
 from models.files.model_file import read_header
 from models.native import loaded, native_log
-from models.native.engine import USUAL, EngineLibrary, WeightSettings
+from models.native.engine import EngineLibrary
 from models.native.vocab import Vocab, has_tokens
 from models.progress import CancelFlag
 
@@ -25,6 +25,7 @@ class Weights:
     """A loaded GGUF file and its vocabulary, in the library of this process.
 
     Args:
+        gpu_layers: how many layers to offload; None is all, when the library can offload.
         cancel: raised by another thread, it stops the loading.
         progress: called with the fraction that is loaded; must not raise.
 
@@ -37,7 +38,7 @@ class Weights:
     def __init__(
         self,
         path: Path,
-        settings: WeightSettings = USUAL,
+        gpu_layers: int | None = None,
         *,
         cancel: CancelFlag | None = None,
         progress: Callable[[float], None] = lambda fraction: None,
@@ -47,9 +48,8 @@ class Weights:
         self.header = read_header(path)  # refuses all but complete GGUF files
         if reason := self.engine.refusal(self.header):
             raise _refused(self.engine, f"run {path}: {reason}")
-        params = self.engine.model_params(settings)
-        key = self.engine.speed_key(path, settings.gpu_layers)
-        self.conditions = f"{key} repack={settings.repack}"
+        params = self.engine.model_params(gpu_layers)
+        self.conditions = self.engine.speed_key(path, gpu_layers)
         started = perf_counter()
         cancel = CancelFlag() if cancel is None else cancel
         self.handle: int | None = _load(self.engine, path, params, cancel, progress)
@@ -83,14 +83,14 @@ class Weights:
             self.handle = None
 
 
-_in_memory: dict[tuple[Path, WeightSettings], tuple[Weights, int]] = {}
+_in_memory: dict[tuple[Path, int | None], tuple[Weights, int]] = {}
 """The weights that this process shares, and how many use them."""
 
 
 @contextmanager
 def shared(
     path: Path,
-    settings: WeightSettings,
+    gpu_layers: int | None,
     cancel: CancelFlag,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> Iterator[Weights]:
@@ -98,9 +98,9 @@ def shared(
 
     Raises what `Weights` raises.
     """
-    key = path.resolve(), settings
+    key = path.resolve(), gpu_layers
     if key not in _in_memory:
-        _in_memory[key] = Weights(path, settings, cancel=cancel, progress=progress), 0
+        _in_memory[key] = Weights(path, gpu_layers, cancel=cancel, progress=progress), 0
     weights, users = _in_memory[key]
     _in_memory[key] = weights, users + 1
     try:

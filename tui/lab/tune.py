@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from assistant.lab.protocol import LabEvent, Tuned
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
-TRIED = (1, 2, 4, 8)
 LOOKAHEADS = (1, 2, 3, 4, 5, 7, 11, 15, 31)
 """What is shown."""
 READING = (("engine", ""), ("tokens/s read", ".0f"), ("tokens/s", ".1f"), ("answer, s", ".1f"))
-SETTINGS = (("file", ""), ("setting", ""), ("× usual", ".2f"), *((f"at {n}", ".2f") for n in TRIED))
 PAYOFFS = (("lookahead", ""), ("drafted", ".2f"), ("×", ".2f"), ("copied", ".2f"), ("×", ".2f"))
 PAYOFFS_NOTE = "The acceptance rate from which on it does, and the speed-up at one of 80 %."
 
@@ -33,8 +31,8 @@ PAYOFFS_NOTE = "The acceptance rate from which on it does, and the speed-up at o
 def tune(as_json: bool, **options: Any) -> None:
     """Measure what evaluations cost on this machine, and when speculation pays.
 
-    Engines and settings are compared; those that are faster are used from then on, unless you set
-    them yourself. It takes one to a few minutes; run nothing else meanwhile.
+    Engines are compared; the faster one is used from then on, unless you set it yourself. It takes
+    about a minute; run nothing else meanwhile.
     """
     chosen = settings(options)
 
@@ -60,10 +58,9 @@ def report(tuned: "Tuned") -> Iterator[str]:
     yield from (f"{role:<8}{path}" for role, path in zip(("target", "draft"), tuned.paths))  # noqa: B905  # there may be no draft
     yield f"engine  {ENGINES[tuned.engine.engine]}. {tuned.engine.reason}"
     for table in _tables(tuned):
-        if table.rows or table.note:
+        if table.rows:
             yield from ("", *lines(table))
     token_s = tuned.verify[1]
-    used = [f"{trial.role}: {trial.what}" for trial in tuned.trials if trial.is_used]
     yield ""
     yield f"A token takes {token_s * 1000:.1f} ms, {1 / token_s:.1f} tokens/s without speculation."
     if not tuned.is_kept:
@@ -71,14 +68,10 @@ def report(tuned: "Tuned") -> Iterator[str]:
             "Other programs kept this machine busy, so nothing of this was kept. "
             "Run it again when nothing else is running."
         )
-    elif used:
-        yield f"From now on these files run with {', '.join(used)}."
-    else:
-        yield "The usual settings are the fastest here; they stay."
 
 
 def _tables(tuned: "Tuned") -> Iterator[ResultTable]:
-    """Yield how engines, widths, lookaheads and other settings compare."""
+    """Yield how engines, widths and lookaheads compare."""
     engines: list[list[Cell]] = [
         [ENGINES[name], 1 / found.reading_s, 1 / found.seconds[1], found.answer_s]
         for name, found in tuned.engine.figures.items()
@@ -94,13 +87,6 @@ def _tables(tuned: "Tuned") -> Iterator[ResultTable]:
     header = PAYOFFS if tuned.draft else (PAYOFFS[0], *PAYOFFS[3:])
     payoffs = [_payoff(tuned, k) for k in LOOKAHEADS]
     yield ResultTable("When a lookahead pays", header, payoffs, PAYOFFS_NOTE, len(header) - 1)
-    settings: list[list[Cell]] = [
-        [each.role, each.what, each.ratio, *map(each.ratios.get, TRIED)]
-        for each in tuned.trials
-        if each.ratio
-    ]
-    untried = (f"{each.role}, {each.what}: {each.note}" for each in tuned.trials if each.note)
-    yield ResultTable("Time with other settings", SETTINGS, settings, " ".join(untried))
 
 
 def _payoff(tuned: "Tuned", k: int) -> list[Cell]:

@@ -1,1 +1,1 @@
-"""`specchat tune`: which settings evaluate fastest on this machine, and what that is worth."""
+"""`specchat tune`: which engine is faster on this machine, and what evaluations cost."""

@@ -84,12 +84,11 @@ def _measured(
 ) -> EngineFigures:
     loaded.use(engine)
     from assistant.engine.machine_cache import limit_batch
-    from models.native.engine import WeightSettings
     from models.native.model import NativeModel
     from models.native.weights import Weights
 
     with (
-        closing(Weights(path, WeightSettings(gpu_layers))) as weights,
+        closing(Weights(path, gpu_layers)) as weights,
         closing(NativeModel(weights, n_ctx=N_CTX, threads=threads)) as model,
     ):
         limit_batch(model, None)

@@ -1,34 +1,25 @@
-"""Tune: compare engines and settings, measure the pair with the best, and remember all of it."""
+"""Tune: compare engines, measure the pair with the faster one, and remember all of it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
-from functools import reduce
-from time import perf_counter
 
 from assistant.engine.engine_choice import EngineChoice, choose, needed
-from assistant.engine.machine_cache import put_looks, remember_tuning
-from assistant.engine.measurement import CostLooks, Look, varied
+from assistant.engine.machine_cache import put_looks
+from assistant.engine.measurement import CostLooks, Look
 from assistant.engine.times import nothing_seen
-from assistant.lab.protocol import Measuring, Meter, SettingTrial, Tune, Tuned
-from assistant.lab.tune import contest
-from assistant.lab.tune.contest import Candidate, Result
+from assistant.lab.protocol import Measuring, Meter, Tune, Tuned
 from assistant.lab.tune.engine_trial import compare
-from assistant.request import Setup, Tuning
+from assistant.request import Setup
 from models.engines import ENGINES, EngineName
-from models.errors import ModelError, StorageError
+from models.errors import StorageError
 from models.native import loaded
-from models.native.engine import WeightSettings
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import shared
 from models.progress import CancelFlag
 
-DEPTH = 512
-"""Tokens after which settings compete: enough for attention to count."""
-N_CTX = DEPTH + 64
+N_CTX = 576
 ROUNDS = 3
-TRIED = {"target": (1, 2, 4, 8), "draft": (1, 2)}
-"""Widths at which settings compete."""
 WIDTHS = {"target": (*range(1, 18), 20, 24, 28, 32), "draft": (1, 2, 3, 4, 8, 16, 64)}
 """Widths of the curves."""
 
@@ -42,11 +33,7 @@ class Tuner:
         self._setup = setup = replace(job.setup, engine=self._choice.engine)
         loaded.use(self._choice.engine)
         self._sides = {"target": setup.target} | ({"draft": setup.draft} if setup.draft else {})
-        self._candidates = contest.candidates(setup.threads)
-        tries = len(self._candidates) * 2 * contest.ROUNDS
-        planned = sum(tries * len(TRIED[role]) + ROUNDS * len(WIDTHS[role]) for role in self._sides)
-        self._meter = Meter(planned, tell)
-        self._trials: list[SettingTrial] = []
+        self._meter = Meter(ROUNDS * sum(len(WIDTHS[role]) for role in self._sides), tell)
 
     def run(self) -> Tuned:
         """Measure everything, and keep what was found.
@@ -56,12 +43,8 @@ class Tuner:
             StorageError: what was found cannot be kept.
             Cancelled: it was stopped; nothing was kept.
         """
-        tunings = {role: self._best(role) for role in self._sides}
         with ExitStack() as opened:
-            models = {
-                role: opened.enter_context(self._open(role, tuning))
-                for role, tuning in tunings.items()
-            }
+            models = {role: opened.enter_context(self._open(role)) for role in self._sides}
             looks = CostLooks(
                 models["target"], models.get("draft"), nothing_seen({}, 1), nothing_seen({})
             )
@@ -72,67 +55,33 @@ class Tuner:
                     for width in WIDTHS[role]:
                         looks.take([Look(model, times[role], width)])
                         self._meter.step()
-            self._keep(looks, tunings)
+            self._keep(looks)
             curves = {role: times[role].seconds for role in models}
-        paths, trials = tuple(self._sides.values()), tuple(self._trials)
-        draft = curves.get("draft", {})
-        return Tuned(paths, trials, looks.is_clear, curves["target"], draft, self._choice)
-
-    def _best(self, role: str) -> Tuning:
-        """Have the other settings compete with the usual ones; return what to use."""
-        results: dict[Candidate, Result] = {}
-        with self._open(role, Tuning()) as usual:
-            for candidate in self._candidates:
-                self._meter.what = f"the {role}, {candidate.what}"
-                try:
-                    with self._open(role, candidate.on(Tuning())) as other:
-                        results[candidate] = contest.contest(usual, other, TRIED[role], self._time)
-                except ModelError as error:
-                    self._trials.append(SettingTrial(candidate.what, role, note=str(error)))
-        winners = contest.winners(results)
-        self._trials += [
-            SettingTrial(each.what, role, result.ratios, result.ratio, each in winners)
-            for each, result in results.items()
-        ]
-        return reduce(lambda tuning, winner: winner.on(tuning), winners, Tuning())
+        paths, draft = tuple(self._sides.values()), curves.get("draft", {})
+        return Tuned(paths, looks.is_clear, curves["target"], draft, self._choice)
 
     @contextmanager
-    def _open(self, role: str, tuning: Tuning) -> Iterator[NativeModel]:
-        """Open a model; one that is open around it shares its weights."""
-        settings = WeightSettings(self._setup.gpu_layers, tuning.repack)
+    def _open(self, role: str) -> Iterator[NativeModel]:
         with (
-            shared(self._sides[role], settings, self._cancel) as weights,
+            shared(self._sides[role], self._setup.gpu_layers, self._cancel) as weights,
             closing(
                 NativeModel(
                     weights,
                     n_ctx=N_CTX,
                     max_rows=MAX_ROWS if role == "target" else 1,
-                    threads=self._setup.threads or tuning.threads,
-                    flash_attention=tuning.flash_attention,
+                    threads=self._setup.threads,
                     cancel=self._cancel,
                 )
             ) as model,
         ):
             yield model
 
-    def _time(self, model: NativeModel, width: int) -> float:
-        """Time an evaluation of `width` tokens after `DEPTH` others, if there is room for those."""
-        depth = min(DEPTH, model.n_ctx - width)
-        tokens = varied(depth + width, model.n_vocab)
-        model.logits(tokens[:depth], rows=0)
-        started = perf_counter()
-        model.logits(tokens, rows=min(width, model.max_rows))
-        self._meter.step()
-        return perf_counter() - started
-
-    def _keep(self, looks: CostLooks, tunings: dict[str, Tuning]) -> None:
+    def _keep(self, looks: CostLooks) -> None:
         folder = self._setup.cache
         if folder is None or not looks.is_clear:
             return
         try:
             put_looks(looks, folder)
-            for role, path in self._sides.items():
-                remember_tuning(path, self._setup.gpu_layers, folder, tunings[role])
         except OSError as error:
             raise StorageError(
                 f"{folder} cannot be written: {error.strerror}. Fix its permissions, or choose "

@@ -199,7 +199,7 @@ def test_how_fast_prompts_are_read_is_kept(pair, tmp_path):
 ROOT = Path(__file__).parents[4]
 
 
-def measured(path: Path, settings: str = "repack=True threads=2 flash=False") -> Any:
+def measured(path: Path, settings: str = "threads=2") -> Any:
     """A file that was measured with these settings, as `models.native.model` says it."""
     conditions = f"{loaded.engine().speed_key(path, None)} {settings}"
     return SimpleNamespace(conditions=conditions, max_rows=32, rollback=None)
@@ -239,7 +239,7 @@ def test_where_nothing_pays_it_says_from_when_on_or_that_nothing_will(pair, tmp_
 
 def test_of_several_measurements_the_newest_counts(pair, tmp_path):
     measure(pair, tmp_path, {1: 1.0, 2: 2.0}, 0.4)
-    measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1, settings="repack=False threads=4 flash=True")
+    measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1, settings="threads=4")
     assert predict(*pair, tmp_path).lookahead == 1
 
 

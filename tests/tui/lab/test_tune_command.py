@@ -27,15 +27,13 @@ def test_json_has_the_curves_what_pays_and_what_was_tried(
     assert code == 0, err
     found = json.loads(out)
     assert found["paths"] == [str(target), str(draft)]
-    assert {trial["role"] for trial in found["trials"]} == {"target", "draft"}
     assert found["verify"].keys() >= {"1", "2", "4", "8", "32"}
     assert found["draft"]["1"] > 0
     assert found["engine"]["engine"] in ENGINES
-    assert "measuring the target, " in err.splitlines()[0]
     assert "measuring the cost curves" in err
     assert "left" in err
     files = {path.name for path in (home / "cache").iterdir()} if found["is_kept"] else set()
-    assert files == ({"costs.json", "tuning.json"} if found["is_kept"] else set())
+    assert files == ({"costs.json"} if found["is_kept"] else set())
 
 
 def test_text_says_what_it_means_without_colour(target: Path) -> None:

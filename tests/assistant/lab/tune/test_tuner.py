@@ -4,16 +4,14 @@ import math
 
 import pytest
 
-from assistant.engine import machine_cache, measurement
+from assistant.engine import measurement
 from assistant.engine.machine_cache import kept_looks
 from assistant.engine.measurement import CostLooks
 from assistant.lab.protocol import Measuring, Tune
-from assistant.lab.tune import contest, tune
-from assistant.lab.tune.contest import Result
+from assistant.lab.tune import tune
 from assistant.lab.tune.tune import Tuner
-from assistant.request import Setup, Tuning
-from models.errors import Cancelled, ModelError, StorageError
-from models.native.engine import WeightSettings
+from assistant.request import Setup
+from models.errors import Cancelled, StorageError
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from models.progress import CancelFlag
@@ -22,7 +20,6 @@ from tests.engine import ENGINE
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    monkeypatch.setattr(contest, "ROUNDS", 1)
     monkeypatch.setattr(tune, "ROUNDS", 1)
     monkeypatch.setattr(measurement, "CLEAR", math.inf)
 
@@ -37,34 +34,17 @@ def test_a_pair_is_measured_and_progress_ends_at_the_end(tiny_target, tiny_draft
     found = tuned(tiny_target, tiny_draft, heard.append)
     assert found.verify.keys() >= {*range(1, 18), 32}
     assert found.draft.keys() >= {1, 8, 64}
-    assert {trial.role for trial in found.trials} == {"target", "draft"}
     fractions = [each.fraction for each in heard]
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1)
     assert heard[-1].left_s == 0
 
 
-def test_losers_are_named_with_their_ratio_and_the_usual_stays(tiny_target, monkeypatch, tmp_path):
-    monkeypatch.setattr(contest.Result, "is_faster", property(lambda self: False))
+def test_what_was_measured_is_known_at_the_next_load(tiny_target, monkeypatch, tmp_path):
     found = tuned(tiny_target, cache=tmp_path)
-    assert {trial.what for trial in found.trials} >= {"flash attention off"}
-    assert all(trial.ratio and not trial.is_used for trial in found.trials)
-    assert machine_cache.known_tuning(tiny_target, None, tmp_path) == Tuning()
-
-
-def test_winners_are_used_and_their_costs_are_known_at_the_next_load(
-    tiny_target, monkeypatch, tmp_path
-):
-    monkeypatch.setattr(contest, "other_counts", lambda: [1])
-    monkeypatch.setattr(contest.Result, "is_faster", property(lambda self: True))
-    found = tuned(tiny_target, cache=tmp_path, threads=None)
-    best = machine_cache.known_tuning(tiny_target, None, tmp_path)
-    assert (best.flash_attention, best.threads) == (False, 1)
-    assert all(trial.is_used for trial in found.trials)
-
     monkeypatch.setattr(CostLooks, "first", None)  # nothing may be measured
-    weights = Weights(tiny_target, WeightSettings(repack=best.repack))
-    model = NativeModel(weights, threads=best.threads, flash_attention=best.flash_attention)
+    weights = Weights(tiny_target)
+    model = NativeModel(weights, threads=1)
     costs = kept_looks(model, None, tmp_path).costs()
     model.close()
     weights.close()
@@ -93,15 +73,3 @@ def test_a_folder_that_cannot_be_written_is_said(tiny_target, tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageError, match="SPECCHAT_HOME"):
         tuned(tiny_target, cache=tmp_path / "file")
-
-
-def test_a_setting_that_does_not_work_here_is_named_and_the_rest_is_measured(
-    tiny_target, monkeypatch
-):
-    def refuse(*arguments: object) -> Result:
-        raise ModelError("It does not work here.")
-
-    monkeypatch.setattr(contest, "contest", refuse)
-    found = tuned(tiny_target)
-    assert {trial.note for trial in found.trials} == {"It does not work here."}
-    assert found.verify
