@@ -66,7 +66,7 @@ class Prove:
 LabJob = Job | Tune | Lockstep | Prove
 """What the engine does where the laboratories are at hand."""
 
-Layer = Literal["mistakes", "noise", "greedy", "seed", "turn", "restored", "samples"]
+Layer = Literal["noise", "greedy", "seed", "turn", "restored", "samples"]
 FALSE_ALARM = 1e-6
 """The most that the probability is that samples reject a correct pair, all tests together."""
 

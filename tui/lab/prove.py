@@ -27,7 +27,6 @@ PROMISE = (
 )
 """Word for word, wherever it is given."""
 TITLES: "dict[Layer, str]" = {
-    "mistakes": "Deliberate mistakes on a small example, which samples must find; and the rules",
     "noise": "Batch noise: the target's logits in wide batches compared with narrow ones",
     "greedy": "At temperature 0: SpS compared with ArS",
     "seed": "With a seed: SpS compared with ArS at the requested temperature",
@@ -47,8 +46,8 @@ def prove(thorough: bool, as_json: bool, **options: Any) -> None:
 
     Answers with and without speculation are compared: at temperature 0, with a seed, as in a chat,
     and from a snapshot on disk. Thousands of short answers without a seed are held against the
-    target's own distribution, by a test that must find deliberate mistakes. Wide batches must give
-    the logits of narrow ones. It takes a minute or two. The exit code is 1 if a check fails.
+    target's own distribution. Wide batches must give the logits of narrow ones. It takes a minute
+    or two. The exit code is 1 if a check fails.
     """
     chosen = settings(options)
 
@@ -124,7 +123,7 @@ def verdict(
         stopped = "failed" if error else "was stopped"
         return f"No fault was found, but the check {stopped} before its end."
     if not proved.speculates:
-        return "The rules hold. This target cannot roll back tokens, so it never speculates."
+        return "This target cannot roll back tokens, so it never speculates."
     without = "" if len(proved.paths) > 1 else f"{proved.no_draft} Only copies were proposed. "
     noise = max(each.figures.get("largest difference", 0.0) for each in checks)
     pair = " and ".join(Path(path).stem for path in proved.paths)

@@ -1,4 +1,4 @@
-"""One proof: the samples' own test on deliberate mistakes, then the user's pair by its answers."""
+"""One proof of the user's pair, by its answers."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -10,7 +10,6 @@ from assistant.engine.load import load
 from assistant.engine.policy import Control
 from assistant.engine.reply import rule_of
 from assistant.lab.protocol import Check, LabEvent, Meter, Prove, Proved
-from assistant.lab.prove import mistakes
 from assistant.lab.prove.pair import ProvedPair
 from assistant.lab.prove.replay import noise_checks, restored, texts, ways, written
 from assistant.lab.prove.samples import Sampler, narrowed, sampled
@@ -44,7 +43,7 @@ def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Pro
     """
     started, amounts = perf_counter(), THOROUGH if job.thorough else QUICK
     _, _, turns, tasks = amounts
-    meter = Meter(len(mistakes.CASES) + 5 + 3 * tasks + 1 + len(RULES) * turns, emit)
+    meter = Meter(5 + 3 * tasks + 1 + len(RULES) * turns, emit)
 
     def tell(checks: Iterable[Check]) -> None:
         for check in checks:
@@ -54,7 +53,6 @@ def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Pro
             if control.cancel.raised:
                 raise Cancelled
 
-    tell(mistakes.checks())
     n_ctx = min(N_CTX, job.setup.n_ctx)
     setup = replace(job.setup, n_ctx=n_ctx, snapshots=0, measure=False)
     with ExitStack() as opened:

@@ -82,15 +82,10 @@ class Sampler:
     """Answer one prompt again and again, with the sources of one chat."""
 
     def __init__(
-        self,
-        target: Model,
-        sources: Sequence[Source],
-        prompt: Sequence[int],
-        warp: Warp,
-        cascade: type[Cascade] = Cascade,
+        self, target: Model, sources: Sequence[Source], prompt: Sequence[int], warp: Warp
     ) -> None:
         self._target, self._prompt = RecallingTarget(target, warp), tuple(prompt)
-        self._drafter = cascade(*(recalling(source, prompt, warp) for source in sources))
+        self._drafter = Cascade(*(recalling(source, prompt, warp) for source in sources))
         self.law: Mapping[Text, float] = dict(self._texts((), 1.0))
         """The probability of each text by the target's rows."""
 

@@ -16,7 +16,7 @@ from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.engine.rounds import Rounds
 from assistant.lab.protocol import Check, Layer, Measuring, Prove
-from assistant.lab.prove import mistakes, proof, replay
+from assistant.lab.prove import proof, replay
 from assistant.lab.prove.pair import ProvedPair
 from assistant.lab.prove.replay import STRAYS, TOO_FAR, TRACE, compared, texts, ways, written
 from assistant.request import Sampling, Setup
@@ -43,16 +43,13 @@ def tiny_draft(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def little(monkeypatch):
-    """A few samples will do for most tests; all mistakes have a test of their own."""
+    """A few samples will do for most tests."""
     monkeypatch.setattr(proof, "QUICK", (200, 40, 1, 1))
-    monkeypatch.setattr(mistakes, "CASES", mistakes.CASES[1:3])
-    monkeypatch.setattr(mistakes, "SIZE", 300)
 
 
 @pytest.fixture
 def many(monkeypatch):
     monkeypatch.setattr(proof, "QUICK", (1500, 40, 1, 1))
-    monkeypatch.setattr(mistakes, "SIZE", 1000)
 
 
 @pytest.fixture
@@ -112,7 +109,6 @@ def test_a_controller_that_drops_proposals_by_their_token_fails(
     _, said = proved(Prove(Setup(tiny_target, tiny_draft, threads=1), HOT))
     assert {each.holds for each in checks(said, "greedy", "seed", "turn", "restored")} == {True}
     assert [each.holds for each in checks(said, "samples")] == [False, False]
-    assert [each.holds for each in checks(said, "mistakes")] == [False, True]
 
 
 @pytest.mark.parametrize("width", [32, 64])
@@ -129,12 +125,6 @@ def test_an_engine_that_misreads_wide_batches_fails(tiny_target, monkeypatch, wi
     monkeypatch.setattr(NativeModel, "logits", misread)
     _, said = proved(Prove(Setup(tiny_target, threads=1), HOT))
     assert [each.holds for each in checks(said, "noise")] == [True] * 3 + [width == 64, False]
-
-
-def test_mistakes_that_the_samples_do_not_find_fail(tiny_target, monkeypatch):
-    monkeypatch.setattr("assistant.lab.prove.samples.p_bound", lambda counts, law: 1.0)
-    _, said = proved(Prove(Setup(tiny_target, threads=1), HOT))
-    assert [each.holds for each in checks(said, "mistakes")] == [True, False]
 
 
 def test_without_a_draft_copies_are_proposed(tiny_target):
@@ -161,7 +151,7 @@ def test_a_target_that_cannot_take_back_is_not_compared(tiny_target, monkeypatch
     monkeypatch.setattr(NativeModel, "_warm_up", lambda model: False)
     result, said = proved(Prove(Setup(tiny_target, threads=1)))
     assert not result.speculates
-    assert {each.layer for each in said if isinstance(each, Check)} == {"mistakes"}
+    assert not [each for each in said if isinstance(each, Check)]
 
 
 def test_a_cancel_stops_it_with_what_was_found(tiny_target):
@@ -174,7 +164,7 @@ def test_a_cancel_stops_it_with_what_was_found(tiny_target):
 
     with pytest.raises(Cancelled):
         proof.prove(Prove(Setup(tiny_target, threads=1)), control, emit)
-    assert checks(said, "mistakes")
+    assert checks(said, "noise")
     assert not checks(said, "samples")
 
 

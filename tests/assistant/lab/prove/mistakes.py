@@ -1,7 +1,4 @@
-"""Deliberate mistakes on a small example, which the samples must find; and the rules, which hold.
-
-The example is the same on every machine, and so is its chance: what is tested is this test.
-"""
+"""Deliberate mistakes on a small example, which samples must find; and the rules, which hold."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -17,7 +14,7 @@ from assistant.decoding.rules.residual import residual
 from assistant.decoding.rules.rule import Rule, Verdict
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Draft
+from assistant.decoding.sources.draft import Draft, Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import warped
 from assistant.lab.protocol import Check
@@ -27,6 +24,7 @@ from assistant.request import Sampling
 TARGET = ((5, 4, 1), (1, 0, 9), (3, 3, 4))
 """What follows each of the tokens 0, 1 and 2, in tenths."""
 DRAFT = ((2, 5, 3), (6, 2, 2), (0, 1, 9))
+WARP = warped(Sampling(1, 0, 1))
 SIZE = 1000
 """Answers of a sample; the mistake that is hardest to find has a p-value of 1e-14 with them."""
 
@@ -70,17 +68,22 @@ CASES: Sequence[tuple[str, Callable[[Any], Rule], type[Cascade], bool]] = (
 """What is tried, and whether it is right."""
 
 
-def checks() -> Iterator[Check]:
-    """Yield what samples of each case say: a rule has the target's law, a mistake has not."""
+def sampler(cascade: type[Cascade] = Cascade, sources: Sequence[Source] | None = None) -> Sampler:
+    """Return what samples the small example."""
+    draft = ModelSource(table(DRAFT), Mapping.by_number(len(TARGET), len(DRAFT)))
+    made = Sampler(table(TARGET), [draft] if sources is None else sources, [0], WARP)
+    made._drafter = cascade(*made._drafter.sources.values())
+    return made
+
+
+def checks() -> Iterator[tuple[Check, bool]]:
+    """Yield what samples of each case say, and whether it is right."""
     for what, rule, cascade, is_right in CASES:
-        source = ModelSource(_table(DRAFT), Mapping.by_number(len(TARGET), len(DRAFT)))
-        warp, chance = warped(Sampling(1, 0, 1)), np.random.default_rng(0)
-        sampler = Sampler(_table(TARGET), [source], [0], warp, cascade)
-        check = sampled("mistakes", what, sampler, rule(chance), SIZE, len(CASES))
-        yield replace(check, holds=check.holds is is_right)
+        chance = rule(np.random.default_rng(0))
+        yield sampled("samples", what, sampler(cascade), chance, SIZE, len(CASES)), is_right
 
 
-def _table(tenths: Sequence[Sequence[int]]) -> Any:
+def table(tenths: Sequence[Sequence[int]]) -> Any:
     with np.errstate(divide="ignore"):
         logits = np.log(np.array(tenths, np.float32) / 10)
     traits = {"n_ctx": 64, "n_vocab": len(tenths), "max_rows": 32, "rollback": None, "busy_s": 0.0}
