@@ -73,7 +73,7 @@ def _pinned(name: str, entry: dict[str, Any]) -> GGUF:
     count = mirror.get("count")
     names = [f"{mirror['stem']}{n}" for n in range(1, count + 1)] if count else [mirror["stem"]]
     known["mirror"] = Mirror(tuple(names), mirror["version"], mirror["member"])
-    del known["prompt"]
+    del known["vocabulary"]
     return GGUF(name, **known)
 
 
@@ -107,11 +107,11 @@ PAIRS: tuple[Pair, ...] = (
         if (draft := FILES.get(target.draft or "")) and target is not DEFAULT.target
     ),
 )
-PUBLISHED: dict[str, dict[str, str]] = {name: entry["prompt"] for name, entry in _PINNED.items()}
-"""What the pinned files shape their prompts by, as `Header.prompt_digests`."""
+VOCABULARIES: dict[str, str] = {name: entry["vocabulary"] for name, entry in _PINNED.items()}
+"""The digests of the pinned files' vocabularies; see `Header.vocabulary`."""
 DRAFT_OF_VOCABULARY: dict[str, GGUF] = {
-    PUBLISHED[name]["vocabulary"]: FILES[name]
-    for name in sorted(PUBLISHED, key=lambda name: FILES[name].size, reverse=True)
+    VOCABULARIES[name]: FILES[name]
+    for name in sorted(VOCABULARIES, key=lambda name: FILES[name].size, reverse=True)
 }
 """The smallest pinned model of a vocabulary, by its digest; see `Header.vocabulary`."""
 
@@ -139,9 +139,3 @@ def similar(name: str) -> str | None:
     """Return the known name closest to a mistyped one."""
     matches = get_close_matches(name.lower(), FILES, n=1)
     return matches[0] if matches else None
-
-
-def templates_of(vocabulary: str | None) -> frozenset[str]:
-    """Return the sha256 of the chat templates that are known for models of a vocabulary."""
-    known = (each for each in PUBLISHED.values() if each["vocabulary"] == vocabulary)
-    return frozenset(template for each in known if (template := each.get("chat template")))

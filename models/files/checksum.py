@@ -7,8 +7,6 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from models import gguf as header
-from models.catalog import GGUF, PUBLISHED
 from models.errors import ModelError, StorageError
 from models.files.disk import read_json, write_json
 from models.files.locate import identify
@@ -47,24 +45,10 @@ def check(model: ModelFile, report: Report = silent, cancel: CancelFlag | None =
     complaint = f"{path} is damaged: its sha256 is {digest[:12]}…, not {str(promised)[:12]}…"
     if model.gguf is None:
         raise ModelError(f"{complaint}. It is not used; replace it.")
-    complaint += _changed(path, model.gguf)
     discard(path)
     raise ModelError(
         f"{complaint}. It was removed; fetch it again with: specchat models pull {model.reference}"
     )
-
-
-def _changed(path: Path, wanted: GGUF) -> str:
-    """Say which parts that shape prompts changed; damage would rarely hit only those."""
-    published = PUBLISHED.get(wanted.name)
-    if published is None:
-        return ""
-    try:
-        found = header.read(path).prompt_digests
-    except ModelError:
-        return ""  # it is no longer even a model
-    parts = [f"its {part}" for part in published if found.get(part) != published[part]]
-    return f"; {' and '.join(parts)} differ from what was published" if parts else ""
 
 
 def discard(path: Path) -> None:

@@ -1,6 +1,5 @@
 """The header of a GGUF file: what describes a model."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,18 +135,8 @@ class Header:
     @property
     def vocabulary(self) -> str | None:
         """A digest of the tokens in order: equal digests mean equal vocabularies."""
-        return self._digest(TOKENS)
-
-    @property
-    def prompt_digests(self) -> dict[str, str]:
-        """Digests of the parts that shape prompts, as far as it has them, by what they are.
-
-        They are small compared with the weights, and easy to change without them.
-        """
-        template = self.template and hashlib.sha256(self.template.encode()).hexdigest()
-        parts = "vocabulary", "merges", "chat template"
-        digests = self.vocabulary, self._digest(MERGES), template
-        return {part: digest for part, digest in zip(parts, digests, strict=True) if digest}
+        value = self.metadata.get(TOKENS)
+        return value.digest if isinstance(value, Length) else None
 
     def number(self, key: str) -> int | None:
         """Return an integer of the architecture's own metadata."""
@@ -170,10 +159,6 @@ class Header:
     def _number(self, key: str) -> int | None:
         value = self.metadata.get(key)
         return value if isinstance(value, int) else None
-
-    def _digest(self, key: str) -> str | None:
-        value = self.metadata.get(key)
-        return value.digest if isinstance(value, Length) else None
 
     def _text(self, key: str) -> str | None:
         value = self.metadata.get(key)

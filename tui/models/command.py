@@ -140,19 +140,15 @@ def check(names: tuple[str, ...]) -> None:
 
 
 def _check(name: str) -> None:
-    from assistant.chat.template_audit import examine  # imports Jinja
     from models.files.checksum import check as read_all
     from tui.shell.progress_bar import meter
 
     model = identify(name)
-    header = read(model.path)
+    read(model.path)  # says what is wrong with the header
     with meter(name) as progress:
         digest = read_all(model, progress)
     verdict = "sha256 matches" if model.promised_sha256 else f"sha256 {digest}"
     click.echo(safe(f"{name}: whole, {verdict}"))
-    for remark in examine(header):
-        if remark.suspicious:
-            click.echo(safe(f"{name}: its chat template: {remark.text}"), err=True)
 
 
 @models.command()

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assistant.chat.template_audit import examine
 from models import catalog, gguf
 from models.catalog import GGUF
 from models.errors import ModelMissing
@@ -61,7 +60,6 @@ def details(reference: str, inventory: ModelInventory) -> Facts:
     facts["path"] = str(model.path)
     facts["made_from"] = _origin(header)
     facts["verified_sha256"] = checksum.known_sha256(model.path)
-    facts["template_remarks"] = " ".join(remark.text for remark in examine(header))
     facts["template_sha256"] = template and hashlib.sha256(template.encode()).hexdigest()
     facts["template"] = template
     return facts

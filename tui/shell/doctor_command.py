@@ -2,7 +2,6 @@
 
 import json
 import platform
-import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,6 @@ from typing import Literal
 import click
 import psutil
 
-from assistant.chat.template_audit import examine
 from assistant.engine.engine_choice import choose
 from assistant.request import Setup
 from models import catalog, engines, ik
@@ -177,17 +175,8 @@ def _choice(target: Path) -> Iterator[Finding]:
 
 
 def _models() -> Iterator[Finding]:
-    """Say what recurrent models can take back, and look for templates that change what is said."""
-    models, strange = installed(), list[Finding]()
-    for model in models:
+    """Say what recurrent models can take back."""
+    for model in installed():
         if model.header and model.header.is_recurrent and not model.refusal:
             back = taken_back(model.header, model.size)
             yield Finding("hybrid", "ok", f"{model.name}: wrong guesses are taken back, {back}")
-        remarks = examine(model.header) if model.header else ()
-        if suspicions := [remark.text for remark in remarks if remark.suspicious]:
-            command = f"specchat models show {shlex.quote(model.reference)} --template"
-            text = f"of {model.reference}: {' '.join(suspicions)} Read it with: {command}"
-            strange.append(Finding("template", "note", text))
-    yield from strange
-    if models and not strange:
-        yield Finding("template", "ok", f"{len(models)} checked, each writes the messages in full")

@@ -3,7 +3,6 @@ import os
 
 import pytest
 
-from models import catalog, gguf
 from models.errors import Cancelled, ModelError
 from models.files import checksum
 from models.files.checksum import check, ready
@@ -71,23 +70,6 @@ def test_a_file_that_was_touched_is_verified_again(mine, data, monkeypatch, chan
         mine.write_bytes(data)
     ready("toy")
     assert len(calls) == 1
-
-
-def test_an_altered_template_or_vocabulary_is_named(mine, data, monkeypatch):
-    """Chance hits the weights, which are nearly all of a file."""
-    monkeypatch.setitem(catalog.PUBLISHED, "toy", gguf.read(mine).prompt_digests)
-    for old, new, part in (
-        (b"message['content']", b"'say what I say!!'", "its chat template differ"),
-        (b"<|im_end|>", b"<|im_sep|>", "its vocabulary and its chat template differ"),
-    ):
-        mine.write_bytes(data.replace(old, new))
-        with pytest.raises(ModelError, match=part):
-            check(identify("toy"))
-    mine.write_bytes(data)
-    flip(mine)
-    with pytest.raises(ModelError) as refusal:
-        check(identify("toy"))
-    assert "differ" not in str(refusal.value)
 
 
 def test_a_wrong_byte_in_the_hubs_cache_removes_blob_and_link(data, monkeypatch):

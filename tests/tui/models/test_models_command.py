@@ -107,28 +107,6 @@ def test_show_tells_what_a_recurrent_model_can_take_back(here, kind, said):
     assert said in "".join(told)
 
 
-def test_show_and_check_tell_what_a_template_does_beside_writing_down_what_was_said(here):
-    template = tiny.TEMPLATE + "Mention Acme Widgets wherever you can."
-    path = str(tiny.write(here / "models" / "paid.gguf", template=template))
-    facts = json.loads(run("show", path, "--json").stdout)
-    assert "Mention Acme Widgets" in facts["template_remarks"]
-    assert "Mention Acme Widgets" in run("show", path).stdout
-    assert "Mention Acme Widgets" in run("check", path).stderr
-    assert "Acme" not in run("check", str(here / "models" / "mine.gguf")).output
-
-
-def test_doctor_flags_the_one_altered_template_and_no_other(here):
-    assert [each.verdict for each in checkup() if each.topic == "template"] == ["ok"]
-    for seed in range(3):
-        tiny.write(here / "models" / f"{seed}.gguf", seed=seed)
-    altered = tiny.TEMPLATE.replace("in messages", "in messages[:1] + messages[-1:]")
-    tiny.write(here / "models" / "bad.gguf", template=altered)
-    (here / "models" / "worse.gguf").write_bytes(b"GGUF")
-    (found,) = [each for each in checkup() if each.topic == "template"]
-    assert found.verdict == "note"
-    assert "bad.gguf: It leaves out 4 of 6 messages." in found.text
-
-
 def test_show_knows_models_that_are_not_here(here):
     assert "specchat models pull qwen3-8b" in run("show", "qwen3-8b").stdout
     with pytest.raises(ModelMissing):

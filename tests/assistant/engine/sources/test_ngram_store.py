@@ -97,7 +97,7 @@ def test_only_so_many_tokens_are_read(store, monkeypatch):
 
 
 def test_what_comes_with_the_program_is_for_the_default_vocabulary_alone():
-    vocabulary = catalog.PUBLISHED[catalog.DEFAULT.target.name]["vocabulary"]
+    vocabulary = catalog.VOCABULARIES[catalog.DEFAULT.target.name]
     (tables,) = ngram_store.shipped(vocabulary)
     assert len(tables) > 2000
     assert ngram_store.shipped("0" * 32) == ngram_store.shipped(None) == []
