@@ -1,11 +1,9 @@
-"""The system's clipboard and browser, if the user can see them, and what became of each use."""
+"""The system's clipboard, if the user can see it, and what became of each use."""
 
 import asyncio
 import os
-import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +11,8 @@ from typing import Any
 from textual.app import App
 from textual.widget import Widget
 
-from tui.safe import safe
-
 CLIPBOARD_TIMEOUT_S = 2.0
 """Seconds a tool may take: generous, but a tool that waits for a display must not block us."""
-WEB = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
-"""What may be opened; URL parsers would skip tabs."""
-DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME")
-"""Variables, one of which is set if a browser can open a window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,26 +87,6 @@ def run(tool: CopyCommand, text: str) -> str:
     except OSError as error:
         return f"{name} cannot be run: {error.strerror}."
     return f"{name} failed with exit code {done.returncode}." if done.returncode else ""
-
-
-def open_address(widget: Widget, address: str) -> None:
-    """Open an address that the user has read; where that is not possible, copy it."""
-    if not WEB.fullmatch(address):
-        text = f"Not opened: this is no web address: {safe(address)}"
-        widget.notify(text, severity="warning", markup=False)
-    elif has_window(os.environ, sys.platform):
-        widget.app.open_url(address)
-        widget.notify(f"Opening in your browser: {safe(address)}", markup=False)
-    else:  # a browser for terminals would paint over this one
-        widget.notify("There is no browser here, so the address was copied.", timeout=4)
-        copy_and_say(widget, address)
-
-
-def has_window(environment: Mapping[str, str], platform: str) -> bool:
-    """Return whether a browser would open a window that the user can see."""
-    if environment.get("SSH_CONNECTION"):
-        return False
-    return platform in ("darwin", "win32") or any(environment.get(name) for name in DESKTOP)
 
 
 def code_blocks(markdown: str) -> tuple[str, ...]:

@@ -24,7 +24,6 @@ AREAS = {
     "chat": "Keys, in the chat",
     "prompt": "Keys, in the prompt",
     "turn": "Keys, on a message ",
-    "links": "Keys, among the links of a message",
     "sources": "Keys, among the sources of an answer",
     "change": "Keys, on the change of a file",
     "chats": "Keys, in the list of chats",

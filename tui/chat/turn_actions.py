@@ -45,8 +45,6 @@ class TurnActions:
                 copy_and_say(self._view, turn.text)
             case "copy-code":
                 self._copy_code(turn)
-            case "links":
-                self._list_links(turn.text)
             case "sources" if record:
                 self._list_sources(record)
             case "apply" if record and not turn.busy and self._path.shows(record):
@@ -117,17 +115,6 @@ class TurnActions:
         title = " ".join((turn.text or record.thought).split())[:LONGEST_TITLE]
         passages = tuple(passages_of(self._path.records).values())
         self._view.app.push_screen(Inspector(trace, title, so_far is not None, passages))
-
-    def _list_links(self, text: str) -> None:
-        from tui.app.clipboard import WEB
-        from tui.chat.conversation.links_screen import LinksScreen
-        from tui.chat.conversation.markdown_reading import addresses, read
-
-        found = [link for link in addresses(read(text) or ()) if WEB.fullmatch(link)]
-        if found:
-            self._view.app.push_screen(LinksScreen(found))
-        else:
-            self._view.notify("There is no web address in this message.", timeout=4)
 
     def _list_sources(self, record: Record) -> None:
         """List the passages of a turn, each with its text, which stands with a question."""

@@ -18,7 +18,6 @@ from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, ghost, token
 from tui.chat import change_screen
-from tui.chat.conversation import links_screen
 from tui.chat.conversation.turn import Turn
 from tui.chat.prompt.prompt import CHOOSING, PICKING
 from tui.chat.prompt.waiting_line import Unsent
@@ -33,7 +32,7 @@ PLACES = {
     "export": ("f2", "x"), "search": ("f2", "slash"), "help": ("f1",), "models": ("f5",),
     "filter": ("f5", "slash"), "path": ("f5", "o"), "settings": ("f6",), "form": ("f7",),
     "tools": ("f9",), "attachments": ("ctrl+l",), "inspector": ("ctrl+up", "i"),
-    "links": ("ctrl+up", "l"), "change": ("ctrl+up", "a"), "sources": ("ctrl+up", "up", "s"),
+    "change": ("ctrl+up", "a"), "sources": ("ctrl+up", "up", "s"),
     "race": ("f4",), "call": (), "asked": ("ctrl+up",),
 }  # fmt: skip
 """The keys that lead to each place; in the last two a call waits."""
@@ -44,7 +43,7 @@ GUESSED = Step((token("bl"), token("ue", RESIDUAL)), (ghost("ack"),))
 CALLS = ("call", "asked")
 PROMISES = {
     f"█ {KEYS}": ("enter", "c", "a", "escape"), PICKING: ("enter", "escape"),
-    CHOOSING: ("enter", "escape"), links_screen.HINT: ("enter", "c", "escape"),
+    CHOOSING: ("enter", "escape"),
     change_screen.HINT: ("enter", "escape"), "Enter opens the file there": ("enter", "escape"),
     "Enter sends the next · ↑ edits the last": ("enter", "up"),
 }  # fmt: skip

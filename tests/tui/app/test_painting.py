@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from assistant.tokens import Step
 from tests.patience import WAIT_S
 from tests.tui.chat.turns import Page, Shown, ghost, question, said, token
-from tui.chat.conversation.links_screen import LinksScreen
+from tui.app.help_screen import HelpScreen
 
 SIZE = (60, 20)
 
@@ -91,7 +91,7 @@ def steps(rng: random.Random, count: int) -> list[Step]:
 async def test_an_answer_that_streams_under_a_dialog_is_not_painted_through_it() -> None:
     async def do(terminal: Terminal) -> None:
         answer = await terminal.page.stream()
-        terminal.page.app.push_screen(LinksScreen(["http://example.org"]))
+        terminal.page.app.push_screen(HelpScreen())
         for step in steps(random.Random(1), 30):
             await terminal.page.pilot.pause(0.03)
             answer.add(step)

@@ -48,9 +48,7 @@ FORMATTED = {
     "a `b\nc` d": "a b c d",
     "# Title\ntext": "Title\ntext",
     "> a\n> b": "▌ a\n▌ b",
-    '[words](http://a.example/x "y")': 'words (http://a.example/x "y")',
-    "![cat](c.png)": "[picture: cat] (c.png)",
-    "[words](http://\u0430.example)": "words (http://\u0430.example = http://xn--80a.example)",
+    "[**words**](http://a.example/x)": "[words](http://a.example/x)",
     "```python x=1\n\n  __init__\n```": "▌ python x=1\n▌\n▌   __init__",
     "~~~\n```\n~~~": "▌ ```",
     "    indented": "▌ indented",
@@ -131,8 +129,7 @@ async def test_of_any_markdown_every_character_is_painted_but_marks(seed: int) -
         async with open_page(size=(width, 120)) as page:
             for id, text in enumerate(documents(60 if ALL else 20, seed), 2):
                 await page.open([answer(id, text)])
-                painted = re.sub(r"\[picture: ?", "![", "".join(rows(page)))
-                assert seen(painted) == seen(text), text
+                assert seen("".join(rows(page))) == seen(text), text
 
 
 def seen(text: str) -> Counter[str]:

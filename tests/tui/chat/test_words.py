@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Markdown, Static
 
 from assistant.tokens import Step
+from tests.hostile_texts import MARKDOWN, MARKUP, valid
 from tests.patience import WAIT_S
 from tests.tui.chat.turns import (
     Shown,
@@ -64,6 +65,16 @@ async def test_code_is_highlighted_and_wrapped_with_its_language_or_without() ->
         assert any("$text-success" in str(span.style) for span in label.spans)
         assert page.screen().count("1 + 1") > 1
         assert page.screen().count(" 1") >= 20
+
+
+async def test_links_and_pictures_are_text_that_does_nothing() -> None:
+    hostile = (text.replace("{m}", "7741") for text in (*MARKDOWN, *MARKUP))
+    texts = ["![a](https://evil.example) [b](https://evil.example)", *map(valid, hostile)]
+    async with open_page(answer(2, "\n\n".join(texts)), size=(120, 150)) as page:
+        assert texts[0] in page.screen()
+        screen = page.app.screen
+        places = ((x, y) for y in range(screen.size.height) for x in range(screen.size.width))
+        assert not [at for at in places if screen.get_style_at(*at).meta.get("@click")]
 
 
 async def test_markup_in_a_table_is_text_also_under_the_mouse() -> None:

@@ -59,7 +59,6 @@ class Page(App[None]):
         super().__init__()
         self.wanted: list[tuple[str, str]] = []
         self.left = 0
-        self.opened: list[str] = []
 
     def compose(self) -> ComposeResult:
         yield Conversation()
@@ -70,9 +69,6 @@ class Page(App[None]):
 
     def on_conversation_left(self) -> None:
         self.left += 1
-
-    def open_url(self, url: str, *, new_tab: bool = True) -> None:
-        self.opened.append(url)
 
 
 class Shown:

@@ -17,7 +17,6 @@ from textual.highlight import (
     HighlightTheme,
     highlight,
 )
-from textual.style import Style
 from textual.widgets import Label, Markdown
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
@@ -56,26 +55,20 @@ WRITTEN = {
 
 
 def content(children: Iterable[Token]) -> Content:
-    """Return inline tokens as text with styles; links can be clicked."""
+    """Return inline tokens as text with styles."""
     text, spans = "", list[Span]()
-    opened: list[tuple[str | Style, int]] = []
+    opened: list[tuple[str, int]] = []
     for child in children:
         before = len(text)
         text = (text + child.content).expandtabs()
         if child.type == "code_inline":
             spans.append(Span(before, len(text), ".code_inline"))
         elif child.nesting > 0:
-            opened.append((_style(child), before))
+            opened.append((STYLES[child.type], before))
         elif child.nesting < 0:
             style, begin = opened.pop()
             spans.append(Span(begin, before, style))
     return Content(text, spans)
-
-
-def _style(token: Token) -> str | Style:
-    if token.type == "link_open":
-        return Style.from_meta({"@click": f"link({str(token.attrs['href'])!r})"})
-    return STYLES[token.type]
 
 
 @lru_cache(maxsize=128)

@@ -4,10 +4,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
-from markdown_it.common.normalize_url import normalizeLink
 from markdown_it.rules_inline import StateInline, emphasis, strikethrough
 from markdown_it.token import Token
 
@@ -55,7 +53,6 @@ def read(text: str) -> list[Token] | None:
             token.content = token.content.replace(PIPE, "|")
             for child in token.children or ():
                 child.content = child.content.replace(PIPE, "|")
-            token.children = token.children and list(_inline(token.children))
         shown += block
     return shown
 
@@ -63,25 +60,16 @@ def read(text: str) -> list[Token] | None:
 def parser() -> MarkdownIt:
     """Return a parser of the Markdown that models write.
 
-    What other parsers read and do not show is text: HTML, definitions of links, character
-    references, backslashes, spaces at the ends of lines. A line above a rule is no heading. Marks
-    such as `**` stand before words, not in a formula, a name or a pattern.
+    What other parsers read and do not show is text: links and pictures with their addresses, HTML,
+    character references, backslashes, spaces at the ends of lines. A line above a rule is no
+    heading. Marks such as `**` stand before words, not in a formula, a name or a pattern.
     """
-    markdown = MarkdownIt("gfm-like", {"html": False})
-    markdown.disable(["reference", "lheading", "escape", "entity", "autolink"])
+    markdown = MarkdownIt("gfm-like", {"html": False, "linkify": False})
+    markdown.disable(["reference", "lheading", "escape", "entity", "autolink", "link", "image"])
     markdown.inline.ruler.at("newline", _newline)
     markdown.inline.ruler.at("emphasis", _careful(emphasis.tokenize))
     markdown.inline.ruler.at("strikethrough", _careful(strikethrough.tokenize))
-    markdown.normalizeLink = lambda url: url  # type: ignore[method-assign]
-    markdown.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
     return markdown
-
-
-def addresses(tokens: Iterable[Token]) -> list[str]:
-    """Return where the links of a text lead, each address once."""
-    children = (child for token in tokens for child in token.children or ())
-    links = (child for child in children if child.type == "link_open")
-    return [*dict.fromkeys(str(link.attrs.get("href", "")) for link in links)]
 
 
 def portions(tokens: Sequence[Token]) -> Iterator[list[Token]]:
@@ -151,18 +139,8 @@ def _told(token: Token) -> Iterator[str]:
 
 
 def _sources(children: Iterable[Token]) -> Iterator[str]:
-    target = ""
     for child in children:
         match child.type:
-            case "link_open" | "link_close" if child.markup:  # an address stands for itself
-                pass
-            case "link_open":
-                target = _leads(child)
-                yield "["
-            case "link_close":
-                yield f"]({target})"
-            case "image":
-                yield f"![{child.content}]({_leads(child)})"
             case "code_inline" if not _visible(child.content):
                 pass
             case "code_inline":
@@ -177,38 +155,6 @@ def _as_written(content: str, at: Token) -> list[Token]:
     inline.children = [Token("text", "", 0, content=content)]
     opening = Token("paragraph_open", "p", 1, map=at.map)
     return [opening, inline, Token("paragraph_close", "p", -1)]
-
-
-def _inline(children: Iterable[Token]) -> Iterator[Token]:
-    """Yield inline tokens in which every link says where it leads, and pictures are words."""
-    link, written, words = Token("link_open", "a", 1), "", ""
-    for child in children:
-        if child.type == "image":
-            picture = f"[picture: {child.content}] ({safe(_leads(child))})"
-            child = Token("text", "", 0, content=picture)
-        elif child.type == "link_open":
-            link, written, words = child, _leads(child), ""
-            link.attrs["href"] = safe(normalizeLink(str(link.attrs["href"])))
-        words += child.content
-        yield child
-        if child.type == "link_close" and (target := _target(link, written, words)):
-            yield Token("text", "", 0, content=f" ({target})")
-
-
-def _leads(link: Token) -> str:
-    """Return where a link or a picture leads, with its title, as the model wrote it."""
-    address = str(link.attrs.get("src" if link.type == "image" else "href", ""))
-    return f'{address} "{link.attrs["title"]}"' if "title" in link.attrs else address
-
-
-def _target(link: Token, written: str, words: str) -> str:
-    """Return where a link leads, as far as its words do not say it."""
-    address = str(link.attrs["href"])
-    says = written in (words, f"mailto:{words}", f"http://{words}", f"https://{words}")
-    told = [] if says else [safe(written)]
-    if not unquote(safe(written)).startswith(unquote(address)):  # letters that look like others
-        told.append(address)
-    return " = ".join(told)
 
 
 def _visible(text: str) -> str:

@@ -5,14 +5,12 @@ from contextlib import nullcontext
 from time import monotonic
 
 from markdown_it.token import Token
-from textual import on, work
+from textual import work
 from textual.containers import Vertical
 from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Markdown, Static
 
-from tui.app.clipboard import WEB
-from tui.chat.conversation.links_screen import LinksScreen
 from tui.chat.conversation.markdown_blocks import document, highlighted
 from tui.chat.conversation.markdown_reading import (
     MAX_BLOCKS,
@@ -129,12 +127,3 @@ class Words(Vertical):
                 await self.mount(self._last)
             elif self.children and self.children[-1].children:
                 self.children[-1].children[-1].styles.margin = 0  # a footnote keeps its distance
-
-    @on(Markdown.LinkClicked)
-    def choose(self, event: Markdown.LinkClicked) -> None:
-        """Show where a link leads, from where it can be opened."""
-        event.stop()
-        if WEB.fullmatch(link := safe(event.href)):
-            self.app.push_screen(LinksScreen([link]))
-        else:
-            self.notify(f"Not opened: this is no web address: {link}", markup=False)

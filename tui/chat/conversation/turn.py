@@ -33,7 +33,6 @@ Verb = Literal[
     "older",
     "newer",
     "inspect",
-    "links",
     "sources",
 ]
 
@@ -42,8 +41,6 @@ SOURCES = "List the passages it cites, or was asked about"
 APPLY = "Show the change of an attached file; then write it"
 FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
 """The first line of a code block."""
-LINK = re.compile(r"https?://|www\.|\]\(|<[a-z]+:", re.IGNORECASE)
-"""What a text with links has; not every text that has it has links."""
 MONTH = 28 * 86400.0
 SHORTEST = 8
 """Cells of a name that are shown however little room there is."""
@@ -106,7 +103,6 @@ class Turn(Still, Vertical):
         Binding("y", "act('copy-code')", "Code", id="turn.copy_code", tooltip=CODE),
         Binding("a", "act('apply')", "Apply", id="turn.apply", tooltip=APPLY),
         Binding("e", "act('edit')", "Edit", id="turn.edit", tooltip="Edit, and ask again"),
-        Binding("l", "act('links')", "Links", id="turn.links", tooltip="List the links"),
         Binding("s", "act('sources')", "Sources", id="turn.sources", tooltip=SOURCES),
         Binding("v", "toggle_view", "View", id="turn.view", tooltip="Formatted, or with colours"),
         Binding("t", "toggle_thought", "Thought", id="turn.thought", tooltip="Open the thought"),
@@ -172,8 +168,6 @@ class Turn(Still, Vertical):
                 return bool(self.text)
             case "copy-code":
                 return FENCE.search(self.text) is not None
-            case "links":
-                return LINK.search(self.text) is not None
             case "older":
                 return not self.busy and number > 1
             case "newer":
