@@ -45,16 +45,6 @@ class ConfigCheck:
             return raw
         raise self.error(path, f"{path[-1]} must be a table, [{'.'.join(path)}]")
 
-    def keymap(self, keymap: dict[str, Any]) -> dict[str, str]:
-        """Return the keys of the app by the names of what they do."""
-        for name, keys in keymap.items():
-            if name in KEYS:
-                hint = f'{name} is not a binding; it belongs above "[keys]"'
-                self._warn(("keys", name), hint)
-            elif not isinstance(keys, str):
-                raise self.error(("keys", name), f'{name} must be keys such as "f8": {keys}')
-        return {name: keys for name, keys in keymap.items() if name not in KEYS}
-
     def values(
         self, path: TablePath, said: dict[str, Any], known: Mapping[str, Key], names: TablePath
     ) -> dict[str, Value]:

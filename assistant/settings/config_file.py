@@ -13,7 +13,7 @@ from models.errors import UsageError
 from models.files.places import config_dir
 
 MAX_BYTES = 1 << 20
-_TABLES = ("keys", "presets", "tools")
+_TABLES = ("presets", "tools")
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,6 @@ class Config:
     path: Path
     values: Values = field(default_factory=dict)
     presets: Mapping[str, Values] = field(default_factory=dict)
-    keymap: Mapping[str, str] = field(default_factory=dict)
     tools: ToolSettings = field(default_factory=ToolSettings)
     warnings: tuple[str, ...] = ()
     lines: Mapping[str, int] = field(default_factory=dict)
@@ -77,7 +76,6 @@ def understand(text: str, path: Path) -> Config:
             for name, values in check.table(("presets",), tables.get("presets", {})).items()
             for at in [("presets", name)]
         },
-        check.keymap(check.table(("keys",), tables.get("keys", {}))),
         tool_settings(check, tables.get("tools", {})),
         tuple(check.warnings),
         {at[0]: line for at, line in check.lines.items() if len(at) == 1},

@@ -98,7 +98,6 @@ class Layers:
         return replace(
             start or Settings(),
             **{KEYS[name].field: KEYS[name].meaning(self.given[name][0]) for name in new},
-            keymap=self.config.keymap,
             tools=self.config.tools,
             sources={name: source for name, (_, source) in self.given.items()},
             notices=(*filter(None, [self.damage]), *self.config.warnings),

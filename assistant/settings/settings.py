@@ -152,8 +152,6 @@ class Settings:
     notify: Literal["auto", "off"] = _look(
         "auto", "Ring at the end of a long answer out of sight.", words=("auto", "off")
     )
-    keymap: Mapping[str, str] = field(default_factory=dict)
-    """From a binding's id to its keys."""
     tools: ToolSettings = field(default_factory=ToolSettings)
     sources: Mapping[str, SettingSource] = field(default_factory=dict)
     """Where each key's value came from."""

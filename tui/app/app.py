@@ -200,10 +200,7 @@ class SpecchatApp(Program):
         before = self.settings
         self.chat.controller.apply(layers.settings(before, self.layers))
         self._keep(layers)
-        if before.keymap != self.settings.keymap:
-            self.set_keymap({})  # a key that is named no longer is the usual one again
-        if (before.theme, before.keymap) != (self.settings.theme, self.settings.keymap):
-            self.appear(self.settings)
+        self.appear(self.settings)
         if any(getattr(before, name) != getattr(self.settings, name) for name in RELOADING):
             self.look_for_models()
 

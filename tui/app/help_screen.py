@@ -13,7 +13,6 @@ from textual.widgets import Static
 
 from assistant.events import Origin
 from tui.app.keymap import Bound, all_bindings, readable
-from tui.app.textual_private import keymap_of
 from tui.chat.conversation.welcome import LOOKS
 from tui.safe import safe
 from tui.widgets.dialog import Dialog
@@ -82,7 +81,7 @@ PROMISE = (
     "SpS draws from the same distribution as ArS. Nothing leaves this machine, except what tools "
     "that you allow send."
 )
-REMAP = "Ctrl+P finds each by its words; specchat config keys lists their names, to change them."
+PALETTE = "Ctrl+P finds each by its words."
 KEYS_WIDTH, SHORT_KEYS, HALF = 20, 12, 34  # cells of the columns
 
 
@@ -131,10 +130,7 @@ class HelpScreen(Dialog[None]):
     @work(exclusive=True)
     async def _gather(self) -> None:
         bindings = await asyncio.to_thread(all_bindings)
-        keymap = keymap_of(self.app)
-        lines = [
-            Static(line, classes=kind, markup=False) for kind, line in _lines(bindings, keymap)
-        ]
+        lines = [Static(line, classes=kind, markup=False) for kind, line in _lines(bindings)]
         if self.keys.is_attached:  # the user may have closed the page again
             await self.keys.mount(*lines)
 
@@ -147,12 +143,10 @@ def _word(word: Content, meaning: str) -> Horizontal:
     )
 
 
-def _lines(
-    bindings: Mapping[str, Bound], keymap: Mapping[str, str]
-) -> Iterator[tuple[str, Content]]:
+def _lines(bindings: Mapping[str, Bound]) -> Iterator[tuple[str, Content]]:
     """Yield the keys to know first, then a heading and the keys of each area."""
-    now = {name: readable(keymap.get(name, bound.keys)) for name, bound in bindings.items()}
-    first = [_line(now.get(key, key), meaning, SHORT_KEYS) for key, meaning in FIRST]
+    keys = {name: readable(bound.keys) for name, bound in bindings.items()}
+    first = [_line(keys.get(key, key), meaning, SHORT_KEYS) for key, meaning in FIRST]
     pairs = zip(first[::2], first[1::2], strict=True)
     lines = (one.pad_right(max(HALF - one.cell_length, 1)) + other for one, other in pairs)
     yield "heading", Content("Keys to know first")
@@ -160,15 +154,15 @@ def _lines(
     found = dict.fromkeys([*AREAS, *(name.split(".")[0] for name in bindings)])
     for area in found:
         rows = [
-            _line(now[name], bound.description)
+            _line(keys[name], bound.description)
             for name, bound in bindings.items()
             if name.split(".")[0] == area and bound.description
         ]
-        fixed = [_line(keys, meaning) for keys, meaning in ALWAYS.get(area, ())]
+        fixed = [_line(pressed, meaning) for pressed, meaning in ALWAYS.get(area, ())]
         if rows or fixed:
             yield "heading", Content(AREAS.get(area, f"Keys, {area}"))
             yield "keys", Content("\n").join([*fixed, *rows])
-    yield "meaning", Content(REMAP)
+    yield "meaning", Content(PALETTE)
 
 
 def _line(keys: str, meaning: str, width: int = KEYS_WIDTH) -> Content:

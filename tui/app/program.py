@@ -132,19 +132,9 @@ class Program(App[None]):
         self.exit(return_code=128 + number)
 
     def appear(self, settings: Settings) -> None:
-        """Use the theme and the keys of the settings; what cannot be used is said in a notice."""
+        """Use the theme of the settings."""
         if settings.theme in self.available_themes:
             self.theme = settings.theme
-        if settings.keymap:
-            self.run_worker(self._use_keys(settings), group="keys", exclusive=True)
-
-    async def _use_keys(self, settings: Settings) -> None:
-        """Check all keys first; that imports every screen, so it runs on a thread."""
-        from tui.app.keymap import all_bindings, usable
-
-        good, complaints = usable(settings.keymap, await asyncio.to_thread(all_bindings))
-        self.set_keymap(good)
-        self.warn_of_config(f"config.toml {text}" for text in complaints)
 
     def warn_of_config(self, complaints: Iterable[str]) -> None:
         """Say what is odd in `config.toml`, or in what the program keeps."""

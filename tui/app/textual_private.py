@@ -69,11 +69,6 @@ def holds_terminal(driver: Driver) -> bool:
     return driver._auto_restart and not resumes
 
 
-def keymap_of(app: App[object]) -> Mapping[str, str]:
-    """Return the keys that a user has chosen, by the names of what they do."""
-    return app._keymap
-
-
 def meaning_of(screen: Screen[Any], key: str) -> str:
     """Return what a key is for where it is pressed, though it may have nothing to do there now."""
     _, bindings = screen._binding_chain[0]

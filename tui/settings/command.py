@@ -50,17 +50,6 @@ def template() -> None:
     click.echo(template(), nl=False)
 
 
-@config.command()
-def keys() -> None:
-    """List the names of the app's keys, for the table [keys]."""
-    from tui.app.keymap import all_bindings  # imports Textual
-
-    rows = [(name, bound.keys, bound.description) for name, bound in all_bindings().items()]
-    names, shown = (max(len(row[column]) for row in rows) for column in (0, 1))
-    for name, typed, description in rows:
-        click.echo(f"{name:<{names}}  {typed:<{shown}}  {safe(description)}")
-
-
 def _print(layers: Layers) -> None:
     found = layers.config
     for name, (value, source) in layers.given.items():
@@ -75,8 +64,6 @@ def _print(layers: Layers) -> None:
         click.echo(safe(f"tools folder: {folder}"))
     for server in found.tools.servers:
         click.echo(safe(f"tools server {server.name}: {server.command or server.url}"))
-    for name, key in found.keymap.items():
-        click.echo(safe(f"key {name}: {key}"))
     there = "" if found.path.is_file() else " (not there; specchat config template prints one)"
     click.echo(safe(f"\n{found.path}{there}"), err=True)
 
@@ -105,5 +92,4 @@ def _report(layers: Layers) -> dict[str, object]:
             "rounds": found.tools.rounds,
             "servers": {each.name: each.command or each.url for each in found.tools.servers},
         },
-        "keys": found.keymap,
     }

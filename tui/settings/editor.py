@@ -46,10 +46,6 @@ _CLOSING = """\
 # args = ["--option"]
 # env = { TOKEN = "..." }
 # cwd = "~/project"
-
-# Keys, by the names that `specchat config keys` lists; give several as "f8,f10".
-# [keys]
-# "chat.new" = "f8"
 """
 
 

@@ -66,15 +66,6 @@ def test_template_is_a_file_that_can_be_used(home):
     assert run("config", "show")[0] == 0
 
 
-def test_keys_lists_the_names_that_can_be_remapped(home):
-    code, out, err = run("config", "keys")
-    assert (code, err) == (0, "")
-    rows = out.splitlines()
-    assert ["chat.new", "ctrl+n"] in [row.split()[:2] for row in rows]
-    ends = {row.index(row.split(maxsplit=2)[2]) for row in rows}
-    assert len(ends) == 1  # each has its words below those of the others
-
-
 @pytest.mark.parametrize("arguments", [["ask", "hi"], ["config", "show"]])
 def test_a_value_that_is_not_allowed_is_one_sentence_and_exit_code_2(home, arguments):
     path = put(home, "mode = 'sps'\ntemperature = 300\n")

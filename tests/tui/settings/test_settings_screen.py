@@ -4,14 +4,13 @@ import os
 import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from assistant.settings.config_file import read, understand
+from assistant.settings.config_file import read
 from assistant.settings.layers import Choice, Layers, load, read_choices
 from assistant.settings.settings import KEYS
 from tests.tui.chat.chat_driver import Pair, open_chat
@@ -375,21 +374,6 @@ async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> 
         assert chat.app.settings.n_ctx == 512  # as the chat was opened
     chosen = {"theme": Choice("nord", None), "view": Choice("tokens", None)}
     assert read_choices()[0] == chosen | {"ghosts": Choice(True, None)}
-
-
-async def test_keys_of_the_file_count_at_once_and_end_with_their_line(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ready()
-        usual = chat.app.layers
-        named = replace(usual, config=understand('[keys]\n"chat.settings" = "f8"', Path("x")))
-        chat.app._use_layers(named)
-        await chat.app.workers.wait_for_complete()
-        await chat.press("f6")
-        assert chat.app.screen is chat.screen
-        await chat.press("f8", "escape")
-        chat.app._use_layers(usual)
-        await chat.press("f6")
-        assert isinstance(chat.app.screen, SettingsScreen)
 
 
 async def test_a_change_that_cannot_be_kept_counts_and_is_said(pair: Pair, monkeypatch) -> None:

@@ -20,7 +20,7 @@ EXAMPLES = int(os.environ.get("SPECCHAT_ARGUMENTS", "150"))
 COMMANDS = ("ask", "race", "models", "chats", "doctor", "config", "frobnicate")
 BELOW = (
     *("list", "show", "pull", "check", "pair", "search", "export", "import", "delete", "rename"),
-    *("path", "get", "set", "template", "keys", "edit"),
+    *("path", "get", "set", "template", "edit"),
 )
 OPTIONS = (
     *("--help", "--version", "--json", "--target", "--draft", "--mode", "--lookahead", "--ctx"),
