@@ -14,6 +14,7 @@ from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import Weights
 from models.progress import CancelFlag
 from tests import tiny
+from tests.engine import llama_alone
 from tests.models.test_llama_cache import assert_same
 from tests.scripts import ended
 
@@ -214,6 +215,7 @@ def test_an_evaluation_that_no_cancel_could_cut_is_kept(open_model, tiny_target,
     assert_same(model.logits(tokens), row)
 
 
+@llama_alone
 def test_a_file_with_a_prediction_head_is_run_without_it(open_model, tmp_path):
     model = open_model(tiny.write(tmp_path / "model.gguf", "glm4moe"))
     assert np.isfinite(model.logits([1, 2, 3], rows=3)).all()

@@ -34,7 +34,7 @@ async def test_an_answer_is_kept_while_it_comes_and_with_how_it_was_decoded(chat
     stage = Stage(store=chats[0])
     await stage.ask("Why?")
     await stage.decode("Bec")
-    stage.talk.answers.keep()
+    stage.talk.answering.keep()
     assert (chats[1].path(1)[-1].content, chats[1].path(1)[-1].state) == ("Bec", "streaming")
     await stage.decode("ause.")
     await stage.finish("Because.")
@@ -267,7 +267,7 @@ async def test_what_was_said_before_there_was_a_store_moves_there_in_mid_answer(
     await stage.ask("And?")
     await stage.decode("S")
     stage.talk.keep_in(chats[0])
-    so_far = stage.talk.answers.so_far(stage.told(PathShown)[-1].path[-1])
+    so_far = stage.talk.answering.so_far(stage.told(PathShown)[-1].path[-1])
     assert so_far.text == "S"  # the store's record is the one that goes on
     await stage.decode("o.")
     await stage.finish("So.")
