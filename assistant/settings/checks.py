@@ -54,8 +54,6 @@ class ConfigCheck:
             at = (*path, name)
             if name not in known:
                 self._warn(at, _unknown(name, raw, names))
-            elif name == "preset" and isinstance(raw, dict):
-                raise self.error(at, "preset takes a name; presets are tables, [presets.NAME]")
             elif (value := known[name].check(raw)) is None:
                 raise self.error(at, known[name].refusal(raw))
             else:

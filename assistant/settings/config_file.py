@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from assistant.settings.keys import Values
-from assistant.settings.settings import KEYS, PRESET_KEYS
+from assistant.settings.settings import KEYS
 from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 from models.files.places import config_dir
 
 MAX_BYTES = 1 << 20
-_TABLES = ("presets", "tools")
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,6 @@ class Config:
 
     path: Path
     values: Values = field(default_factory=dict)
-    presets: Mapping[str, Values] = field(default_factory=dict)
     tools: ToolSettings = field(default_factory=ToolSettings)
     warnings: tuple[str, ...] = ()
     lines: Mapping[str, int] = field(default_factory=dict)
@@ -66,17 +64,12 @@ def understand(text: str, path: Path) -> Config:
     from assistant.settings.checks import ConfigCheck, tool_settings  # few have such a file
 
     said = _parse(text, path)
-    tables = {name: said.pop(name) for name in _TABLES if name in said}
+    tools = said.pop("tools", {})
     check = ConfigCheck(text, path)
     return Config(
         path,
-        check.values((), said, KEYS, (*KEYS, *_TABLES)),
-        {
-            name: check.values(at, check.table(at, values), PRESET_KEYS, tuple(PRESET_KEYS))
-            for name, values in check.table(("presets",), tables.get("presets", {})).items()
-            for at in [("presets", name)]
-        },
-        tool_settings(check, tables.get("tools", {})),
+        check.values((), said, KEYS, (*KEYS, "tools")),
+        tool_settings(check, tools),
         tuple(check.warnings),
         {at[0]: line for at, line in check.lines.items() if len(at) == 1},
     )

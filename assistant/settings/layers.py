@@ -1,8 +1,8 @@
 """Where values come from: what was said where, what counts, and what the program itself keeps.
 
-An option beats the environment, which beats what was chosen in the program, which beats a preset,
-which beats `config.toml`. What was chosen is kept in `state.json` with the value that it overrode,
-and it counts until `config.toml` or a preset says something else: the last word is the user's.
+An option beats the environment, which beats what was chosen in the program, which beats
+`config.toml`. What was chosen is kept in `state.json` with the value that it overrode, and it
+counts until `config.toml` says something else: the last word is the user's.
 """
 
 import os
@@ -14,14 +14,13 @@ from typing import Any
 
 from assistant.settings.config_file import Config, config_path, read
 from assistant.settings.keys import Value
-from assistant.settings.settings import DEFAULT, KEYS, PRESET_KEYS, Settings, SettingSource
+from assistant.settings.settings import DEFAULT, KEYS, Settings, SettingSource
 from models.errors import StorageError, UsageError
 from models.files.disk import read_json, write_json
 from models.files.places import data_dir
 
 Given = Mapping[str, tuple[Value, SettingSource]]
 """Values by key, with where each came from."""
-NO_PRESET = str(KEYS["preset"].default)
 STATE = SettingSource("state", "state.json")
 
 
@@ -31,7 +30,7 @@ class Choice:
 
     value: Value
     over: Value | None
-    """What `config.toml` or a preset said then; None: nothing."""
+    """What `config.toml` said then; None: nothing."""
 
 
 @dataclass(frozen=True)
@@ -50,23 +49,15 @@ class Layers:
         """What counts."""
         chosen = {name: (choice.value, STATE) for name, choice in self.choices.items()}
         counting = {name: chosen[name] for name in chosen if self._counts(name, self.below)}
-        preset = self._preset(self.passing["preset"][0]) if "preset" in self.passing else {}
-        return {**self.below, **counting, **preset, **self.passing}
+        return {**self.below, **counting, **self.passing}
 
     @cached_property
     def below(self) -> Given:
-        """What would count if nothing had been chosen but a preset, and nothing were passing."""
+        """What would count if nothing had been chosen, and nothing were passing."""
         config, name = self.config, self.config.path.name
-        plain = {key.name: (key.default, DEFAULT) for key in KEYS.values()} | {
+        return {key.name: (key.default, DEFAULT) for key in KEYS.values()} | {
             key: (value, SettingSource("file", f"{name}:{config.lines.get(key, '?')}"))
             for key, value in config.values.items()
-        }
-        if "preset" in self.passing:
-            return plain
-        chosen = self._counts("preset", plain)
-        return {
-            **plain,
-            **self._preset(self.choices["preset"].value if chosen else plain["preset"][0]),
         }
 
     def _counts(self, name: str, below: Given) -> bool:
@@ -74,25 +65,10 @@ class Layers:
         if name not in self.choices:
             return False
         choice, (value, source) = self.choices[name], below[name]
-        if name == "preset" and choice.value not in (NO_PRESET, *self.config.presets):
-            return False
         return source == DEFAULT or value == choice.over
 
-    def _preset(self, name: Value) -> Given:
-        if name == NO_PRESET:
-            return {}
-        if (values := self.config.presets.get(str(name))) is None:
-            known, where = ", ".join(self.config.presets) or "none yet", self.config.path
-            raise UsageError(f"There is no preset {name!r}. Presets in {where}: {known}.")
-        source = SettingSource("preset", str(name))
-        return {key: (values[key], source) for key in PRESET_KEYS if key in values}
-
     def settings(self, start: Settings | None = None, before: "Layers | None" = None) -> Settings:
-        """Return the settings in force; or those at the `start`, with what has changed since.
-
-        Raises:
-            UsageError: there is no such preset.
-        """
+        """Return the settings in force; or those at the `start`, with what has changed since."""
         known = before.given if before else {}
         new = [name for name in KEYS if name not in known or known[name][0] != self.given[name][0]]
         return replace(
@@ -112,8 +88,6 @@ class Layers:
             if value == said:
                 del choices[name]
             passing.pop(name, None)
-            if "preset" in passing and name in PRESET_KEYS:
-                passing[name] = (value, STATE)
         return replace(self, choices=choices, passing=passing)
 
     def for_this_run(self, **given: tuple[Value, SettingSource]) -> "Layers":

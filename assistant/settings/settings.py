@@ -41,9 +41,9 @@ THEMES = (
 class SettingSource:
     """Where a value came from."""
 
-    kind: Literal["option", "environment", "state", "preset", "file", "default"]
+    kind: Literal["option", "environment", "state", "file", "default"]
     name: str = ""
-    """The option, the variable, the preset, or the file."""
+    """The option, the variable, or the file."""
 
     @property
     def is_passing(self) -> bool:
@@ -51,7 +51,7 @@ class SettingSource:
         return self.kind in ("option", "environment")
 
     def __str__(self) -> str:
-        return f"preset {self.name}" if self.kind == "preset" else self.name or self.kind
+        return self.name or self.kind
 
 
 DEFAULT = SettingSource("default")
@@ -96,9 +96,6 @@ class Settings:
         None, "Where proposals come from.", words=SOURCES, word="auto", several=True
     )
     rule: RuleName = _key("block", "How drafts are verified; no effect with a seed.", words=RULES)
-    preset: str | None = _key(
-        None, "A system prompt and sampling by name.", word="none", placeholder="NAME", daily=True
-    )
     system: str | None = _key(
         None, "What conversations begin with.", CONVERSATION, word="", many_lines=True, daily=True
     )
@@ -253,5 +250,3 @@ def _keys() -> Iterator[Key]:
 
 
 KEYS = {key.name: key for key in _keys()}
-PRESET_KEYS = {name: KEYS[name] for name in ("system", *Sampling.RANGES)}
-"""What a preset may set."""

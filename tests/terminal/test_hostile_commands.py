@@ -96,7 +96,6 @@ def test_settings(tmp_path: Path, texts: list[str]) -> None:
     home = tmp_path / "home"
     home.mkdir()
     lines = [f"system = {quoted(''.join(texts[:50]))}", f"{quoted(texts[0])} = 1"]
-    lines += [f"[presets.{quoted(text)}]\nsystem = {quoted(text)}" for text in texts[:50]]
     (home / "config.toml").write_text("\n".join(lines))
     config = [["config", "show"], ["config", "show", "--json"]]
     for _, seen in run_each(tmp_path, [*config, ["doctor"]]):

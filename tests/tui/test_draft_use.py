@@ -66,7 +66,7 @@ def test_a_draft_that_nobody_named_for_this_run_may_go_unused_without_a_word():
     assert draft_use.helpless(stats, READY, named, failed=True) is None  # which was said
     used = replace(stats, draft_s=1.0)
     assert draft_use.helpless(used, READY, named, failed=False) is None
-    for kind in ("file", "preset", "default"):
+    for kind in ("file", "default"):
         settings = replace(named, sources={"draft": SettingSource(kind)})
         assert draft_use.helpless(stats, READY, settings, failed=False) is None
 

@@ -31,7 +31,7 @@ def path() -> None:
 def show(context: click.Context, as_json: bool) -> None:
     """Show every key, its value and where it was set.
 
-    Options before the command count too: specchat --preset code config show
+    Options before the command count too: specchat --ctx 4096 config show
     """
     layers = load(context.find_root().params)
     for notice in layers.settings().notices:
@@ -58,8 +58,6 @@ def _print(layers: Layers) -> None:
         if source == STATE and other != DEFAULT:
             line += f" (instead of {_short(below)} from {other})"
         click.echo(click.style(safe(line), dim=True) if source == DEFAULT else safe(line))
-    for name, preset in found.presets.items():
-        click.echo(safe(f"preset {name}: {', '.join(preset)}"))
     for folder in found.tools.folders:
         click.echo(safe(f"tools folder: {folder}"))
     for server in found.tools.servers:
@@ -86,7 +84,6 @@ def _report(layers: Layers) -> dict[str, object]:
             }
             for name, (value, source) in layers.given.items()
         },
-        "presets": found.presets,
         "tools": {
             "folders": [str(folder) for folder in found.tools.folders],
             "rounds": found.tools.rounds,

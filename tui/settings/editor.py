@@ -17,7 +17,7 @@ from models.files.disk import private_folder
 _TITLES = {
     "target": "Models",
     "mode": "Speculation",
-    "preset": "System prompt and presets",
+    "system": "System prompt",
     "temperature": "Sampling",
     "thinking": "Thinking",
     "ctx": "Machine",
@@ -31,11 +31,6 @@ _OPENING = """\
 # program (F6), unless it was set here later. See: specchat config show
 """
 _CLOSING = """\
-# Presets: a named system prompt and sampling; choose one with --preset or in the settings (F6).
-# [presets.code]
-# system = "You are a terse programmer."
-# temperature = 0.2
-
 # Tools that a model may ask to be called. You are asked before one runs; F9 lists them.
 # [tools]
 # folders = ["~/notes"]  # which it may read, list and search

@@ -19,7 +19,7 @@ from textual.widgets.option_list import Option
 from assistant.request import Sampling
 from assistant.settings.config_file import read
 from assistant.settings.keys import Key, Value, shown
-from assistant.settings.layers import NO_PRESET, STATE, Layers
+from assistant.settings.layers import STATE, Layers
 from assistant.settings.settings import DEFAULT, KEYS
 from models import gguf
 from models.errors import SpecchatError, UsageError
@@ -104,7 +104,7 @@ class SettingsScreen(Dialog[None]):
     def _row(self, name: str) -> Content:
         value, source = self.now.given[name]
         text = safe(shown(value).replace("\n", " ⏎ "))
-        text = f"‹ {text} ›" if self._choices(name) else text
+        text = f"‹ {text} ›" if KEYS[name].choices else text
         text = text if cell_len(text) <= _VALUE else f"{set_cell_size(text, _VALUE - 1)}…"
         style = "bold" if name in self.now.choices else ""
         return Content.assemble(
@@ -119,10 +119,6 @@ class SettingsScreen(Dialog[None]):
         """The key under the cursor."""
         return KEYS[self.list.get_option_at_index(self.list.highlighted or 0).id or ""]
 
-    def _choices(self, name: str) -> tuple[str, ...]:
-        presets = (NO_PRESET, *self.now.config.presets)
-        return presets if name == "preset" else KEYS[name].choices
-
     @on(OptionList.OptionHighlighted)
     def explain(self) -> None:
         """Say what is to be known of the key under the cursor."""
@@ -134,7 +130,7 @@ class SettingsScreen(Dialog[None]):
 
     def action_turn(self, direction: int) -> None:
         """Choose the next value, where there are only a few."""
-        if choices := self._choices(self.key.name):
+        if choices := self.key.choices:
             now = shown(self.now.given[self.key.name][0])
             here = choices.index(now) if now in choices else -direction
             self._take(self.key, choices[(here + direction) % len(choices)])
@@ -142,7 +138,7 @@ class SettingsScreen(Dialog[None]):
     @on(OptionList.OptionSelected)
     def action_change(self) -> None:
         """Choose the next value, or have one typed."""
-        if self._choices(self.key.name):
+        if self.key.choices:
             self.action_turn(1)
             return
         key = self.key

@@ -8,7 +8,6 @@ from difflib import get_close_matches
 import click
 from click.shell_completion import BashComplete, CompletionItem, split_arg_string
 
-from assistant.settings.config_file import read
 from assistant.settings.keys import Key
 from models import catalog
 from models.errors import SpecchatError
@@ -35,11 +34,7 @@ def values(key: Key, incomplete: str) -> list[CompletionItem]:
     if key.name in ("target", "draft"):
         words = [*key.offers, *(["none"] if key.name == "draft" else [])]
         return models(incomplete, words)
-    words = [*key.offers]
-    if key.name == "preset":
-        with suppress(SpecchatError):  # a shell cannot show an error
-            words += read().presets
-    return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+    return [CompletionItem(word) for word in key.offers if word.startswith(incomplete)]
 
 
 def models(incomplete: str, others: Iterable[str] = ()) -> list[CompletionItem]:

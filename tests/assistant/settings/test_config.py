@@ -70,10 +70,7 @@ def test_every_theme_offered_is_textuals():
         ('save = "yes"', "1: save must be true or false: 'yes'"),
         ("model_folders = [1]", "1: model_folders must be a list of folders: [1]"),
         ("system = '''\na\n'''\ntop_k = -1", f"4: {TOP_K}: -1"),
-        ("[presets.a]\ntop_k = -1", f"2: {TOP_K}: -1"),
-        ("[preset.a]", "1: preset takes a name; presets are tables, [presets.NAME]"),
-        ("presets = 3", "1: presets must be a table, [presets]"),
-        ("[presets]\ncode = 3", "2: code must be a table, [presets.code]"),
+        ("tools = 3", "1: tools must be a table, [tools]"),
         ("mode = \n", " is not TOML: Invalid value (at line 1, column 8)"),
         ("a = 1\na = 2\n", " is not TOML: Cannot overwrite a value (at line 2, column 6)"),
     ],
@@ -90,10 +87,9 @@ def test_a_fault_is_named_by_file_line_key_value_and_what_is_allowed(text, compl
     [
         ("temprature = 1", '1: there is no key "temprature"; did you mean "temperature"?'),
         ("\nqqqqq = 1", '2: there is no key "qqqqq"'),
-        ("[preset_.code]", '1: there is no key "preset_"; did you mean "preset"?'),
         ("[sampling]\ntop_k = 1", TOO_LOW),
         ('[keys]\n"chat.new" = "f8"', '1: there is no key "keys"'),
-        ("[presets.a]\nseed = 1", '2: there is no key "seed"'),
+        ("[presets.a]\nx = 1", '1: there is no key "presets"'),
     ],
 )  # fmt: skip
 def test_what_is_unknown_is_a_warning_with_a_guess(text, warning):
@@ -183,7 +179,7 @@ def test_config_on_a_mac_stays_in_application_support_where_there_is_one(monkeyp
 
 # Whatever a file says, it is understood or refused in one sentence.
 
-NAMES = st.sampled_from([*KEYS, "presets", "presets.a", "x", '"a b"', "presets.x", "temprature"])
+NAMES = st.sampled_from([*KEYS, "tools", "tools.a", "x", '"a b"', "tools.x", "temprature"])
 VALUES = st.one_of(
     st.integers(-(2**63), 2**63 - 1).map(str),
     st.floats().map(lambda number: repr(number)),
@@ -202,8 +198,7 @@ LINES = st.one_of(
 @given(st.lists(LINES, max_size=8).map("\n".join))
 @settings(max_examples=500)
 @example("a = " + "9" * 5000)
-@example("[[presets]]")
-@example('preset = "x"')
+@example("[[tools]]")
 def test_any_text_is_understood_with_the_line_of_each_key_or_refused_in_one_sentence(text):
     try:
         config = said(text)

@@ -17,13 +17,12 @@ from assistant.settings.layers import (
 )
 from assistant.settings.settings import KEYS
 from models import catalog
-from models.errors import StorageError, UsageError
+from models.errors import StorageError
 from tests import tiny
 from tests.assistant.settings.test_config import said
 from tui.settings.screen import recommended
 
 USUAL = catalog.DEFAULT.target.name
-CODE = 'temperature = 1\ntop_k = 7\n[presets.code]\ntemperature = 0.2\nsystem = "terse"\n'
 
 
 @pytest.fixture(autouse=True)
@@ -65,19 +64,6 @@ def test_precedence(monkeypatch, file, chosen, variable, option, value):
         write_choices({"threads": Choice(chosen, file)}, {})
     config = said("" if file is None else f"threads = {file}")
     assert given(load({"threads": option, "other": 1}, config), "threads") == [value]
-
-
-def test_a_preset_beats_the_file_and_an_option_beats_the_preset():
-    layers = load({"preset": "code", "system": "mine"}, said(CODE))
-    assert given(layers, "temperature", "top_k", "system") == [0.2, 7, "mine"]
-    assert source(layers, "temperature") == "preset code"
-
-
-@pytest.mark.parametrize("options", [{"preset": "poetry"}, {}])
-def test_a_preset_that_is_not_there_is_refused_with_those_that_are(options):
-    config = said('preset = "poetry"\n[presets.code]\n[presets.prose]')
-    with pytest.raises(UsageError, match=r"no preset 'poetry'.*: code, prose\."):
-        load(options, config).settings()
 
 
 def test_words_leave_a_value_open():
@@ -127,27 +113,6 @@ def test_a_change_leaves_alone_what_other_keys_of_the_chat_changed():
     shown = before.for_this_run(view=("tokens", STATE)).settings()
     after = before.choose(temperature=0.9).settings(shown, before)
     assert (after.view, after.temperature) == ("tokens", 0.9)
-
-
-def test_a_preset_that_is_chosen_later_beats_a_choice_and_leaving_it_brings_that_back():
-    layers = load({}, said("[presets.code]\ntemperature = 0.2")).choose(temperature=0.4)
-    with_preset = layers.choose(preset="code")
-    assert given(with_preset, "temperature") == [0.2]
-    assert given(with_preset.choose(temperature=0.3), "temperature", "preset") == [0.3, "code"]
-    assert given(with_preset.choose(preset="none"), "temperature") == [0.4]
-
-
-def test_a_choice_under_a_preset_of_this_run_counts():
-    layers = load({"preset": "code"}, said(CODE)).choose(temperature=0.4)
-    assert given(layers, "temperature", "system") == [0.4, "terse"]
-    left = layers.choose(preset="none")
-    assert given(left, "preset", "system") == ["none", ""]
-
-
-def test_a_preset_that_was_chosen_and_is_gone_from_the_file_does_not_count():
-    write_choices(load({}, said(CODE)).choose(preset="code").choices, {})
-    assert given(load({}, said("")), "preset", "temperature") == ["none", 0.7]
-    assert given(load({}, said(CODE)), "preset", "temperature") == ["code", 0.2]
 
 
 @pytest.mark.parametrize(

@@ -31,22 +31,18 @@ def test_path_is_printed_whatever_the_file_says_and_without_one(home, text):
 
 
 def test_show_says_where_each_value_came_from(home):
-    put(home, "# mine\n\nthreads = 3\ntop_k = 5\nctx = 512\n[presets.code]\ntemperature = 0.2\n")
-    code, out, _ = run(
-        "--top-k", 9, "--preset", "code", "config", "show", "--json", env={"SPECCHAT_CTX": "1024"}
-    )
+    put(home, "# mine\n\nthreads = 3\ntop_k = 5\nctx = 512\n")
+    code, out, _ = run("--top-k", 9, "config", "show", "--json", env={"SPECCHAT_CTX": "1024"})
     assert code == 0
     values = json.loads(out)["values"]
     assert set(values) == set(KEYS)
     assert {
         name: (values[name]["value"], values[name]["from"])
-        for name in ("threads", "top_k", "ctx", "temperature", "preset", "mode")
+        for name in ("threads", "top_k", "ctx", "mode")
     } == {
         "threads": (3, "config.toml:3"),
         "top_k": (9, "--top-k"),
         "ctx": (1024, "SPECCHAT_CTX"),
-        "temperature": (0.2, "preset code"),
-        "preset": ("code", "--preset"),
         "mode": ("auto", "default"),
     }
 
@@ -88,13 +84,12 @@ def test_a_broken_file_never_stops_help(home, arguments):
     assert out
 
 
-def test_an_answer_follows_the_file_and_its_preset_and_an_unknown_key_is_a_warning(home, target):
+def test_an_answer_follows_the_file_and_an_unknown_key_is_a_warning(home, target):
     put(
         home,
-        f'temprature = 1\ntarget = "{target}"\ndraft = "none"\nmax_tokens = 7\n'
-        "[presets.x]\ntop_k = 3\n",
+        f'temprature = 1\ntarget = "{target}"\ndraft = "none"\nmax_tokens = 7\ntop_k = 3\n',
     )
-    code, out, err = run("ask", *HOT[6:], "--preset", "x", "--json", "hello")
+    code, out, err = run("ask", *HOT[6:], "--json", "hello")
     assert code == 0
     assert 'there is no key "temprature"; did you mean "temperature"?' in err
     report = json.loads(out)

@@ -25,10 +25,6 @@ MINE = """\
 # mine
 temperature = 1.5  # warm
 mode = "sps"
-
-[presets.code]
-temperature = 0.2
-system = "terse"
 """
 DAILY = [key.name for key in KEYS.values() if key.daily]
 
@@ -158,7 +154,7 @@ async def test_an_emptied_value_goes_back_to_what_the_file_says(path):
 
 async def test_keys_that_are_typed_fast_all_arrive_in_their_order(path):
     async with opened() as page:
-        page.at_once("down", "down", "enter", *"tame", "enter")
+        page.at_once("down", "enter", *"tame", "enter")
         await page.until(lambda: page.used)
         assert page.value("system") == "tame"
         await page.until(lambda: page.app.screen is page.screen)
@@ -189,19 +185,13 @@ async def test_the_system_prompt_of_the_file_can_be_emptied_and_brought_back(pat
         assert page.value("system") == "mine"
 
 
-async def test_arrows_choose_among_a_few_values_and_presets(path):
+async def test_arrows_choose_among_a_few_values(path):
     async with opened() as page:
         await page.go("mode")
         await page.press("right")
         assert page.value("mode") == "ars"
         await page.press("left", "left")
         assert page.value("mode") == "auto"
-        await page.go("preset")
-        await page.press("enter")
-        assert (page.value("preset"), page.value("temperature")) == ("code", 0.2)
-        assert page.row("temperature").split()[1:] == ["0.2", "preset", "code"]
-        await page.press("right")
-        assert page.value("temperature") == 1.5
 
 
 async def test_a_key_that_was_chosen_elsewhere_is_listed_and_can_be_reset(path):
@@ -246,9 +236,6 @@ async def test_what_is_wrong_in_the_edited_file_is_said_until_it_is_right(
         await page.press("e")
         assert f"{path}:1: temperature must be a number from 0 to 100: 300" in page.told[0]
         assert "stay as they were" in page.told[0]
-        with_editor(monkeypatch, tmp_path, 'echo "preset = \\"gone\\"" > "$2"')
-        await page.press("e")
-        assert "There is no preset 'gone'" in page.told[0]
         assert page.used == []
         with_editor(monkeypatch, tmp_path, 'echo "temprature = 1" > "$2"')
         await page.press("e")

@@ -25,7 +25,7 @@ BELOW = (
 OPTIONS = (
     *("--help", "--version", "--json", "--target", "--draft", "--mode", "--lookahead", "--ctx"),
     *("--threads", "--temperature", "--top-k", "--top-p", "--seed", "--max-tokens", "--system"),
-    *("--file", "-f", "--stop", "--offline", "--preset", "--theme", "--no-save", "--template"),
+    *("--file", "-f", "--stop", "--offline", "--theme", "--no-save", "--template"),
     *("--no-such-option", "-x", "--", "-", "--target=", "--ctx=-1", "---", "--=", "-\x1b[2J"),
 )
 VALUES = (

@@ -9,7 +9,6 @@ from tests import ROOT
 from tests.models.files.stores import ollama_model
 from tests.scripts import ended
 from tests.tui.settings.test_config_command import home as home
-from tests.tui.settings.test_config_command import put
 from tests.tui.shell.program import run
 
 
@@ -54,10 +53,8 @@ def test_commands_are_completed_without_importing_them():
 
 
 def test_options_and_their_words_are_completed(home):
-    put(home, "[presets.code]\n[presets.prose]\n")
     assert complete("specchat", "ask", "--temp") == ["--temperature"]
     assert complete("specchat", "ask", "--mode", "s") == ["sps"]
-    assert complete("specchat", "ask", "--preset", "") == ["none", "code", "prose"]
     assert "qwen2.5-coder-1.5b" in complete("specchat", "ask", "--target", "qwen2.5-c")
     assert complete("specchat", "config", "p") == ["path"]
 
@@ -107,8 +104,3 @@ def test_models_of_every_program_are_completed_by_name(llama):
         assert complete("specchat", *command, "oll") == ["ollama:llama3.2:latest"]
     assert "qwen3-8b" in complete("specchat", "models", "pull", "smollm2-135m", "qwen3")
     assert complete("specchat", "models", "check", "./mod") == ["./mod"]
-
-
-def test_a_broken_file_is_no_matter_for_completion(home):
-    put(home, "oh =")
-    assert complete("specchat", "ask", "--preset", "") == ["none"]
