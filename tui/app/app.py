@@ -191,9 +191,7 @@ class SpecchatApp(Program):
             if self.settings.mode != self.layers.given["mode"][0]:
                 mode = self.settings.mode, SettingSource("option", "Ctrl+T")
                 self.layers = self.layers.for_this_run(mode=mode)
-            setup = self.chat.controller.models.setup
-            target = setup.target if setup else None
-            self.push_screen(SettingsScreen(self.layers, self._use_layers, target))
+            self.push_screen(SettingsScreen(self.layers, self._use_layers))
 
     def _use_layers(self, layers: Layers) -> None:
         """Continue with changed settings; the models are loaded again only if they have to be."""

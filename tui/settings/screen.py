@@ -1,14 +1,12 @@
 """The settings: what people change daily, and the way to everything else."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import ClassVar, cast
 
 from rich.cells import cell_len, set_cell_size
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -16,13 +14,11 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from assistant.request import Sampling
 from assistant.settings.config_file import read
-from assistant.settings.keys import Key, Value, shown
+from assistant.settings.keys import Key, shown
 from assistant.settings.layers import STATE, Layers
 from assistant.settings.settings import DEFAULT, KEYS
-from models import gguf
-from models.errors import SpecchatError, UsageError
+from models.errors import UsageError
 from tui.app.program import Program
 from tui.safe import safe
 from tui.settings.editor import prepare
@@ -32,8 +28,6 @@ from tui.widgets.keyline import KeyLine
 
 _NAME, _VALUE = 15, 24
 """Cells of the first two columns."""
-_GGUF = ("temp", "top_k", "top_p", "min_p", "penalty_repeat", "penalty_last_n")
-"""What GGUF calls the sampling, in the order of `Sampling`."""
 
 
 class SettingsScreen(Dialog[None]):
@@ -60,20 +54,16 @@ class SettingsScreen(Dialog[None]):
         Binding("left", "turn(-1)", "Previous", show=False, id="choice.previous", priority=True),
         Binding("right,space", "turn(1)", "Next", show=False, id="choice.next", priority=True),
         Binding("delete,backspace", "reset", "Reset", id="settings.reset", priority=True),
-        Binding("m", "recommended", "As the model", id="settings.recommended", priority=True),
         Binding("e", "edit", "Edit config.toml", id="settings.edit", priority=True),
         Binding("f1", "app.help", "Help", id="settings.help"),
     ]
 
-    def __init__(
-        self, layers: Layers, use: Callable[[Layers], None], target: Path | None = None
-    ) -> None:
-        """Begin with the settings in force; `target` is asked for the sampling it recommends."""
+    def __init__(self, layers: Layers, use: Callable[[Layers], None]) -> None:
+        """Begin with the settings in force."""
         super().__init__()
-        self.now, self._use, self._target = layers, use, target
+        self.now, self._use = layers, use
         self.list = OptionList(markup=False)
         self.detail = Static("", id="detail", markup=False)
-        self._recommended: dict[str, Value] = {}
 
     def compose(self) -> ComposeResult:
         """Lay out the keys, and what is to be known of the one under the cursor."""
@@ -88,8 +78,6 @@ class SettingsScreen(Dialog[None]):
         """Begin at the first key, with what `config.toml` says by now."""
         self._read_again()
         self.list.focus()
-        if self._target is not None:
-            self._ask_the_model(self._target)
 
     def _change(self, layers: Layers) -> None:
         """Have other layers count, and show them."""
@@ -165,21 +153,6 @@ class SettingsScreen(Dialog[None]):
         """Go back to what `config.toml` says, or to the default."""
         self._change(self.now.choose(**{self.key.name: self.now.below[self.key.name][0]}))
 
-    # What the model's file recommends
-
-    @work(group="model")
-    async def _ask_the_model(self, target: Path) -> None:
-        self._recommended = await asyncio.to_thread(recommended, target)
-        self.refresh_bindings()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what the model's file recommends only if it does."""
-        return action != "recommended" or bool(self._recommended)
-
-    def action_recommended(self) -> None:
-        """Choose the sampling that the model's file recommends."""
-        self._change(self.now.choose(**self._recommended))
-
     # config.toml
 
     def action_edit(self) -> None:
@@ -227,16 +200,3 @@ def explained(layers: Layers, name: str) -> tuple[str, str]:
     if source == DEFAULT:
         return "The default.", about
     return f"From {source}. A choice here replaces it.", about
-
-
-def recommended(target: Path) -> dict[str, Value]:
-    """Return the sampling that the file's metadata recommends; usually none."""
-    try:
-        metadata = gguf.read(target).metadata
-    except SpecchatError:
-        return {}
-    checked = {
-        name: KEYS[name].check(metadata.get(f"general.sampling.{theirs}"))
-        for name, theirs in zip(Sampling.RANGES, _GGUF, strict=True)
-    }
-    return {name: value for name, value in checked.items() if value is not None}

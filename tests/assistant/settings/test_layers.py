@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from gguf import GGUFWriter
 
 from assistant.settings.layers import (
     STATE,
@@ -18,9 +17,7 @@ from assistant.settings.layers import (
 from assistant.settings.settings import KEYS
 from models import catalog
 from models.errors import StorageError
-from tests import tiny
 from tests.assistant.settings.test_config import said
-from tui.settings.screen import recommended
 
 USUAL = catalog.DEFAULT.target.name
 
@@ -171,21 +168,3 @@ def test_a_file_that_cannot_be_written_is_said(tmp_path, monkeypatch):
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "file"))
     with pytest.raises(StorageError, match=r"state.json cannot be written: File exists\."):
         write_choices({"mode": Choice("ars", None)}, {})
-
-
-# What a model's file recommends
-
-
-def test_sampling_that_the_models_file_recommends_is_found(tmp_path):
-    model = tmp_path / "wise.gguf"
-    writer = GGUFWriter(model, "llama")
-    writer.add_float32("general.sampling.temp", 0.5)
-    writer.add_int32("general.sampling.top_k", 20)
-    writer.add_float32("general.sampling.top_p", 7.0)  # no probability
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    assert recommended(model) == {"temperature": 0.5, "top_k": 20}
-    assert recommended(tiny.write(tmp_path / "tiny.gguf")) == {}
-    assert recommended(tmp_path / "nowhere.gguf") == {}

@@ -16,7 +16,6 @@ from assistant.settings.settings import KEYS
 from tests.tui.chat.chat_driver import Pair, open_chat
 from tests.tui.driver import Driver
 from tui.app.program import Program
-from tui.settings import screen
 from tui.settings.editor import lend, prepare, template
 from tui.settings.screen import SettingsScreen, explained
 from tui.widgets.entry_screen import EntryScreen
@@ -204,17 +203,6 @@ async def test_a_key_that_was_chosen_elsewhere_is_listed_and_can_be_reset(path):
         assert page.used == []
         await page.press("delete")
         assert page.value("target") == "auto"
-
-
-async def test_the_sampling_that_the_models_file_recommends_is_one_key_away(path, monkeypatch):
-    monkeypatch.setattr(screen, "recommended", lambda target: {"temperature": 0.6, "top_k": 20})
-    async with opened() as page:
-        assert "m" not in page.screen.active_bindings
-        page.screen._ask_the_model(Path("wise.gguf"))
-        await page.app.workers.wait_for_complete()
-        await page.press("m")
-        assert (page.value("temperature"), page.value("top_k")) == (0.6, 20)
-        assert page.row("top_k").split() == ["top_k", "20", "state.json"]
 
 
 async def test_the_file_is_edited_and_what_it_says_then_counts(path, tmp_path, monkeypatch):
