@@ -1,6 +1,6 @@
 """Exports of conversations: as JSON lines without any loss, which are read again, and as Markdown.
 
-A conversation's JSON lines are one for itself, `{"specchat": 1, "title": ...}`, and one for each
+A conversation's JSON lines are one for itself, `{"specchat": 2, "title": ...}`, and one for each
 message on any branch, `{"id": 1, "parent": null, "role": "user", "content": ...}`; an answer's
 `steps` say of each token where it came from, and its `calls` are of tools, whose results are
 messages, too. Several conversations may follow one another.
@@ -26,7 +26,7 @@ from assistant.tokens import Trace
 from models.errors import StorageError
 
 FORMAT = 2
-"""The format number of a conversation with tool calls; one without has 1."""
+"""The number in the first line of a conversation; 1 knew no tool calls."""
 _NEWER = "A newer specchat exported this (format {}). Update specchat."
 # JSON does not escape these; unescaped, they could control a terminal that shows the file.
 _UNSAFE_IN_TERMINALS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -73,8 +73,7 @@ class _Kind(msgspec.Struct):
 
 def json_lines(whole: FullConversation) -> Iterator[str]:
     """Yield the JSON lines of a conversation, without line ends."""
-    version = FORMAT if any(message.calls for message in whole.messages) else 1
-    yield _json(_Head(version, *(getattr(whole, name) for name in _Head.__struct_fields__[1:])))
+    yield _json(_Head(FORMAT, *(getattr(whole, name) for name in _Head.__struct_fields__[1:])))
     for message in whole.messages:
         fields = {name: getattr(message, name) for name in _Line.__struct_fields__[:-1]}
         yield _json(_Line(**fields, steps=whole.traces.get(message.id, ())))

@@ -18,8 +18,7 @@ _TABLES = (
         leaf INTEGER,
         deleted REAL)""",
     "CREATE INDEX conversation_order ON conversation (pinned, updated, id)",
-    # `hidden` is the message that was dropped, itself or an ancestor. Databases of earlier
-    # programs also have a column `owner`, which is unused.
+    # `hidden` is the message that was dropped, itself or an ancestor.
     """CREATE TABLE message (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         conversation INTEGER NOT NULL REFERENCES conversation,

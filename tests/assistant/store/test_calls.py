@@ -74,12 +74,3 @@ def test_a_call_under_way_when_the_program_ends_is_kept_as_interrupted(path) -> 
     result = store.path(chat)[-1]
     assert (result.state, result.stop, result.calls) == ("failed", INTERRUPTED, (LIST,))
     assert f"`{LIST.name}`\n\n*(interrupted)*" in markdown(store.whole(chat))
-
-
-def test_an_export_without_calls_can_be_read_by_earlier_programs() -> None:
-    store = Store(None)
-    chat = store.begin()
-    ask(store, chat, None, "Hello")
-    plain, called = (next(json_lines(store.whole(n))) for n in (chat, calling(store)))
-    assert plain.startswith('{"specchat":1,')
-    assert called.startswith('{"specchat":2,')

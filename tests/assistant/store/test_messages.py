@@ -1,6 +1,5 @@
 import random
 import sqlite3
-from base64 import b85decode
 from contextlib import closing
 from dataclasses import replace
 
@@ -23,15 +22,6 @@ def test_what_was_asked_and_answered_is_read_again_after_closing(path):
     assert again.answers.trace(records[1].id) == trace(2)
     assert records[1].stats == STATS
     assert records[1].token_ids == (1, 2)
-
-
-def test_a_trace_from_before_there_were_thresholds_is_still_read():
-    packed = (
-        "cwU=6bE!gkeo@NO-29Z(oP~-@^U{kFa~E<gQAkcKS+GQ*BqMdv;gu67F*8k`&cMLH$iT!noso%=nURTMIui@i0if8"
-        "VDJ-mvj8j<I7@4L{VrQSk!2u${j3X7sU~t)f)=UsM38i=1M}GcsNIq{VV;UGdvtQ@_uu5dzdwZaHK=1)d|EP!Xf7C"
-        "<tue3jV1_a*NL(F{)R|gY^sXrnDWC3Lx>>xCR4FGoMP^S"
-    )
-    assert unpack_trace(b85decode(packed)) == trace(1)
 
 
 def test_an_answer_has_what_was_streamed_until_it_ends(store):
