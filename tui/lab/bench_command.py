@@ -21,19 +21,16 @@ def bench() -> None:
     """Measure what speculation is worth with your pair, on your machine.
 
     Systems answer the same prompts together, a few tokens each in turn, so changes in the machine's
-    speed cancel out. Each has its own contexts, which take memory. Results are saved as they come:
-    Ctrl-C stops, and the same command with --run FILE resumes.
+    speed cancel out. Each has its own contexts, which take memory.
     """
 
 
 def measuring(command: Command) -> Command:
     """Make a command of the group, with the options that all of them share."""
-    kept = "Keep results in this file, and continue from those already in it."
     for option in (
         usual.shared,
         click.option("--markdown", is_flag=True, help="Print the tables as Markdown."),
         click.option("--json", "json_file", type=FILE, help="Write all figures as JSON."),
-        click.option("--run", "run_path", type=FILE, help=kept),
         click.option(
             "--per-kind",
             type=usual.NumberParameter(1),

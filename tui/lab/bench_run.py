@@ -44,7 +44,7 @@ def measure(
     report: Callable[[Sequence[RunAnswer]], list[ResultTable]],
     options: Mapping[str, Any],
 ) -> None:
-    """Measure what the file of the run lacks, and show the tables.
+    """Measure everything, and show the tables.
 
     Raises:
         ModelError: a target is missing, or the draft of a system that needs one.
@@ -55,13 +55,12 @@ def measure(
         raise StorageError(f"{json_file} cannot be written: no folder {json_file.parent}.")
     setups, all_asked = _setups(systems, settings), [*asked]
     about = _about(command, settings, systems, setups, all_asked)
-    now = datetime.now().strftime("%Y%m%d-%H%M%S")
-    path = options["run_path"] or cache_dir() / "bench" / f"{command}-{now}.jsonl"
+    now = datetime.now().strftime("%Y%m%d-%H%M%S-%f")
+    path = cache_dir() / "bench" / f"{command}-{now}.jsonl"
     with closing(RunFile(path, about)) as file:
         click.echo(safe(f"Results are kept in {path}"), err=True)
         _fill(file, all_asked, setups, settings)
-        answers = [*file.answers.values()]
-    show(report(answers), about, options)
+    show(report(file.answers), about, options)
 
 
 def here(settings: Settings) -> list[str]:
@@ -117,21 +116,15 @@ def _about(
 def _fill(
     file: RunFile, asked: Sequence[Asked], setups: Mapping[str, Setup], settings: Settings
 ) -> None:
-    """Measure what the file of a run lacks; each lockstep is on disk before the next begins."""
-    lacking = [each for each in asked if not file.answers.keys() >= each.keys]
-    if not lacking:
-        return
-    before = len(asked) - len(lacking)
-    if before:
-        click.echo(f"{before} of {len(asked)} are done already", err=True)
+    """Measure what is asked; each lockstep is on disk before the next begins."""
     console, started, said, done = EngineConsole("starting", protocol=LAB), monotonic(), 0.0, 0
     try:
         with console.shown():
-            for each in lacking:
-                left_s = (monotonic() - started) / done * (len(lacking) - done) if done else None
+            for each in asked:
+                left_s = (monotonic() - started) / done * (len(asked) - done) if done else None
                 due = not done or monotonic() - said > LINE_EVERY_S
                 said = monotonic() if due else said
-                place = f"{before + done + 1} of {len(asked)}{left(left_s)}"
+                place = f"{done + 1} of {len(asked)}{left(left_s)}"
                 console.say(f"{place}: {each.question.name}", aloud=due)
                 if console.interrupted:
                     raise KeyboardInterrupt
@@ -141,8 +134,7 @@ def _fill(
                     file.add(answer)
                 done += 1
     except (KeyboardInterrupt, SpecchatError):
-        again = f"To go on, give the same command with --run {file.path}"
-        click.echo(safe(f"{before + done} of {len(asked)} are kept. {again}"), err=True)
+        click.echo(f"{done} of {len(asked)} are kept.", err=True)
         raise
 
 

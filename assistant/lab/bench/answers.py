@@ -10,7 +10,6 @@ ALL = "all"
 """Stands for a kind: questions of all kinds together."""
 Place = tuple[str, str]
 """The kind and the name of a question."""
-Key = tuple[str, str, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +57,6 @@ class RunAnswer:
     system: str
     measured: Measured | None  # None: it failed
     failure: str | None = None
-
-    @property
-    def key(self) -> Key:
-        """What no other answer of a run has: the kind and the question, the repeat, the system."""
-        return self.kind, self.question, self.repeat, self.system
 
 
 @dataclass(frozen=True, slots=True)

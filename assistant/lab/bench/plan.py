@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from assistant.lab.bench.answers import Compared, Key, RunAnswer
+from assistant.lab.bench.answers import Compared, RunAnswer
 from assistant.lab.bench.questions import Question
 from assistant.request import BASELINES, SOURCES, Sampling
 from assistant.system import System, read
@@ -40,12 +40,6 @@ class Asked:
     seed: int | None = None
     repeat: int = 0
     max_tokens: int | None = None  # None: as many as usual
-
-    @property
-    def keys(self) -> set[Key]:
-        """What the answers to it are known by; see `RunAnswer.key`."""
-        name, kind = self.question.name, self.question.kind
-        return {(kind, name, self.repeat, system.name) for system in self.systems}
 
     def answers(self, compared: Compared) -> Iterator[RunAnswer]:
         """Yield what came of it."""

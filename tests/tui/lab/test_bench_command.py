@@ -2,7 +2,6 @@
 
 import json
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -62,10 +61,13 @@ def tables(path: Path) -> list[list[dict[str, Any]]]:
 def test_prompts_compares_systems_in_a_table_json_and_markdown(
     pair, asked: Path, tmp_path: Path
 ) -> None:
-    kept, report = tmp_path / "run.jsonl", tmp_path / "out.json"
-    few = ("--max-tokens", 12, "--systems", "ars,model=3,auto", "--run", kept)
+    report = tmp_path / "out.json"
+    few = ("--max-tokens", 12, "--systems", "ars,model=3,auto")
     command = ("bench", "prompts", asked, *pair, *GREEDY, *few)
-    out, _ = done(*command, "--json", report)
+    out, err = done(*command, "--json", report)
+    (kept,) = (
+        Path(line[20:]) for line in err.splitlines() if line.startswith("Results are kept in ")
+    )
     assert [line for line in out.splitlines() if line in ("rivers", "hills", "all")]
     assert "━" in out
     facts = json.loads(report.read_text())
@@ -84,7 +86,7 @@ def test_prompts_compares_systems_in_a_table_json_and_markdown(
     texts = {each["measured"]["text"] for each in results if each["question"] == "hills/2"}
     assert len(texts) == 1  # at temperature 0 a random model's answer is what it is
 
-    code, out, _ = run(*command, "--markdown")  # of the run's file, with nothing measured again
+    code, out, _ = run(*command, "--markdown", "--per-kind", 1)
     assert code == 0
     heading, _, names, rule, *rows = out.splitlines()
     assert heading == "### Speed by kind of prompt"
@@ -120,40 +122,21 @@ def test_paper_has_its_tables_with_this_pair(pair, tmp_path: Path) -> None:
     assert "Leviathan et al. 2023, table 2" in out
 
 
-def begun(pair, asked: Path, path: Path) -> tuple[tuple[object, ...], subprocess.Popen[str]]:
-    """Return a command, and its process, which stays at its third task, once it has two answers."""
-    few = ("--max-tokens", 40, "--systems", "ars,model=3", "--run", path)
-    command = ("bench", "prompts", asked, *pair, *GREEDY, *few)
+def test_interrupted_run_keeps_what_it_has(pair, asked: Path) -> None:
+    few = ("--max-tokens", 40, "--systems", "ars,model=3")
     held = endless("tui.shell.engine_console", "EngineConsole.run", after=2)
-    process = start(*command, first=held)
-    while not path.exists() or len(path.read_bytes().splitlines()) < 3:
+    process = start("bench", "prompts", asked, *pair, *GREEDY, *few, first=held)
+    assert process.stderr is not None
+    path = Path(process.stderr.readline().removeprefix("Results are kept in ").strip())
+    while len(path.read_bytes().splitlines()) < 3:
         assert process.poll() is None
         time.sleep(0.01)
-    return command, process
-
-
-def test_interrupted_run_keeps_what_it_has_and_is_continued(
-    pair, asked: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "run.jsonl"
-    command, process = begun(pair, asked, path)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=WAIT_S)
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
-    assert f"--run {path}" in err
-    before = path.read_bytes()
-    assert before.endswith(b"\n")
-    assert 3 <= len(before.splitlines()) < 7
-
-    out, err = done(*command)
-    assert "are done already" in err
-    assert path.read_bytes().startswith(before)
-    assert len(path.read_bytes().splitlines()) == 7
-
-    code, out, err = run(*command, "--top-k", 3)
-    assert (code, out) == (2, "")
-    assert "top_k was 40, and is 3 now" in err
+    assert " of 3 are kept." in err
+    assert 3 <= len(path.read_bytes().splitlines()) < 7
 
 
 @pytest.mark.parametrize(

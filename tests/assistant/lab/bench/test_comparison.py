@@ -77,7 +77,7 @@ def test_steady_drift_hits_all_systems_alike():
 def test_each_repeat_has_a_seed_and_a_key_of_its_own():
     asked = [*interleaved([Question("q", "code", "")], SYSTEMS, Sampling(), 3, seed=7)]
     assert [each.seed for each in asked] == [7, 8, 9]
-    assert len({key for each in asked for key in each.keys}) == 6
+    assert len({(each.repeat, way.name) for each in asked for way in each.systems}) == 6
 
 
 def test_interval_covers_the_truth_as_often_as_it_says():

@@ -119,7 +119,9 @@ def test_everything_that_the_tables_need_is_asked_once():
     ways = paper_systems(["f16"])
     tasks = [*shipped("summaries"), *shipped("code")]
     all_ = [*paper_questions(tasks, shipped("tasks"), ways)]
-    keys = [key for each in all_ for key in each.keys]
+    keys = [
+        (each.question.kind, each.question.name, way.name) for each in all_ for way in each.systems
+    ]
     assert len(keys) == len(set(keys))
     assert {task_and_sampling(each.question.kind)[1] for each in all_} == SAMPLINGS.keys()
     for arm, count in (("greedy", 1 + len(LOOKAHEADS) + len(DRAFTS) - 1), ("T=1", len(DRAFTS)),
