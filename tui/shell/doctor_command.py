@@ -23,11 +23,10 @@ from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError
 from models.files import checksum, places
 from models.files.locate import identify
-from models.files.stores import find, installed
+from models.files.stores import find
 from models.machine import physical_cores
 from models.native import loaded
 from models.native.loaded import load_error
-from tui.models.facts import taken_back
 from tui.safe import safe
 
 GIB = 1 << 30
@@ -74,7 +73,7 @@ def checkup() -> list[Finding]:
     """Look at everything; nothing is changed and no connection is opened."""
     first = engines.first()
     others = (_other_engine(name) for name in ENGINES if name != first)
-    return [*chain(_versions(), _engine(first), *others, _machine(), _pair(), _models())]
+    return [*chain(_versions(), _engine(first), *others, _machine(), _pair())]
 
 
 def _versions() -> Iterator[Finding]:
@@ -172,11 +171,3 @@ def _choice(target: Path) -> Iterator[Finding]:
     with suppress(ModelError):  # what is wrong with the file is said elsewhere
         choice = choose(Setup(target, cache=places.cache_dir()))
         yield Finding("engine", "ok", f"{ENGINES[choice.engine]}. {choice.reason}")
-
-
-def _models() -> Iterator[Finding]:
-    """Say what recurrent models can take back."""
-    for model in installed():
-        if model.header and model.header.is_recurrent and not model.refusal:
-            back = taken_back(model.header, model.size)
-            yield Finding("hybrid", "ok", f"{model.name}: wrong guesses are taken back, {back}")
