@@ -121,11 +121,8 @@ def main() -> None:
     # Unwinding restores the cursor and frees the models.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     if instruction := os.environ.get(COMPLETE):
-        from click.shell_completion import add_completion_class, shell_complete
+        from click.shell_completion import shell_complete
 
-        from tui.shell.completion import Bash
-
-        add_completion_class(Bash)
         sys.exit(shell_complete(specchat, {}, "specchat", COMPLETE, instruction))
     guard()
     try:

@@ -1,12 +1,11 @@
 """Completions for a shell, and suggestions for a mistyped command."""
 
-import os
 from collections.abc import Iterable
 from contextlib import suppress
 from difflib import get_close_matches
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, split_arg_string
+from click.shell_completion import CompletionItem
 
 from assistant.settings.keys import Key
 from models import catalog
@@ -45,30 +44,6 @@ def models(incomplete: str, others: Iterable[str] = ()) -> list[CompletionItem]:
     with suppress(SpecchatError, OSError):
         words += [model.reference for model in stored()]
     return [CompletionItem(word) for word in dict.fromkeys(words) if word.startswith(incomplete)]
-
-
-class Bash(BashComplete):
-    """Read the line as typed, and return what follows the last colon."""
-
-    source_template = BashComplete.source_template.replace(
-        "$(env ", '$(env COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_BREAKS="$COMP_WORDBREAKS" '
-    )
-
-    def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words before the one that is being typed, and that one."""
-        line = os.environ.get("COMP_LINE")
-        if line is None:
-            return super().get_completion_args()
-        words = split_arg_string(line)
-        return (words[1:], "") if line[-1:].isspace() else (words[1:-1], "".join(words[1:][-1:]))
-
-    def format_completion(self, item: CompletionItem) -> str:
-        """Return what bash replaces its word with."""
-        typed = self.get_completion_args()[1]
-        if item.type == "plain" and ":" in typed and ":" in os.environ.get("COMP_BREAKS", ""):
-            kept = len(typed.rpartition(":")[0]) + 1
-            item = CompletionItem(item.value[kept:], item.type)
-        return super().format_completion(item)
 
 
 def meant(name: str, context: click.Context) -> str | None:

@@ -1,11 +1,7 @@
 """What a shell completes, and how it asks for that."""
 
-import subprocess
-import sys
-
 import pytest
 
-from tests import ROOT
 from tests.models.files.stores import ollama_model
 from tests.scripts import ended
 from tests.tui.settings.test_config_command import home as home
@@ -57,46 +53,6 @@ def test_options_and_their_words_are_completed(home):
     assert complete("specchat", "ask", "--mode", "s") == ["sps"]
     assert "qwen2.5-coder-1.5b" in complete("specchat", "ask", "--target", "qwen2.5-c")
     assert complete("specchat", "config", "p") == ["path"]
-
-
-@pytest.mark.parametrize(
-    ("typed", "answers"),
-    [
-        ("specchat ask --target oll", ["ollama:llama3.2:latest"]),
-        ("specchat ask --target ollama:ll", ["llama3.2:latest"]),
-        ("specchat ask --target ollama:llama3.2:", ["latest"]),
-        ("specchat ask --mode ", ["auto", "sps", "ars"]),
-        ("specchat --target 'half quoted --mode s", []),
-        ("specchat con", ["config"]),
-        ("specchat", []),
-    ],
-)
-def test_what_stands_after_a_colon_is_a_word_to_bash(llama, monkeypatch, typed, answers):
-    monkeypatch.setenv("COMP_LINE", typed)
-    monkeypatch.setenv("COMP_BREAKS", " \t\n:=")
-    assert [word for word in complete("specchat", "x") if word in answers] == answers
-    if typed.endswith((":ll", ":")):
-        monkeypatch.setenv("COMP_BREAKS", " \t\n=")
-        assert complete("specchat", "x") == ["ollama:llama3.2:latest"]
-
-
-@pytest.mark.parametrize("text", ["--target ollama:", "--target oll"])
-def test_bash_itself_completes_a_name_with_colons(llama, text):
-    """Its own function, in a shell that reads no one's settings."""
-    source = run(env={"_SPECCHAT_COMPLETE": "bash_source"})[1]
-    program = f"{sys.executable} -c 'from tui.__main__ import main; main()'"
-    ask = f"""
-        specchat() {{ {program} "$@"; }}
-        env() {{ ( while [[ $1 == *=* ]]; do export "$1"; shift; done; "$@" ); }}
-        {source}
-        COMP_LINE='specchat {text}'; COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=($COMP_LINE)
-        COMP_CWORD=2; _specchat_completion specchat; printf '%s\\n' "${{COMPREPLY[@]}}"
-    """
-    done = subprocess.run(
-        ["bash", "--norc", "-c", ask], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    expected = "ollama:llama3.2:latest" if text.endswith("oll") else "llama3.2:latest"
-    assert done.stdout.split() == [expected]
 
 
 def test_models_of_every_program_are_completed_by_name(llama):
