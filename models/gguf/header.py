@@ -187,7 +187,4 @@ def _read(path: Path, stream: Stream) -> Header:
     if isinstance(used, int) and isinstance(experts, int) and 0 < used < experts:
         active = used / experts
     table = read_tensors(stream, tensors, alignment, active)
-    header = Header(path, stream.size, table, metadata)
-    if header.number("nextn_predict_layers") and not header.tensors.has_first_block:
-        raise Malformed("it holds nothing but prediction heads, a part of another model")
-    return header
+    return Header(path, stream.size, table, metadata)

@@ -16,7 +16,6 @@ _BLOCKS = {
     kind: (weights, size)
     for kind, weights, size in (map(int, entry.split("/")) for entry in _TYPES.split())
 }
-_FIRST = "blk.0.attn_norm.weight"
 _TABLE, _OUTPUT, _EXPERTS = "token_embd.weight", "output.weight", "_exps."
 _MAX_NAME = 64  # llama.cpp's own limit is one less
 
@@ -52,7 +51,6 @@ class Tensors:
     matrices: Mapping[int, int]  # bytes of the matrices, by their type
     read: Mapping[int, int]  # bytes that are read for each token, by their type
     prompt: int  # weights that are multiplied for each token of a prompt, which needs no output
-    has_first_block: bool = True
     row_lengths: frozenset[tuple[int, int]] = frozenset()
     """Of all tensors with rows: their types, and how many weights such a row has."""
 
@@ -79,8 +77,7 @@ def read_tensors(stream: Stream, count: int, alignment: int, active: float = 1.0
             prompt += share * prod(tensor.shape) * (tensor.name != output)
     parameters = sum(prod(tensor.shape) for tensor in tensors)
     rows = frozenset((tensor.kind, tensor.shape[0]) for tensor in tensors if len(tensor.shape) > 1)
-    has_first = _FIRST in names
-    return Tensors(count, parameters, +matrices, +read, round(prompt), has_first, rows)
+    return Tensors(count, parameters, +matrices, +read, round(prompt), rows)
 
 
 def read_table(stream: Stream, count: int) -> tuple[Tensor, ...]:
