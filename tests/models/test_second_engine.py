@@ -26,7 +26,7 @@ DAY = (
 THOROUGH = (
     "tests/models/test_llama_vocab.py",
     "tests/models/test_hostile_gguf.py",
-    "tests/assistant/decoding/test_sampling_law.py",
+    "tests/assistant/lab/prove/test_proof.py",
     "tests/assistant/engine/test_assistant.py",
     "tests/assistant/engine/test_resuming.py",
 )

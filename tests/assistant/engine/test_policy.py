@@ -1,7 +1,5 @@
 """Who decides what a round proposes."""
 
-import pytest
-
 from assistant.decoding.lookahead.controller import SHORT, Controller
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.model import PrefillOption, restart_options
@@ -49,21 +47,6 @@ def test_a_user_who_wants_sps_has_the_draft_read():
     assert policy("sps", machine=STEEP, draft=4).reading(ways(100_000), 200).unread == 100_000
     assert policy("sps", 0).reading(ways(100_000), 200) is None
     assert policy("ars").reading(ways(100_000), 200) is None
-
-
-@pytest.mark.parametrize(
-    ("mode", "lookahead", "machine", "reason"),
-    [
-        ("ars", 4, FLAT, Reason.ARS),
-        ("sps", 4, FLAT, Reason.CHOSEN),
-        ("sps", None, FLAT, Reason.SPS),
-        ("sps", None, None, Reason.SPS),
-        ("auto", None, None, Reason.UNMEASURED),
-        ("auto", None, STEEP, Reason.UNLIKELY),
-    ],
-)
-def test_every_plan_knows_its_reason(mode, lookahead, machine, reason):
-    assert policy(mode, lookahead, machine).plan(31).reason is reason
 
 
 def test_the_reason_tells_a_likely_guess_from_a_pause():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.events import Decoded, Finished, Prepared, Stop, Token
+from assistant.events import Decoded, Token
 from assistant.store.values import Record
 from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
@@ -74,28 +74,6 @@ async def test_escape_leaves_the_question_that_is_edited_and_what_is_deleted_com
         await chat.act("d")
         assert chat.said == all_of_it
         assert any("cannot be written" in text for text in chat.told)
-
-
-async def test_a_stopped_answer_is_continued_and_nothing_is_read_again(pair: Pair) -> None:
-    async with open_chat(*pair, hold=(Decoded, 4), asking="Go on") as chat:
-        await chat.pilot.press("escape")
-        await chat.end()
-        half = chat.said[-1]
-        assert chat.engine.heard(Finished)[0].stop is Stop.CANCELLED
-        await chat.act("n")
-        whole = chat.said[-1]
-        assert whole.startswith(half)
-        assert len(whole) > len(half)
-        first, second = chat.engine.heard(Prepared)
-        tokens = chat.engine.heard(Finished)[0].stats.generated_tokens
-        assert second.prompt_tokens == first.prompt_tokens + tokens
-        assert second.cached_tokens >= second.prompt_tokens - 1
-        leaf = chat.path.leaf
-        assert leaf is not None
-        seen = chat.screen.conversation.turns[-1].text
-        assert whole.startswith(seen)
-        trace = chat.store.answers.trace(leaf.id)
-        assert "".join(step.text for step in trace) == seen
 
 
 async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(pair: Pair) -> None:

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import Decoded, Failed, Finished, Prepared, Ready, Stop
+from assistant.events import Decoded, Failed, Finished, Prepared, Stop
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.user_turn import UserTurn
 
 
 def answers(chat: Chat) -> list[Answer]:
@@ -29,16 +28,6 @@ async def test_enter_sends_and_the_answer_is_shown(pair: Pair) -> None:
         text = chat.engine.heard(Finished)[0].text
         assert turns(chat) == chat.said == ["Hi", text]
         assert chat.prompt.text == ""
-
-
-async def test_prompt_sent_while_loading_is_answered_when_the_models_are_there(pair: Pair) -> None:
-    async with open_chat(*pair, hold=(Ready, 1)) as chat:
-        await chat.held()
-        await chat.send("Am I early?")
-        assert [turn.text for turn in chat.screen.query(UserTurn) if turn.busy] == ["Am I early?"]
-        await chat.end()
-        await chat.until(lambda: chat.engine.heard(Finished))
-        assert not any(turn.busy for turn in chat.screen.query(UserTurn))
 
 
 async def test_mode_changes_in_the_middle_of_an_answer(pair: Pair) -> None:
@@ -95,18 +84,6 @@ async def test_failed_prompt_is_back_in_the_prompt_and_the_app_lives_on(pair: Pa
         chat.prompt.drop()
         await chat.ask("Short")
         assert len(chat.said) == 2
-
-
-async def test_model_that_cannot_be_loaded_gives_the_waiting_prompt_back(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.gguf"
-    broken.write_bytes(b"GGUF and nothing else")
-    async with open_chat(broken, hold=(Failed, 1)) as chat:
-        await chat.held()
-        await chat.send("Hello?")
-        chat.engine.go_on.set()
-        await chat.until(lambda: chat.shown(".note.error"))
-        assert chat.prompt.text == "Hello?"
-        assert turns(chat) == []
 
 
 @pytest.mark.parametrize("size", [(40, 10), (10, 3), (1, 1)])

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.patience import ALL
-from tests.tui.chat.turns import Shown, answer, open_page, said
-from tui.chat.conversation.answer import Answer
+from tests.tui.chat.turns import Shown, answer, open_page
 from tui.chat.conversation.markdown_view import Words
 
 VERBATIM = [
@@ -135,25 +134,6 @@ async def test_of_any_markdown_every_character_is_painted_but_marks(seed: int) -
 def seen(text: str) -> Counter[str]:
     """Count the characters that can be seen, but those that mark or draw."""
     return Counter(UNSEEN.sub("", text))
-
-
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.some(1)
-async def test_an_answer_that_comes_in_pieces_looks_as_it_does_at_once(seed: int) -> None:
-    dice = random.Random(seed)
-    for text in documents(12 if ALL else 6, seed + 100):
-        async with open_page(size=(100, 60)) as page:
-            shown = await page.stream()
-            shown.view = "words"
-            while text:
-                size = dice.randint(1, 30)
-                shown.add(said(text[:size]))
-                text = text[size:]
-                await page.pilot.pause(0.02)
-            await page.end(shown)
-            streamed = rows(page)
-            await page.open([answer(2, shown.text)])
-            assert streamed == rows(page), page.app.query_one(Answer).text
 
 
 async def test_blocks_that_were_written_apart_are_apart() -> None:

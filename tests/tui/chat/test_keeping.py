@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import Decoded, Finished
+from assistant.events import Decoded
 from assistant.store.files import place
 from assistant.store.store import Store
 from assistant.store.values import unsent
@@ -109,18 +109,6 @@ async def test_what_is_listed_is_what_can_be_opened_when_the_disk_has_filled_up(
         await chat.until(lambda: [each.title for each in rows.summaries] == ["Kept"])
         chat.screen.controller.open(rows.summaries[0].id)
         assert chat.said[0] == "Kept"
-
-
-async def test_an_answer_continues_in_its_place_when_its_conversation_is_opened_again(
-    pair: Pair,
-) -> None:
-    async with open_chat(*pair, hold=(Decoded, 4), asking="Long") as chat:
-        await chat.until(lambda: chat.screen.conversation.turns[-1].text)
-        chat.path.reopen()  # as after any change of the path
-        await chat.end()
-        whole = chat.engine.heard(Finished)[0].text
-        assert whole.startswith(chat.screen.conversation.turns[-1].text)
-        assert len(whole) - len(chat.screen.conversation.turns[-1].text) <= 1  # cut in a character
 
 
 async def test_a_change_of_a_question_goes_on_after_a_restart(pair: Pair) -> None:

@@ -9,7 +9,7 @@ import pytest
 from assistant.request import ToolCall
 from assistant.talk.tool_set import ToolSet
 from assistant.tools.values import ToolResult, ToolSettings
-from tests.assistant.talk.stage import LIST, READ, Box
+from tests.assistant.talk.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.chat.tools.approval_turn import ELSEWHERE, KEYS, UNASKED, ApprovalTurn
 from tui.chat.tools.result_turn import ResultTurn
@@ -96,22 +96,6 @@ async def test_keys_that_were_meant_for_something_else_allow_nothing(
         turn = await chat.asked()
         assert not turn.has_focus
         assert any("waits to be allowed" in told for told in chat.told)
-
-
-async def test_esc_ends_a_running_call_which_is_kept_and_n_goes_on(endless: Path) -> None:
-    async with open_calling(endless) as chat:
-        chat.box.holds = True
-        await chat.call((LIST,))
-        assert "may change or send something" in "".join(chat.shown("ApprovalTurn .access"))
-        await chat.press("enter")
-        await chat.until(lambda: chat.box.called)
-        await chat.press("escape")
-        await chat.over(3)
-        assert chat.box.cancelled == ["disk__list"]
-        assert "stopped" in chat.results[0]
-        await chat.press("ctrl+up", "n")
-        await chat.over(4)
-        assert "stopped this call" in chat.engine.requests[-1].messages[-1].content
 
 
 async def test_an_open_call_is_asked_about_again_and_the_keys_stay_where_they_are(

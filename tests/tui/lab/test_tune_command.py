@@ -36,15 +36,6 @@ def test_json_has_the_curves_what_pays_and_what_was_tried(
     assert files == ({"costs.json"} if found["is_kept"] else set())
 
 
-def test_text_says_what_it_means_without_colour(target: Path) -> None:
-    code, out, err = run(*TUNE, "--target", target, "--draft", "none")
-    assert code == 0, err
-    assert "tokens at once" in out
-    assert "When a lookahead pays" in out
-    assert "tokens/s without speculation" in out
-    assert "\x1b" not in out + err
-
-
 @pytest.fixture
 def slow(tmp_path: Path) -> Path:
     """A model that is measured for so long that it is never between two runs."""
