@@ -99,7 +99,7 @@ class Pairing:
     def judge(self, draft: ModelFile) -> DraftVerdict:
         """Say whether a file can draft for the target."""
         if self._is_target(draft) and self._has_heads:
-            return DraftVerdict(True, "by the prediction head within it: --draft heads")
+            return DraftVerdict(True, "with the prediction head in it: --draft heads")
         if reason := self._hindrance(draft):
             return DraftVerdict(False, reason)
         if self._difference(draft) is None:
@@ -124,7 +124,7 @@ class Pairing:
             return f"the one that answers is {target.flaw}"
         if small.flaw:
             return f"it is {small.flaw}"
-        return "it is not the smaller one" if draft.size >= self.target.size else None
+        return "it is not smaller" if draft.size >= self.target.size else None
 
     def _is_target(self, draft: ModelFile) -> bool:
         return draft.path.resolve() == self.target.path.resolve()
@@ -224,7 +224,7 @@ def _without_draft(target: ModelFile, serves: bool) -> str:
     if header and header.flaw:
         return f"No model can guess for {target.name}: it is {header.flaw}."
     if header and header.heads:
-        return f"{target.name} can guess for itself, by its prediction head: --draft heads"
+        return f"{target.name} can guess for itself, with its prediction head: --draft heads"
     sentence = f"No model on this machine can guess for {target.name}."
     if serves:
         sentence = f"No model here is small enough to gain anything by guessing for {target.name}."

@@ -76,7 +76,7 @@ def needed(setup: Setup) -> EngineChoice | None:
     if setup.engine != "auto":
         return EngineChoice(setup.engine, "You chose it.")
     if setup.heads:
-        return EngineChoice("llama", "It alone runs prediction heads.")
+        return EngineChoice("llama", "Only it runs prediction heads.")
     if setup.gpu_layers:
         return EngineChoice("llama", "Only it can use GPUs.")
     if len(engines.installed()) < 2:
@@ -84,7 +84,7 @@ def needed(setup: Setup) -> EngineChoice | None:
     if setup.gpu_layers is None and engines.llama_uses_gpu():
         return EngineChoice("llama", "It was built for a GPU.")
     if setup.cache is None:  # it could not be remembered that the other one refuses a file
-        return EngineChoice("llama", "It runs most files, and nothing is remembered.")
+        return EngineChoice("llama", "It runs the most files.")
     return None
 
 

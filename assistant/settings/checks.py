@@ -49,7 +49,7 @@ class ConfigCheck:
         """Return the keys of the app by the names of what they do."""
         for name, keys in keymap.items():
             if name in KEYS:
-                hint = f'{name} is not a binding; it belongs above "[keys]"'
+                hint = f'{name} is not a key binding; it belongs above "[keys]"'
                 self._warn(("keys", name), hint)
             elif not isinstance(keys, str):
                 raise self.error(("keys", name), f'{name} must be keys such as "f8": {keys}')
@@ -162,7 +162,7 @@ def _texts(check: ConfigCheck, at: TablePath, raw: object) -> dict[str, str]:
     table = check.table(at, raw)
     for key, value in table.items():
         if not isinstance(value, str):
-            raise check.error((*at, key), f"{key} must be a text")  # which may be secret
+            raise check.error((*at, key), f"{key} must be text")  # which may be secret
     return table
 
 

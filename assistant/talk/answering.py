@@ -145,7 +145,7 @@ class Answering:
         """Take what the engine says."""
         match event:
             case Prepared(dropped_turns=dropped) if dropped:
-                self._tell(Noted(f"Left out, to fit the context: the oldest turns ({dropped})."))
+                self._tell(Noted(f"Left out to fit the context: the oldest turns ({dropped})."))
             case Noticed(text):
                 self._tell(Noted(text))
             case OneOf(number, of_one):

@@ -13,6 +13,7 @@ from typing import Any
 from textual.app import App
 from textual.widget import Widget
 
+from tui.figures import counted
 from tui.safe import safe
 
 CLIPBOARD_TIMEOUT_S = 2.0
@@ -46,14 +47,12 @@ async def copy(app: App[Any], text: str) -> str:
     """Copy a text; return a sentence that says whether it worked."""
     if not text:
         return "There is nothing to copy."
-    tool = usable(os.environ)
+    tool, copied = usable(os.environ), f"Copied {counted(len(text), 'character')}"
     reason = await asyncio.to_thread(run, tool, text) if tool else ""
     if tool and not reason:
-        return f"Copied {_characters(text)}."
+        return f"{copied}."
     app.copy_to_clipboard(text.encode("utf-8", "replace").decode())
-    return " ".join(
-        filter(None, (reason, f"Copied {_characters(text)} (if your terminal allows it)."))
-    )
+    return f"{reason} {copied} (if your terminal allows it).".strip()
 
 
 def copy_and_say(widget: Widget, text: str, what: str = "") -> None:
@@ -100,7 +99,7 @@ def run(tool: CopyCommand, text: str) -> str:
 def open_address(widget: Widget, address: str) -> None:
     """Open an address that the user has read; where that is not possible, copy it."""
     if not WEB.fullmatch(address):
-        text = f"Not opened: this is no web address: {safe(address)}"
+        text = f"This is not a web address: {safe(address)}"
         widget.notify(text, severity="warning", markup=False)
     elif has_window(os.environ, sys.platform):
         widget.app.open_url(address)
@@ -124,7 +123,3 @@ def code_blocks(markdown: str) -> tuple[str, ...]:
     blocks = parser().disable("normalize").parse(markdown)
     code = (block.content for block in blocks if block.type in ("fence", "code_block"))
     return tuple(text.removesuffix("\n") for text in code)
-
-
-def _characters(text: str) -> str:
-    return f"{len(text):,} character{'s' * (len(text) != 1)}"

@@ -232,7 +232,7 @@ class ChatScreen(Screen[None]):
         """List the tools and their servers."""
         tools = self.talk.calls.tools
         if not tools.any:
-            text = "There are no tools. config.toml names folders and servers, under [tools]."
+            text = "There are no tools. Name folders or servers in config.toml, under [tools]."
             self.notify(text, timeout=6, markup=False)
             return
         from tui.chat.tools.screen import ToolsScreen

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from assistant.events import Answered, Decoded, Finished, Stop
 from assistant.tokens import Step
-from tui.figures import MARKS, of_several
+from tui.figures import MARKS, counted, of_several
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
 from tui.widgets.pane import Pane
@@ -127,4 +127,4 @@ class Column(Pane):
             how = MARKS.get(event.stop, "complete")
             if not event.complete and event.stop is not Stop.CANCELLED:
                 how = "cut before its form was complete"
-        self.border_subtitle = Content(f" {count} token{'s' * (count != 1)} · {how} ")
+        self.border_subtitle = Content(f" {counted(count, 'token')} · {how} ")

@@ -141,7 +141,7 @@ def _fill(
                     file.add(answer)
                 done += 1
     except (KeyboardInterrupt, SpecchatError):
-        again = f"To go on, give the same command with --run {file.path}"
+        again = f"To continue, give the same command with --run {file.path}"
         click.echo(safe(f"{before + done} of {len(asked)} are kept. {again}"), err=True)
         raise
 

@@ -24,7 +24,7 @@ LOOKAHEADS = (1, 2, 3, 4, 5, 7, 11, 15, 31)
 READING = (("engine", ""), ("tokens/s read", ".0f"), ("tokens/s", ".1f"), ("answer, s", ".1f"))
 SETTINGS = (("file", ""), ("setting", ""), ("× usual", ".2f"), *((f"at {n}", ".2f") for n in TRIED))
 PAYOFFS = (("lookahead", ""), ("drafted", ".2f"), ("×", ".2f"), ("copied", ".2f"), ("×", ".2f"))
-PAYOFFS_NOTE = "The acceptance rate from which on it does, and the speed-up at one of 80 %."
+PAYOFFS_NOTE = "The acceptance rate it takes, and the speed-up at 80 %."
 
 
 @click.command()

@@ -149,7 +149,7 @@ def _check(name: str) -> None:
     with meter(name) as progress:
         digest = read_all(model, progress)
     verdict = "sha256 matches" if model.promised_sha256 else f"sha256 {digest}"
-    click.echo(safe(f"{name}: whole, {verdict}"))
+    click.echo(safe(f"{name}: complete, {verdict}"))
     for remark in examine(header):
         if remark.suspicious:
             click.echo(safe(f"{name}: its chat template: {remark.text}"), err=True)

@@ -178,7 +178,7 @@ class ModelsScreen(Screen[Choice | None]):
             return
         self._insisted = choice
         self.say(
-            f"This takes about {size(fit.needed)} of memory and {size(fit.available)} are "
+            f"This takes about {size(fit.needed)} of memory and {size(fit.available)} is "
             "available: the machine may slow to a crawl. Press the key again to load it anyway."
         )
 

@@ -87,5 +87,5 @@ def named(entry: System) -> str:
     whose = target and (
         target.upper() if is_label(target) else Path(target.rpartition(":")[2]).stem
     )
-    mode = NAMES[entry.mode] if k is None else f"with {k} guesses"
+    mode = NAMES[entry.mode] if k is None else f"with {k} guess{'es' * (k > 1)}"
     return " ".join(filter(None, (entry.engine, whose, mode)))

@@ -16,7 +16,7 @@ from models.files.disk import private_folder
 
 _TITLES = {
     "target": "Models",
-    "mode": "Speculation",
+    "mode": "Guesses",
     "preset": "System prompt and presets",
     "temperature": "Sampling",
     "thinking": "Thinking",

@@ -42,6 +42,7 @@ from assistant.tokens import said
 from assistant.tools.values import OfferedTool
 from models.errors import StorageError
 from tui import draft_use
+from tui.figures import counted
 from tui.safe import one_line, safe
 from tui.shell.asked import ContinuedChat, check_thinking, folders_of
 from tui.shell.engine_console import EngineConsole
@@ -162,7 +163,7 @@ class AskSession:
             case Noticed(text):
                 self._note_draft(text)
             case Prefilled(role, done, total):
-                console.say(f"the {role} reads the question: {done} of {total} tokens")
+                console.say(f"the {role} reads the question: {done:,} of {counted(total, 'token')}")
             case Decoded() | Finished():
                 self._hear(0, event)
             case OneOf(number, told):
@@ -185,7 +186,7 @@ class AskSession:
             case Changed(record) if record.role == "tool":
                 self.received.answers[0].results.append(record)
                 if record.seconds:
-                    size = f"{len(record.content):,} characters · {record.seconds:.1f} s"
+                    size = f"{counted(len(record.content), 'character')} · {record.seconds:.1f} s"
                     click.echo(f"{record.state}: {size}", err=True)
             case Changed(record) if record.role == "assistant" and record.state != "streaming":
                 self._ended.sources = record.attachments
@@ -224,7 +225,7 @@ class AskSession:
         given = self.received.answers[number]
         shown = self._settings.show_thinking or given.finished or said(given.tokens)
         if isinstance(event, Decoded) and not shown and not said(event.tokens):
-            self._console.say(f"thinking: {event.stats.thought_tokens:,} tokens")
+            self._console.say(f"thinking: {counted(event.stats.thought_tokens, 'token')}")
         else:
             self._console.hush()
         given.take(event)

@@ -104,7 +104,7 @@ def check_thinking(settings: Settings, ready: Ready) -> None:
     if "thinking" in asked and settings.thinking == "on" and not ready.thinks:
         raise UsageError(f"{name} does not think; leave --thinking on out.")
     if "effort" in asked and settings.effort and not ready.takes_effort:
-        raise UsageError(f"The chat template of {name} takes no effort; leave --effort out.")
+        raise UsageError(f"{name} has no effort setting; leave --effort out.")
 
 
 def form_of(schema: Path | None, regex: str | None, grammar: Path | None) -> AnswerForm | None:

@@ -182,7 +182,7 @@ def _models() -> Iterator[Finding]:
     for model in models:
         if model.header and model.header.is_recurrent and not model.refusal:
             back = taken_back(model.header, model.size)
-            yield Finding("hybrid", "ok", f"{model.name}: wrong guesses are taken back, {back}")
+            yield Finding("hybrid", "ok", f"{model.name}: wrong guesses are rolled back, {back}")
         remarks = examine(model.header) if model.header else ()
         if suspicions := [remark.text for remark in remarks if remark.suspicious]:
             command = f"specchat models show {shlex.quote(model.reference)} --template"
@@ -190,4 +190,4 @@ def _models() -> Iterator[Finding]:
             strange.append(Finding("template", "note", text))
     yield from strange
     if models and not strange:
-        yield Finding("template", "ok", f"{len(models)} checked, each writes the messages in full")
+        yield Finding("template", "ok", f"{len(models)} checked, all write the messages in full")

@@ -94,7 +94,7 @@ def test_a_fault_is_named_by_file_line_key_value_and_what_is_allowed(text, compl
         ("\nqqqqq = 1", '2: there is no key "qqqqq"'),
         ("[preset_.code]", '1: there is no key "preset_"; did you mean "preset"?'),
         ("[sampling]\ntop_k = 1", TOO_LOW),
-        ('[keys]\ntheme = "nord"', '2: theme is not a binding; it belongs above "[keys]"'),
+        ('[keys]\ntheme = "nord"', '2: theme is not a key binding; it belongs above "[keys]"'),
         ("[presets.a]\nseed = 1", '2: there is no key "seed"'),
     ],
 )  # fmt: skip

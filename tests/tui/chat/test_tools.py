@@ -95,7 +95,7 @@ async def test_keys_that_were_meant_for_something_else_allow_nothing(
         chat.prompt.text = "And"
         turn = await chat.asked()
         assert not turn.has_focus
-        assert any("waits to be allowed" in told for told in chat.told)
+        assert any("is waiting for you" in told for told in chat.told)
 
 
 async def test_esc_ends_a_running_call_which_is_kept_and_n_goes_on(endless: Path) -> None:

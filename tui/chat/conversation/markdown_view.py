@@ -24,7 +24,7 @@ from tui.chat.conversation.markdown_reading import (
 )
 from tui.safe import safe
 
-TOO_MUCH = "Too long for Markdown; shown as it came."
+TOO_MUCH = "Too long to format; shown as plain text."
 PERIOD, SHARE = 0.25, 10
 """Seconds between two looks at what has come, and times the cost of the last one, if that is more:
 so a long block, such as a large table, does not take the time that the answer needs.
@@ -137,4 +137,4 @@ class Words(Vertical):
         if WEB.fullmatch(link := safe(event.href)):
             self.app.push_screen(LinksScreen([link]))
         else:
-            self.notify(f"Not opened: this is no web address: {link}", markup=False)
+            self.notify(f"This is not a web address: {link}", markup=False)

@@ -11,6 +11,7 @@ from textual.widgets import Static
 from tui.call_text import in_a_line
 from tui.chat.conversation.turn import Turn, Verb, turns_in
 from tui.chat.conversation.user_turn import shorten
+from tui.figures import counted
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class ResultTurn(Turn):
         if self.busy:
             return " · ".join([f"◌ {name}", f"{monotonic() - self._since:.0f} s", *given])
         took = [f"{record.seconds:.1f} s"] if record.seconds else []
-        size = [f"{len(record.content):,} characters"] if record.content else []
+        size = [counted(len(record.content), "character")] if record.content else []
         end = [_ENDS[record.stop]] if record.stop in _ENDS else []
         return " · ".join([f"{'▾' if self.opened else '▸'} {name}", *end, *size, *took, *given])
 
