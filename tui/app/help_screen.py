@@ -36,7 +36,7 @@ AREAS = {
     "entry": "Keys, while a value is typed",
     "attachments": "Keys, on an attached file",
     "several": "Keys, among several answers",
-    "call": "Keys, on a call of a tool",
+    "call": "Keys, on a tool call",
     "tools": "Keys, among the tools",
     "help": "Keys, on this page",
 }
@@ -44,11 +44,11 @@ AREAS = {
 ALWAYS = {
     "app": (("Ctrl+C", "Copy what is selected; twice quits"), ("Ctrl+P", "Command palette")),
     "prompt": (
-        ("Enter", "Send the message; during an answer it waits in line"),
+        ("Enter", "Send; during an answer it waits in line"),
         ("Ctrl+J, Alt+Enter", "New line; also Shift+Enter in many terminals"),
         ("@", "Attach a file, found by letters of its name"),
         ("@folder/", "Ask about a folder"),
-        ("Up, Down", "From the first or last line: messages in line, then earlier ones"),
+        ("Up, Down", "Messages in line, then earlier messages"),
         ("PgUp, PgDn", "Scroll the conversation"),
     ),
 }

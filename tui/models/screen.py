@@ -43,8 +43,10 @@ class ModelsScreen(Screen[Choice | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "draft", "To guess", id="models.draft"),
-        Binding("n", "no_draft", "No guesses", id="models.no-draft"),
+        Binding("d", "draft", "To guess", id="models.draft", tooltip="Use it to guess"),
+        Binding(
+            "n", "no_draft", "No guesses", id="models.no-draft", tooltip="Answer without guesses"
+        ),
         Binding("p", "pull", "Fetch", id="models.pull"),
         Binding("slash", "type('filter')", "Filter", id="models.filter"),
         Binding("o", "type('path')", "Open file", id="models.open"),

@@ -32,6 +32,8 @@ from tui.widgets.keyline import KeyLine
 
 _NAME, _VALUE = 15, 24
 """Cells of the first two columns."""
+FEW = 4
+"""Choices that are named; the arrows show all."""
 _GGUF = ("temp", "top_k", "top_p", "min_p", "penalty_repeat", "penalty_last_n")
 """What GGUF calls the sampling, in the order of `Sampling`."""
 
@@ -60,7 +62,7 @@ class SettingsScreen(Dialog[None]):
         Binding("left", "turn(-1)", "Previous", show=False, id="choice.previous", priority=True),
         Binding("right,space", "turn(1)", "Next", show=False, id="choice.next", priority=True),
         Binding("delete,backspace", "reset", "Reset", id="settings.reset", priority=True),
-        Binding("m", "recommended", "As the model", id="settings.recommended", priority=True),
+        Binding("m", "recommended", "Model's sampling", id="settings.recommended", priority=True),
         Binding("e", "edit", "Edit config.toml", id="settings.edit", priority=True),
         Binding("f1", "app.help", "Help", id="settings.help"),
     ]
@@ -219,7 +221,9 @@ def explained(layers: Layers, name: str) -> tuple[str, str]:
     """Return why a key has its value, and what it is and may be."""
     key, source, chosen = KEYS[name], layers.given[name][1], layers.choices.get(name)
     default = shown(key.default) or "empty"
-    about = f"{key.help} Allowed: {key.allowed}. Default: {default}. Takes effect {key.when}."
+    more = f" and {len(key.choices) - FEW} more" * (len(key.choices) > FEW)
+    allowed = f"{', '.join(key.choices[:FEW])}{more}" if key.choices else key.allowed
+    about = f"{key.help} Allowed: {allowed}. Default: {default}. Takes effect {key.when}."
     if source.is_passing:
         return f"Given by {source} for this run. A choice here replaces it, and is kept.", about
     if source == STATE:

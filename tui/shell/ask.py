@@ -209,7 +209,7 @@ class AskSession:
             return
         self._console.hush()
         given = [f"  {name}: {value}" for name, value in arguments(waits.call)]
-        click.echo(safe("\n".join([f"Call of {waits.call.name}", *given])), err=True)
+        click.echo(safe("\n".join([f"Tool call: {waits.call.name}", *given])), err=True)
         allowed = self._may_run(waits.tool, safe(access(waits.tool)))
         self.talk.calls.decide("once" if allowed else "refuse")
 

@@ -30,7 +30,7 @@ SURE = "wrong: the answer cannot have it here", "right: kept with what follows i
 PARTS = {
     "thought": "It is part of the thought before the answer.",
     "marker": "It marks where a thought or a call begins or ends.",
-    "call": "It is part of a call of a tool.",
+    "call": "It is part of a tool call.",
 }
 AIRY = 20
 """Height in lines above which there is room for blank ones."""
