@@ -45,8 +45,8 @@ def refused(reason: str, ready: Ready, settings: Settings) -> str:
         return reason
     others = [source for source in settings.draft_sources if source not in COMPUTING]
     if ready.rolls_back and others:
-        return f"{reason} Guesses come from the conversation alone."
-    return f"{reason} Answers come without guesses."
+        return f"Guesses come from the conversation alone. {reason}"
+    return f"Answers come without guesses. {reason}"
 
 
 def rejected(stats: Stats, draft: ModelInfo) -> str | None:

@@ -129,9 +129,12 @@ def _read(form: AnswerForm) -> str:
 
 
 def _schema(text: str) -> str:
-    schema = json.loads(text)
+    try:
+        schema = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON, at line {error.lineno}: {error.msg}") from error
     if not isinstance(schema, dict):
-        raise ValueError("a JSON object is expected")
+        raise ValueError("it is not a JSON object")
     return LLMatcher.grammar_from_json_schema(schema, overrides=STYLE)
 
 

@@ -53,7 +53,7 @@ def line_up(
     for entry in entries:
         setup, no_draft = settings.setup(report, entry.target)
         if entry.mode == "sps" and not setup.has_draft and settings.draft != NO_DRAFT:
-            raise ModelError(f"{no_draft} SpS needs a draft.")
+            raise ModelError(f"SpS needs a draft. {no_draft}")
         lanes.append(_lane(setup, entry, settings))
     setups = told_apart([lane.setup for lane in lanes])
     chosen = (replace(lane, setup=setup) for lane, setup in zip(lanes, setups, strict=True))

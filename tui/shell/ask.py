@@ -162,8 +162,8 @@ class AskSession:
                 console.loading(event)
             case Noticed(text):
                 self._note_draft(text)
-            case Prefilled(role, done, total):
-                console.say(f"the {role} reads the question: {done:,} of {counted(total, 'token')}")
+            case Prefilled():
+                console.reading("the question", event)
             case Decoded() | Finished():
                 self._hear(0, event)
             case OneOf(number, told):

@@ -21,7 +21,7 @@ from assistant.events import Counted, Decoded, Event, Finished, Prefilled, Ready
 from assistant.request import Count
 from assistant.settings.settings import DEFAULT, Settings
 from models.errors import StorageError, UsageError
-from tui.figures import counted, figures
+from tui.figures import figures
 from tui.safe import safe
 from tui.settings.editor import lend
 from tui.shell.diff_printing import DiffPrinting
@@ -152,8 +152,8 @@ class EditSession:
 
         def hear(event: Event) -> None:
             match event:
-                case Prefilled(role, done, total):
-                    console.say(f"the {role} reads {path}: {done:,} of {counted(total, 'token')}")
+                case Prefilled():
+                    console.reading(str(path), event)
                 case Decoded(tokens):
                     console.hush()
                     lines.extend((lines.pop() + "".join(each.text for each in tokens)).split("\n"))

@@ -8,7 +8,7 @@ from assistant.events import Answered, Decoded, Finished, ModelInfo, Ready, Stop
 from assistant.settings.settings import Settings
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
 from models.errors import ModelError
-from tui.figures import figures, named_sources, of_form, of_several
+from tui.figures import MARKS, MODES, figures, named_sources, of_form, of_several
 from tui.outlook import outlook
 
 if TYPE_CHECKING:  # few continue a conversation, or let a model call tools
@@ -81,7 +81,7 @@ class ReceivedAnswers:
         ends, last = self.ends, self.answers[0].last if self.together is None else None
         mode = _mode(settings, ends)
         if self.together is None:
-            line = [*figures(ends[0].stats), mode, ends[0].stop]
+            line = [*figures(ends[0].stats), mode, *filter(None, [MARKS.get(ends[0].stop)])]
         else:
             line = [*of_several(self.together, len(ends)), mode]
         if conversation is not None:
@@ -98,7 +98,7 @@ class ReceivedAnswers:
 def _mode(settings: Settings, ends: Sequence[Finished]) -> str:
     """Return the mode, and whether it was in effect only ArS."""
     proposed = settings.mode == "ars" or any(end.stats.drafted for end in ends)
-    return settings.mode if proposed else f"{settings.mode}, nothing guessed"
+    return MODES[settings.mode] if proposed else f"{MODES[settings.mode]}, none tried"
 
 
 def report(

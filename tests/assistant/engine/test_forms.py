@@ -113,7 +113,7 @@ def test_a_continued_answer_ends_the_form_that_it_began(assistant):
     ("form", "why"),
     [
         (AnswerForm("schema", "{"), "The schema cannot be used: "),
-        (AnswerForm("schema", "[]"), "a JSON object is expected"),
+        (AnswerForm("schema", "[]"), "it is not a JSON object"),
         (AnswerForm("schema", '{"type": "frog"}'), "frog"),
         (AnswerForm("schema", '{"type": "integer", "minimum": 5, "maximum": 3}'), "minimum"),
         (AnswerForm("schema", '{"uniqueItems": true}'), 'cannot be enforced: ["uniqueItems"]'),

@@ -125,7 +125,7 @@ def test_what_may_change_something_is_refused_where_nobody_can_be_asked(asked, t
     ("options", "why"),
     [
         (("--tools", "files"), "There is no folder that may be read; name one with --folder."),
-        (("--tools", "sea"), "There are no tools 'sea'. There are: files."),
+        (("--tools", "sea"), "No tools are called 'sea'. There are: files."),
         (("--tools", "files__fly", "--folder", "."), "There is no tool 'files__fly'."),
         (("--yes",), "--folder and --yes go with --tools."),
         (("--tools", "files", "--folder", ".", "--n", "2"), "With --tools there is one answer"),
