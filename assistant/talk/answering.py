@@ -112,6 +112,7 @@ class Answering:
         self.under_way: tuple[AnswerSoFar, ...] = ()
         """The answers, until all of them have ended."""
         self._passages: dict[int, Attachment] = {}  # that the answers may quote
+        self._noticed = set[tuple[int | None, str]]()  # said once of a conversation
         self._streaming = Lock()  # an older state must not be written after the end
 
     def so_far(self, record: Record) -> AnswerSoFar | None:
@@ -146,7 +147,8 @@ class Answering:
         match event:
             case Prepared(dropped_turns=dropped) if dropped:
                 self._tell(Noted(f"Left out to fit the context: the oldest turns ({dropped})."))
-            case Noticed(text):
+            case Noticed(text) if (notice := (self._path.conversation, text)) not in self._noticed:
+                self._noticed.add(notice)
                 self._tell(Noted(text))
             case OneOf(number, of_one):
                 self._take(number, of_one)

@@ -8,7 +8,7 @@ import pytest
 
 from assistant.request import ToolCall
 from assistant.talk.tool_set import ToolSet
-from assistant.tools.values import ToolResult, ToolSettings
+from assistant.tools.values import ToolResult, ToolSettings, tool_result
 from tests.assistant.talk.stage import LIST, READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.chat.tools.approval_turn import ELSEWHERE, KEYS, UNASKED, ApprovalTurn
@@ -78,6 +78,15 @@ async def test_a_call_is_shown_runs_when_it_is_allowed_and_its_result_is_answere
         await chat.press("ctrl+up", "up", "t")
         assert "blue ␛[31m zeppelin" in chat.shown("ResultTurn .result")
         assert [each.title for each in chat.store.summaries("zeppelin")] == ["Why?"]
+
+
+async def test_why_a_call_failed_stands_in_its_line(endless: Path) -> None:
+    async with open_calling(endless) as chat:
+        chat.box.result = tool_result("It broke.\nBadly.", failed=True)
+        await chat.call((READ,))
+        await chat.press("enter")
+        await chat.over(4)
+        assert chat.results[0].startswith("▸ disk__read · failed · It broke. Badly. · ")
 
 
 async def test_keys_that_were_meant_for_something_else_allow_nothing(

@@ -17,6 +17,8 @@ from tui.safe import safe
 if TYPE_CHECKING:
     from assistant.store.values import Record
 
+LONGEST = 200
+"""Characters of the reason of a failure."""
 _ENDS = {
     "refused": "refused",
     "cancelled": "stopped",
@@ -88,9 +90,10 @@ class ResultTurn(Turn):
         if self.busy:
             return " · ".join([f"◌ {name}", f"{monotonic() - self._since:.0f} s", *given])
         took = [f"{record.seconds:.1f} s"] if record.seconds else []
-        size = [counted(len(record.content), "character")] if record.content else []
-        end = [_ENDS[record.stop]] if record.stop in _ENDS else []
-        return " · ".join([f"{'▾' if self.opened else '▸'} {name}", *end, *size, *took, *given])
+        end, said = [_ENDS[record.stop]] if record.stop in _ENDS else [], record.content
+        told = " ".join(said[:LONGEST].split()) if end else counted(len(said), "character")
+        parts = [*end, *([told] if said else []), *took, *given]
+        return " · ".join([f"{'▾' if self.opened else '▸'} {name}", *parts])
 
     def offers(self, verb: Verb) -> bool:
         """Return whether there is something to do for the verb."""
