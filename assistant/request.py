@@ -42,7 +42,7 @@ class AnswerForm:
 
     def __post_init__(self) -> None:
         if len(self.text) > LONGEST_FORM:
-            size = f"{len(self.text):,} characters; {LONGEST_FORM:,} are the most"
+            size = f"{len(self.text):,} characters; the limit is {LONGEST_FORM:,}"
             raise UsageError(f"The {self.kind} has {size}")
 
 

@@ -120,7 +120,7 @@ class Pairing:
             return f"the one that answers is {target.flaw}"
         if small.flaw:
             return f"it is {small.flaw}"
-        return "it is not the smaller one" if draft.size >= self.target.size else None
+        return "it is not smaller" if draft.size >= self.target.size else None
 
     def _difference(self, draft: ModelFile) -> str | None:
         """Return how the vocabularies differ, padding aside."""

@@ -32,8 +32,8 @@ class Package(NamedTuple):
     def misfit(self) -> str:
         """The message if another version is installed, whose settings may have another layout."""
         return (
-            f"specchat is made for {self.name} {self.version}, but the installed one lays out its "
-            f"settings differently. Run: {self.command}"
+            f"specchat needs {self.name} {self.version}, and the installed version does not match. "
+            f"Run: {self.command}"
         )
 
 

@@ -44,8 +44,8 @@ def refused(reason: str, ready: Ready, settings: Settings) -> str:
     if settings.mode == "ars":
         return reason
     if ready.rolls_back and COPYING & {*settings.draft_sources}:
-        return f"{reason} Guesses come from the conversation alone."
-    return f"{reason} Answers come without guesses."
+        return f"Guesses come from the conversation alone. {reason}"
+    return f"Answers come without guesses. {reason}"
 
 
 def rejected(stats: Stats, draft: ModelInfo) -> str | None:

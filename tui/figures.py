@@ -49,12 +49,16 @@ def _spelt(word: str) -> str:
     return next((part for part in parts if part.lower() == word.lower() != part), word)
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number of things: `1 token`, `1,234 tokens`."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def figures(stats: Stats) -> list[str]:
     """Return the figures of an answer, the count of its tokens first; none if it has none."""
     if not stats.generated_tokens:
         return []
-    tokens = "token" if stats.generated_tokens == 1 else "tokens"
-    parts = [f"{stats.generated_tokens:,} {tokens}", f"{stats.tokens_per_s:.1f} tokens/s"]
+    parts = [counted(stats.generated_tokens, "token"), f"{stats.tokens_per_s:.1f} tokens/s"]
     if stats.acceptance_rate is not None:
         parts.append(f"{stats.acceptance_rate:.0%} of guesses right")
     return parts

@@ -24,8 +24,8 @@ EFFORT, BUDGET = "reasoning_effort", "thinking_budget"
 _TAIL = 24  # last tokens of a prompt; an opening marker has at most 18 besides blanks
 
 NO_THOUGHTS = "This model does not think: its chat template has no mark for thoughts."
-NO_TOOLS = "This model's chat template knows no tools; they are put in words."
-NO_EFFORT = "This model's chat template takes no effort; it was left out."
+NO_TOOLS = "This model's chat template has no tools; they are described in words."
+NO_EFFORT = "This model has no effort setting; yours is ignored."
 
 
 class ChatPrompt(NamedTuple):

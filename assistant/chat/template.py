@@ -135,8 +135,8 @@ def _failure(problem: str, where: str = "") -> str:
 
 _SIMPLEST = (Message("user", "?"),)
 """If a template fails for this conversation, it fails for all."""
-_NO_SYSTEM = "This model has no system prompt; yours is put in the first question."
-_JOINED = "This model's chat template takes roles in turn; messages of the same role are joined."
+_NO_SYSTEM = "This model takes no system prompt; yours is put in the first question."
+_JOINED = "This model's chat template alternates roles; messages of the same role are joined."
 _REFUSED = "The model's chat template refuses this value ({problem})."
 _Variant = tuple[Sequence[Message], Variables, str]
 

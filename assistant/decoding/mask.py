@@ -68,7 +68,7 @@ def by_form(warp: Warp, mask: Mask | None) -> Warp:
         if (only := mask.only(history)) is not None:
             return one_hot(only)
         if (allowed := mask.masked(logits, history)) is None:
-            raise NothingAllowed("The form leaves no token that the model could say.")
+            raise NothingAllowed("The form allows no token that this model has.")
         return warp(allowed, history)
 
     return masked

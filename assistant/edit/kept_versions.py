@@ -50,8 +50,8 @@ def undo(path: Path) -> None:
         raise UsageError(f"{path} is already as it was before the last edit.")
     if _digest(now.data) != version.after:
         raise UsageError(
-            f"{path} has changed since its last edit, so that was not taken back. "
-            f"specchat edit --undo {path} --diff shows what it was."
+            f"{path} has changed since its last edit, so nothing was undone. "
+            f"See what it was: specchat edit --undo {path} --diff"
         )
     write(now, version.before, now.data)
 

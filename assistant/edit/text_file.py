@@ -105,9 +105,9 @@ def check_writable(path: Path) -> None:
     if not state.st_mode & 0o222 or not os.access(real, os.W_OK):
         why = "it is read-only"
     elif not os.access(real.parent, os.W_OK | os.X_OK):
-        why = f"nothing may be written into {real.parent}"
+        why = f"its folder {real.parent} is read-only"
     elif os.geteuid() not in (0, state.st_uid):
-        why = "it belongs to somebody else"
+        why = "it belongs to another user"
     elif state.st_nlink > 1:
         why = "it has other names (hard links), which would keep the old version"
     if why:

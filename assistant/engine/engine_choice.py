@@ -82,7 +82,7 @@ def needed(setup: Setup) -> EngineChoice | None:
     if setup.gpu_layers is None and engines.llama_uses_gpu():
         return EngineChoice("llama", "It was built for a GPU.")
     if setup.cache is None:  # it could not be remembered that the other one refuses a file
-        return EngineChoice("llama", "It runs most files, and nothing is remembered.")
+        return EngineChoice("llama", "It runs the most files.")
     return None
 
 

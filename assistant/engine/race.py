@@ -130,7 +130,7 @@ def _load(
             asked = lane.setup.draft is not None and "model" in request.sources
             unserved = asked and assistant.draft is None
             if unserved or not assistant.sources.keys() & set(request.sources):
-                raise ModelError(f"{ready.no_draft} SpS needs a draft.")
+                raise ModelError(f"SpS needs a draft. {ready.no_draft}")
         opened.push(refused.pop_all())
     return assistant, ready
 

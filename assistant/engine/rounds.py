@@ -174,7 +174,7 @@ class Rounds:
         if self._model:
             del self._drafter.sources[self._model.name]
         self._drafter.failure = None
-        return Noticed(f"{error} The answer goes on without the draft model.")
+        return Noticed(f"{error} The answer continues without the draft model.")
 
 
 def prefill(

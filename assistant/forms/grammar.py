@@ -32,7 +32,7 @@ def tokenizer_of(vocab: Vocab, n_vocab: int) -> LLTokenizer:
     """
     spells = _Spells(vocab, n_vocab)
     if b"".join(spells.tokens[token] for token in spells(SAMPLE)) != SAMPLE.encode():
-        raise UsageError("This model's vocabulary does not spell text as it is, as forms need it.")
+        raise UsageError("This model's vocabulary changes text, so it cannot follow forms.")
     return LLTokenizer(
         TokenizerWrapper(spells), n_vocab=n_vocab, eos_token=sorted(vocab.stop_tokens)
     )
@@ -47,7 +47,7 @@ class _Spells:
     def __init__(self, vocab: Vocab, n_vocab: int) -> None:
         stops = vocab.stop_tokens
         if not stops:
-            raise UsageError("This model has no token to end an answer with, as forms need it.")
+            raise UsageError("This model has no stop token, so it cannot follow forms.")
         self.eos_token_id = min(stops)
         self.tokens = [b"" if i in stops else vocab.piece(i) for i in range(n_vocab)]
         self._vocab = vocab
@@ -104,7 +104,7 @@ def compiled(grammar: str, tokenizer: LLTokenizer) -> tuple[LLMatcher, str]:
     if not matcher.get_error():
         matcher.compute_bitmask()  # which finds out whether there is any way to begin
         if matcher.get_error():
-            return matcher, "nothing at all fits it"
+            return matcher, "nothing matches it"
     return matcher, matcher.get_error()
 
 
@@ -129,9 +129,12 @@ def _read(form: AnswerForm) -> str:
 
 
 def _schema(text: str) -> str:
-    schema = json.loads(text)
+    try:
+        schema = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON, at line {error.lineno}: {error.msg}") from error
     if not isinstance(schema, dict):
-        raise ValueError("a JSON object is expected")
+        raise ValueError("it is not a JSON object")
     return LLMatcher.grammar_from_json_schema(schema, overrides=STYLE)
 
 
@@ -152,9 +155,9 @@ def reason(why: str) -> str:
 
 _KNOWN = (
     ("Unimplemented keys:", "it says what cannot be enforced:"),
-    ("oneOf constraints", "of its oneOf more than one may hold; write anyOf"),
+    ("oneOf constraints", "more than one of its oneOf may match; write anyOf"),
     ("Value is not JSON serializable", "it has a number of more than 64 bits"),
-    ("Resource ", "it refers to another file; put that into it"),
+    ("Resource ", "it refers to another file; copy that into it"),
     ("panic: assertion failed: grammar.symbols", TOO_LARGE),
 )
 """The beginnings of errors that users would not understand, and what they are told instead."""

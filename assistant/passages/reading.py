@@ -47,7 +47,7 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
             if size > TEXT_MB * 1_000_000:
                 raise Unread(f"holds more than {TEXT_MB} MB of text")
     except UsageError:
-        raise Unread("is no text") from None
+        raise Unread("is not text") from None
     except Unread:
         raise
     except Exception as error:  # each reader has many of its own

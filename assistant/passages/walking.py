@@ -62,7 +62,7 @@ def walk(folders: Folders) -> Iterator[Found]:
 
 def _found(entry: "os.DirEntry[str]", path: str, root: Path) -> Iterator[Found]:
     if (name := well_formed(path)) != path:
-        yield Found(name, reason="has a name that is no UTF-8")
+        yield Found(name, reason="has a name that is not UTF-8")
     elif entry.is_symlink():
         if not Path(os.path.realpath(root / path)).is_relative_to(root):
             yield Found(path, reason="is a link out of the folder")

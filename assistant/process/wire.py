@@ -52,7 +52,7 @@ def framed(message: bytes) -> bytes:
         TooLong: it is longer than `MAX_FRAME_BYTES`.
     """
     if len(message) > MAX_FRAME_BYTES:
-        raise TooLong(f"{len(message):,} bytes; {MAX_FRAME_BYTES:,} are the most")
+        raise TooLong(f"{len(message):,} bytes; the limit is {MAX_FRAME_BYTES:,}")
     return _HEAD.pack(len(message)) + message
 
 

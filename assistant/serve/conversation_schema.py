@@ -80,7 +80,7 @@ def _check(said: IncomingMessage, where: str, unanswered: set[str]) -> None:
         unanswered.clear()
     for j, call in enumerate(said.tool_calls or ()):
         if call.id in unanswered:
-            refuse(f"There are two calls of the id {call.id}.", f"{where}.tool_calls[{j}].id")
+            refuse(f"Two calls have the id {call.id}.", f"{where}.tool_calls[{j}].id")
         unanswered.add(call.id)
     if said.role == "tool":
         if said.tool_call_id not in unanswered:
@@ -155,10 +155,10 @@ def offered(tools: list[FunctionTool], choice: Choice | None) -> Offer:
     names = [tool.name for tool in found]
     for i, name in enumerate(names):
         if name in names[:i]:
-            refuse(f"There are two tools of the name {name}.", f"tools[{i}].function.name")
+            refuse(f"Two tools have the name {name}.", f"tools[{i}].function.name")
     size = sum(len(tool.description) + len(tool.parameters) for tool in found)
     if size > LONGEST_TOOLS:
-        refuse(f"The tools have {size:,} characters; {LONGEST_TOOLS:,} are the most.", "tools")
+        refuse(f"The tools have {size:,} characters; the limit is {LONGEST_TOOLS:,}.", "tools")
     if not found and choice not in (None, "none", "auto"):
         refuse("tool_choice asks for a call, but there are no tools.", "tool_choice")
     if not isinstance(choice, NamedFunction):

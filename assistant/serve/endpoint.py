@@ -125,7 +125,7 @@ class Endpoint:
 
     async def _events(self, request: Request, exchange: Exchange) -> AsyncIterator[Event]:
         if len(self._jobs) > MAX_WAITING:
-            why = f"{MAX_WAITING} requests wait already; ask again later."
+            why = f"{MAX_WAITING} requests are waiting already; ask again later."
             raise Refusal(429, why, "queue_full", headers={"retry-after": "5"})
         exchange.events = self._service.do(request)
         self._jobs.add(exchange.events)

@@ -150,7 +150,7 @@ def _texts(check: ConfigCheck, at: TablePath, raw: object) -> dict[str, str]:
     table = check.table(at, raw)
     for key, value in table.items():
         if not isinstance(value, str):
-            raise check.error((*at, key), f"{key} must be a text")  # which may be secret
+            raise check.error((*at, key), f"{key} must be text")  # which may be secret
     return table
 
 

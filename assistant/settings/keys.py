@@ -88,7 +88,7 @@ class Key:
         if self.several:
             return f"{self.word}, or one or more of {', '.join(self.words)}"
         if self.kind is str:
-            return f"one of {', '.join(self.words)}" if self.words else "a text"
+            return f"one of {', '.join(self.words)}" if self.words else "text"
         unlimited = self.bounds.high == UNLIMITED
         range_ = f", {self.bounds.low} or more" if unlimited else f" {self.bounds}"
         number = f"a number{range_}" if self.kind is float else f"a whole number{range_}"

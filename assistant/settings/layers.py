@@ -145,8 +145,8 @@ def read_choices() -> tuple[dict[str, Choice], str]:
         try:
             path.replace(aside)
         except OSError as error:
-            return {}, f"{path} cannot be used ({error.strerror}): what you chose does not count."
-        return {}, f"{path} was damaged: what you chose is forgotten. It is now {aside.name}."
+            return {}, f"{path} cannot be used ({error.strerror}), so what you chose is ignored."
+        return {}, f"{path} was damaged and is now {aside.name}: what you chose is forgotten."
     found: dict[str, Choice] = {}
     for name, entry in (entries or {}).items():
         key = KEYS.get(name)

@@ -83,26 +83,26 @@ def _look(default: Any, help: str, **rules: Any) -> Any:
 class Settings:
     """What is in force; None means that a value is left open, and a word of its key says so."""
 
-    target: str | None = _model("The target: path, name, repo:file.")
-    draft: str | None = _model("The draft: the same, or none.")
+    target: str | None = _model("The model that answers: path, name, repo:file.")
+    draft: str | None = _model("The model that guesses: the same, or none.")
     mode: Mode = _key(
-        "auto", "SpS, ArS, or whichever is faster here.", ROUND,
+        "auto", "Guess where it pays, always, or never.", ROUND,
         words=("auto", "sps", "ars"), variable=True, daily=True,
     )  # fmt: skip
     lookahead: int | None = _key(
-        None, "Tokens to propose per round.", ROUND, bounds=Range(0, 31), word="auto"
+        None, "Tokens to guess per round.", ROUND, bounds=Range(0, 31), word="auto"
     )
     source: str | None = _key(
-        None, "Where proposals come from.", words=SOURCES, word="auto", several=True
+        None, "Where guesses come from.", words=SOURCES, word="auto", several=True
     )
-    rule: RuleName = _key("block", "How drafts are verified; no effect with a seed.", words=RULES)
+    rule: RuleName = _key("block", "How guesses are checked; no effect with a seed.", words=RULES)
     system: str | None = _key(
         None, "What conversations begin with.", CONVERSATION, word="", many_lines=True, daily=True
     )
     temperature: float = _sampling("temperature", "0 always takes the likeliest token.", daily=True)
     top_k: int = _sampling("top_k", "Keep the k likeliest tokens; 0 is all.")
     top_p: float = _sampling("top_p", "Keep the likeliest up to this mass.")
-    min_p: float = _sampling("min_p", "Keep those with this share of the best.")
+    min_p: float = _sampling("min_p", "Drop those below this share of the best.")
     repeat_penalty: float = _sampling("repeat_penalty", "Make recent tokens rarer; 1 is off.")
     repeat_window: int = _sampling("repeat_window", "How many tokens are recent.")
     seed: int | None = _key(None, "Same seed and settings, same answer.", word="random")
@@ -111,7 +111,7 @@ class Settings:
     )
     thinking: Switch = _key("auto", "Whether to think first.", words=get_args(Switch), daily=True)
     effort: Effort | None = _key(
-        None, "How much, if the model takes that.",
+        None, "How hard to think, if the model can.",
         words=("auto", *get_args(Effort)), word="auto", daily=True,
     )  # fmt: skip
     thinking_budget: int | None = _key(None, "Tokens a thought may take.", word="none")
@@ -131,12 +131,12 @@ class Settings:
     )
     offline: bool = _key(False, "Open no connection, not even to pull.", NOW, variable=True)
     save: bool = _key(True, "Keep conversations on disk.", CONVERSATION, variable=True)
-    learn: bool = _key(True, "Propose what stored answers said before.", RELOAD, variable=True)
+    learn: bool = _key(True, "Guess what stored answers said before.", RELOAD, variable=True)
     about: tuple[Path, ...] = _key(
         (), "Folders that questions are about.", option=False, variable=True
     )
     about_seconds: float = _key(
-        8.0, "How long what is found there may take to read.",
+        8.0, "Seconds to spend reading what is found there.",
         bounds=Range(0.0, 600.0), option=False, variable=True,
     )  # fmt: skip
     idle: Switch = _key(
@@ -145,9 +145,9 @@ class Settings:
     )  # fmt: skip
     theme: str = _look("textual-dark", "The colours.", words=THEMES, variable=True)
     view: View = _look("words", "How answers are shown.", words=get_args(View))
-    ghosts: bool = _look(False, "Show rejected proposals, struck out.")
+    ghosts: bool = _look(False, "Show wrong guesses, struck out.")
     notify: Literal["auto", "off"] = _look(
-        "auto", "Ring at the end of a long answer out of sight.", words=("auto", "off")
+        "auto", "Ring when a long answer ends out of sight.", words=("auto", "off")
     )
     tools: ToolSettings = field(default_factory=ToolSettings)
     sources: Mapping[str, SettingSource] = field(default_factory=dict)

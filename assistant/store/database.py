@@ -21,7 +21,7 @@ _SENTENCES = {
     "was kept before is safe.",
     _DAMAGE: "{path} is damaged ({error}). Close every specchat and start one again: it then "
     "repairs the file.",
-    _FORBIDDEN: "{path} cannot be opened or cannot be written, so nothing new is kept. Make the "
+    _FORBIDDEN: "{path} cannot be opened or written, so nothing new is kept. Make the "
     "file and its folder readable and writable, or set SPECCHAT_HOME to another folder.",
 }
 _MEANING = {code: text for codes, text in _SENTENCES.items() for code in codes}

@@ -98,7 +98,7 @@ def read_json_lines(text: Iterable[str | bytes]) -> Iterator[FullConversation]:
             else:
                 found.append(msgspec.json.decode(line, type=_Line))
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise StorageError(f"Line {number} is not from a specchat export: {error}.") from error
+            raise StorageError(f"line {number} is not from a specchat export: {error}.") from error
     if head:
         yield _whole(head, found)
 

@@ -94,6 +94,7 @@ class Answering:
         self.under_way: AnswerSoFar | None = None
         """The answer, until it has ended."""
         self._passages: dict[int, Attachment] = {}  # that it may quote
+        self._noticed = set[tuple[int | None, str]]()  # said once of a conversation
         self._streaming = Lock()  # an older state must not be written after the end
 
     def so_far(self, record: Record) -> AnswerSoFar | None:
@@ -127,8 +128,9 @@ class Answering:
         """Take what the engine says."""
         match event:
             case Prepared(dropped_turns=dropped) if dropped:
-                self._tell(Noted(f"Left out, to fit the context: the oldest turns ({dropped})."))
-            case Noticed(text):
+                self._tell(Noted(f"Left out to fit the context: the oldest turns ({dropped})."))
+            case Noticed(text) if (notice := (self._path.conversation, text)) not in self._noticed:
+                self._noticed.add(notice)
                 self._tell(Noted(text))
             case Decoded() if self.under_way is not None:  # else the program ends
                 self.under_way.add(event)

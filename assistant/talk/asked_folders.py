@@ -123,11 +123,11 @@ class AskedFolders:
         names, notes = self.names(attachments), []
         for name in names:
             if not located(name).is_dir():
-                notes.append(f"{name} is not there, or is no folder.")
+                notes.append(f"{name} is missing, or is not a folder.")
             elif not (state := _index(name).state).is_current:
                 notes.append(f"{name} is still being read; {_files(state.files)} so far.")
         if names and not found:
-            notes.append(f"Nothing in {' or '.join(names)} is about this: answered without it.")
+            notes.append(f"Nothing in {' or '.join(names)} is about this; answered without it.")
         return notes
 
 

@@ -89,7 +89,7 @@ class Asking:
         said = self._path.leaf if request.tools and self._calls.live else None
         if said is not None and said.content.lstrip().startswith(ECHO):
             self._path.cut_before(said)
-            self._tell(Noted("The model repeated its list of tools. It answers without them now."))
+            self._tell(Noted("The model repeated its list of tools. It now answers without them."))
             await self.answer(plainly=True)
 
     async def resume(self, before: Trace) -> None:

@@ -89,7 +89,7 @@ class Calling:
             return True
         self.live = False
         times = "once" if limit == 1 else f"{limit} times"
-        hint = "Press n on the last result to let it go on."
+        hint = "Press n on the last result to let it continue."
         self._tell(Noted(f"The model has asked for tools {times}. {hint}"))
         return False
 
@@ -201,7 +201,7 @@ class Calling:
         record, self.running = self.running, None
         if end is None:
             path.remove(record)
-            self._tell(Noted(f"{call.name} has changed meanwhile. Look at the call once more."))
+            self._tell(Noted(f"{call.name} has changed meanwhile. Look at the call again."))
             return
         self._end(record, end, monotonic() - began)
         self.live = end is not WAS_STOPPED and path.leaf is not None and path.leaf.id == record.id

@@ -161,9 +161,9 @@ class Talk:
             StorageError: it cannot be read.
         """
         if message.id != self.path.end:
-            raise UsageError("Only the last answer can be continued; f copies up to here.")
+            raise UsageError("Only the last answer can be continued; f forks here.")
         if not self.path.is_current(message):  # two would write over each other
-            raise UsageError("Another specchat has continued it; f copies up to here.")
+            raise UsageError("Another specchat has continued it; f forks here.")
         if message.role != "tool":
             self._want(partial(self.asking.resume, self.path.trace(message.id)))
             return

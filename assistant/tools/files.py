@@ -77,7 +77,7 @@ class Files:
                 raise UnreadablePath(f"{path} is a folder: list it.")
             content, size = _content(file), os.fstat(file).st_size
         if content is None:
-            return f"[{path} is no text: {size:,} bytes]"
+            return f"[{path} is not text: {size:,} bytes]"
         chosen = content.split("\n")[first_line - 1 : first_line - 1 + lines]
         cut = f"\n[only the first {FILE_BYTES:,} of {size:,} bytes were read]"
         return "\n".join(chosen) + (cut if size > FILE_BYTES else "")

@@ -45,7 +45,7 @@ class Folders:
         except OSError as error:
             raise UnreadablePath(f"{path} cannot be read: {error.strerror}.") from error
         except UnicodeEncodeError as error:
-            raise UnreadablePath(f"{path} has half a character in it.") from error
+            raise UnreadablePath(f"{path} is not valid Unicode.") from error
         finally:
             if folder >= 0:
                 os.close(folder)
@@ -60,7 +60,7 @@ class Folders:
             if named.is_absolute() and named.is_relative_to(root):
                 return root, named.relative_to(root).parts
         allowed = ", ".join(map(str, self.roots))
-        raise UnreadablePath(f"{path} is outside of what may be read: {allowed}.")
+        raise UnreadablePath(f"{path} is outside what may be read: {allowed}.")
 
 
 def entries(folder: int) -> list[os.DirEntry[str]]:

@@ -20,7 +20,7 @@ from assistant.tools.values import ServerStopped, ToolResult, tool_result
 INHERITED = ("LANG", "LC_ALL", "TMPDIR")  # in addition to the package's; others may be secret
 # The package's error for a closed connection; servers use the same code for their own errors.
 _CLOSED = types.ErrorData(code=types.CONNECTION_CLOSED, message="Connection closed")
-_UNKNOWN = "It wants to know who asks (HTTP 401): are its headers in config.toml, and still valid?"
+_UNKNOWN = "It refused access (HTTP 401). Check its headers in config.toml."
 for _name in ("mcp", "client"):  # or the package would log to the screen
     logging.getLogger(_name).addHandler(logging.NullHandler())
     logging.getLogger(_name).propagate = False
@@ -133,7 +133,7 @@ def failure_reason(error: BaseException, server: ServerSettings) -> str:
             return f"There is no {name}. Install it, or correct command or cwd in config.toml."
         case OSError() | ValueError() if not isinstance(error, ValidationError):
             return f"It cannot be started ({error})."
-    return f"It does not keep to the protocol ({type(error).__name__})."
+    return f"It broke the protocol ({type(error).__name__})."
 
 
 def _part(block: types.ContentBlock) -> str:

@@ -23,7 +23,7 @@ def require_room(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed + _SPARE:
         raise StorageError(
-            f"{folder} has {_gigabytes(free)} free, but {_gigabytes(needed + _SPARE)} are needed. "
+            f"{folder} has {_gigabytes(free)} free, but {_gigabytes(needed + _SPARE)} is needed. "
             "Make room, or choose another disk with HF_HOME or SPECCHAT_MODELS."
         )
 

@@ -92,7 +92,7 @@ class ModelFile:
         real = self.path.resolve()
         if missing := [part for part in self._parts if not os.path.isfile(part)]:
             first = missing[0].name
-            return f"{len(missing)} of its {len(self._parts)} parts are missing, from {first}."
+            return f"it lacks {len(missing)} of its {len(self._parts)} parts, first {first}."
         try:
             return read_header(real)
         except ModelError as error:

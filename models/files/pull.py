@@ -87,7 +87,7 @@ def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
         raise NetworkError(f"The hub has no {name} in {wanted.repo} (revision {revision}).")
     found = replace(files[name], name=wanted.name)
     if not (found.size and found.sha256):
-        raise NetworkError(f"The hub names no size or checksum of {name}; it is not fetched.")
+        raise NetworkError(f"The hub gives no size or checksum for {name}, so it is not fetched.")
     if wanted.sha256 not in (None, found.sha256):
         raise NetworkError(f"{name} on the hub is not the file the catalogue lists.")
     return found

@@ -104,7 +104,7 @@ def mismatch(target: FileVocabulary, draft: FileVocabulary) -> str | None:
     for token in range(min(target.size, draft.size), larger.size):
         if not larger.is_unused(token):
             role = "target" if larger is target else "draft"
-            return f"token {token}, {_quoted(larger.text(token))}, is in the {role} alone"
+            return f"token {token}, {_quoted(larger.text(token))}, is only in the {role}"
     return None
 
 

@@ -35,7 +35,7 @@ def refusal(header: Header) -> str | None:
     if scaling not in ROTATIONS:
         return f"it does not support rotations of type {scaling}"
     if header.is_recurrent:
-        return "recurrent and hybrid models are run by llama.cpp"
+        return "it does not run recurrent or hybrid models"
     return None
 
 

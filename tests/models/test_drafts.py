@@ -33,8 +33,8 @@ def test_a_smaller_file_of_the_same_vocabulary_serves(large, tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"layers": 12, "kind": "lfm2"}, "not the smaller one"),
-        ({"layers": 12, "seed": 3}, "not the smaller one"),
+        ({"layers": 12, "kind": "lfm2"}, "it is not smaller"),
+        ({"layers": 12, "seed": 3}, "it is not smaller"),
     ],
 )
 def test_what_does_not_serve_says_why(large, tmp_path, options, reason):

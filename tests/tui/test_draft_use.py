@@ -110,5 +110,5 @@ async def test_the_chat_does_not_claim_proposals_where_nothing_can_propose(
     monkeypatch.setattr(NativeModel, "_warm_up", lambda model: False)  # it takes nothing back
     async with open_chat(target, draft, asked=("Alone?",)) as chat:
         (note,) = chat.shown(".note.warning")
-        assert note.endswith("Answers come without guesses.")
+        assert note.startswith("Answers come without guesses. ")
         assert "nothing can guess" in str(chat.screen.parts.status.render())

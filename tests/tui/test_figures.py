@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from assistant.stats import Tally
 from tests.assistant.test_stats import BOTH, FIRST
-from tui.figures import figures, model_name, of_form
+from tui.figures import counted, figures, model_name, of_form
 
 
 def test_what_a_form_has_done_is_said_in_a_sentence() -> None:
@@ -28,3 +28,8 @@ def test_a_model_is_called_by_its_family_and_its_size() -> None:
         assert model_name(slim) == "Qwen2.5 Coder 0.5B slim"
     assert model_name("gemma-4-E2B-it-Q4_K_M.gguf") == "Gemma 4 E2B"
     assert model_name("gpt-4o") == "gpt-4o"
+
+
+def test_one_thing_is_counted_in_the_singular() -> None:
+    told = ["0 tokens", "1 token", "1,234 tokens"]
+    assert [counted(count, "token") for count in (0, 1, 1234)] == told

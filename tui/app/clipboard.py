@@ -11,6 +11,8 @@ from typing import Any
 from textual.app import App
 from textual.widget import Widget
 
+from tui.figures import counted
+
 CLIPBOARD_TIMEOUT_S = 2.0
 """Seconds a tool may take: generous, but a tool that waits for a display must not block us."""
 
@@ -38,14 +40,12 @@ async def copy(app: App[Any], text: str) -> str:
     """Copy a text; return a sentence that says whether it worked."""
     if not text:
         return "There is nothing to copy."
-    tool = usable(os.environ)
+    tool, copied = usable(os.environ), f"Copied {counted(len(text), 'character')}"
     reason = await asyncio.to_thread(run, tool, text) if tool else ""
     if tool and not reason:
-        return f"Copied {_characters(text)}."
+        return f"{copied}."
     app.copy_to_clipboard(text.encode("utf-8", "replace").decode())
-    return " ".join(
-        filter(None, (reason, f"Copied {_characters(text)} (if your terminal allows it)."))
-    )
+    return f"{reason} {copied} (if your terminal allows it).".strip()
 
 
 def copy_and_say(widget: Widget, text: str, what: str = "") -> None:
@@ -96,7 +96,3 @@ def code_blocks(markdown: str) -> tuple[str, ...]:
     blocks = parser().disable("normalize").parse(markdown)
     code = (block.content for block in blocks if block.type in ("fence", "code_block"))
     return tuple(text.removesuffix("\n") for text in code)
-
-
-def _characters(text: str) -> str:
-    return f"{len(text):,} character{'s' * (len(text) != 1)}"

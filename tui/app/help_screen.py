@@ -24,7 +24,7 @@ AREAS = {
     "prompt": "Keys, in the prompt",
     "turn": "Keys, on a message ",
     "sources": "Keys, among the sources of an answer",
-    "change": "Keys, on the change of a file",
+    "change": "Keys, on a change to a file",
     "chats": "Keys, in the list of chats",
     "inspector": "Keys, in the token inspector",
     "race": "Keys, in a race",
@@ -33,7 +33,7 @@ AREAS = {
     "choice": "Keys, on a setting with choices",
     "entry": "Keys, while a value is typed",
     "attachments": "Keys, on an attached file",
-    "call": "Keys, on a call of a tool",
+    "call": "Keys, on a tool call",
     "tools": "Keys, among the tools",
     "help": "Keys, on this page",
 }
@@ -41,11 +41,11 @@ AREAS = {
 ALWAYS = {
     "app": (("Ctrl+C", "Copy what is selected; twice quits"), ("Ctrl+P", "Command palette")),
     "prompt": (
-        ("Enter", "Send the message; during an answer it waits in line"),
+        ("Enter", "Send; during an answer it waits in line"),
         ("Ctrl+J, Alt+Enter", "New line; also Shift+Enter in many terminals"),
         ("@", "Attach a file, found by letters of its name"),
         ("@folder/", "Ask about a folder"),
-        ("Up, Down", "What waits in line, then earlier messages; from the first line and the last"),
+        ("Up, Down", "Messages in line, then earlier messages"),
         ("PgUp, PgDn", "Scroll the conversation"),
     ),
 }
@@ -61,9 +61,9 @@ FIRST = (
 """What to know first: keys or their names, two in a line."""
 COLOURS: dict[Kind, str] = {**LOOKS, Origin.TARGET: "what the large one wrote, without a guess"}
 TOKENS: dict[Kind, str] = {
-    "edit": "copied from the text that is being edited, names replaced, and accepted",
+    "edit": "copied from the text being edited, with new names, and accepted",
     "suffix": "copied from this conversation, and accepted by the target",
-    "tail": "the end of a draft that was rejected before it, and accepted",
+    "tail": "the rest of a draft after a rejection, tried again and accepted",
     "ngram": "a phrase that is common in answers, and accepted",
     "form": "the only text that the form of the answer allows there",
 }
@@ -78,8 +78,8 @@ WORDS = (
     ("guesses in a round", "the lookahead: how many tokens were proposed in the last round"),
 )
 PROMISE = (
-    "SpS draws from the same distribution as ArS. Nothing leaves this machine, except what tools "
-    "that you allow send."
+    "SpS draws from the same distribution as ArS. Nothing leaves this machine, except what you "
+    "allow tools to send."
 )
 PALETTE = "Ctrl+P finds each by its words."
 KEYS_WIDTH, SHORT_KEYS, HALF = 20, 12, 34  # cells of the columns

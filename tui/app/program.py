@@ -171,7 +171,7 @@ class Program(App[None]):
             with self.suspend():
                 return lend(path, line)
         except SuspendNotSupported:
-            return f"This terminal cannot be lent to an editor. Edit {path}."
+            return f"This terminal cannot open an editor. Edit {path} elsewhere."
 
     def open_entry(self, screen: EntryScreen, take: Callable[[str | None], None]) -> None:
         """Have a text typed; what is typed before its line is there is kept for it."""

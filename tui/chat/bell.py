@@ -28,7 +28,7 @@ class Bell:
             case Added(record) | Changed(record) if record.state == "streaming":
                 self._began = monotonic()
             case CallWaits() if may_ring:
-                self._program.ring("A tool waits to be allowed.")
+                self._program.ring("A tool call is waiting for you.")
             case AnswerEnded() if may_ring and self._talk.calls.next is None:
                 if monotonic() - self._began > LONG_S:
                     self._program.ring("The answer is complete.")

@@ -122,7 +122,7 @@ class ChatController:
     def leave_question(self) -> None:
         """Leave the question that is changed as it was; nothing that was typed is lost."""
         if self.unsent.leave():
-            hint = "Your change is kept; press e on that message to go on."
+            hint = "Your change is kept; press e on that message to continue it."
             self.parts.notify(hint, timeout=5, markup=False)
 
     def decide(self, turn: ApprovalTurn, decision: Decision) -> None:
@@ -197,7 +197,7 @@ class ChatController:
         prompt = self.parts.prompt
         request = self.talk.asking.race(prompt.text, prompt.attachments)
         if request is None:
-            hint = "Type a prompt first; it is answered with and without guesses."
+            hint = "Type a question first; it is answered with and without guesses."
             self.parts.notify(hint, timeout=4, markup=False)
             return
         from tui.race.lanes import duel

@@ -48,7 +48,7 @@ class ChatScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "app.help", "Help", id="chat.help"),
         Binding("f2", "chats", "Chats", id="chat.chats", tooltip="List of conversations"),
-        Binding("f3", "panel", "Figures", id="chat.panel", tooltip="What guesses bring"),
+        Binding("f3", "panel", "Figures", id="chat.panel", tooltip="What guesses gain"),
         Binding("f4", "race", "Race: with and without guesses", id="chat.race", show=False),
         Binding("ctrl+t", "toggle_mode", "Guesses auto, always, off", id="chat.mode", show=False),
         Binding("ctrl+n", "new", "New", id="chat.new", tooltip="New conversation"),
@@ -225,7 +225,7 @@ class ChatScreen(Screen[None]):
         """List the tools and their servers."""
         tools = self.talk.calls.tools
         if not tools.any:
-            text = "There are no tools. config.toml names folders and servers, under [tools]."
+            text = "There are no tools. Name folders or servers in config.toml, under [tools]."
             self.notify(text, timeout=6, markup=False)
             return
         from tui.chat.tools.screen import ToolsScreen

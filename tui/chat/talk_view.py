@@ -33,7 +33,7 @@ from tui.chat.layout import ChatLayout
 from tui.chat.prompt.file_search import located
 from tui.chat.status import Activity
 from tui.chat.tools.result_turn import ResultTurn
-from tui.figures import model_name
+from tui.figures import counted, model_name
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class TalkView:
                 turn.remove()
             case GivenBack(text, attachments):
                 if not self._parts.prompt.give_back(text, attachments):
-                    hint = "↑ in an empty prompt brings back the question without an answer."
+                    hint = "↑ in an empty prompt brings back the unanswered question."
                     self._parts.notify(hint, markup=False)
             case Noted(text, severity):
                 self._view.note(text, severity, self._growing if severity == "warning" else None)
@@ -212,7 +212,7 @@ class TalkView:
             turn.unasked = not self.call_is_wanted
             turn.focus()
         else:  # a key that is pressed now means something else
-            text = "A tool waits to be allowed; Ctrl+↑ goes there."
+            text = "A tool call is waiting for you; Ctrl+↑ goes there."
             self._parts.notify(text, timeout=6, markup=False)
         self.call_is_wanted = False
 
@@ -229,7 +229,7 @@ class TalkView:
                 who = (
                     "reading the prompt" if role == "target" else "the guessing model reads it, too"
                 )
-                text = f"{who}: {done:,} of {total:,} tokens"
+                text = f"{who}: {done:,} of {counted(total, 'token')}"
                 self._parts.status.show(activity=Activity(text, done / total if total else 1.0))
             case Ready(target, draft):
                 parts, tables = self._parts, COPYING & {*settings.draft_sources}

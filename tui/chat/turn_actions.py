@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tui.chat.conversation.conversation import Conversation
 
 LONGEST_TITLE = 60
-WAIT = "One moment: an answer is under way. Esc stops it."
+WAIT = "An answer is under way; Esc stops it."
 
 
 class TurnActions:
@@ -131,9 +131,9 @@ class TurnActions:
         root, program = self._controller.parts.prompt.picker.root, cast("Program", self._view.app)
         path = located(source.name, root).absolute()
         if path.suffix.lower() in DOCUMENTS:
-            wrong = f"{source.name} is not for an editor of text; what was read of it is above."
+            wrong = f"{source.name} is not a text file; what was read from it is above."
         elif not path.is_file():
-            wrong = f"{source.name} is gone; what was read of it is above."
+            wrong = f"{source.name} is gone; what was read from it is above."
         else:
             wrong = program.edit(path, source.first)
         if wrong:
@@ -191,8 +191,8 @@ class TurnActions:
             case "fork":
                 self._controller.go(lambda: self._path.fork(record))
                 self._controller.parts.prompt.focus()
-                hint = " Ctrl+R answers it." if record.role == "user" else ""
-                self._view.notify(f"You are in a copy now.{hint}", timeout=5, markup=False)
+                hint = " Ctrl+R answers the question." if record.role == "user" else ""
+                self._view.notify(f"You are in the fork now.{hint}", timeout=5, markup=False)
             case "delete":
                 self._delete(record)
 

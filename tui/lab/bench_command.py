@@ -123,7 +123,7 @@ def sweep(
 @click.option(
     "--files",
     metavar="LIST",
-    help="Other quantisations or files of the target to compare with, as in f16,q8_0; none.  "
+    help="Other quantisations or files of the target to compare with, as in f16,q8_0, or none.  "
     "[f16, bf16 and mxfp4 where they are here]",
 )
 def paper(

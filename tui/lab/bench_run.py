@@ -81,7 +81,7 @@ def _setups(systems: Sequence[System], settings: Settings) -> dict[str, Setup]:
         setups[system.name] = own = replace(own, engine=system.engine or usual.engine)
         sources = {*(system.sources or settings.draft_sources)}
         if system.mode == "sps" and own.draft is None and not COPYING & sources:
-            raise ModelError(f"{why_none} {system.name} needs a draft.")
+            raise ModelError(f"{system.name} needs a draft. {why_none}")
     if no_draft and settings.draft != NO_DRAFT:
         click.echo(safe(no_draft), err=True)
     return dict(zip(setups, told_apart([*setups.values()]), strict=True))

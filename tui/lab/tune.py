@@ -22,7 +22,7 @@ LOOKAHEADS = (1, 2, 3, 4, 5, 7, 11, 15, 31)
 """What is shown."""
 READING = (("engine", ""), ("tokens/s read", ".0f"), ("tokens/s", ".1f"), ("answer, s", ".1f"))
 PAYOFFS = (("lookahead", ""), ("drafted", ".2f"), ("×", ".2f"), ("copied", ".2f"), ("×", ".2f"))
-PAYOFFS_NOTE = "The acceptance rate from which on it does, and the speed-up at one of 80 %."
+PAYOFFS_NOTE = "The acceptance rate it takes, and the speed-up at 80 %."
 
 
 @click.command()

@@ -13,6 +13,7 @@ from models.files.locate import identify
 from models.files.stores import find, installed
 from models.gguf import read
 from models.memory import estimate_by_size
+from tui.figures import counted
 from tui.lab.slim import slim
 from tui.models.drafts import drafts
 from tui.models.facts import details, fetchable, found, here, listed, pairs, short
@@ -136,7 +137,7 @@ def check(names: tuple[str, ...]) -> None:
             bad += 1
             click.echo(safe(f"{name}: {error}"), err=True)
     if bad:
-        raise ModelError(f"{bad} of the model files cannot be used.")
+        raise ModelError(f"{counted(bad, 'model file')} cannot be used.")
 
 
 def _check(name: str) -> None:
@@ -148,7 +149,7 @@ def _check(name: str) -> None:
     with meter(name) as progress:
         digest = read_all(model, progress)
     verdict = "sha256 matches" if model.promised_sha256 else f"sha256 {digest}"
-    click.echo(safe(f"{name}: whole, {verdict}"))
+    click.echo(safe(f"{name}: complete, {verdict}"))
 
 
 @models.command()

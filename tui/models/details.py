@@ -109,7 +109,7 @@ def fit_line(fit: Fit | None, both: bool) -> Content:
     if fit is None:
         return Content("")
     what = "Both take" if both else "It takes"
-    room = f"{what} about {size(fit.needed)} of memory, {size(fit.available)} are available: "
+    room = f"{what} about {size(fit.needed)} of memory, {size(fit.available)} is available: "
     return Content.assemble(room, (fit.verdict, STYLES[fit.verdict]))
 
 

@@ -29,8 +29,8 @@ CONTEXT = 8192
 """Tokens for which memory is stated."""
 WIDTH = 80  # cells
 TESTED = (
-    "* Run by those who listed it. The others were read about, not run; specchat models pair "
-    "and specchat prove tell whether a pair works on this machine."
+    "* Was run before it was listed; the others were not. specchat models pair and specchat prove "
+    "tell whether a pair works on this machine."
 )
 
 
@@ -118,7 +118,7 @@ def _summary(model: ModelFile, inventory: ModelInventory) -> Facts:
         "context": header.n_ctx_train,
         "kv_bytes_per_token": header.kv_bytes_per_token or 0,
         "memory_at_8192": estimate(header, model.size, CONTEXT).needed,
-        "takes_back": taken_back(header, model.size) if header.is_recurrent else None,
+        "rolls_back": taken_back(header, model.size) if header.is_recurrent else None,
         "expected_here": inventory.advise(model).expected,
     }
 
@@ -127,14 +127,14 @@ def taken_back(header: gguf.Header, size: int) -> str:
     """Return what a recurrent model can take back of a batch, and what memory that takes."""
     state, most = state_bytes(header), rollback_slots(header, ROWS, size)
     if not most:
-        return f"by a copy of its state, {amount(state)}; what stays is evaluated again"
-    return f"up to {most} proposals for nothing: their states take {amount(most * state)}"
+        return f"with a copy of its state, {amount(state)}; what stays is evaluated again"
+    return f"up to {most} tokens at no cost in time: their states take {amount(most * state)}"
 
 
 def here(inventory: ModelInventory) -> Iterator[str]:
     """Yield the models on this machine, by what to call them; that is long, and comes last."""
     if not inventory.models:
-        yield "No models are on this machine."
+        yield "There are no models on this machine."
         return
     yield "On this machine (specchat --target MODEL): size, tokens/s, weights, place"
     for model in inventory.models:

@@ -43,8 +43,10 @@ class ModelsScreen(Screen[Choice | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "draft", "To guess", id="models.draft"),
-        Binding("n", "no_draft", "No guesses", id="models.no-draft"),
+        Binding("d", "draft", "To guess", id="models.draft", tooltip="Use it to guess"),
+        Binding(
+            "n", "no_draft", "No guesses", id="models.no-draft", tooltip="Answer without guesses"
+        ),
         Binding("p", "pull", "Fetch", id="models.pull"),
         Binding("slash", "type('filter')", "Filter", id="models.filter"),
         Binding("o", "type('path')", "Open file", id="models.open"),
@@ -176,7 +178,7 @@ class ModelsScreen(Screen[Choice | None]):
             return
         self._insisted = choice
         self.say(
-            f"This takes about {size(fit.needed)} of memory and {size(fit.available)} are "
+            f"This takes about {size(fit.needed)} of memory and {size(fit.available)} is "
             "available: the machine may slow to a crawl. Press the key again to load it anyway."
         )
 

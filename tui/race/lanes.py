@@ -53,7 +53,7 @@ def line_up(
     for entry in entries:
         setup, no_draft = settings.setup(report, entry.target)
         if entry.mode == "sps" and setup.draft is None and settings.draft != NO_DRAFT:
-            raise ModelError(f"{no_draft} SpS needs a draft.")
+            raise ModelError(f"SpS needs a draft. {no_draft}")
         lanes.append(_lane(setup, entry, settings))
     setups = told_apart([lane.setup for lane in lanes])
     chosen = (replace(lane, setup=setup) for lane, setup in zip(lanes, setups, strict=True))
@@ -87,5 +87,5 @@ def named(entry: System) -> str:
     whose = target and (
         target.upper() if is_label(target) else Path(target.rpartition(":")[2]).stem
     )
-    mode = NAMES[entry.mode] if k is None else f"with {k} guesses"
+    mode = NAMES[entry.mode] if k is None else f"with {k} guess{'es' * (k > 1)}"
     return " ".join(filter(None, (entry.engine, whose, mode)))

@@ -36,7 +36,7 @@ LOOK_EVERY_S = 1 / 20
 REPLAY_FROM = 0.5
 """Seconds of computing that are worth being shown again unasked."""
 GAUGE = 10
-REPLAY = "Replay at true speed, each as if it ran alone."
+REPLAY = "Replay at true speed, each as if alone."
 
 Phase = Literal["loading", "racing", "replay", "over"]
 
@@ -108,7 +108,7 @@ class RaceScreen(Screen[None]):
         self._stream: EventStream | None = None
         self._stopping = False
         self._failed: str | None = None
-        self._loading = self._said = Content("")
+        self._loading, self._said = Content("Preparing the lanes."), Content("")
 
     def compose(self) -> ComposeResult:
         """Lay out the prompt, the lanes, and the scoreboard below them."""

@@ -51,7 +51,7 @@ def turns(lanes: Sequence[RecordedLane]) -> str:
     if len(going) == 1 < len(lanes):
         return f"Only the lane {going[0].lane.name} is still writing."
     seconds = min(each.clock for each in going or lanes)
-    return f"They take turns, with equal time on this machine: {seconds:.1f} s each so far."
+    return f"They take turns, with equal time: {seconds:.1f} s each so far."
 
 
 def verdict(lanes: Sequence[RecordedLane], request: Request) -> tuple[str, str]:

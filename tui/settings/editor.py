@@ -16,7 +16,7 @@ from models.files.disk import private_folder
 
 _TITLES = {
     "target": "Models",
-    "mode": "Speculation",
+    "mode": "Guesses",
     "system": "System prompt",
     "temperature": "Sampling",
     "thinking": "Thinking",

@@ -28,6 +28,8 @@ from tui.widgets.keyline import KeyLine
 
 _NAME, _VALUE = 15, 24
 """Cells of the first two columns."""
+FEW = 4
+"""Choices that are named; the arrows show all."""
 
 
 class SettingsScreen(Dialog[None]):
@@ -188,7 +190,9 @@ def explained(layers: Layers, name: str) -> tuple[str, str]:
     """Return why a key has its value, and what it is and may be."""
     key, source, chosen = KEYS[name], layers.given[name][1], layers.choices.get(name)
     default = shown(key.default) or "empty"
-    about = f"{key.help} Allowed: {key.allowed}. Default: {default}. Takes effect {key.when}."
+    more = f" and {len(key.choices) - FEW} more" * (len(key.choices) > FEW)
+    allowed = f"{', '.join(key.choices[:FEW])}{more}" if key.choices else key.allowed
+    about = f"{key.help} Allowed: {allowed}. Default: {default}. Takes effect {key.when}."
     if source.is_passing:
         return f"Given by {source} for this run. A choice here replaces it, and is kept.", about
     if source == STATE:

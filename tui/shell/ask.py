@@ -40,6 +40,7 @@ from assistant.tokens import said
 from assistant.tools.values import OfferedTool
 from models.errors import StorageError
 from tui import draft_use
+from tui.figures import counted
 from tui.safe import one_line, safe
 from tui.shell.asked import ContinuedChat, check_thinking, folders_of
 from tui.shell.engine_console import EngineConsole
@@ -153,8 +154,8 @@ class AskSession:
                 console.loading(event)
             case Noticed(text):
                 self._note_draft(text)
-            case Prefilled(role, done, total):
-                console.say(f"the {role} reads the question: {done} of {total} tokens")
+            case Prefilled():
+                console.reading("the question", event)
             case Decoded() | Finished():
                 self._hear(event)
             case Failed():
@@ -173,7 +174,7 @@ class AskSession:
             case Changed(record) if record.role == "tool":
                 self.received.answer.results.append(record)
                 if record.seconds:
-                    size = f"{len(record.content):,} characters · {record.seconds:.1f} s"
+                    size = f"{counted(len(record.content), 'character')} · {record.seconds:.1f} s"
                     click.echo(f"{record.state}: {size}", err=True)
             case Changed(record) if record.role == "assistant" and record.state != "streaming":
                 self.received.answer.sources = record.attachments
@@ -196,7 +197,7 @@ class AskSession:
             return
         self._console.hush()
         given = [f"  {name}: {value}" for name, value in arguments(waits.call)]
-        click.echo(safe("\n".join([f"Call of {waits.call.name}", *given])), err=True)
+        click.echo(safe("\n".join([f"Tool call: {waits.call.name}", *given])), err=True)
         allowed = self._may_run(waits.tool, safe(access(waits.tool)))
         self.talk.calls.decide("once" if allowed else "refuse")
 
@@ -212,7 +213,7 @@ class AskSession:
         given = self.received.answer
         shown = self._settings.show_thinking or given.finished or said(given.tokens)
         if isinstance(event, Decoded) and not shown and not said(event.tokens):
-            self._console.say(f"thinking: {event.stats.thought_tokens:,} tokens")
+            self._console.say(f"thinking: {counted(event.stats.thought_tokens, 'token')}")
         else:
             self._console.hush()
         given.take(event)

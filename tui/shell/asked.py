@@ -14,6 +14,7 @@ from assistant.talk.attachments import decoded, read
 from assistant.talk.messages import joined
 from assistant.talk.tool_set import ToolSet
 from models.errors import UsageError
+from tui.figures import model_name
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
@@ -78,7 +79,7 @@ def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolS
         raise UsageError("There is no folder that may be read; name one with --folder.")
     there = [BUILT_IN, *(each.name for each in known.servers)]
     if lacking := sorted(wanted.difference(there)):
-        raise UsageError(f"There are no tools {lacking[0]!r}. There are: {', '.join(there)}.")
+        raise UsageError(f"No tools are called {lacking[0]!r}. There are: {', '.join(there)}.")
     servers = tuple(each for each in known.servers if each.name in wanted)
     offered = replace(known, folders=folders, servers=servers)
     return ToolSet(offered, settings.offline, named)
@@ -99,12 +100,12 @@ def check_thinking(settings: Settings, ready: Ready) -> None:
     Raises:
         UsageError: it does not think, or its template takes no effort.
     """
-    name = ready.target.name
+    name = model_name(ready.target.name)
     asked = {key for key, source in settings.sources.items() if source.is_passing}
     if "thinking" in asked and settings.thinking == "on" and not ready.thinks:
         raise UsageError(f"{name} does not think; leave --thinking on out.")
     if "effort" in asked and settings.effort and not ready.takes_effort:
-        raise UsageError(f"The chat template of {name} takes no effort; leave --effort out.")
+        raise UsageError(f"{name} has no effort setting; leave --effort out.")
 
 
 def form_of(schema: Path | None, regex: str | None, grammar: Path | None) -> AnswerForm | None:

@@ -134,8 +134,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except click.ClickException as error:
-        _show(error)
-        sys.exit(EXIT_CODES[UsageError])
+        _fail(_said(error), EXIT_CODES[UsageError])
     except SpecchatError as error:
         _fail(str(error), exit_code(error))
     except BrokenPipeError:  # whoever read the output has gone
@@ -171,10 +170,11 @@ def exit_code(error: SpecchatError) -> int:
     return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 1)
 
 
-def _show(error: click.ClickException) -> None:
-    said = io.StringIO()
-    error.show(said)
-    click.echo(safe(said.getvalue()), err=True, nl=False)
+def _said(error: click.ClickException) -> str:
+    """Return what click has to say, and where to read on unless it knows better."""
+    said, context = error.format_message(), getattr(error, "ctx", None)
+    path = context.command_path if context else "specchat"
+    return said if "Did you mean" in said else f"{said.rstrip('.')}. See: {path} --help"
 
 
 def _fail(message: str, code: int) -> None:

@@ -101,7 +101,7 @@ class EditSession:
             return True
         names = ", ".join(str(file.path) for file in written)
         self._say(f"The check failed: {command}", fg="red")
-        if not self._asks or click.confirm(f"Take back the change of {names}?", True, err=True):
+        if not self._asks or click.confirm(f"Undo the change to {names}?", True, err=True):
             for file, now in written.items():
                 text_file.replace(file.path, now, file.data)
             self._say(f"As before: {names}.")
@@ -152,8 +152,8 @@ class EditSession:
 
         def hear(event: Event) -> None:
             match event:
-                case Prefilled(role, done, total):
-                    console.say(f"the {role} reads {path}: {done} of {total} tokens")
+                case Prefilled():
+                    console.reading(str(path), event)
                 case Decoded(tokens):
                     console.hush()
                     lines.extend((lines.pop() + "".join(each.text for each in tokens)).split("\n"))
@@ -206,7 +206,7 @@ class EditSession:
             kept_versions.write(file, new, before.data if self._settings.save else None)
         except StorageError as error:
             raise StorageError(f"{error} The new version is in {_put_aside(file, new)}.") from None
-        undo = f" specchat edit --undo {file.path} takes it back." if self._settings.save else ""
+        undo = f" specchat edit --undo {file.path} undoes it." if self._settings.save else ""
         self._say(f"Written: {file.path}.{undo}")
 
     def _say(self, text: str, **style: Any) -> None:

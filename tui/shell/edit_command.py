@@ -48,9 +48,9 @@ def edit(
     if not files or not wish.strip():
         raise UsageError('Name a file and say what to change: specchat edit FILE "add type hints"')
     if "-" in files and len(files) > 1:
-        raise UsageError("Standard input is edited alone.")
+        raise UsageError("Standard input, -, is edited alone; name no other file.")
     if check and (prints or "-" in files):
-        raise UsageError("Nothing is written here that --check could check.")
+        raise UsageError("--check goes with neither --diff nor standard input.")
     asks = not (yes or prints or files == ["-"])
     if asks and not can_ask():
         raise UsageError(

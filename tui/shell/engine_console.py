@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from assistant.events import Failed, Loading
+from assistant.events import Failed, Loading, Prefilled
 from assistant.process.engine_process import EngineProcess
 from assistant.process.wire import CHAT, Protocol
 from assistant.request import AnyJob, Setup
@@ -18,6 +18,7 @@ from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from models import errors
 from models.progress import Progress
+from tui.figures import counted, model_name
 from tui.safe import safe
 from tui.widgets.text_figures import left
 
@@ -141,7 +142,12 @@ class EngineConsole:
 
     def loading(self, event: Loading) -> None:
         """Say how much of a model is loaded."""
-        self.say(f"loading {event.role} {event.name}: {event.fraction:.0%}")
+        self.say(f"loading {model_name(event.name)}: {event.fraction:.0%}")
+
+    def reading(self, what: str, event: Prefilled) -> None:
+        """Say how much of a prompt has been read, and by which model."""
+        who = "the model" if event.role == "target" else "the guessing model"
+        self.say(f"{who} reads {what}: {event.done:,} of {counted(event.total, 'token')}")
 
     def give_up(self) -> None:
         """End what `wait` waits for, which raises CancelledError."""

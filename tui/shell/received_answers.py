@@ -8,7 +8,7 @@ from assistant.events import Decoded, Finished, ModelInfo, Ready, Stop, Token
 from assistant.settings.settings import Settings
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
 from models.errors import ModelError
-from tui.figures import figures, named_sources, of_form
+from tui.figures import MARKS, MODES, figures, named_sources, of_form
 from tui.outlook import outlook
 
 if TYPE_CHECKING:  # few continue a conversation, or let a model call tools
@@ -53,7 +53,7 @@ class ReceivedAnswer:
         self, end: Finished, settings: Settings, has_form: bool, conversation: int | None
     ) -> list[str]:
         """Return what is said below an answer that has ended, line by line."""
-        line = [*figures(end.stats), _mode(settings, end), end.stop]
+        line = [*figures(end.stats), _mode(settings, end), *filter(None, [MARKS.get(end.stop)])]
         if conversation is not None:
             line.append(f"conversation {conversation}")
         lines = [*filter(None, [named_sources(end.text, self.sources)]), " · ".join(line)]
@@ -81,7 +81,7 @@ class ReceivedAnswers:
 def _mode(settings: Settings, end: Finished) -> str:
     """Return the mode, and whether it was in effect only ArS."""
     proposed = settings.mode == "ars" or end.stats.drafted
-    return settings.mode if proposed else f"{settings.mode}, nothing guessed"
+    return MODES[settings.mode] if proposed else f"{MODES[settings.mode]}, none tried"
 
 
 def report(

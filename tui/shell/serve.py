@@ -22,7 +22,7 @@ from assistant.serve.guard import Guard
 from assistant.settings.settings import Settings
 from models.errors import StorageError, UsageError, well_formed
 from models.machine import is_local
-from tui.figures import figures
+from tui.figures import figures, model_name
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import NumberParameter, settings, shared
@@ -113,8 +113,9 @@ async def _serve(
 def tell(name: str, ready: Ready, made_token: str | None) -> None:
     """Say who answers, and how others on the network can ask."""
     draft = ready.draft
-    how = f", with {draft.name} as its draft." if draft else f". {ready.no_draft}"
-    _say(f"{name} answers{how} Ctrl-C ends it.")
+    how = f", and {model_name(draft.name)} guesses" if draft else ""
+    why = "" if draft else f" {ready.no_draft}"
+    _say(f"{name} answers{how}. Ctrl-C stops the server.{why}")
     if made_token:
         _say(f"Others on the network can ask, with this token: {made_token}")
 

@@ -20,7 +20,7 @@ PROMPTS_NOTE = (
     "The systems advance together, a few tokens each in turn, so that changes in the machine's "
     "speed cancel out. × ArS compares the time up to the last token that both answers have, from "
     "the end of the prompt's reading on: the geometric mean over the prompts of a kind, with its "
-    "95 % bootstrap interval. Worst is the smallest ratio of a prompt, per eval are tokens per "
+    "95 % bootstrap interval. Worst is the smallest ratio of a prompt, per eval is tokens per "
     "evaluation of the target."
 )
 TIMED_TOKENS = 128

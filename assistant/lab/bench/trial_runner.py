@@ -149,7 +149,7 @@ class TrialRunner:
         """
         (assistant, ready), request = self._assistant(trial.setup, others), trial.request
         if request.mode == "sps" and not assistant.sources.keys() & set(request.sources):
-            raise ModelError(f"{ready.no_draft} SpS needs a draft.")
+            raise ModelError(f"SpS needs a draft. {ready.no_draft}")
         recording = None
         if looks := self._looks[trial.setup]:
             recording = self._learnt.setdefault((trial.setup, trial.system), Recording(looks))

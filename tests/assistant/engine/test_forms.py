@@ -113,16 +113,16 @@ def test_a_continued_answer_ends_the_form_that_it_began(assistant):
     ("form", "why"),
     [
         (AnswerForm("schema", "{"), "The schema cannot be used: "),
-        (AnswerForm("schema", "[]"), "a JSON object is expected"),
+        (AnswerForm("schema", "[]"), "it is not a JSON object"),
         (AnswerForm("schema", '{"type": "frog"}'), "frog"),
         (AnswerForm("schema", '{"type": "integer", "minimum": 5, "maximum": 3}'), "minimum"),
         (AnswerForm("schema", '{"uniqueItems": true}'), 'cannot be enforced: ["uniqueItems"]'),
-        (AnswerForm("schema", '{"$ref": "#"}'), "nothing at all fits it"),
+        (AnswerForm("schema", '{"$ref": "#"}'), "nothing matches it"),
         (AnswerForm("schema", '{"$ref": "https://example.org/a.json"}'), "another file"),
         (AnswerForm("schema", '{"items":' * 5000 + "{}" + "}" * 5000), "cannot be used: "),
         (AnswerForm("schema", json.dumps({"enum": [*map(str, range(90_000))]})), "it is too large"),
         (AnswerForm("regex", "(ab"), "unclosed group"),
-        (AnswerForm("regex", "[^\\s\\S]"), "nothing at all fits it"),
+        (AnswerForm("regex", "[^\\s\\S]"), "nothing matches it"),
         (AnswerForm("regex", "(?=a)b"), "look-around"),
         (AnswerForm("grammar", "root ::= other"), "other"),
         (AnswerForm("grammar", "root ::= " + "(" * 5000), "cannot be used: "),
@@ -143,5 +143,5 @@ def test_a_form_that_can_never_be_complete_ends_in_a_sentence(assistant):
 
 
 def test_a_form_is_not_longer_than_can_be_understood():
-    with pytest.raises(UsageError, match=r"1,000,001 characters; 1,000,000 are the most"):
+    with pytest.raises(UsageError, match=r"1,000,001 characters; the limit is 1,000,000"):
         AnswerForm("regex", "a" * 1_000_001)

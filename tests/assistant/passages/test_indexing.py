@@ -168,9 +168,9 @@ def test_odd_files_are_named_and_the_others_are_found(folder, cache, tmp_path):
     link, nothing = "is a link out of the folder.", "is neither a file nor a folder."
     assert {name: f"{why.split(':')[0].rstrip('.')}." for name, why in odd(index).items()} == {
         "out": link, "file_out": link, "pipe.txt": nothing, "socket": nothing,
-        "picture.png": "is no text.", "huge.txt": "is larger than 8 MB.",
-        "zebra\ufffd.txt": "has a name that is no UTF-8.",
-        "folder\ufffd": "has a name that is no UTF-8.",
+        "picture.png": "is not text.", "huge.txt": "is larger than 8 MB.",
+        "zebra\ufffd.txt": "has a name that is not UTF-8.",
+        "folder\ufffd": "has a name that is not UTF-8.",
         "bomb.docx": "is larger than 32 MB when it is unpacked.",
         "laughs.docx": "is malformed.", "broken.docx": "is malformed.",
         "broken.pdf": "is malformed.",

@@ -157,7 +157,7 @@ def test_a_damaged_file_is_set_aside_and_said(state, content):
     state.write_bytes(content)
     layers = load({}, said(""))
     assert layers.settings().notices == (
-        f"{state} was damaged: what you chose is forgotten. It is now state.damaged.",
+        f"{state} was damaged and is now state.damaged: what you chose is forgotten.",
     )
     assert state.with_suffix(".damaged").read_bytes() == content
     assert load({}, said("")).settings().notices == ()

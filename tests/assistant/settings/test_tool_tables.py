@@ -52,9 +52,9 @@ def test_folders_and_servers_are_what_the_tables_say() -> None:
         ("[tools]\nservers = 3", "2: servers must be a table, [tools.servers]"),
         ("[tools.servers]\na = 3", "2: a must be a table, [tools.servers.a]"),
         (f"{SERVER}args = 'a'", "2: args must be a list of texts: 'a'"),
-        (f"{SERVER}command = 3", "2: command must be a text: 3"),
-        (f"{SERVER}env = {{ A = 3 }}", "2: A must be a text"),
-        (f"{SERVER}headers = {{ A = ['s3cret'] }}", "2: A must be a text"),
+        (f"{SERVER}command = 3", "2: command must be text: 3"),
+        (f"{SERVER}env = {{ A = 3 }}", "2: A must be text"),
+        (f"{SERVER}headers = {{ A = ['s3cret'] }}", "2: A must be text"),
         (
             f"{SERVER}url = 'http://[::1]/'\nheaders = {{ A = '${{GARDEN_NONE}}' }}",
             "3: A needs the environment variable GARDEN_NONE, which is not set",

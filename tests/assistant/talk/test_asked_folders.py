@@ -110,7 +110,7 @@ async def test_a_question_that_the_folder_says_nothing_about_is_said_to_be_one()
     made = stage()
     await read(made)
     assert await ask(made, "How is bread baked?", NOTES) == "How is bread baked?"
-    assert made.notes == ["Nothing in notes/ is about this: answered without it."]
+    assert made.notes == ["Nothing in notes/ is about this; answered without it."]
     await made.answer("In an oven [1].")
     assert made.talk.path.records[-1].attachments == ()
 
@@ -127,7 +127,7 @@ async def test_a_question_asked_meanwhile_is_told_what_is_known() -> None:
     await ask(made, "Where are zeppelins moored?", NOTES)
     assert made.notes == [
         "notes/ is still being read; 0 files so far.",
-        "Nothing in notes/ is about this: answered without it.",
+        "Nothing in notes/ is about this; answered without it.",
     ]
     await made.answer("Where?")
 
@@ -138,7 +138,7 @@ async def test_a_folder_that_is_gone_is_named(notes: Path) -> None:
     notes.rename(notes.with_name("elsewhere"))
     await read(made)
     await ask(made, "Where are zeppelins moored?", NOTES)
-    assert made.notes[0] == "notes/ is not there, or is no folder."
+    assert made.notes[0] == "notes/ is missing, or is not a folder."
     await made.answer("Where?")
 
 

@@ -313,8 +313,9 @@ async def test_what_the_engine_leaves_out_and_a_form_that_was_not_complete_are_s
     await stage.hear(Noticed("By the way."))
     await stage.finish("{", Stop.LENGTH, complete=False)
     await stage.ask("Why?")
+    await stage.hear(Noticed("By the way."))  # which is said once of a conversation
     await stage.finish("{", Stop.CANCELLED, complete=False)  # which was wished for
-    left_out = "Left out, to fit the context: the oldest turns (2)."
+    left_out = "Left out to fit the context: the oldest turns (2)."
     cut = "The answer ended before its form was complete."
     assert stage.notes == [left_out, "By the way.", cut]
 

@@ -121,7 +121,7 @@ async def test_a_tool_that_changed_after_it_was_allowed_is_asked_about_once_more
     await stage.decide("once")
     assert stage.asked == ["disk__read", "disk__read"]
     assert (stage.roles, stage.box.called) == ("ua", [])
-    assert "disk__read has changed meanwhile. Look at the call once more." in stage.notes
+    assert "disk__read has changed meanwhile. Look at the call again." in stage.notes
     await stage.decide("once")
     assert (stage.roles, stage.box.called) == ("uata", ["disk__read"])
 

@@ -59,7 +59,7 @@ async def test_half_a_character_in_a_path_or_a_name_is_no_error(tmp_path):
     (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("hello")
     own = files.Files([tmp_path])
     wrong = await own.call("files__read", {"path": "\ud800"})
-    assert (wrong.state, "half a character" in wrong.text) == ("failed", True)
+    assert (wrong.state, "not valid Unicode" in wrong.text) == ("failed", True)
     assert (await own.call("files__list", {})).text == "caf\ufffd.txt (5 bytes)"
     assert (await own.call("files__read", {"path": os.fsdecode(b"caf\xe9.txt")})).text == "hello"
 
@@ -101,7 +101,7 @@ async def test_what_is_no_text_is_named_and_a_huge_file_is_read_to_a_bound(folde
     with (folder / "huge").open("wb") as file:
         file.write(b"a" * FILE_BYTES)
         file.truncate(1 << 40)
-    assert (await use(folder, "read", path="picture")).text == "[picture is no text: 11 bytes]"
+    assert (await use(folder, "read", path="picture")).text == "[picture is not text: 11 bytes]"
     result = await use(folder, "read", path="huge")
     assert result.text.startswith("a" * RESULT_CHARACTERS + "\n[988,0")
 

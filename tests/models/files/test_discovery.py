@@ -146,7 +146,7 @@ def test_a_split_model_is_one_and_says_which_part_is_missing(data, tmp_path, her
         file(tmp_path / f"big-{number:05d}-of-00003.gguf", data)
     (found,) = discover([tmp_path])
     assert found.size == len(here) * len(data)
-    lost = f"1 of its 3 parts are missing, from big-{missing:05d}-of-00003.gguf."
+    lost = f"it lacks 1 of its 3 parts, first big-{missing:05d}-of-00003.gguf."
     assert found.problem == (lost if missing else None)
 
 

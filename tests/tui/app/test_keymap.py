@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from tests import ROOT
 from tests.tui.rest import until
-from tui.app.help_screen import AREAS, KEYS_WIDTH, HelpScreen
+from tui.app.help_screen import ALWAYS, AREAS, KEYS_WIDTH, HelpScreen
 from tui.app.keymap import all_bindings, bindings_of, readable
 from tui.app.program import Program
 
@@ -74,3 +74,9 @@ async def test_help_lists_the_keys():
             assert any(line.startswith(keys) for line in text.splitlines() if meaning in line)
         known = {name.split(".")[0] for name in all_bindings()}
         assert known <= set(AREAS)  # each has a heading of words
+
+
+def test_what_a_key_does_fits_the_page_of_help_at_80_columns():
+    said = [bound.description for bound in all_bindings().values()]
+    said += [meaning for lines in ALWAYS.values() for _, meaning in lines]
+    assert [text for text in said if len(text) > 49] == []

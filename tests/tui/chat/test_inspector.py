@@ -213,7 +213,7 @@ TOLD = [
     (STORY, 0, "no guess was tried here", "No alternatives were kept", "Round 1, without guesses."),
     (STORY, 6, "it follows right guesses", "Place 2 in round 3, which had 1 guess."),
     # The block rule says up to where a draft was kept; one proposal alone is replaced.
-    (BLOCK, 0, "kept with what follows it", "-uniform", "-chance"),
+    (BLOCK, 0, "right: kept with what follows it", "-uniform", "-chance"),
     (BLOCK, 1, "chance 0.500 unless more is kept"),
     (BLOCK, 1, "uniform 0.412 < threshold 0.500: kept up to here"),
     (BLOCK, 2, "uniform 0.910 ≥ threshold 0.250: not kept this far", "“·cat” came instead.", "↵"),

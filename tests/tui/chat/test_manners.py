@@ -61,7 +61,7 @@ async def test_a_call_that_waits_rings_where_nobody_looks(pair: Pair) -> None:
         chat.screen.controller.say("Why?")
         await chat.until(lambda: chat.screen.controller.view.asked)
         bells = [text for text in written if "\a" in text]
-        assert bells == [rung("A tool waits to be allowed.")]
+        assert bells == [rung("A tool call is waiting for you.")]
 
 
 async def test_iterm2_is_notified_in_its_own_way_over_ssh_as_well(

@@ -8,7 +8,7 @@ import pytest
 
 from assistant.request import ToolCall
 from assistant.talk.tool_set import ToolSet
-from assistant.tools.values import ToolResult, ToolSettings
+from assistant.tools.values import ToolResult, ToolSettings, tool_result
 from tests.assistant.talk.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.chat.tools.approval_turn import ELSEWHERE, KEYS, UNASKED, ApprovalTurn
@@ -80,6 +80,15 @@ async def test_a_call_is_shown_runs_when_it_is_allowed_and_its_result_is_answere
         assert [each.title for each in chat.store.summaries("zeppelin")] == ["Why?"]
 
 
+async def test_why_a_call_failed_stands_in_its_line(endless: Path) -> None:
+    async with open_calling(endless) as chat:
+        chat.box.result = tool_result("It broke.\nBadly.", failed=True)
+        await chat.call((READ,))
+        await chat.press("enter")
+        await chat.over(4)
+        assert chat.results[0].startswith("▸ disk__read · failed · It broke. Badly. · ")
+
+
 async def test_keys_that_were_meant_for_something_else_allow_nothing(
     endless: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,7 +104,7 @@ async def test_keys_that_were_meant_for_something_else_allow_nothing(
         chat.prompt.text = "And"
         turn = await chat.asked()
         assert not turn.has_focus
-        assert any("waits to be allowed" in told for told in chat.told)
+        assert any("is waiting for you" in told for told in chat.told)
 
 
 async def test_an_open_call_is_asked_about_again_and_the_keys_stay_where_they_are(

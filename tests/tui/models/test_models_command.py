@@ -69,7 +69,7 @@ def test_what_can_be_fetched_is_listed_by_memory_with_its_draft_and_its_sign(her
     assert hybrid.split() == ["5.87", "GB", "–", "256k", "Apache-2.0", "qwen3.5-9b"]
     assert lines.index(titles[1]) < lines.index(hybrid) < lines.index(titles[2])
     assert max(map(len, lines[lines.index(titles[0]) :])) <= 80
-    assert "* Run by" in "".join(lines)
+    assert "* Was run before" in "".join(lines)
     monkeypatch.setattr("tui.models.facts.find", lambda entry: entry.tested)
     shown = "".join(fetchable(ModelInventory(Settings())))
     assert "*" not in shown  # a sign is explained where it is shown
@@ -95,14 +95,14 @@ def test_show_tells_the_template_and_its_checksum(here):
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("qwen35", "up to 6 proposals for nothing"),
-        ("mamba", "by a copy of its state"),
+        ("qwen35", "up to 6 tokens at no cost"),
+        ("mamba", "with a copy of its state"),
         ("llama", ""),
     ],
 )
 def test_show_tells_what_a_recurrent_model_can_take_back(here, kind, said):
     path = str(tiny.write(here / "models" / "other.gguf", kind))
-    told = [line for line in run("show", path).stdout.splitlines() if line.startswith("takes back")]
+    told = [line for line in run("show", path).stdout.splitlines() if line.startswith("rolls back")]
     assert len(told) == bool(said)
     assert said in "".join(told)
 
@@ -158,14 +158,14 @@ def test_list_and_doctor_tell_of_a_draft_that_was_made_here(here, toy, monkeypat
 
 def test_check_tells_good_from_bad_and_goes_on_after_a_bad_one(here, toy):
     run("pull", "toy")
-    assert "toy: whole, sha256 matches" in run("check", "all").stdout
+    assert "toy: complete, sha256 matches" in run("check", "all").stdout
     path = here / "models" / "toy.gguf"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     result = CliRunner().invoke(models, ["check"])
     assert isinstance(result.exception, ModelError)
     assert "toy: " in result.stderr
     assert "damaged" in result.stderr
-    assert "mine.gguf: whole" in result.stdout
+    assert "mine.gguf: complete" in result.stdout
     assert not path.exists()
 
 
@@ -183,7 +183,7 @@ def test_pair_says_which_drafts_serve_what_both_take_and_why_others_do_not(here)
     assert "it shares 258 tokens with the other" in verdicts["part.gguf"]
     assert "the smallest model here" not in verdicts["part.gguf"]
     assert verdicts["bad.gguf"].startswith("no ")
-    assert "not the smaller one" in verdicts["bad.gguf"]
+    assert "it is not smaller" in verdicts["bad.gguf"]
 
 
 def blocks(output: str) -> dict[str, str]:
@@ -211,7 +211,7 @@ def test_what_is_in_the_home_is_listed_by_its_short_path_and_found_by_it(here, m
 
 def test_pair_judges_one_draft_and_names_what_to_fetch_when_none_serves(here):
     target, other = str(here / "models" / "mine.gguf"), tiny.write(here / "other.gguf", seed=2)
-    assert "not the smaller one" in run("pair", target, str(other)).stdout
+    assert "it is not smaller" in run("pair", target, str(other)).stdout
     assert "No model on this machine can guess for mine.gguf" in run("pair", target).stdout
 
 

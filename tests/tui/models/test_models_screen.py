@@ -160,7 +160,7 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         assert "answers, or guesses" in models.line("small.gguf")
         assert "answers; no guesses: i" in models.line("alien.gguf")
         await models.go_to("alien.gguf")
-        await models.until(lambda: "it is not the smaller one" in models.details())
+        await models.until(lambda: "it is not smaller" in models.details())
 
 
 async def test_the_cursor_begins_on_the_target_that_is_loaded_and_is_left_where_it_goes(
@@ -200,7 +200,7 @@ async def test_d_uses_a_draft_and_is_refused_in_place_with_the_reason(shelf: Pat
     target = str(shelf / "large.gguf")
     async with browse(loaded(shelf / "large.gguf"), target=target) as models:
         await models.go_to("alien.gguf", "d")
-        assert "alien.gguf cannot guess for large.gguf: it is not the smaller" in models.message()
+        assert "alien.gguf cannot guess for large.gguf: it is not smaller" in models.message()
         assert models.app.choices == []
         await models.go_to("middle.gguf")
         assert await models.chosen("d") == (target, str(shelf / "middle.gguf"))

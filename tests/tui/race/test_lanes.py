@@ -20,6 +20,7 @@ PLAIN, GUESSED = (None, "ars", None), (None, "sps", None)
     [
         ("ars,sps", [PLAIN, GUESSED], ["without guesses", "with guesses"]),
         (" ARS , Sps=3 ", [PLAIN, (None, "sps", 3)], ["without guesses", "with 3 guesses"]),
+        ("sps=1,ars", [(None, "sps", 1), PLAIN], ["with 1 guess", "without guesses"]),
         (
             "f16:ars,q4:sps", [("f16", "ars", None), ("q4", "sps", None)],
             ["F16 without guesses", "Q4 with guesses"],

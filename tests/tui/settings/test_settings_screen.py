@@ -5,6 +5,7 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from textwrap import wrap
 
 import pytest
 from textual import events
@@ -361,3 +362,10 @@ async def test_a_change_that_cannot_be_kept_counts_and_is_said(pair: Pair, monke
         assert chat.app.settings.ghosts
         assert "state.json cannot be written" in "".join(chat.told)
         assert "until you quit" in "".join(chat.told)
+
+
+def test_what_a_setting_is_and_may_be_fits_below_the_list_at_80_columns() -> None:
+    told = {name: explained(Layers(), name)[1] for name in DAILY}
+    assert {name for name, text in told.items() if len(wrap(text, 76)) > 3} == set()
+    assert "Allowed: yes, no. Default: no." in told["ghosts"]
+    assert "ansi-dark, ansi-light and " in told["theme"]

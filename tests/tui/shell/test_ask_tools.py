@@ -72,7 +72,7 @@ def test_what_is_returned_is_told_reported_and_kept(asked, tmp_path):
     options = ("--tools", "files", "--folder", str(tmp_path / "notes"))
     done = asked(READ, ODD, options=(*options, "--json", "--chat", "new"))
     assert done.exit_code == 0, done.output
-    assert "Call of files__read\n  path: sky.txt" in done.stderr
+    assert "Tool call: files__read\n  path: sky.txt" in done.stderr
     assert "\x1b" not in done.stderr
     first, second = Scripted.requests
     assert {tool.name for tool in first.tools} == {"files__read", "files__list", "files__search"}
@@ -100,7 +100,7 @@ def test_ctrl_c_ends_a_call_which_is_kept_and_asks_about_no_other(asked, tmp_pat
     options = ("--tools", "files", "--folder", str(tmp_path / "notes"), "--chat", "new")
     done = asked(READ, replace(READ, id="call_2"), options=options)
     assert done.exit_code == 130, done.output
-    assert done.stderr.count("Call of") == len(Scripted.requests) == 1
+    assert done.stderr.count("Tool call") == len(Scripted.requests) == 1
     store = Store(tmp_path / "home" / "chats.db")
     assert [(each.role, each.stop) for each in store.path(1)][2:] == [("tool", "cancelled")]
     store.close()
@@ -125,7 +125,7 @@ def test_what_may_change_something_is_refused_where_nobody_can_be_asked(asked, t
     ("options", "why"),
     [
         (("--tools", "files"), "There is no folder that may be read; name one with --folder."),
-        (("--tools", "sea"), "There are no tools 'sea'. There are: files."),
+        (("--tools", "sea"), "No tools are called 'sea'. There are: files."),
         (("--tools", "files__fly", "--folder", "."), "There is no tool 'files__fly'."),
         (("--yes",), "--folder and --yes go with --tools."),
     ],

@@ -101,7 +101,7 @@ def test_several_files_are_imported_together_or_the_broken_one_is_named_and_none
     run("export", "2", "-o", str(second))
     bad.write_text("nonsense")
     run("delete", "1", "2", "--yes")
-    with pytest.raises(StorageError, match=r"3\.jsonl: Line 1 is not from a specchat export"):
+    with pytest.raises(StorageError, match=r"3\.jsonl: line 1 is not from a specchat export"):
         run("import", str(first), str(bad))
     with pytest.raises(UsageError, match="no conversation"):
         run("import", "-", input="")

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import sys
 import time
@@ -117,7 +118,7 @@ def test_bad_input_is_one_sentence_and_an_exit_code(arguments, code, complaint):
     assert found == code
     assert out == ""
     assert complaint in err
-    assert "Traceback" not in err
+    assert re.fullmatch(r"specchat: .*\n", err)
 
 
 @pytest.mark.parametrize("piped", ["stdin", "stdout", "stderr"])
@@ -253,4 +254,4 @@ def test_the_default_pair_answers(default_pair):
 def test_the_name_that_another_program_has_for_a_command_leads_to_ours(name, meant):
     code, _, err = run(name, "x")
     assert code == 2
-    assert err.endswith(f"No such command {name!r}. Did you mean: {meant}\n")
+    assert err == f"specchat: No such command {name!r}. Did you mean: {meant}\n"

@@ -288,7 +288,7 @@ def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
         (("file.txt:99", "x", "--yes"), "has lines 1 to 20"),
         (("file.txt", "-", "x"), "edited alone"),
         (("file.txt:1-2", "file.txt:2", "x", "--yes"), "overlap at line 2"),
-        (("file.txt", "x", "--diff", "--check", "true"), "Nothing is written"),
+        (("file.txt", "x", "--diff", "--check", "true"), "--check goes with neither"),
         (("file.txt", "x"), "add --yes to write"),
         (("--undo",), "Name the file to bring back"),
         (("--undo", "file.txt"), "No earlier version"),

@@ -22,7 +22,7 @@ from tui.chat.conversation.markdown_reading import (
 )
 from tui.safe import safe
 
-TOO_MUCH = "Too long for Markdown; shown as it came."
+TOO_MUCH = "Too long to format; shown as plain text."
 PERIOD, SHARE = 0.25, 10
 """Seconds between two looks at what has come, and times the cost of the last one, if that is more:
 so a long block, such as a large table, does not take the time that the answer needs.

@@ -10,6 +10,7 @@ from textual.widgets import Static
 from assistant.events import Stats
 from assistant.tokens import Step
 from tui.chat.conversation.token_view import Still, TokenView, whole
+from tui.figures import counted
 from tui.safe import safe
 
 LAST = 160
@@ -86,7 +87,7 @@ class Thought(Still, Vertical):
         """The thought in a line."""
         mark = "▾" if self.opened else "▸"
         took = [f"{self._seconds:.0f} s"] if self._seconds else []
-        figures = [*took, *([f"{self._tokens:,} tokens"] if self._tokens else [])]
+        figures = [*took, *([counted(self._tokens, "token")] if self._tokens else [])]
         if not self.growing:
             return " · ".join([f"{mark} Thought", *figures]).replace(" · ", " for ", bool(took))
         last = "" if self.opened else " ".join(self.text[-LAST:].split())

@@ -26,7 +26,7 @@ WIDE = 110
 """Width in cells above which the facts are next to the tokens, not below them."""
 LENGTHS = (64, 32, 16)
 """Characters up to a copied token that are looked for; fewer stand in too many places."""
-EMPTY = "How this answer was made was not kept."
+EMPTY = "The tokens of this answer were not kept."
 
 
 class Inspector(ModalScreen[None]):

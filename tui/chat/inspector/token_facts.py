@@ -26,11 +26,11 @@ SEEDED = (
     "wrong: with this seed the answer has another token here",
     "right: with this seed the answer has the same token here",
 )
-SURE = "wrong: the answer cannot have it here", "kept with what follows it"
+SURE = "wrong: the answer cannot have it here", "right: kept with what follows it"
 PARTS = {
     "thought": "It is part of the thought before the answer.",
     "marker": "It marks where a thought or a call begins or ends.",
-    "call": "It is part of a call of a tool.",
+    "call": "It is part of a tool call.",
 }
 AIRY = 20
 """Height in lines above which there is room for blank ones."""

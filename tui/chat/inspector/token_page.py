@@ -67,7 +67,7 @@ class TokenPage(Lines, can_focus=True):
     """Show tokens and ghosts in the look of their origin; every one of them can be reached."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "step(-1)", "Previous", show=False, id="inspector.left"),
+        Binding("left,h", "step(-1)", "Move left", show=False, id="inspector.left"),
         Binding("right,l", "step(1)", "Move", key_display="←→↑↓", id="inspector.right"),
         Binding("up,k", "line(-1)", "Line up", show=False, id="inspector.up"),
         Binding("down,j", "line(1)", "Line down", show=False, id="inspector.down"),
@@ -78,7 +78,7 @@ class TokenPage(Lines, can_focus=True):
         Binding("ctrl+home,g", "go(0)", "First token", show=False, id="inspector.first"),
         Binding("ctrl+end,G", "go(-1)", "Last token", show=False, id="inspector.last"),
         Binding("n", "rejection(1)", "Next wrong guess", id="inspector.next_rejection"),
-        Binding("p", "rejection(-1)", "Wrong guess before", id="inspector.previous_rejection"),
+        Binding("p", "rejection(-1)", "Previous wrong guess", id="inspector.previous_rejection"),
     ]
 
     cursor: reactive[int] = reactive(0, init=False)

@@ -32,7 +32,7 @@ NARROWEST, WIDEST, AROUND = 34, 60, 12
 """Cells of the list, which is as wide as its titles need, and those around a title."""
 PAUSE_S = 0.15
 """After the last letter of a search, before it is looked for."""
-NO_CHATS = "No conversations yet. What you send and what you see is kept here."
+NO_CHATS = "No conversations yet. What you send and see is kept here."
 NOT_FOUND = "Nothing found. The words can be anywhere in a conversation."
 
 

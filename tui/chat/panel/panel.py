@@ -17,7 +17,7 @@ WIDE = 120
 """Cells of the screen from which on the panel shows unless it is unwanted."""
 PERIOD_S = 0.25
 """Decoding time that one rate stands for."""
-EXPLAINED = "Figures of guesses and speed come with the next answer."
+EXPLAINED = "Figures come with the next answer."
 
 
 class Speculation(Lines):

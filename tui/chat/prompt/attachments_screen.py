@@ -9,6 +9,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from tui.chat.prompt.prompt_attachments import EDITABLE, Chip
+from tui.figures import counted
 from tui.safe import safe
 from tui.widgets.dialog import ListDialog
 
@@ -49,7 +50,7 @@ class AttachmentsScreen(ListDialog[Outcome]):
         """Show the text under the cursor."""
         text = self.chips[message.option_index].attachment.text
         more = len(text) - PREVIEW
-        rest = ("\n\n… and " + f"{more:,} characters more", "$text-muted") if more > 0 else ""
+        rest = (f"\n\n… and {counted(more, 'character')} more", "$text-muted") if more > 0 else ""
         self.tell(Content.assemble(safe(text[:PREVIEW]), rest))
 
     @property

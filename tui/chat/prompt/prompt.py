@@ -26,15 +26,15 @@ from tui.chat.prompt.prompt_attachments import (
     PromptAttachments,
     estimated_tokens,
     from_json,
-    said,
     to_json,
 )
 from tui.chat.prompt.waiting_line import Unsent, WaitingLine
+from tui.figures import counted
 from tui.safe import safe
 
 PICKING = "Enter attaches · Esc keeps the @"
 CHANGING = "Enter asks it again, on a new branch · Esc cancels"
-CHOOSING = "Enter takes the file with a JSON Schema · Esc goes back"
+CHOOSING = "Enter takes a JSON Schema · Esc goes back"
 
 
 class Prompt(Vertical):
@@ -234,5 +234,5 @@ class Prompt(Vertical):
         tokens = estimated_tokens(self.text) + self.attached.tokens
         self._too_long.display = self.room is not None and tokens > self.room
         if self._too_long.display:
-            text = f"Too long: {said(tokens, counted=False)}, room for {self.room:,}."
+            text = f"Too long: ≈ {counted(tokens, 'token')}, room for {self.room:,}."
             self._too_long.update(Content(f"{text} Ctrl+L shows what is attached."))

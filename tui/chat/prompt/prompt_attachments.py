@@ -16,7 +16,7 @@ from textual.widget import Widget
 from assistant.store.values import Attachment
 from assistant.talk.attachments import LIMIT
 from tui.chat.prompt.waiting_line import Unsent
-from tui.figures import weight
+from tui.figures import counted, weight
 from tui.safe import safe
 
 GAP = "  "
@@ -51,7 +51,7 @@ class Chip:
         """How much it is."""
         if self.attachment.is_folder:
             return "asked about"
-        return f"{self.size} · {said(self.tokens, self.counted)}"
+        return f"{self.size} · {'' if self.counted else '≈ '}{counted(self.tokens, 'token')}"
 
 
 class PromptAttachments(Widget):
@@ -154,11 +154,6 @@ class PromptAttachments(Widget):
 def estimated_tokens(text: str) -> int:
     """Return about how many tokens a text has, at once and without a model."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
-
-
-def said(tokens: int, counted: bool) -> str:
-    """Return a number of tokens, and whether it is an estimate."""
-    return f"{'' if counted else '≈ '}{tokens:,} token{'s' * (tokens != 1)}"
 
 
 def packed(cells: Sequence[Content], width: int) -> list[list[Content]]:

@@ -11,11 +11,14 @@ from textual.widgets import Static
 from tui.call_text import in_a_line
 from tui.chat.conversation.turn import Turn, Verb, turns_in
 from tui.chat.conversation.user_turn import shorten
+from tui.figures import counted
 from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.store.values import Record
 
+LONGEST = 200
+"""Characters of the reason of a failure."""
 _ENDS = {
     "refused": "refused",
     "cancelled": "stopped",
@@ -87,9 +90,10 @@ class ResultTurn(Turn):
         if self.busy:
             return " · ".join([f"◌ {name}", f"{monotonic() - self._since:.0f} s", *given])
         took = [f"{record.seconds:.1f} s"] if record.seconds else []
-        size = [f"{len(record.content):,} characters"] if record.content else []
-        end = [_ENDS[record.stop]] if record.stop in _ENDS else []
-        return " · ".join([f"{'▾' if self.opened else '▸'} {name}", *end, *size, *took, *given])
+        end, said = [_ENDS[record.stop]] if record.stop in _ENDS else [], record.content
+        told = " ".join(said[:LONGEST].split()) if end else counted(len(said), "character")
+        parts = [*end, *([told] if said else []), *took, *given]
+        return " · ".join([f"{'▾' if self.opened else '▸'} {name}", *parts])
 
     def offers(self, verb: Verb) -> bool:
         """Return whether there is something to do for the verb."""

@@ -12,6 +12,7 @@ from assistant.talk.calling import Calling
 from assistant.tools.values import OfferedTool, ServerReport
 from models.errors import StorageError
 from tui.call_text import access
+from tui.figures import counted
 from tui.safe import safe
 from tui.widgets.dialog import ListDialog
 
@@ -33,7 +34,7 @@ class ToolsScreen(ListDialog[None]):
     ]
 
     def __init__(self, calls: Calling, conversation: int | None) -> None:
-        keys = "t: all on/off here · Space: one · x: ask again · Esc: back"
+        keys = "t turns all on or off · Space one · x asks again · Esc goes back"
         super().__init__("Tools", keys)
         self._calls, self._choice, self._conversation = calls, calls.tools, conversation
         self._rows: list[ServerReport | OfferedTool] = []
@@ -66,8 +67,7 @@ class ToolsScreen(ListDialog[None]):
         off = "" if self._choice.is_on(row, self._conversation) else " · off here"
         if isinstance(row, ServerReport):
             mark = _MARKS[row.state]
-            count = f"{len(row.tools)} tools" if len(row.tools) != 1 else "1 tool"
-            about = count if row.state == "ready" else row.state
+            about = counted(len(row.tools), "tool") if row.state == "ready" else row.state
             return Content.assemble(
                 (f"{mark} {safe(row.name)}", "bold"), (f" · {about}{off}", "$text-muted")
             )
