@@ -75,7 +75,7 @@ class ChatTokens:
             tools, size = request.tools, len(whole([Message("user", "")]))
             if tools and size > room:
                 raise ContextFull(
-                    f"The {len(tools)} tools take {size} tokens, and there is room for {room}. "
+                    f"The tools take {size} tokens, and there is room for {room}. "
                     f"Offer fewer tools, simplify the largest ({largest(tools)}), or make more "
                     "room with --ctx."
                 ) from None

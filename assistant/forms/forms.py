@@ -100,7 +100,7 @@ class Forms:
         matcher, why = compiled(grammar, self._tokenizer)
         if why:
             raise UsageError(
-                f"The grammar of these {len(tools)} tools cannot be used: {reason(why)}. Offer "
+                f"The grammar of these tools cannot be used: {reason(why)}. Offer "
                 f"fewer tools, or simplify the largest: {largest(tools)}."
             )
         return matcher

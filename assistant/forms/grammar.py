@@ -132,7 +132,7 @@ def _schema(text: str) -> str:
     try:
         schema = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON, at line {error.lineno}: {error.msg}") from error
+        raise ValueError(f"it is not JSON (line {error.lineno}: {error.msg})") from error
     if not isinstance(schema, dict):
         raise ValueError("it is not a JSON object")
     return LLMatcher.grammar_from_json_schema(schema, overrides=STYLE)
@@ -154,7 +154,7 @@ def reason(why: str) -> str:
 
 
 _KNOWN = (
-    ("Unimplemented keys:", "it says what cannot be enforced:"),
+    ("Unimplemented keys:", "it has keys that cannot be enforced:"),
     ("oneOf constraints", "more than one of its oneOf may match; write anyOf"),
     ("Value is not JSON serializable", "it has a number of more than 64 bits"),
     ("Resource ", "it refers to another file; copy that into it"),

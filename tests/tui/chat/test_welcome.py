@@ -195,7 +195,9 @@ async def test_colours_are_explained_of_the_first_round_with_several_right_guess
     async with open_page() as page:
         page.view.explained = False
         await page.stream(said("x"))
-        for tokens, count in (([token("a"), token("b", RESIDUAL)], 0), ([token("a")] * 2, 1)):
+        unseen = replace(token("a"), part="call")
+        rounds = ([token("a"), token("b", RESIDUAL)], 0), ([unseen] * 2, 0), ([token("a")] * 2, 1)
+        for tokens, count in rounds:
             page.view.explain(tokens)
             await page.settle()
             assert len(page.view.query(Lesson)) == count

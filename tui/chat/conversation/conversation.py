@@ -153,7 +153,8 @@ class Conversation(VerticalScroll):
 
         It is said of the first round in which several guesses were right.
         """
-        guessed = [token for token in tokens if token.origin is Origin.DRAFT]
+        said = [token for token in tokens if token.part == "answer"]
+        guessed = [token for token in said if token.origin is Origin.DRAFT]
         answers = [turn for turn in self.turns[-1:] if isinstance(turn, Answer)]
         if answers and len(guessed) > 1 and not self.explained:
             self.explained = True
