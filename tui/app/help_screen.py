@@ -44,11 +44,11 @@ AREAS = {
 ALWAYS = {
     "app": (("Ctrl+C", "Copy what is selected; twice quits"), ("Ctrl+P", "Command palette")),
     "prompt": (
-        ("Enter", "Send the message; during an answer it waits in line"),
+        ("Enter", "Send; during an answer it waits in line"),
         ("Ctrl+J, Alt+Enter", "New line; also Shift+Enter in many terminals"),
         ("@", "Attach a file, found by letters of its name"),
         ("@folder/", "Ask about a folder"),
-        ("Up, Down", "What waits in line, then earlier messages; from the first line and the last"),
+        ("Up, Down", "What waits in line, then earlier messages"),
         ("PgUp, PgDn", "Scroll the conversation"),
     ),
 }

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from rich.cells import cell_len
 from textual.app import App
 from textual.binding import Binding
 from textual.widgets import Static
@@ -109,6 +110,16 @@ async def test_what_is_odd_in_the_file_is_said_once():
         app.warn_of_config(["config.toml:1:1: \x1b[31mno"])
         await pilot.pause()
         assert notices(app) == ["config.toml:1:1: ␛[31mno"]
+
+
+async def test_no_line_of_the_help_is_cut_where_most_terminals_are_as_wide():
+    app = Tiny()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(HelpScreen())
+        await until(pilot, lambda: list(app.screen.query("#keys .keys")))
+        for part in app.screen.query("#keys .keys"):
+            for line in str(part.render()).splitlines():
+                assert cell_len(line) <= part.size.width, line
 
 
 async def test_help_lists_the_keys_as_they_are_now():

@@ -39,7 +39,7 @@ Verb = Literal[
 
 CODE = "Copy the code; again: the block before"
 SOURCES = "List the passages it cites, or was asked about"
-APPLY = "Show the change of an attached file; then write it"
+APPLY = "Show the change of a file; then write it"
 FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
 """The first line of a code block."""
 LINK = re.compile(r"https?://|www\.|\]\(|<[a-z]+:", re.IGNORECASE)
