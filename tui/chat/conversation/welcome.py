@@ -42,7 +42,7 @@ LOOKS: dict[Kind, str] = {
     Origin.RESIDUAL: "what the large one wrote instead",
 }
 TRY = "Try one: ↓ chooses, Enter takes it. Or just type."
-LESSON = ("Words like these", " were guessed right. F1 explains. Formatted: Ctrl+↑, then v.")
+LESSON = ("Words like these", " were guessed right. F1 explains. Formatted: Ctrl+↑, v.")
 MISSPELT = (
     "Correct the spelling and change nothing else:\n\n"
     "Thank you for your letter, wich I recieved on Tuesday. We would like to visit the libary on "
