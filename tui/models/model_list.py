@@ -20,10 +20,11 @@ from tui.widgets.text_figures import MISSING, size
 SHOW_EVERY_S = 0.2
 """Seconds between two additions while files are looked at."""
 HERE, THERE = "On this machine", "To be fetched"
-SIZE, SPEED, WEIGHTS, STORE = 8, 8, 8, 13
+SIZE, SPEED, WEIGHTS, STORE = 8, len("1,200–1,500"), 8, 13
+NAME, ROLE = 20, len("answers, with qwen2.5-coder-0.5b")
 VERDICT = len("too large")
 STYLES = {"fits": "$text-success", "tight": "$text-warning", "too large": "$text-error"}
-NARROW, MIDDLE, WIDE = 60, 90, 110
+NARROW, MIDDLE, WIDE, WIDEST = 60, 90, 110, 130
 
 
 class ModelList(OptionList):
@@ -187,11 +188,11 @@ def columns(width: int) -> dict[str, int]:
         others["Weights"] = WEIGHTS
     if width >= MIDDLE:
         others["Tokens/s"] = SPEED
-    if width >= WIDE:
+    if width >= WIDEST:
         others["Where"] = STORE
     others["Memory"] = SIZE + 1 + VERDICT if width >= WIDE else VERDICT
     left = width - sum(cells + 2 for cells in others.values()) - 2  # for the name and the role
-    return {"Model": max(8, min(48, left * 11 // 20)), **others}
+    return {"Model": max(8, min(48, max(left - ROLE, min(NAME, left * 11 // 20)))), **others}
 
 
 def row(entry: ModelEntry, width: int) -> Content:

@@ -36,7 +36,8 @@ class LaneView(Pane):
         super().__init__(self._said, self._thought, classes=classes)
         self._laps = 0  # how many are shown
         self._state: tuple[object, ...] = ()  # of the frame: what of it is shown
-        self._frame(recorded)
+        self._lane = recorded
+        self._frame()
 
     def show(self, lane: RecordedLane) -> None:
         """Show what the lane had said at a moment."""
@@ -54,7 +55,12 @@ class LaneView(Pane):
         writes = stats is not None and not lane.over
         if writes is not self.tokens.growing:
             self.tokens.grow(writes)
-        self._frame(lane)
+        self._lane = lane
+        self._frame()
+
+    def on_resize(self) -> None:
+        """Name the models where there is room."""
+        self._frame()
 
     def _begin_again(self) -> None:
         self._laps = 0
@@ -69,8 +75,9 @@ class LaneView(Pane):
         if step.text.strip():
             self._thought.grow(False)
 
-    def _frame(self, lane: RecordedLane) -> None:
+    def _frame(self) -> None:
         """Show the models, the clock and the notices, where they have changed."""
+        lane = self._lane
         notices = safe("\n".join(lane.notices))
         state = lane.ready, lane.clock, lane.doing, notices, self.size.width
         if state == self._state:

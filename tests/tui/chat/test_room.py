@@ -71,6 +71,10 @@ async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pai
         await chat.press("f3")
         assert (chats.display, panel.display) == (False, True)
         assert chat.screen.focused is chat.prompt.editor
+    async with open_chat(*pair, size=(80, 24), asked=("A long title " * 9,)) as chat:
+        await chat.press("f2")
+        await chat.until(lambda: chat.screen.parts.chats.rows.chosen)
+        assert chat.screen.conversation.size.width >= 40
     for width, both in ((90, None), (120, False), (170, True)):
         async with open_chat(*pair, size=(width, 24), asked=("One",)) as chat:
             parts = chat.screen.parts

@@ -98,6 +98,14 @@ async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
         assert "the next answer" in told(panel)
 
 
+def test_a_place_that_is_always_right_is_as_far_from_its_bar_as_others() -> None:
+    places = tuple(Tally(9, right) for right in (9, 6, 3, 9) * 3)
+    shown = PanelFigures(decoded(replace(FAST, positions=places)))
+    said = [line.plain for line in lines(shown, 37, 50)]
+    assert "1 █ 100% 2 ▆ 67%  3 ▃ 33%" in "\n".join(said)
+    assert all(len(line) <= 37 for line in said)
+
+
 async def test_text_that_was_held_back_changes_nothing_of_the_plan() -> None:
     async with shown((140, 50)) as (panel, _):
         show(panel, decoded(lookahead=3))

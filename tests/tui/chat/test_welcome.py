@@ -157,6 +157,7 @@ async def test_the_first_colours_are_explained_once_and_stay_until_the_next_ques
         chat.screen.controller.apply(replace(chat.app.settings, mode="sps"))
         await chat.ask("First")
         assert lessons(chat) == ["".join(LESSON)]
+        assert chat.screen.query_one(Lesson).content_size.height == 1
         assert [answer.view for answer in answers(chat)] == ["words", "tokens"]
         await chat.ask("Second")
         assert lessons(chat) == []

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it.token import Token
 from textual.content import Content
+from textual.theme import BUILTIN_THEMES
 from textual.widgets import Markdown, Static
 
 from assistant.tokens import Step
@@ -24,6 +26,7 @@ from tests.tui.chat.turns import (
     words_of,
 )
 from tests.tui.rest import until
+from tui.app.themes import legible
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.markdown_blocks import Fence, Table
 from tui.chat.conversation.markdown_reading import MAX_CHARACTERS, after, divided, read
@@ -102,6 +105,25 @@ async def test_a_table_is_as_wide_as_its_content_and_wraps_or_is_shown_as_it_was
             assert page.screen().count(" 1  2 | 3 word") == 1
             await page.open([answer(4, "|a|b|\n|-|-|\n|1|2|")])
             assert page.screen().count("─") == 4  # one rule, as wide as the table
+
+
+async def test_cells_of_a_table_stand_where_their_column_has_its_colons() -> None:
+    async with open_page() as page:
+        page.app.register_theme(replace(legible(BUILTIN_THEMES["nord"]), name="ours"))
+        page.app.theme = "ours"
+        await page.open(
+            [answer(2, "> |left|right|mid|\n> |-|--:|:-:|\n> |1|2|3|\n> |`a | b`|c|d|")]
+        )
+        rows = [line.strip(" ▌│") for line in page.screen().splitlines()]
+        assert "left   right  mid" in rows
+        assert "1          2   3" in rows
+        assert "a | b      c   d" in rows
+        table = page.app.query_one(Table)
+        rule, words = (
+            {part.style.color for part in table.render_line(y) if part.style and part.text.strip()}
+            for y in (1, 2)
+        )
+        assert not rule & words  # it is fainter
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,13 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import ProgressBar, Static
 
+from assistant.engine.expectation import Expectation, Span
 from assistant.events import ModelInfo, Ready
 from assistant.settings.settings import Settings
 from models import catalog
 from models.files.locate import identify
 from models.files.stores import find
+from models.memory import Fit
 from models.slim import slim_draft
 from tests import tiny
 from tests.models.files.conftest import enter, toy
@@ -24,7 +26,8 @@ from tests.models.files.hub_server import Handler, Hub
 from tests.models.files.stores import file, ollama_model
 from tests.patience import WAIT_S
 from tests.tui.driver import Driver
-from tui.models.model_list import heading
+from tui.models.inventory import ModelEntry
+from tui.models.model_list import heading, row
 from tui.models.screen import Choice, ModelsScreen
 
 
@@ -138,7 +141,7 @@ def hub(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 async def test_everything_on_the_machine_is_listed_with_what_it_is(shelf: Path) -> None:
     ollama_model("registry.example/library/foreign/1b", tiny.write(shelf.parent / "x").read_bytes())
     file(shelf.parent / "own" / "mine.gguf", tiny.write(shelf.parent / "y", seed=3).read_bytes())
-    async with browse(folders=(shelf.parent / "own",)) as models:
+    async with browse(folders=(shelf.parent / "own",), size=(140, 40)) as models:
         assert models.lines()[0] == "On this machine"
         assert "folder" in models.line("mine.gguf")
         line = models.line("foreign:1b")
@@ -373,6 +376,22 @@ async def test_columns_stand_below_their_titles_and_no_line_is_too_long(shelf: P
             if width >= 80:
                 assert models.line("large.gguf").index("F32") == title.index("Weights")
                 assert models.line("large.gguf").index("●") == title.index("Role")
+
+
+@pytest.mark.parametrize("speed", [(0.17, 0.34), (5, 5), (1049, 1451)])
+def test_columns_stand_below_their_titles_whatever_the_speed(speed: tuple[float, float]) -> None:
+    expected = Expectation(Span(*speed), None, None)
+    for gguf in catalog.FILES.values():
+        role = f"answers, with {gguf.draft}" if gguf.draft else "answers"
+        fit = Fit(gguf.size, 10**12, "too large")
+        entry = ModelEntry(gguf, gguf.licence, role, "", fit, expected=expected)
+        for width in (77, 90, 110, 117, 130, 197):
+            title, line = str(heading(width)), str(row(entry, width))
+            assert line.rstrip().endswith(role) or width < 110  # no role is cut where there is room
+            assert line.index("answers") == title.index("Role")
+            if width >= 90:
+                end = title.index("Tokens/s") + len("Tokens/s")
+                assert line[:end].endswith(str(expected.tokens_per_s))
 
 
 async def test_a_screen_of_a_few_lines_shows_the_list_and_what_is_under_the_cursor(

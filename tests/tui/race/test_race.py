@@ -199,6 +199,15 @@ async def test_lane_that_fails_says_why_and_the_other_goes_on(race: Race, tmp_pa
         assert len([text for text in course.texts() if text]) == 2
 
 
+async def test_lanes_name_their_models_where_there_is_room_also_later(race: Race) -> None:
+    async with racing(race, size=(60, 24)) as course:
+        await course.over()
+        second = course.screen.views[1]
+        for width, named in ((120, True), (60, False)):
+            await course.pilot.resize_terminal(width, 24)
+            await course.until(lambda: ("⇠" in str(second.border_title)) is named)  # noqa: B023
+
+
 async def test_race_that_cannot_start_says_why(race: Race, tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF and nothing else")

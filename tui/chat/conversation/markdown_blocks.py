@@ -1,5 +1,6 @@
 """Textual's Markdown: code wraps, texts keep their spaces and lists their numbers."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import zip_longest
@@ -35,6 +36,7 @@ STYLES = {"em_open": ".em", "strong_open": ".strong", "s_open": ".s"}
 HOLDERS = ("paragraph_open", "h1", "h2", "h3", "h4", "h5", "h6", "th_open", "td_open")
 """The blocks that hold text; Textual's own would make one space of many."""
 
+_RULE = re.compile(":?-+:?")
 GAP, NARROWEST = 2, 8
 """Cells between the columns of a table, and those that each needs for its text."""
 
@@ -126,6 +128,7 @@ class Table(MarkdownTable):
     def __init__(self, markdown: Markdown, token: Token) -> None:
         super().__init__(markdown, token)
         self._written = Content(str(token.meta["source"]))
+        self._sides = [_side(rule) for rule in _RULE.findall(self._written.plain.split("\n")[1])]
         self._lines: list[list[Content]] = []
 
     def compose(self) -> ComposeResult:
@@ -148,9 +151,9 @@ class Table(MarkdownTable):
         widths = column_widths(self._lines, room)
         if not widths:
             return self._written
-        drawn = [line for row in self._lines for line in _row(row, widths)]
-        rule = Content.styled("─" * (sum(widths) + GAP * (len(widths) - 1)), "$border-blurred")
-        drawn.insert(len([*_row(self._lines[0], widths)]), rule)
+        head, *rows = ([*_row(row, widths, self._sides)] for row in self._lines)
+        rule = Content.styled("─" * (sum(widths) + GAP * (len(widths) - 1)), "$foreground-muted")
+        drawn = [*head, rule, *(line for row in rows for line in row)]
         return Content("\n").join(drawn)
 
 
@@ -164,13 +167,24 @@ def column_widths(rows: Sequence[Sequence[Content]], room: int) -> list[int]:
     return [max(min(width, most), 1) for width in widths] if enough else []
 
 
-def _row(cells: Sequence[Content], widths: Sequence[int]) -> Iterator[Content]:
+def _side(rule: str) -> float:
+    """Return which part of the room beside a cell is before it, by the rule below its heading."""
+    return (0.5 if rule.startswith(":") else 1.0) * rule.endswith(":")
+
+
+def _row(
+    cells: Sequence[Content], widths: Sequence[int], sides: Sequence[float]
+) -> Iterator[Content]:
     """Yield the lines of a row: a cell that is wider than its column is wrapped."""
     wrapped = [cell.wrap(width) for cell, width in zip(cells, widths, strict=True)]
     for parts in zip_longest(*wrapped, fillvalue=Content("")):
-        pairs = zip(parts, widths, strict=True)
-        padded = (part.pad_right(width - part.cell_length) for part, width in pairs)
-        yield Content(" " * GAP).join(padded)
+        yield Content(" " * GAP).join(map(_padded, parts, widths, sides))
+
+
+def _padded(part: Content, width: int, side: float) -> Content:
+    """Return a text in just so many cells."""
+    before = int(side * (room := width - part.cell_length))
+    return part.pad_left(before).pad_right(room - before)
 
 
 class Document(Markdown):

@@ -52,7 +52,7 @@ class ChatList(Vertical):
     DEFAULT_CSS = """
     ChatList {
         dock: left; display: none;
-        width: 34; max-width: 60%; height: 1fr; background: $surface;
+        width: 34; max-width: 45%; height: 1fr; background: $surface;
 
         & #chats-search { margin: 1 0; padding: 0 1 0 2; }
         & #shelf { height: 1fr; }

@@ -105,9 +105,9 @@ def _positions(tallies: Sequence[Tally], width: int) -> Section:
         return []
     heading = Content.styled("Right by place in the round", MUTED)
     cells = [
-        Content.assemble(f"{i} ", (level(rate), "$success"), f"{rate:>4.0%} ") for i, rate in tested
+        Content.assemble(f"{i} ", (level(rate), "$success"), f" {rate:<5.0%}") for i, rate in tested
     ]
-    row = max(1, width // 9)
+    row = max(1, width // cells[-1].cell_length)
     return [heading, *(Content("").join(cells[i : i + row]) for i in range(0, len(cells), row))]
 
 
