@@ -85,7 +85,7 @@ def test_a_template_that_drops_or_adds_is_told_of(source: str, says: str) -> Non
     ("source", "says"),
     [
         (OWN_SYSTEM, "You are Owl, a helpful assistant."),
-        (HONEST["gemma"], "has no system prompt"),
+        (HONEST["gemma"], "takes no system prompt"),
     ],
 )
 def test_what_a_template_does_with_system_prompts_is_told_without_suspicion(source, says) -> None:
