@@ -128,7 +128,7 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
     where = _shortened(place, max(20, width - 12))
     keys = [
         Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it: {cost}"),
-        Content.assemble(("p      ", "bold"), "fetches it alone"),
+        Content.assemble(("p      ", "bold"), "only fetches it"),
     ]
     if offline:
         keys = [Content.styled(f"Nothing is fetched offline. It would be {cost}.", "$text-warning")]
