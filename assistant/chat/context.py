@@ -20,7 +20,7 @@ Tokenize = Callable[[str], list[int]]
 _SHORTEN = {
     "system": ("system prompt", "Shorten it"),
     "user": ("question", "Shorten it"),
-    "tool": ("result of a tool", "Have it return less"),
+    "tool": ("tool result", "Have it return less"),
 }
 
 
@@ -46,8 +46,8 @@ def drop_oversized(
     for message in filter(is_oversized, [*system, *(turns[-1] if turns else ())]):
         name, advice = _SHORTEN[message.role]
         raise ContextFull(
-            f"The {name} has {len(message.content)} characters, and there is room for {room} "
-            f"tokens. {advice}, or make more room with --ctx."
+            f"The {name} has {len(message.content):,} characters, and there is room for {room:,} "
+            f"tokens. {advice}, or raise ctx (F6, --ctx)."
         )
     dropped = max((i for i, turn in enumerate(turns, 1) if any(map(is_oversized, turn))), default=0)
     if not dropped:
@@ -88,9 +88,9 @@ def fit(
             first += 1
     returned = any(message.role == "tool" for message in (turns[-1] if turns else ()))
     raise ContextFull(
-        f"The question {'and what tools returned take' if returned else 'takes'} {len(tokens)} "
-        f"tokens, and there is room for {room}. "
-        f"{'Have them return less' if returned else 'Shorten it'}, or make more room with --ctx."
+        f"The question {'and what tools returned take' if returned else 'takes'} {len(tokens):,} "
+        f"tokens, and there is room for {room:,}. "
+        f"{'Have them return less' if returned else 'Shorten it'}, or raise ctx (F6, --ctx)."
     )
 
 

@@ -75,9 +75,8 @@ class ChatTokens:
             tools, size = request.tools, len(whole([Message("user", "")]))
             if tools and size > room:
                 raise ContextFull(
-                    f"The tools take {size} tokens, and there is room for {room}. "
-                    f"Offer fewer tools, simplify the largest ({largest(tools)}), or make more "
-                    "room with --ctx."
+                    f"The tools take {size:,} tokens, and there is room for {room:,}. Offer fewer "
+                    f"tools, simplify the largest ({largest(tools)}), or raise ctx (F6, --ctx)."
                 ) from None
             raise
         remarks = [*self.remarks(request)]  # what continues a thought renders something else

@@ -130,7 +130,7 @@ def _errors(repo: str) -> Iterator[None]:
     except HfHubHTTPError as error:
         raise _refusal(repo, error.response.status_code) from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        reason = str(error) or type(error).__name__
+        reason = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
         raise NetworkError(
             f"The hub ({endpoint()}) cannot be reached: {reason}. Is this machine online? What was "
             "downloaded is kept; pull again."

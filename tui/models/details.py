@@ -13,7 +13,6 @@ from models.catalog import GGUF
 from models.files.model_file import ModelFile
 from models.files.places import hub_cache, models_dir
 from models.memory import Fit
-from tui.models.downloads import OFFLINE
 from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed
 from tui.models.model_list import STYLES, fitted
 from tui.safe import safe
@@ -129,10 +128,10 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
     where = _shortened(place, max(20, width - 12))
     keys = [
         Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it: {cost}"),
-        Content.assemble(("p      ", "bold"), "fetches it alone"),
+        Content.assemble(("p      ", "bold"), "only fetches it"),
     ]
     if offline:
-        keys = [Content.styled(f"{OFFLINE} It would be {cost}.", "$text-warning")]
+        keys = [Content.styled(f"Nothing is fetched offline. It would be {cost}.", "$text-warning")]
     return [
         Content.assemble((model.name, "bold"), (safe(title), "$foreground-muted")),
         Content.styled(safe(f"goes into {where}"), "$foreground-muted"),

@@ -152,7 +152,9 @@ class ModelList(OptionList):
         """Show everything again, the cursor and the scroll position where they were."""
         kept, scroll = self.current, self.scroll_offset
         self.clear_options()
-        self.add_options(self._group(self._title(), here=True) + self._group(THERE, here=False))
+        found = self._group(self._title(), here=True) + self._group(THERE, here=False)
+        nothing = Option(Content("Nothing found. Esc shows all."), disabled=True)
+        self.add_options(found or [nothing])
         if self._wanted and self.go_to(self._wanted):
             self._wanted = None
         elif kept is None or not self.go_to(kept.key):

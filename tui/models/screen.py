@@ -210,6 +210,7 @@ class ModelsScreen(Screen[Choice | None]):
     def narrow(self, message: Input.Changed) -> None:
         """Show what matches, at each key."""
         self.list.narrow(message.value)
+        self.describe()
 
     @on(Input.Submitted, "#filter")
     def leave_filter(self) -> None:

@@ -49,11 +49,11 @@ def test_a_question_of_megabytes_is_refused_with_both_counts_and_the_next_is_ans
             "<|im_end|>" * 10**6,
         ):
             request = Request((Message("user", text),), HOT)
-            with pytest.raises(ContextFull, match=rf"{len(text)} characters.*room for 824 tokens"):
+            with pytest.raises(ContextFull, match=rf"{len(text):,} characters.*room for 824 "):
                 answer(pair, request)
             assert tokenised() < 10 * SLICE
         system = Message("system", "s" * MEGABYTES)
-        with pytest.raises(ContextFull, match="system prompt has 10000000 characters"):
+        with pytest.raises(ContextFull, match="system prompt has 10,000,000 characters"):
             answer(pair, Request((system, Message("user", "Why?")), HOT))
         assert answer(pair, Request((Message("user", "Why?"),), HOT, max_tokens=3))
 

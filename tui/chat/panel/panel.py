@@ -123,5 +123,5 @@ class Speculation(Lines):
         return self._ready.no_draft if self._ready and not self._ready.draft else None
 
     def _explained(self, width: int) -> list[Content]:
-        why = f"No model guesses: {self._no_draft}" if self._no_draft else ""
-        return [*paragraph(why, width, "$text-warning"), *paragraph(EXPLAINED, width)]
+        why = paragraph(self._no_draft or "", width, "$text-warning")
+        return [*why, *paragraph(EXPLAINED, width)]
