@@ -141,7 +141,10 @@ class EngineConsole:
 
     def loading(self, event: Loading) -> None:
         """Say how much of a model is loaded."""
-        self.say(f"loading {event.role} {event.name}: {event.fraction:.0%}")
+        from tui.figures import model_name  # after the process has started
+
+        loaded = f"loading {{}}: {event.fraction:.0%}" if event.fraction < 1 else "preparing {}"
+        self.say(loaded.format(model_name(event.name)))
 
     def give_up(self) -> None:
         """End what `wait` waits for, which raises CancelledError."""
