@@ -212,6 +212,10 @@ def test_the_rows_of_the_table_of_faults_name_tests_that_exist() -> None:
     assert [name for name in named if not (ROOT / "tests" / name).is_file()] == []
 
 
+def test_the_picture_of_an_edit_has_nothing_that_a_terminal_shows_only_meanwhile() -> None:
+    assert "of&#160;about" not in Path(ROOT, "docs/edit.svg").read_text()
+
+
 def test_every_snippet_of_the_walk_through_the_decoding_library_runs_in_its_order() -> None:
     page = ROOT / "docs/decoding.md"
     snippets = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)

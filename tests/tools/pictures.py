@@ -125,9 +125,9 @@ async def folder(settings: Settings) -> None:
 
 
 def edit(settings: Settings) -> None:
-    """Rewrite the class, and show what changes."""
+    """Rewrite the class, and show what changes, without what a terminal shows only meanwhile."""
     console = EngineConsole("loading")
-    shown = Console(record=True, width=80, force_terminal=True, file=io.StringIO())
+    shown = Console(record=True, width=80, color_system="truecolor", file=io.StringIO())
     console.__dict__["console"] = shown
     with tempfile.TemporaryDirectory() as folder, console.shown(starts=True):
         path = Path(folder, "stack.py")

@@ -24,7 +24,7 @@ SIZE, SPEED, WEIGHTS, STORE = 8, len("1,200–1,500"), 8, 13
 NAME, ROLE = 20, len("answers, with qwen2.5-coder-0.5b")
 VERDICT = len("too large")
 STYLES = {"fits": "$text-success", "tight": "$text-warning", "too large": "$text-error"}
-NARROW, MIDDLE, WIDE, WIDEST = 60, 90, 110, 130
+LEAST, NARROW, MIDDLE, WIDE, WIDEST = 40, 60, 90, 110, 130
 
 
 class ModelList(OptionList):
@@ -84,7 +84,7 @@ class ModelList(OptionList):
     @property
     def row_width(self) -> int:
         """Cells that a line has, beside its margins and the scroll bar."""
-        return max(30, self.outer_size.width - 3)
+        return max(20, self.outer_size.width - 3)
 
     def action_cursor_up(self) -> None:
         """Go up, and no further than the first model."""
@@ -185,7 +185,7 @@ class ModelList(OptionList):
 
 def columns(width: int) -> dict[str, int]:
     """Return the columns that a line has room for, and their cells; the role takes the rest."""
-    others = {"Size": SIZE}
+    others = {"Size": SIZE} if width >= LEAST else {}
     if width >= NARROW:
         others["Weights"] = WEIGHTS
     if width >= MIDDLE:
@@ -194,7 +194,7 @@ def columns(width: int) -> dict[str, int]:
         others["Where"] = STORE
     others["Memory"] = SIZE + 1 + VERDICT if width >= WIDE else VERDICT
     left = width - sum(cells + 2 for cells in others.values()) - 2  # for the name and the role
-    return {"Model": max(8, min(48, max(left - ROLE, min(NAME, left * 11 // 20)))), **others}
+    return {"Model": max(8, min(48, max(left - ROLE, min(NAME, left)))), **others}
 
 
 def row(entry: ModelEntry, width: int) -> Content:

@@ -37,7 +37,10 @@ class DiffPrinting:
         self._live.start()
         comparison = compare(self._old, new, is_whole=False)
         later = self._print_settled(comparison)
-        pending = [line for hunk in later for line in drawn(hunk).split("\n")][-PENDING:]
+        pending = [line for hunk in later for line in drawn(hunk).split("\n")]
+        del pending[: -min(PENDING, self._console.height - 2)]  # and a line that says how far it is
+        for line in pending:
+            line.no_wrap, line.overflow = True, "ellipsis"
         self._live.update(Group(*pending, self._progress(comparison, written)), refresh=True)
         self._looked = monotonic()
 

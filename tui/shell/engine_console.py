@@ -142,7 +142,8 @@ class EngineConsole:
 
     def loading(self, event: Loading) -> None:
         """Say how much of a model is loaded."""
-        self.say(f"loading {model_name(event.name)}: {event.fraction:.0%}")
+        loaded = f"loading {{}}: {event.fraction:.0%}" if event.fraction < 1 else "preparing {}"
+        self.say(loaded.format(model_name(event.name)))
 
     def reading(self, what: str, event: Prefilled) -> None:
         """Say how much of a prompt has been read, and by which model."""

@@ -11,7 +11,7 @@ from textual.widgets import OptionList, Static
 
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """Hold a `.frame` that has a title above and its keys below."""
+    """Hold a `.frame` that has a title above and its keys below; a small screen has all of it."""
 
     DEFAULT_CSS = """
     Dialog {
@@ -23,9 +23,11 @@ class Dialog(ModalScreen[ScreenResultType]):
             border-title-color: $text-accent; border-title-style: bold;
             border-subtitle-color: $text-muted;
         }
+        &.-small > .frame { width: 100%; max-width: 100%; max-height: 100%; padding: 0; }
         & OptionList:focus { background-tint: $surface 0%; }
     }
     """
+    HORIZONTAL_BREAKPOINTS = [(0, "-small"), (60, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]

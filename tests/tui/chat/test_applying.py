@@ -56,6 +56,10 @@ async def test_it_is_shown_written_attached_and_taken_back(
         await chat.until(lambda: isinstance(chat.app.screen, ChangeScreen))
         (shown,) = (str(each.render()) for each in chat.app.screen.query("Static"))
         assert "-line 3\n+line three" in shown
+        await chat.pilot.resize_terminal(30, 10)
+        (frame,) = chat.app.screen.query(".frame")
+        await chat.until(lambda: frame.region == chat.app.screen.region)
+        await chat.pilot.resize_terminal(80, 24)
         await chat.pilot.press("escape")
         assert Path("file.txt").read_text() == OLD
         await chat.pilot.press("a")

@@ -410,6 +410,8 @@ async def test_a_screen_of_a_few_lines_shows_the_list_and_what_is_under_the_curs
             assert room.contains_region(part.region)
         lines = [shown.list.render_line(y).text for y in range(shown.list.size.height)]
         assert "sm….gguf" in "".join(lines)
+        await models.pilot.resize_terminal(30, 10)
+        await models.until(lambda: models.line("small.gguf").split()[-1] == "fits")
 
 
 async def test_the_cursor_is_seen_without_colour(

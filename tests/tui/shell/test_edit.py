@@ -1,14 +1,18 @@
 """`specchat edit`: what is rewritten is shown, and written only when it may be."""
 
+import io
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 from msgspec import structs
+from rich.console import Console
+from rich.text import Text
 
 from assistant.events import Decoded, Finished, Origin, Stop, Token
 from assistant.request import Request
@@ -18,6 +22,7 @@ from tests.patience import WAIT_S
 from tests.tui.shell.program import ENDLESS, run_apart, start
 from tui.shell import edit as module
 from tui.shell import edit_command, engine_console
+from tui.shell.diff_printing import DiffPrinting
 
 OLD = "".join(f"line {number}\n" for number in range(20))
 NEW = OLD.replace("line 9\n", "line nine\nline ten\n").rstrip("\n")
@@ -87,6 +92,16 @@ def test_what_is_allowed_is_written_and_taken_back(edit):
     assert done.stdout == ""
     assert edit("--undo", "file.txt").exit_code == 0
     assert Path("file.txt").read_text() == OLD
+
+
+def test_on_a_small_terminal_how_far_it_is_stays_in_sight():
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=30, height=6)
+    with closing(DiffPrinting(console, ["a long line " * 9] * 20, 20)) as printing:
+        printing.show(["another " * 9] * 12, 12)
+        *_, above, below = Text.from_ansi(shown.getvalue()).plain.splitlines()
+    assert above.startswith("+another")
+    assert below.startswith("line 12 of about 20")
 
 
 @pytest.mark.parametrize("keys", ["n", "?q", "x\x1b"])

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from assistant.events import Failed
+from assistant.events import Failed, Loading
 from assistant.lab.bench.answers import Compared
 from assistant.lab.protocol import LAB, LabEvent, Lockstep
 from assistant.process.wire import Protocol
@@ -101,6 +101,16 @@ def test_failure_is_raised_as_what_it_was(console: EngineConsole) -> None:
         at_work(console, Failed("Too long.", ContextFull.__name__))
         with pytest.raises(ContextFull, match="Too long"):
             console.run(Lockstep(()))
+
+
+def test_models_are_called_what_the_chat_calls_them(
+    console: EngineConsole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(console, "say", said.append)
+    for fraction in (0.5, 1.0):
+        console.loading(Loading("target", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", fraction))
+    assert said == ["loading Qwen2.5 Coder 1.5B: 50%", "preparing Qwen2.5 Coder 1.5B"]
 
 
 def test_ctrl_c_is_what_it_was_afterwards(console: EngineConsole) -> None:
