@@ -84,7 +84,7 @@ def test_a_draft_that_failed_is_verified_reported_and_asked_no_more(rule):
         _, steps = decoded(Toy(2, 3), rule(rng), drafter, list(START), 5)
         failed = [i for i, step in enumerate(steps) if isinstance(step, Noticed)]
         for i in failed:
-            assert "goes on without the draft model" in steps[i].text
+            assert "continues without the draft model" in steps[i].text
             before, after = steps[i - 1], steps[i + 1 :]
             assert isinstance(before, PlannedRound)
             assert all(each.round.proposed == 0 for each in after)

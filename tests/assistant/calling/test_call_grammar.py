@@ -189,6 +189,6 @@ def test_tools_that_are_too_large_together_are_refused_with_the_largest_and_fewe
 
     tools = tuple(tool(i, 120 if i == 7 else 100) for i in range(128))
     request = asking(*tools, choice="auto")
-    with pytest.raises(UsageError, match=r"128 tools .* too large.*: tool_7, with"):
+    with pytest.raises(UsageError, match=r"of these tools .* too large.*: tool_7, with"):
         calls(WORDS, HERMES, request)
     assert calls(WORDS, HERMES, replace(request, tools=tools[:4]))[1] == []

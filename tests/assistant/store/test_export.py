@@ -119,7 +119,7 @@ LINE = '{"id":1,"role":"user","content":"x","created":1.0,"state":"complete"}'
     ],
 )
 def test_what_is_no_export_is_refused_with_the_line(text):
-    with pytest.raises(StorageError, match=r"Line \d+ is not|newer specchat"):
+    with pytest.raises(StorageError, match=r"line \d+ is not|newer specchat"):
         list(read_json_lines(text))
 
 

@@ -192,7 +192,7 @@ def test_what_cannot_be_written_can_still_be_read(commoner, what):
     assert not store.saves
     assert contents(store, conversation) == ["kept", "Answer to kept"]
     assert store.summaries("kept")
-    with pytest.raises(StorageError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot be opened or written"):
         store.begin()
 
 

@@ -204,10 +204,10 @@ def test_a_hub_that_limits_requests_is_asked_again_for_the_rest(hub, data):
 @pytest.mark.parametrize(
     ("size", "sentence", "error"),
     [
-        (-7, "not answer like the hub", NetworkError), (0, "names no size", NetworkError),
+        (-7, "not answer like the hub", NetworkError), (0, "gives no size", NetworkError),
         ("junk", "not answer like the hub", NetworkError),
         (10**11, "hf download org/toy-GGUF toy.gguf", NetworkError),
-        (10**18, "are needed", StorageError),
+        (10**18, "is needed", StorageError),
     ],
 )  # fmt: skip
 def test_nothing_is_fetched_of_a_size_that_cannot_be(hub, monkeypatch, size, sentence, error):

@@ -73,7 +73,7 @@ async def test_escape_leaves_the_question_that_is_edited_and_what_is_deleted_com
         chat.store._database._sql.execute("PRAGMA query_only = 1")
         await chat.act("d")
         assert chat.said == all_of_it
-        assert any("cannot be written" in text for text in chat.told)
+        assert any("cannot be opened or written" in text for text in chat.told)
 
 
 async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(pair: Pair) -> None:
