@@ -20,11 +20,14 @@ from tui.widgets.text_figures import MISSING, size
 SHOW_EVERY_S = 0.2
 """Seconds between two additions while files are looked at."""
 HERE, THERE = "On this machine", "To be fetched"
-SIZE, SPEED, WEIGHTS, STORE = 8, len("1,200–1,500"), 8, 13
+SIZE, VERDICT = 8, len("too large")
 NAME, ROLE = 20, len("answers, with qwen2.5-coder-0.5b")
-VERDICT = len("too large")
+COLUMNS = (
+    ("Size", SIZE, 40), ("Weights", 8, 60), ("Tokens/s", len("1,200–1,500"), 90), ("Where", 13, 130)
+)  # fmt: skip
+"""Some columns, their cells, and how wide a line must be to have them."""
+WIDE = 110
 STYLES = {"fits": "$text-success", "tight": "$text-warning", "too large": "$text-error"}
-LEAST, NARROW, MIDDLE, WIDE, WIDEST = 40, 60, 90, 110, 130
 
 
 class ModelList(OptionList):
@@ -185,13 +188,7 @@ class ModelList(OptionList):
 
 def columns(width: int) -> dict[str, int]:
     """Return the columns that a line has room for, and their cells; the role takes the rest."""
-    others = {"Size": SIZE} if width >= LEAST else {}
-    if width >= NARROW:
-        others["Weights"] = WEIGHTS
-    if width >= MIDDLE:
-        others["Tokens/s"] = SPEED
-    if width >= WIDEST:
-        others["Where"] = STORE
+    others = {title: cells for title, cells, least in COLUMNS if width >= least}
     others["Memory"] = SIZE + 1 + VERDICT if width >= WIDE else VERDICT
     left = width - sum(cells + 2 for cells in others.values()) - 2  # for the name and the role
     return {"Model": max(8, min(48, max(left - ROLE, min(NAME, left)))), **others}

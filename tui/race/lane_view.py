@@ -42,7 +42,10 @@ class LaneView(Pane):
     def show(self, lane: RecordedLane) -> None:
         """Show what the lane had said at a moment."""
         if len(lane.laps) < self._laps:
-            self._begin_again()
+            self._laps = 0
+            self._thought.forget()
+            self.tokens.show(())
+            self.anchor()
         for lap in lane.laps[self._laps :]:
             if isinstance(lap.event, Decoded):
                 self._add(Step(lap.event.tokens, lap.event.ghosts))
@@ -61,12 +64,6 @@ class LaneView(Pane):
     def on_resize(self) -> None:
         """Name the models where there is room."""
         self._frame()
-
-    def _begin_again(self) -> None:
-        self._laps = 0
-        self._thought.forget()
-        self.tokens.show(())
-        self.anchor()
 
     def _add(self, step: Step) -> None:
         if (thought := step.part("thought")).tokens:

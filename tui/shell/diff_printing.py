@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from time import monotonic
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
@@ -38,10 +38,9 @@ class DiffPrinting:
         comparison = compare(self._old, new, is_whole=False)
         later = self._print_settled(comparison)
         pending = [line for hunk in later for line in drawn(hunk).split("\n")]
-        del pending[: -min(PENDING, self._console.height - 2)]  # and a line that says how far it is
-        for line in pending:
-            line.no_wrap, line.overflow = True, "ellipsis"
-        self._live.update(Group(*pending, self._progress(comparison, written)), refresh=True)
+        shown = pending[-min(PENDING, self._console.height - 2) :]  # and how far it is
+        lines = [*shown, self._progress(comparison, written)]
+        self._live.update(Text("\n", no_wrap=True, overflow="ellipsis").join(lines), refresh=True)
         self._looked = monotonic()
 
     def close(self) -> None:
@@ -71,4 +70,4 @@ class DiffPrinting:
         took_s = monotonic() - self._began
         time_left = left(took_s * (1 - share) / share) if written > 2 else ""
         text = f"line {written} of about {self._expected} · {counts(comparison)}{time_left}"
-        return Text(text, "dim", no_wrap=True, overflow="ellipsis")
+        return Text(text, "dim")

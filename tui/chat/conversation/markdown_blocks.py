@@ -128,7 +128,8 @@ class Table(MarkdownTable):
     def __init__(self, markdown: Markdown, token: Token) -> None:
         super().__init__(markdown, token)
         self._written = Content(str(token.meta["source"]))
-        self._sides = [_side(rule) for rule in _RULE.findall(self._written.plain.split("\n")[1])]
+        rules = _RULE.findall(self._written.plain.split("\n")[1])
+        self._sides = [(0.5 if rule[0] == ":" else 1.0) * (rule[-1] == ":") for rule in rules]
         self._lines: list[list[Content]] = []
 
     def compose(self) -> ComposeResult:
@@ -167,15 +168,13 @@ def column_widths(rows: Sequence[Sequence[Content]], room: int) -> list[int]:
     return [max(min(width, most), 1) for width in widths] if enough else []
 
 
-def _side(rule: str) -> float:
-    """Return which part of the room beside a cell is before it, by the rule below its heading."""
-    return (0.5 if rule.startswith(":") else 1.0) * rule.endswith(":")
-
-
 def _row(
     cells: Sequence[Content], widths: Sequence[int], sides: Sequence[float]
 ) -> Iterator[Content]:
-    """Yield the lines of a row: a cell that is wider than its column is wrapped."""
+    """Yield the lines of a row: a cell that is wider than its column is wrapped.
+
+    `sides` are the parts of the room beside cells that are before them.
+    """
     wrapped = [cell.wrap(width) for cell, width in zip(cells, widths, strict=True)]
     for parts in zip_longest(*wrapped, fillvalue=Content("")):
         yield Content(" " * GAP).join(map(_padded, parts, widths, sides))
