@@ -141,7 +141,7 @@ class Pairing:
             shared = shared_tokens(self._tokens, read_vocabulary(draft.path))
         except ModelError as error:
             return DraftVerdict(False, str(error))
-        return DraftVerdict(True, f"it shares {len(shared.targets):,} tokens with the other")
+        return DraftVerdict(True, f"{len(shared.targets):,} tokens in common")
 
     @cached_property
     def _tokens(self) -> FileVocabulary:

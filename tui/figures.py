@@ -100,7 +100,7 @@ def of_form(stats: Stats) -> str:
     fixed = stats.sources.get("form", Tally()).accepted
     mask_ms = 1e3 * stats.mask_s / stats.masked_rows
     return (
-        f"The form fixed {fixed:,} of {stats.generated_tokens:,} tokens; "
+        f"The form fixed {fixed:,} of {counted(stats.generated_tokens, 'token')}; "
         f"checking it cost {mask_ms:.2f} ms a token."
     )
 

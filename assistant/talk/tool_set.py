@@ -70,8 +70,8 @@ class ToolSet:
         for name in self._names:
             if name not in there:
                 server = name.split("__")[0]
-                why = [f" {e.problem}" for e in self.box.reports() if e.name == server]
-                raise UsageError(f"There is no tool {name!r}.{''.join(why)}")
+                why = [e.problem for e in self.box.reports() if e.name == server and e.problem]
+                raise UsageError(" ".join([f"No tools are called {name!r}.", *why]))
         wanted = [each for each in found if not self._names or {*self._names} & {*_names(each)}]
         self._offered = {each.tool.name: each for each in wanted}
         self.known = True

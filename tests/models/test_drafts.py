@@ -49,7 +49,7 @@ def test_another_vocabulary_serves_by_what_it_shares_and_is_never_chosen_unasked
 ):
     draft = small(tmp_path, controls=controls)
     shared = 256 + len({*controls} & {*tiny.CONTROLS})
-    assert Pairing(large).judge(draft).reason == f"it shares {shared} tokens with the other"
+    assert Pairing(large).judge(draft).reason == f"{shared} tokens in common"
     assert best_draft(large, [draft])[0] is None
 
 

@@ -272,7 +272,7 @@ async def test_only_tools_that_were_named_are_offered_and_each_call_is_asked_abo
     await stage.answer([READ])
     assert stage.asked == ["disk__read"] * 2
     lacking = Stage(with_tools=True, names=("disk__fly",))
-    with pytest.raises(UsageError, match="There is no tool 'disk__fly'"):
+    with pytest.raises(UsageError, match="No tools are called 'disk__fly'"):
         await lacking.ask("Why?")
 
 

@@ -180,7 +180,7 @@ def test_pair_says_which_drafts_serve_what_both_take_and_why_others_do_not(here)
     assert "of memory for both" in good
     assert "the smallest model here" in good
     assert verdicts["part.gguf"].startswith("yes ")
-    assert "it shares 258 tokens with the other" in verdicts["part.gguf"]
+    assert "258 tokens in common" in verdicts["part.gguf"]
     assert "the smallest model here" not in verdicts["part.gguf"]
     assert verdicts["bad.gguf"].startswith("no ")
     assert "it is not smaller" in verdicts["bad.gguf"]

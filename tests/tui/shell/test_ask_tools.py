@@ -126,7 +126,7 @@ def test_what_may_change_something_is_refused_where_nobody_can_be_asked(asked, t
     [
         (("--tools", "files"), "There is no folder that may be read; name one with --folder."),
         (("--tools", "sea"), "No tools are called 'sea'. There are: files."),
-        (("--tools", "files__fly", "--folder", "."), "There is no tool 'files__fly'."),
+        (("--tools", "files__fly", "--folder", "."), "No tools are called 'files__fly'."),
         (("--yes",), "--folder and --yes go with --tools."),
     ],
 )
@@ -134,3 +134,4 @@ def test_what_cannot_be_is_a_usage_error(asked, options, why):
     done = asked(READ, options=options)
     assert isinstance(done.exception, Exception)
     assert why in str(done.exception) + done.output
+    assert str(done.exception) == str(done.exception).strip()
