@@ -148,7 +148,7 @@ def fork(sql: sqlite3.Connection, message: int) -> int:
         for each in path_to(sql, message)
     ]
     return insert_conversation(
-        sql, conversation_from(path, f"{source.title} (copy)", True, source.system, source.traces)
+        sql, conversation_from(path, f"{source.title} (fork)", True, source.system, source.traces)
     )
 
 

@@ -59,7 +59,8 @@ class ChatLayout(Vertical):
             self.screen.set_focus(self.prompt.editor)
         elif event.key not in self.screen.active_bindings:
             if meaning := meaning_of(self.screen, event.key):
-                self.notify(f"Not on this message: {meaning}.", timeout=3, markup=False)
+                what = f"{meaning[:1].lower()}{meaning[1:]}"
+                self.notify(f"Not on this message: {what}.", timeout=3, markup=False)
             elif event.is_printable:
                 self.screen.set_focus(self.prompt.editor)
 

@@ -191,5 +191,5 @@ async def test_what_is_typed_on_a_message_goes_to_the_prompt_whole_and_commands_
         chat.app.post_message(Paste("dr"))
         await chat.until(lambda: chat.prompt.text == " Write only rdr")
         await chat.press("ctrl+up", "e")
-        assert "Not on this message: Edit, and ask again." in chat.told
+        assert "Not on this message: edit, and ask again." in chat.told
         assert chat.said == before

@@ -82,7 +82,7 @@ async def test_where_there_is_nothing_to_apply_that_is_said(
         await ask(chat)
         assert not any("applies" in text for text in chat.shown(".footnote"))
         await chat.act("a")
-        assert any(text.startswith("Not on this message: Show the change") for text in chat.told)
+        assert any(text.startswith("Not on this message: show the change") for text in chat.told)
 
 
 async def test_it_can_be_applied_after_the_next_start_while_the_file_is_there(
