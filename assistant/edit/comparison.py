@@ -43,18 +43,31 @@ class Comparison(NamedTuple):
 
 def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> Comparison:
     """Compare two versions. Of a new one that `is_whole` not yet, nothing is removed at its end."""
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    above = _same(old, new)
+    below = _same(old[above:][::-1], new[above:][::-1]) if is_whole else 0
+    head, tail = range(min(above, CONTEXT)), range(-min(below, CONTEXT), 0)
+    # It takes the square of the length. So lines that are the same above and below are numbers.
+    before, after = ([*head, *each[above : len(each) - below], *tail] for each in (old, new))
+    matcher = SequenceMatcher[str | int](None, before, after, autojunk=False)
     *_, (a, _, size), _end = [(0, 0, 0), *matcher.get_matching_blocks()]
-    reached = len(old) if is_whole else a + size
-    matcher.set_seq1(old[:reached])
+    reached = len(before) if is_whole else a + size
+    matcher.set_seq1(before[:reached])
+    skipped = above - len(head)
+    old, new = old[skipped:], new[skipped:]
     found = list[Hunk]()
     for group in matcher.get_grouped_opcodes(CONTEXT):
         lines = tuple(line for code in group for line in _lines(code, old, new))
         tag, begin, end = group[-1][0], group[-1][1], group[-1][2]
         # The context after the last group is cut to `CONTEXT`, whatever follows it.
         is_settled = tag == "equal" and end - begin == CONTEXT and end + CONTEXT < reached
-        found.append(Hunk(group[0][1] + 1, lines, is_whole or is_settled))
-    return Comparison(tuple(found), reached)
+        found.append(Hunk(skipped + group[0][1] + 1, lines, is_whole or is_settled))
+    return Comparison(tuple(found), skipped + reached + below - len(tail))
+
+
+def _same(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many lines are the same in the beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _lines(
@@ -70,16 +83,21 @@ def _lines(
 
 def patch(path: Path, old: bytes, new: bytes) -> bytes:
     """Return the change of a file as `git apply` and `patch -p1` take it; nothing if none."""
-    relative = os.path.relpath(path)
-    named = str(path.absolute())[1:] if relative.startswith("..") else relative
-    name = os.fsencode(named).decode("latin-1")
-    name += "\t" * (" " in name)
+    real = os.path.realpath(path)  # neither program follows a link
+    relative = os.path.relpath(real)
+    named = os.fsencode(real[1:] if relative.startswith("../") else relative).decode("latin-1")
     before, after = (_kept_ends(data.decode("latin-1")) for data in (old, new))
-    lines = unified_diff(before, after, f"a/{name}", f"b/{name}")
+    lines = unified_diff(before, after, _quoted(f"a/{named}"), _quoted(f"b/{named}"))
     ended = (
         line if line[-1] == "\n" else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
     return "".join(ended).encode("latin-1")
+
+
+def _quoted(name: str) -> str:
+    """Return a name as git spells it."""
+    spelt = re.sub(r'[\0-\x1f"\\\x7f]', lambda found: f"\\{ord(found[0]):03o}", name)
+    return f'"{spelt}"' if spelt != name or " " in name else name
 
 
 def _kept_ends(text: str) -> list[str]:

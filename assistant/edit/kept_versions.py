@@ -1,6 +1,7 @@
 """The last version of each edited file, from which an edit is taken back."""
 
 import os
+import shlex
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -51,9 +52,15 @@ def undo(path: Path) -> None:
     if _digest(now.data) != version.after:
         raise UsageError(
             f"{path} has changed since its last edit, so nothing was undone. "
-            f"See what it was: specchat edit --undo {path} --diff"
+            f"See what it was: {undoing(path)} --diff"
         )
     write(now, version.before, now.data)
+
+
+def undoing(path: Path) -> str:
+    """Return the command that takes the last edit of a file back."""
+    name = f"./{path}" if str(path).startswith("-") else str(path)
+    return f"specchat edit --undo {shlex.quote(name)}"
 
 
 def patch_back(path: Path) -> bytes:

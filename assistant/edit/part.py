@@ -1,5 +1,6 @@
 """The part of a file that is rewritten: all of it, some lines, or what has a name."""
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,15 +9,16 @@ from typing import NamedTuple
 from models.errors import UsageError
 
 KEYWORDS = (
-    "def|class|func|fun|fn|function|struct|enum|trait|interface|impl|module|type|record|object|"
+    "def|class|func|fun|fn|function|struct|enum|trait|interface|impl|mod|module|type|record|object|"
     "sub|proc|macro|namespace|protocol|extension|const|let|var|val"
 )
-NO_HEAD = "return|if|while|for|else|await"
+NO_HEAD = re.compile(r"\s*(?:#\s|//|\*|--|}|(?:return|if|while|for|else|await)\b)")
 LINES = re.compile(r"(\d+)(?:-(\d+))?")
 OPENS = re.compile(r"[:{(\[,]$|=>$|\b(?:do|then|begin)$")
-CLOSES = re.compile(r"[)}\]]|end\b")
+CLOSES = re.compile(r"[)}\]`]|end\b")
+GOES_ON = re.compile(r"\{|where$|(?:rescue|ensure)\b(?! *[=(.])")
 DECORATES = ("@", "#[")
-QUOTES = re.compile("\"{3}|'{3}")
+QUOTES = re.compile("\"{3}(?!')|'{3}(?!\")")
 
 
 class Part(NamedTuple):
@@ -29,23 +31,26 @@ class Part(NamedTuple):
 def split(argument: str) -> tuple[Path, str]:
     """Return the file that an argument names, and the part of it; empty for all of it."""
     name, _, part = argument.rpartition(":")
-    return (Path(name), part) if name and not Path(argument).exists() else (Path(argument), "")
+    is_part = name and not os.path.exists(argument)  # which a Path may not be able to say
+    return (Path(name), part) if is_part else (Path(argument), "")
 
 
 def find(lines: Sequence[str], named: str, path: Path) -> Part:
     """Return the part of a file that `10-40`, `name` or `Outer.name` names; empty is all of it.
+
+    Blank lines at its ends are no part of it, and so stay as they are.
 
     Raises:
         UsageError: there is no such part, or more than one.
     """
     whole = Part(0, len(lines))
     if not named:
-        return whole
+        return _filled(lines, whole)
     if numbers := LINES.fullmatch(named):
         first, last = int(numbers[1]), int(numbers[2] or numbers[1])
         if not 1 <= first <= last <= len(lines):
             raise UsageError(f"{path} has lines 1 to {len(lines)}; there is no {named}.")
-        return Part(first - 1, last)
+        return _filled(lines, Part(first - 1, last))
     found = [whole]
     for name in named.split("."):
         found = [each for outer in found for each in _named(lines, outer, name)]
@@ -59,14 +64,20 @@ def find(lines: Sequence[str], named: str, path: Path) -> Part:
     )
 
 
+def _filled(lines: Sequence[str], part: Part) -> Part:
+    filled = [i for i in range(*part) if lines[i].strip()] or [*range(*part)]
+    return Part(filled[0], filled[-1] + 1)
+
+
 def _named(lines: Sequence[str], outer: Part, name: str) -> list[Part]:
     """Return what has a name: where a keyword says so, or else where it looks like a head."""
-    word = rf"(?<![\w.]){re.escape(name)}\b"
-    by_keyword = re.compile(rf"\b(?:{KEYWORDS})\b(?:\s*\([^)]*\))?\s*[*&]?\s*{word}")
-    by_looks = re.compile(rf"^(?!\s*(?:{NO_HEAD})\b)[^=.(]*{word}(?:<.*>)?\s*[(:=]")
-    for head in by_keyword, by_looks:
-        begins = [i for i in range(*outer) if head.search(lines[i]) and lines[i][-1:] != ";"]
-        if begins:
+    word = rf"{re.escape(name)}(?!\w|::)"
+    between = r"(?:\s*\([^)]*\)|<.*?>)?\s*(?:[*&]|self\.)?\s*"  # a receiver, or types
+    by_keyword = re.compile(rf"\b(?:{KEYWORDS})\b{between}{word}")
+    by_looks = re.compile(rf"^[^=.(]*(?<![\w.]){word}(?:<.*>)?\s*[(:=]")
+    for head, ends in (by_keyword, ""), (by_looks, ""), (by_keyword, ";"):
+        heads = [i for i in range(*outer) if head.search(lines[i]) and not NO_HEAD.match(lines[i])]
+        if begins := [i for i in heads if ends or lines[i][-1:] != ";"]:
             return [_block(lines, begin, outer.end) for begin in begins]
     return []
 
@@ -76,7 +87,7 @@ def _block(lines: Sequence[str], head: int, end: int) -> Part:
 
     Between braces, and in a text between three quotation marks, lines begin anywhere.
     """
-    indent, last, braced = _indent(lines[head]), head, lines[head].rstrip().endswith("{")
+    indent, last, depth = _indent(lines[head]), head, int(lines[head].rstrip().endswith("{"))
     quoted = _opens_text(lines[head])
     for i in range(head + 1, end):
         line, within, quoted = lines[i].strip(), quoted, quoted ^ _opens_text(lines[i])
@@ -85,12 +96,12 @@ def _block(lines: Sequence[str], head: int, end: int) -> Part:
             continue
         if not is_further:
             closes = CLOSES.match(line) and _indent(lines[i]) == indent
-            if not (closes or braced or line.startswith("{") or line == "where"):
+            if not (closes or depth > 0 or GOES_ON.match(line)):
                 break
             last = i
-            if closes and not OPENS.search(line):
+            depth += line.endswith("{") - line.startswith("}")
+            if closes and depth <= 0 and not OPENS.search(line):
                 break
-            braced = line.endswith("{") or (braced and not closes)
         last = i
     begin = head
     while begin and lines[begin - 1].strip().startswith(DECORATES):

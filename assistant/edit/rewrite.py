@@ -25,6 +25,8 @@ ELIDED = re.compile(
 COMMENT = re.compile(r"\s*(?:#|//|/\*|--|<!--|;|%)")
 MARGIN = 300
 """Tokens of the request around the text, and some more."""
+MARKDOWN = (".md", ".markdown", ".mdx")
+FENCES = re.compile("^`{3,}", re.MULTILINE)
 GROWTH = 1.25
 """How many times as long as the old part a new one may well be."""
 
@@ -44,8 +46,16 @@ class Rewrite:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is all of the text."""
-        return self.part == Part(0, len(self.file.lines))
+        """Whether it is all of the text but blank lines."""
+        return self.old.strip() == self.file.text.strip()
+
+    @property
+    def block(self) -> tuple[str, str]:
+        """How the block begins and ends that an answer is; in Markdown, which has fences, a tag."""
+        suffix, fence = self.file.path.suffix, fence_of(self.file.text)
+        tag = "file" + "_" * self.file.text.count("</file")
+        is_markdown = suffix.lower() in MARKDOWN
+        return (f"<{tag}>", f"</{tag}>") if is_markdown else (f"{fence}{suffix[1:]}", fence)
 
     def request(self, asked: Request, shown: Part) -> Request:
         """Return `asked` with the question: the `shown` lines, the wish, the beginning of a block.
@@ -63,11 +73,12 @@ class Rewrite:
             answer = "the new version of these lines"
         wish = ASKED.format(what=what, wish=self.wish.strip(), answer=answer)
         question = joined(wish, [Attachment(name, text)])
-        begun = f"{fence}{self.file.path.suffix[1:]}\n"
+        begin, end = self.block
+        begun = Message("assistant", f"{begin}\n")
         return replace(
             asked,
-            messages=(*asked.messages, Message("user", question), Message("assistant", begun)),
-            stop_strings=(f"\n{fence}",),
+            messages=(*asked.messages, Message("user", question), begun),
+            stop_strings=(f"\n{end}",),
             thinking="off",
             prediction=f"{self.old}\n",
         )
@@ -97,16 +108,28 @@ class Rewrite:
 
     def new(self, answer: str) -> tuple[str, ...]:
         """Return the lines of the whole text with the part as an answer has it."""
-        return (*self.so_far(answer.split("\n")), *self.file.lines[self.part.end :])
+        return (*self.so_far(self._written(answer)), *self.file.lines[self.part.end :])
 
     def gap(self, answer: str, stop: Stop) -> str:
         """Return why an answer is only a fragment, in half a sentence; empty if it is whole."""
         if stop not in (Stop.STOP_TOKEN, Stop.STOP_STRING):
             ends = {Stop.CANCELLED: "it was stopped", Stop.LENGTH: "it ran into the length limit"}
             return ends.get(stop, "the context is full")
-        if not answer.strip() and self.old.strip():
+        written = self._written(answer)
+        if not any(written) and self.old.strip():
             return "it is empty"
-        return left_out(self.file.lines, answer.split("\n"))
+        return left_out(self.file.lines, written)
+
+    def _written(self, answer: str) -> list[str]:
+        """Return the lines of an answer without blank ones around, and without the block's end.
+
+        Models end with three marks what begins with four, so that a fence is left over.
+        """
+        *lines, last = answer.strip("\n").split("\n")
+        _, end = self.block
+        is_over = len(FENCES.findall(f"{self.old}\n{answer}")) % 2
+        is_end = last == end or (is_over and len(last) > 2 and end.startswith(last))
+        return lines if is_end else [*lines, last]
 
 
 def left_out(old: Sequence[str], new: Sequence[str]) -> str:

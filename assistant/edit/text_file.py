@@ -6,18 +6,20 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from operator import add
 from pathlib import Path
 
+from assistant.edit.comparison import compare
 from assistant.talk.attachments import contents
 from models.errors import StorageError, UsageError
 
 BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 END = re.compile(r"\r\n|\n|\r")
 CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of a text has
+FRESH = ".specchat."
+"""How the name of a copy begins; the file's own may be too long for more."""
 LEFT_S = 60.0
 """Seconds after which a copy that was never renamed was left by a program that was killed."""
 
@@ -44,27 +46,32 @@ class TextFile:
             UsageError: the encoding of the file lacks a character.
         """
         bare = self.text.rstrip("\n")
-        text = text.rstrip("\n") + (self.text[len(bare) :] if bare else "\n")
+        text = END.sub("\n", text).rstrip("\n") + (self.text[len(bare) :] if bare else "\n")
         try:
-            return self.bom + "".join(self._ended(text)).encode(self.encoding)
+            return self.bom + self._ended(text).encode(self.encoding)
         except UnicodeEncodeError as error:
             raise UsageError(
                 f"{self.path} is {self.encoding}, which has no {error.object[error.start]!r}. "
                 "Nothing was written; convert the file to UTF-8 first."
             ) from None
 
-    def _ended(self, text: str) -> Iterator[str]:
-        """Yield the parts of a text, with each old line's own end and the usual one elsewhere."""
+    def _ended(self, text: str) -> str:
+        """Return a text with each old line's own end, and the usual one elsewhere."""
         ends = END.findall(self.data[len(self.bom) :].decode(self.encoding))
         usual = Counter(ends).most_common(1)[0][0] if ends else "\n"
+        if len(set(ends)) < 2:
+            return text.replace("\n", usual)
         old, new = self.text.split("\n"), text.split("\n")
-        own = dict[int, str]()
-        if len(set(ends)) > 1:
-            for a, b, size in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
-                own.update(zip(range(b, b + size), ends[a:], strict=False))
-        for number, line in enumerate(new[:-1]):
-            yield line + own.get(number, usual)
-        yield new[-1]
+        own, at, ends = list[str](), 0, [*ends, usual]
+        for hunk in compare(old, new).hunks:
+            own += ends[at : hunk.begin - 1]
+            at = hunk.begin - 1
+            for sign, _ in hunk.lines:
+                own += {" ": ends[at : at + 1], "+": [usual], "-": []}[sign]
+                at += sign != "+"
+        own += ends[at:]
+        own[len(new) - 1 :] = [""]
+        return "".join(map(add, new, own))
 
 
 def parse(path: Path, data: bytes) -> TextFile:
@@ -97,11 +104,13 @@ def check_writable(path: Path) -> None:
     """Check that a file can be replaced, before anybody waits for its new version.
 
     Raises:
-        StorageError: it is read-only, has other names, or its folder or owner forbids it.
+        StorageError: it is gone, read-only, has other names, or its folder or owner forbids it.
     """
-    real = path.resolve()
-    state = real.stat()
-    why = ""
+    real, why = path.resolve(), ""
+    try:
+        state = real.stat()
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read any more: {error.strerror}.") from error
     if not state.st_mode & 0o222 or not os.access(real, os.W_OK):
         why = "it is read-only"
     elif not os.access(real.parent, os.W_OK | os.X_OK):
@@ -121,9 +130,9 @@ def check_unchanged(path: Path, old: bytes) -> None:
         StorageError: it is not, or cannot be read any more.
     """
     try:
-        same = path.read_bytes() == old
-    except OSError as error:
-        raise StorageError(f"{path} cannot be read any more: {error.strerror}.") from error
+        same = contents(path, str(path)) == old
+    except UsageError as error:
+        raise StorageError(str(error)) from error
     if not same:
         raise StorageError(f"{path} has changed meanwhile; nothing was written.")
 
@@ -139,11 +148,11 @@ def replace(path: Path, old: bytes, new: bytes) -> None:
     real = path.resolve()
     try:
         check_writable(path)
-        for left in real.parent.glob(f".{real.name}.*.specchat"):
+        for left in real.parent.glob(f"{FRESH}*"):
             with suppress(OSError):
                 if time.time() - left.stat().st_mtime > LEFT_S:
                     left.unlink()
-        descriptor, name = tempfile.mkstemp(".specchat", f".{real.name}.", real.parent)
+        descriptor, name = tempfile.mkstemp(prefix=FRESH, dir=real.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(new)

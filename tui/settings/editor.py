@@ -93,7 +93,7 @@ def lend(path: Path, line: int = 0) -> str:
     try:
         click.edit(filename=_at(path, line) if line else str(path))
     except (click.ClickException, ValueError) as error:  # a quotation mark that is never closed
-        return f"{error}. Set EDITOR to a program that edits files, or edit {path} elsewhere."
+        return f"{error}. Set EDITOR to a program that edits files."
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

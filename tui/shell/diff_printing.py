@@ -15,6 +15,8 @@ PENDING = 8
 """Lines of a hunk that are shown while it may still change."""
 EVERY_S = 0.1
 """Seconds between two looks: nobody reads faster."""
+SHARE = 10
+"""How many times as long as it looked it waits at least, so that the engine has the machine."""
 
 
 class DiffPrinting:
@@ -28,20 +30,22 @@ class DiffPrinting:
         self._console, self._old, self._expected = console, old, expected
         self._live = Live(console=console, transient=True, auto_refresh=False)
         self._printed: list[Hunk] = []
-        self._began, self._looked = monotonic(), 0.0
+        self._began, self._next_s = monotonic(), 0.0
 
     def show(self, new: Sequence[str], written: int) -> None:
         """Show what there is of the new version, of which so many lines were written."""
-        if not self._console.is_terminal or monotonic() - self._looked < EVERY_S:
+        began_s = monotonic()
+        if not self._console.is_terminal or began_s < self._next_s:
             return
         self._live.start()
         comparison = compare(self._old, new, is_whole=False)
         later = self._print_settled(comparison)
-        pending = [line for hunk in later for line in drawn(hunk).split("\n")]
-        shown = pending[-min(PENDING, self._console.height - 2) :]  # and how far it is
-        lines = [*shown, self._progress(comparison, written)]
-        self._live.update(Text("\n", no_wrap=True, overflow="ellipsis").join(lines), refresh=True)
-        self._looked = monotonic()
+        room = max(1, min(PENDING, self._console.height - 2))
+        pending = [line for hunk in later for line in drawn(hunk).split("\n")][-room:]
+        for line in pending:
+            line.no_wrap, line.overflow = True, "ellipsis"
+        self._live.update(Group(*pending, self._progress(comparison, written)), refresh=True)
+        self._next_s = monotonic() + max(EVERY_S, SHARE * (monotonic() - began_s))
 
     def close(self) -> None:
         """Leave the terminal as it was."""

@@ -1,5 +1,6 @@
 """Have files rewritten, show what changes, and write what the user allows."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -8,9 +9,9 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import click
+from rich.text import Text
 
 from assistant.edit import kept_versions, text_file
 from assistant.edit.comparison import Comparison, patch
@@ -26,6 +27,7 @@ from tui.safe import safe
 from tui.settings.editor import lend
 from tui.shell.diff_printing import DiffPrinting
 from tui.shell.engine_console import EngineConsole
+from tui.shell.standard_output import put
 from tui.widgets.hunks import counts
 
 STDIN = Path("-")
@@ -38,10 +40,10 @@ def rewrites(arguments: Sequence[str], wish: str, writes: bool) -> list[list[Rew
         UsageError: there is no such file or part, it is no text, or two parts overlap.
         StorageError: it could not be written.
     """
-    found = dict[Path, list[Rewrite]]()
+    found = dict[str, list[Rewrite]]()
     for argument in arguments:
         path, part = split(argument)
-        of_file = found.setdefault(path.resolve(), [])
+        of_file = found.setdefault(os.path.realpath(path), [])
         file = of_file[0].file if of_file else _opened(path, writes)
         of_file.append(Rewrite(file, find(file.lines, part, path), wish))
     for of_file in found.values():
@@ -89,18 +91,22 @@ class EditSession:
         self._now[file] = file.data
         gaps = [*filter(None, map(self._part, parts))]
         if self._prints:
-            sys.stdout.buffer.write(patch(file.path, file.data, self._now[file]))
+            put(patch(file.path, file.data, self._now[file]))
         elif file.path == STDIN and not gaps:
-            sys.stdout.buffer.write(self._now[file])
+            put(self._now[file])
         return gaps
 
     def check(self, command: str) -> bool:
         """Run the user's command; if it fails, offer to take back what was written."""
         written = {file: now for file, now in self._now.items() if now != file.data}
-        if not written or subprocess.run(command, shell=True, check=False).returncode == 0:
-            return True
-        names = ", ".join(str(file.path) for file in written)
-        self._say(f"The check failed: {command}", fg="red")
+        self._console.keeps = False
+        try:
+            if not written or subprocess.run(command, shell=True, check=False).returncode == 0:
+                return True
+        except KeyboardInterrupt:  # as if it had failed
+            click.echo(err=True)
+        names = safe(", ".join(str(file.path) for file in written))
+        self._say(f"The check failed: {command}", "red")
         if not self._asks or click.confirm(f"Undo the change to {names}?", True, err=True):
             for file, now in written.items():
                 text_file.replace(file.path, now, file.data)
@@ -117,11 +123,11 @@ class EditSession:
         finished, change = self._rewritten(rewrite)
         new = file.encoded("\n".join(rewrite.new(finished.text)))
         gap = rewrite.gap(finished.text, finished.stop)
-        self._say(" · ".join([f"{counts(change)} lines", *figures(finished.stats)]), dim=True)
+        self._say(" · ".join([f"{counts(change)} lines", *figures(finished.stats)]), "dim")
         if gap and not self._asks:
             return f"The new version of {path} is only a fragment: {gap}."
         if gap:
-            self._say(f"This is only a fragment: {gap}.", fg="yellow")
+            self._say(f"This is only a fragment: {gap}.", "yellow")
         if self._asks and new != file.data:
             new = self._decided(file, new, bool(gap))
         if path != STDIN and not self._prints:
@@ -177,8 +183,13 @@ class EditSession:
             what = "Write this fragment to" if fragment else "Write"
             question = f"{what} {safe(str(file.path))}?  y yes · n no · e edit it first  "
             click.echo(question, nl=False, err=True)
-            key = click.getchar().lower()
-            click.echo(key if key in "yne" else "", err=True)
+            key = ""
+            try:
+                key = click.getchar().lower()
+            except EOFError:  # Ctrl-D
+                key = "n"
+            finally:
+                click.echo(key if key in "yne" else "", err=True)
             if key in ("y", "n", "q", "\x1b"):
                 return new if key == "y" else file.data
             if key == "e":
@@ -187,16 +198,19 @@ class EditSession:
 
     def _edited(self, file: TextFile, new: bytes) -> bytes:
         """Return what the user makes of a new version in an editor, and show what changes then."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / file.path.name
-            path.write_bytes(new)
-            if why := lend(path):
-                self._say(why, fg="yellow")
-            edited = path.read_bytes()
-        DiffPrinting(self._console.console, file.lines, 0).end(
-            text_file.parse(file.path, edited).lines
-        )
-        return edited
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / file.path.name
+                path.write_bytes(new)
+                why = lend(path)
+                edited = text_file.read(path)
+        except (OSError, UsageError) as error:  # the disk is full, or it is no text any more
+            why = str(error)
+        if why or edited.data == new:
+            self._say(why or "You have changed nothing.", "yellow")
+            return new
+        DiffPrinting(self._console.console, file.lines, 0).end(edited.lines)
+        return edited.data
 
     def _write(self, before: TextFile, file: TextFile, new: bytes) -> None:
         if new == file.data:
@@ -205,17 +219,20 @@ class EditSession:
         try:
             kept_versions.write(file, new, before.data if self._settings.save else None)
         except StorageError as error:
-            raise StorageError(f"{error} The new version is in {_put_aside(file, new)}.") from None
-        undo = f" specchat edit --undo {file.path} undoes it." if self._settings.save else ""
+            raise StorageError(f"{error} {_put_aside(file, new)}") from None
+        undo = f" {kept_versions.undoing(file.path)} undoes it." if self._settings.save else ""
         self._say(f"Written: {file.path}.{undo}")
 
-    def _say(self, text: str, **style: Any) -> None:
+    def _say(self, text: str, style: str = "") -> None:
         self._console.hush()
-        click.secho(safe(text), err=True, **style)
+        self._console.console.print(Text(safe(text), style), soft_wrap=True)
 
 
 def _put_aside(file: TextFile, new: bytes) -> str:
-    """Keep a new version that cannot be written where it belongs; return where."""
-    with tempfile.NamedTemporaryFile(delete=False, suffix=f"-{file.path.name}") as aside:
-        aside.write(new)
-    return aside.name
+    """Keep a new version that cannot be written where it belongs; say where."""
+    try:
+        aside = Path(tempfile.mkdtemp()) / file.path.name
+        aside.write_bytes(new)
+    except OSError as error:
+        return f"The new version cannot be kept elsewhere either ({error.strerror})."
+    return f"The new version is in {aside}."

@@ -1,5 +1,6 @@
 """`specchat edit`: files rewritten, shown as a diff, and written when allowed."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ from models.errors import ModelError, UsageError
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import settings, shared
+from tui.shell.standard_output import put
+
+EXAMPLE = 'specchat edit FILE "add type hints"'
 
 
 @click.command()
@@ -46,7 +50,9 @@ def edit(
         return
     *files, wish = arguments or ("",)
     if not files or not wish.strip():
-        raise UsageError('Name a file and say what to change: specchat edit FILE "add type hints"')
+        raise UsageError(f"Name a file and say what to change: {EXAMPLE}")
+    if is_file(wish):
+        raise UsageError(f"Say what to change after the last file, {wish}: {EXAMPLE}")
     if "-" in files and len(files) > 1:
         raise UsageError("Standard input, -, is edited alone; name no other file.")
     if check and (prints or "-" in files):
@@ -73,6 +79,14 @@ def edit(
         sys.exit(1)
 
 
+def is_file(wish: str) -> bool:
+    """Say whether what should be a wish is one more file, or a part of one."""
+    from assistant.edit.part import split
+
+    path, part = split(wish)
+    return os.path.isfile(path) and " " not in part
+
+
 def can_ask() -> bool:
     """Say whether there is a terminal to ask on."""
     return all(each and each.isatty() for each in (sys.stdin, sys.stderr))
@@ -85,7 +99,7 @@ def _undo(files: tuple[str, ...], prints: bool) -> None:
         raise UsageError("Name the file to bring back: specchat edit --undo FILE")
     for name in files:
         if prints:
-            sys.stdout.buffer.write(kept_versions.patch_back(Path(name)))
+            put(kept_versions.patch_back(Path(name)))
         else:
             kept_versions.undo(Path(name))
             click.echo(f"{safe(name)} is as it was before the last edit.", err=True)

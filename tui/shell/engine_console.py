@@ -1,6 +1,7 @@
 """The engine of a shell command: its events, its progress, and Ctrl-C."""
 
 import asyncio
+import os
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -201,11 +202,13 @@ class EngineConsole:
 
     @contextmanager
     def _interrupts_heard(self) -> Iterator[None]:
-        before = signal.signal(signal.SIGINT, self._interrupt)
+        heard = {signal.SIGINT: self._interrupt, signal.SIGTSTP: self._pause}
+        before = {number: signal.signal(number, heard[number]) for number in heard}
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.interrupted or not self.keeps:
@@ -213,6 +216,13 @@ class EngineConsole:
         self.interrupted = True
         if self._cancel is not None:
             self._cancel()
+
+    def _pause(self, number: int, frame: FrameType | None) -> None:
+        """Stop, as Ctrl-Z wants it, with the cursor shown."""
+        self.console.show_cursor()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        signal.signal(number, self._pause)
 
 
 def _unless_cancelled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

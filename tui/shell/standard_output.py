@@ -5,7 +5,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+import click
+
 from models.errors import StorageError
+from tui.safe import safe
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -31,6 +34,16 @@ class StandardOutput(io.FileIO):
                 f"Standard output cannot be written ({error.strerror}), so it is not complete. "
                 "Free some space, or send it to another place."
             ) from error
+
+
+def put(data: bytes) -> None:
+    """Print bytes as they are; on a terminal, so that none of them commands it.
+
+    Raises:
+        StorageError: they cannot be written.
+    """
+    is_seen = sys.stdout is not None and sys.stdout.isatty()
+    click.echo(safe(data.decode("utf-8", "replace")) if is_seen else data, nl=False)
 
 
 def guard() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistant.edit import comparison
 from assistant.edit.comparison import Line, compare, patch
 
 lines_ = st.lists(st.sampled_from(["", "a", "b", "c = 1", "return", "\tx"]), max_size=30)
@@ -51,7 +52,7 @@ def test_a_hunk_is_settled_once_enough_follows_that_is_unchanged():
 
 
 @pytest.mark.parametrize("program", [["git", "apply"], ["patch", "-p1"]])
-@pytest.mark.parametrize("name", ["file.py", "with space.txt", "ü.txt"])
+@pytest.mark.parametrize("name", ["file.py", "with space ", "ü.txt", 'a\tb\n"c\\', "..x"])
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -71,6 +72,30 @@ def test_git_and_patch_take_the_patch(tmp_path, monkeypatch, program, name, old,
     subprocess.run(["git", "init", "-q"], check=True)
     subprocess.run(program, input=patch(path, old, new), check=True, capture_output=True)
     assert path.read_bytes() == new
+
+
+@pytest.mark.parametrize("program", [["git", "apply"], ["patch", "-p1"]])
+def test_a_patch_names_the_file_that_a_link_leads_to(tmp_path, monkeypatch, program):
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("old\n")
+    Path("link").symlink_to("file")
+    subprocess.run(program, input=patch(Path("link"), b"old\n", b"new\n"), check=True)
+    assert Path("file").read_text() == "new\n"
+
+
+def test_of_a_long_text_only_what_is_not_the_same_above_and_below_is_compared(monkeypatch):
+    compared = []
+
+    class Matcher(comparison.SequenceMatcher):
+        def __init__(self, junk, old, new, autojunk):
+            compared.append(len(old) + len(new))
+            super().__init__(junk, old, new, autojunk)
+
+    monkeypatch.setattr(comparison, "SequenceMatcher", Matcher)
+    old = ["}", ""] * 1000
+    (hunk,) = compare(old, [*old[:900], "x", *old[901:]]).hunks
+    assert hunk.begin == 898
+    assert compared == [14]
 
 
 def test_without_a_change_there_is_no_patch():

@@ -1,6 +1,8 @@
 """The last version of each edited file is kept, and comes back."""
 
+import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +47,13 @@ def test_nothing_is_taken_back_from_a_file_that_has_changed_since(path):
     patch = kept_versions.patch_back(path)
     subprocess.run(["patch", "-p1"], input=patch, check=True, capture_output=True)
     assert path.read_text() == "old\n"
+
+
+@pytest.mark.parametrize("name", ["my file", "it's", "-x"])
+def test_the_command_that_takes_an_edit_back_can_be_pasted(name):
+    _, command, option, argument = shlex.split(kept_versions.undoing(Path(name)))
+    assert (command, option, Path(argument)) == ("edit", "--undo", Path(name))
+    assert not argument.startswith("-")
 
 
 def test_what_was_never_edited_or_is_back_already_is_said(path):

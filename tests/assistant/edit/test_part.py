@@ -151,10 +151,49 @@ const lanes = {
 };
 """
 
+MODERN = """\
+// The function add is below.
+export const add = (a, b) => a + b;
+const Box = styled.div`
+  color: red;
+`;
+impl<T: fmt::Debug> Point<T> {
+    fn fmt(&self) -> fmt::Result {
+    }
+}
+mod tests;
+def self.valid?(*args)
+  read
+rescue IOError => e
+  nil
+end
+namespace shop {
+class Cart {
+};
+class Till {
+};
+}  // namespace shop
+def quoted(line):
+    if line[:4] == 'r\"\"\"':
+        return 1
+def after(): pass
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "named", "first", "last"),
     [
+        (MODERN, "add", 2, 2),
+        (MODERN, "Box", 3, 5),
+        (MODERN, "Point.fmt", 7, 8),
+        (MODERN, "tests", 10, 10),
+        (MODERN, "valid?", 11, 15),
+        (MODERN, "shop", 16, 21),
+        (MODERN, "quoted", 22, 24),
+        (PYTHON, "5-13", 6, 12),
+        (PYTHON, "13-14", 14, 14),
+        (PYTHON, "5", 5, 5),
+        (f"\n\n{C}", "", 3, 20),
         (PYTHON, "LIMIT", 3, 3),
         (PYTHON, "Outer", 19, 28),
         (PYTHON, "Outer.first", 20, 21),
@@ -214,3 +253,4 @@ def test_a_name_with_a_colon_is_a_file_if_there_is_one(tmp_path, monkeypatch):
     assert split("a:c") == (Path("a"), "c")
     assert split("a") == (Path("a"), "")
     assert split("a:b:1-2") == (Path("a:b"), "1-2")
+    assert split(f"{'a' * 300}:2") == (Path("a" * 300), "2")  # a longer name than any file's

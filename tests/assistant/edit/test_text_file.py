@@ -8,9 +8,12 @@ import stat
 import subprocess
 import sys
 import time
+from operator import add
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assistant.edit import text_file
 from models.errors import StorageError, UsageError
@@ -36,6 +39,21 @@ def test_each_old_line_keeps_its_own_end_where_they_differ(tmp_path):
     path.write_bytes(b"a\r\nb\nc\r\nd\r\n")
     file = text_file.read(path)
     assert file.encoded("a\nb\nnew\nc\nd") == b"a\r\nb\nnew\r\nc\r\nd\r\n"
+
+
+@given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")), st.data())
+def test_of_mixed_ends_those_above_a_change_stay(old, new, data):
+    """And the text is the new one in any case."""
+    ends = [data.draw(st.sampled_from(["\n", "\r\n"])) for _ in old]
+    file = text_file.parse(Path("f"), "".join(map(add, old, ends)).encode())
+    written = file.encoded("\n".join(new)).decode()
+    assert written.replace("\r\n", "\n").rstrip("\n") == "\n".join(new)
+    same = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), None)
+    assert written.startswith("".join(map(add, old[:same], ends))) or same is None
+
+
+def test_a_new_text_brings_no_line_ends_of_its_own():
+    assert text_file.parse(Path("f"), b"a\r\nb\r\n").encoded("a\r\nc") == b"a\r\nc\r\n"
 
 
 def test_a_character_that_the_encoding_lacks_is_refused(tmp_path):
@@ -102,6 +120,19 @@ def test_what_must_not_be_replaced_is_named_and_stays(tmp_path):
     assert "changed meanwhile" in refused(path)
     assert path.read_text() == "newer"
     assert os.listdir(tmp_path) == ["file"]
+    path.unlink()
+    assert "cannot be read any more" in refused(path)
+    os.mkfifo(path)
+    assert "not a file" in refused(path)
+
+
+@pytest.mark.parametrize("name", ["a**b", "[a", "n" * 255])
+def test_a_file_may_have_any_name(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("old")
+    text_file.replace(path, b"old", b"new")
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == [name]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
@@ -147,7 +178,7 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new_file(tmp_path):
 
 
 def test_what_a_killed_program_left_goes_with_the_next_edit(tmp_path):
-    path, left, other = tmp_path / "file", tmp_path / ".file.abc.specchat", tmp_path / ".file.abc"
+    path, left, other = tmp_path / "file", tmp_path / ".specchat.abc", tmp_path / ".specchat"
     for each in (path, left, other):
         each.write_text("old")
     os.utime(left, (1, 1))

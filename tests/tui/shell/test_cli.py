@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from assistant.edit import kept_versions, text_file
 from assistant.store.files import place
 from assistant.store.store import Store
 from models.errors import Bug, UsageError
@@ -166,14 +167,19 @@ def test_control_c_while_python_imports_is_no_traceback():
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-def test_a_terminated_answer_gives_the_cursor_back(endless):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGTSTP])
+def test_a_terminated_or_paused_answer_gives_the_cursor_back(endless, number):
     master, slave = pty.openpty()
     process = start("ask", "--target", endless, "--draft", "none", *ENDLESS, "hello", stderr=slave)
     os.close(slave)
     shown = b""
     while b"\x1b[?25l" not in shown:
         shown += os.read(master, 1000)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
+    while b"\x1b[?25h" not in shown:
+        shown += os.read(master, 1000)
+    for ending in (signal.SIGCONT, signal.SIGTERM):
+        process.send_signal(ending)
     process.communicate(timeout=WAIT_S)
     with suppress(OSError):  # nobody holds the other end any more
         while data := os.read(master, 1000):
@@ -195,15 +201,22 @@ def test_reader_that_goes_away_is_no_error(endless):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full disk to try")
 @pytest.mark.parametrize(
     "arguments",
-    [("--help",), ("--version",), ("config", "show"), ("chats", "export", "--all"), ("ask", "hi")],
+    [
+        *(("--help",), ("--version",), ("config", "show"), ("chats", "export", "--all")),
+        *(("ask", "hi"), ("edit", "--undo", "--diff")),
+    ],
     ids=" ".join,
 )
-def test_output_that_cannot_be_written_is_exit_code_4_and_the_reason(target, arguments):
+def test_output_that_cannot_be_written_is_exit_code_4_and_the_reason(target, tmp_path, arguments):
     store = Store(place())
     talk(store, "Hello")
     store.close()
     if arguments[0] == "ask":
         arguments = (*arguments, "--target", target, "--draft", "none", *HOT, "--max-tokens", 9)
+    if arguments[0] == "edit":
+        (edited := tmp_path / "file").write_text("old")
+        kept_versions.write(text_file.read(edited), b"new", b"old")
+        arguments = (*arguments, edited)
     with open("/dev/full", "w") as full:
         process = start(*arguments, stdout=full)
         _, err = process.communicate(timeout=WAIT_S)

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from assistant.events import Decoded, Finished, Origin, Stop, Token
 from assistant.request import Request
+from models.errors import StorageError
 from tests import tiny
 from tests.asking import NearEngine
 from tests.patience import WAIT_S
@@ -23,6 +24,7 @@ from tests.tui.shell.program import ENDLESS, run_apart, start
 from tui.shell import edit as module
 from tui.shell import edit_command, engine_console
 from tui.shell.diff_printing import DiffPrinting
+from tui.shell.standard_output import put
 
 OLD = "".join(f"line {number}\n" for number in range(20))
 NEW = OLD.replace("line 9\n", "line nine\nline ten\n").rstrip("\n")
@@ -59,6 +61,13 @@ class Scripted(NearEngine):
         return event
 
 
+def ended(key):
+    """Press a key as Click does it: Ctrl-D ends the input."""
+    if key == "\x04":
+        raise EOFError
+    return key
+
+
 @pytest.fixture
 def edit(tmp_path, monkeypatch):
     """Run the command; the model says `answers`, the user presses `keys`."""
@@ -75,7 +84,8 @@ def edit(tmp_path, monkeypatch):
         monkeypatch.setattr(Scripted, "answers", [*answers])
         monkeypatch.setattr(Scripted, "stop", stop)
         pressed = iter(keys)
-        monkeypatch.setattr(click, "getchar", lambda: next(pressed))
+        monkeypatch.setattr(click, "getchar", lambda: ended(next(pressed)))
+        monkeypatch.setattr(module.tempfile, "tempdir", str(tmp_path))
         monkeypatch.setattr(edit_command, "can_ask", lambda: bool(keys))
         fixed = ("--target", str(target), "--draft", "none", "--ctx", "4000", "--max-tokens", "2")
         return CliRunner().invoke(edit_command.edit, [*fixed, *arguments], input=stdin)
@@ -104,7 +114,7 @@ def test_on_a_small_terminal_how_far_it_is_stays_in_sight():
     assert below.startswith("line 12 of about 20")
 
 
-@pytest.mark.parametrize("keys", ["n", "?q", "x\x1b"])
+@pytest.mark.parametrize("keys", ["n", "?q", "x\x1b", "\r\x04"])
 def test_what_is_not_allowed_is_not_written(edit, keys):
     assert edit("file.txt", "spell 9", keys=keys).exit_code == 0
     assert Path("file.txt").read_text() == OLD
@@ -122,6 +132,35 @@ def test_a_new_version_is_edited_before_it_is_written(edit, monkeypatch):
     assert Path("file.txt").read_text() == f"{NEW}\n".replace("nine", "NINE")
 
 
+@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(b"\0")])
+def test_what_an_editor_ruins_leaves_the_new_version_to_be_written(edit, monkeypatch, change):
+    monkeypatch.setattr(module, "lend", lambda path: change(path) and "")
+    done = edit("file.txt", "spell 9", keys="ey")
+    assert done.exit_code == 0, done.output
+    assert Path("file.txt").read_text() == f"{NEW}\n"
+    assert ("No such file" in done.stderr) or ("is not text" in done.stderr)
+
+
+def test_an_editor_that_fails_is_named_below_the_change(edit, monkeypatch):
+    monkeypatch.setattr(module, "lend", lambda path: "No editor.")
+    done = edit("file.txt", "spell 9", keys="en")
+    assert done.stderr.count("+line nine") == 1
+    assert done.stderr.index("+line nine") < done.stderr.index("No editor.")
+
+
+class Screen(io.TextIOWrapper):
+    """Standard output that is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_nothing_that_is_printed_commands_a_terminal(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", Screen(shown := io.BytesIO()))
+    put(b"-\x1b[31m\xff\n")
+    assert shown.getvalue().decode() == "-␛[31m�\n"
+
+
 def test_a_patch_is_printed_and_nothing_written(edit):
     done = edit("file.txt", "spell 9", "--diff")
     assert done.exit_code == 0, done.output
@@ -137,6 +176,46 @@ def test_standard_input_becomes_standard_output(edit):
     Scripted.requests.clear()
     done = edit("-", "spell 9", "--diff", stdin=OLD)
     assert "-line 9\n+line nine\n" in done.stdout
+
+
+FENCED = "# Tool\n\n```sh\ntool\n```\n\nend\n"
+
+
+def test_fences_that_an_answer_brings_into_markdown_end_nothing(edit):
+    Path("a.md").write_text("# Tool\n\ntool\n\nend\n")
+    done = edit("a.md", "put commands into fences", "--yes", answers=[FENCED.rstrip("\n")])
+    assert done.exit_code == 0, done.output
+    assert Path("a.md").read_text() == FENCED
+    (request,) = Scripted.requests
+    assert request.messages[-1].content == "<file>\n"
+    assert request.stop_strings == ("\n</file>",)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "answer", "new"),
+    [
+        ("a.py", FENCED, FENCED.replace("end\n", "END\n```"), FENCED.replace("end", "END")),
+        ("a.py:4-5", FENCED, "TOOL\n```", FENCED.replace("\ntool", "\nTOOL")),
+        ("a.py:3-4", FENCED, "```sh\nTOOL\n```", FENCED.replace("\ntool", "\nTOOL")),
+        ("a.py", OLD, f"\n\n{NEW}\n\n", f"{NEW}\n"),
+        ("a.py", f"\n\n{OLD}\n\n", NEW, f"\n\n{NEW}\n\n\n"),
+        ("a.py:1-3", OLD.replace("line 2", ""), "one\ntwo", "one\ntwo\n\n" + OLD[21:]),
+    ],
+)
+def test_what_ends_a_block_and_blank_lines_around_it_are_no_part_of_a_file(
+    edit, name, old, answer, new
+):
+    Path("a.py").write_text(old)
+    done = edit(name, "x", "--yes", answers=[answer], stop=Stop.STOP_TOKEN)
+    assert done.exit_code == 0, done.output
+    assert Path("a.py").read_text() == new
+
+
+@pytest.mark.parametrize(("name", "answer"), [("a.md", "</file>"), ("a.py", "```")])
+def test_an_answer_that_only_ends_its_block_is_empty(edit, name, answer):
+    Path(name).write_text(OLD)
+    done = edit(name, "delete it", "--yes", answers=[answer], stop=Stop.STOP_TOKEN)
+    assert "it is empty" in str(done.exception)
 
 
 def test_only_a_part_is_rewritten_and_the_rest_is_there_to_read(edit):
@@ -255,6 +334,25 @@ def test_what_fails_the_check_is_taken_back(edit, check, code, save):
     assert Path("file.txt").read_text() == (OLD if code else f"{NEW}\n")
 
 
+@pytest.mark.parametrize("keys", ["", "y"])
+def test_a_check_that_is_stopped_has_failed(edit, monkeypatch, keys):
+    def stopped(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "run", stopped)
+    yes = [] if keys else ["--yes"]
+    done = edit("file.txt", "spell 9", *yes, "--check", "sleep 99", keys=keys, stdin="y\n")
+    assert done.exit_code == 1, done.output
+    assert Path("file.txt").read_text() == OLD
+
+
+def test_the_name_of_a_file_commands_no_terminal(edit):
+    Path("file.txt").rename(name := "a\x1b[31mb")
+    done = edit(name, "spell 9", "--check", "false", keys="y", stdin="n\n")
+    assert "Take back the change of a␛[31mb?" in done.stderr
+    assert "\x1b" not in done.output
+
+
 def test_what_did_not_change_is_said(edit):
     done = edit("file.txt", "nothing", "--yes", answers=[OLD])
     assert "file.txt stays as it is" in done.stderr
@@ -280,7 +378,19 @@ def test_a_file_that_changed_meanwhile_stays_and_the_new_version_is_not_lost(edi
     assert Path("file.txt").read_text() == "newest"
     aside = Path(str(done.exception).rpartition("The new version is in ")[2].removesuffix("."))
     assert aside.read_text() == f"{NEW}\n"
-    aside.unlink()
+
+
+def test_a_new_version_that_no_place_takes_is_lost_with_the_reason(edit, monkeypatch):
+    def full(*arguments):
+        raise FileNotFoundError(2, "no room")
+
+    def refuse(*arguments):
+        raise StorageError("Refused.")
+
+    monkeypatch.setattr(module.tempfile, "mkdtemp", full)
+    monkeypatch.setattr(module.kept_versions, "write", refuse)
+    (said,) = edit("file.txt", "spell 9", "--yes").exception.args
+    assert said == "Refused. The new version cannot be kept elsewhere either (no room)."
 
 
 def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
@@ -298,6 +408,9 @@ def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
     ("arguments", "why"),
     [
         ((), "Name a file"),
+        (("file.txt", "file.txt", "--yes"), "after the last file, "),
+        (("file.txt", "file.txt:3", "--yes"), "after the last file, "),
+        (("loop.txt", "x", "--yes"), "loop.txt cannot be read"),
         (("file.txt",), "Name a file"),
         (("none.txt", "x", "--yes"), "none.txt cannot be read"),
         (("file.txt:99", "x", "--yes"), "has lines 1 to 20"),
@@ -311,6 +424,7 @@ def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
 )
 def test_wrong_input_is_refused_before_anybody_waits(tmp_path, arguments, why):
     (tmp_path / "file.txt").write_text(OLD)
+    (tmp_path / "loop.txt").symlink_to("loop.txt")
     arguments = [str(tmp_path / each) if "txt" in each else each for each in arguments]
     home = {"SPECCHAT_HOME": str(tmp_path / "home")}
     code, out, err = run_apart("edit", *arguments, env=home)
