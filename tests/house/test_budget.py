@@ -10,7 +10,7 @@ from tests.test_layers import MODULES
 LINES = {
     "models": 5_353,  # wanted: 6,000
     "assistant/decoding": 3_058,  # wanted: 2,900; with the source for edits, of 208
-    "assistant/edit": 631,
+    "assistant/edit": 699,
     "assistant/passages": 834,  # wanted: 450
     "assistant/engine assistant/process": 3_742,  # wanted: 2,600; with what models would do, of 190
     "assistant/chat assistant/forms assistant/calling": 2_525,  # wanted: 2,500
@@ -20,10 +20,10 @@ LINES = {
     "assistant/settings": 840,
     "assistant/serve": 1_208,  # with predictions, of 14
     "assistant/lab tui/lab": 2_736,  # wanted, with models/slim: 3,200
-    "tui": 14_520,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
+    "tui": 14_577,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 40_808, 361, 39_956
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 40_933, 361, 40_188
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them; edits and folders
 may add 1,500 lines."""
 

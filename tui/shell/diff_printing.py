@@ -40,11 +40,10 @@ class DiffPrinting:
         self._live.start()
         comparison = compare(self._old, new, is_whole=False)
         later = self._print_settled(comparison)
-        room = max(1, min(PENDING, self._console.height - 2))
+        room = max(1, min(PENDING, self._console.height - 2))  # and how far it is
         pending = [line for hunk in later for line in drawn(hunk).split("\n")][-room:]
-        for line in pending:
-            line.no_wrap, line.overflow = True, "ellipsis"
-        self._live.update(Group(*pending, self._progress(comparison, written)), refresh=True)
+        lines = [*pending, self._progress(comparison, written)]
+        self._live.update(Text("\n", no_wrap=True, overflow="ellipsis").join(lines), refresh=True)
         self._next_s = monotonic() + max(EVERY_S, SHARE * (monotonic() - began_s))
 
     def close(self) -> None:

@@ -349,7 +349,7 @@ def test_a_check_that_is_stopped_has_failed(edit, monkeypatch, keys):
 def test_the_name_of_a_file_commands_no_terminal(edit):
     Path("file.txt").rename(name := "a\x1b[31mb")
     done = edit(name, "spell 9", "--check", "false", keys="y", stdin="n\n")
-    assert "Take back the change of a␛[31mb?" in done.stderr
+    assert "Undo the change to a␛[31mb?" in done.stderr
     assert "\x1b" not in done.output
 
 
