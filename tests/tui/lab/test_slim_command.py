@@ -50,7 +50,7 @@ def test_what_is_made_drafts_for_its_target_from_then_on(here):
     assert made_here(target).path == made
     setup, problem = Settings(target=str(target.path)).setup()
     assert (setup.draft, problem) == (made, None)
-    assert "shares 300 tokens" in Pairing(target).judge(draft).reason
+    assert "300 tokens in common" in Pairing(target).judge(draft).reason
     assert Mapping(*shared_tokens(read_vocabulary(target.path), read_vocabulary(made))).size == 300
 
 
