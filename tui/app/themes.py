@@ -27,7 +27,8 @@ def legible(theme: Theme) -> Theme:
     grounds = [given[name] for name in GROUNDS]
     seen: dict[str, Any] = {k: _seen(given[k], end, grounds, LEAST[k]).hex for k in LEAST}
     muted, lines = seen.pop("foreground-muted"), f"{seen['foreground']} 40%"
-    mixed = _colours(replace(theme, **seen))
+    tints = {name: given[name].hex for name in (f"{hue}-muted" for hue in HUES)}  # stay as bright
+    mixed = _colours(replace(theme, variables=theme.variables | tints, **seen))
     grounds.append(mixed["surface"].blend(mixed["primary"], 0.2))  # a chosen row
     words = {
         name: _seen(mixed[name], end, [*grounds, mixed[f"{hue}-muted"]], WORD).hex
@@ -36,7 +37,7 @@ def legible(theme: Theme) -> Theme:
     }
     unread = ("footer-", "block-cursor-")  # in some themes
     kept = {k: value for k, value in theme.variables.items() if not k.startswith(unread)}
-    own = words | {
+    own = tints | words | {
         "foreground-muted": muted, "text-disabled": "auto 60%",
         "border-blurred": lines, "scrollbar": lines, "scrollbar-background": "transparent",
     }  # fmt: skip
