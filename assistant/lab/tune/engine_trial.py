@@ -74,8 +74,9 @@ def run(
     settings = msgspec.json.encode((gpu_layers, threads)).decode()
     said, complaint = child_process.run(__name__, engine, path, settings, cancel=cancel)
     if complaint is not None:
-        reason = complaint or "it ended abruptly"
-        raise ModelError(f"{ENGINES[engine]} cannot run {path.name}: {reason}")
+        refusal = f"{ENGINES[engine]} cannot run "
+        reason = complaint.removeprefix(f"{refusal}{path}: ") or "it ended abruptly"
+        raise ModelError(f"{refusal}{path.name}: {reason}")
     return msgspec.json.decode(said, type=EngineFigures)
 
 
