@@ -6,8 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from msgspec import structs
-
 from assistant.events import Counted, Event, Failed, Loading, Noticed, Ready
 from assistant.request import Count, Setup
 from assistant.talk.events import Noted, TalkEvent
@@ -79,7 +77,7 @@ class ChatModels:
     def be_ready(self, ready: Ready) -> None:
         """Have loaded models answer."""
         refused = self.notes.ready(ready, self._settings())
-        self.ready = ready = structs.replace(ready, no_draft=self.notes.no_draft)
+        self.ready, self._parts.panel.no_draft = ready, self.notes.no_draft
         self._view.show_models(ready, self._settings())
         if refused:
             self._parts.conversation.note(refused, "warning")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from msgspec import structs
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.pilot import Pilot
@@ -83,7 +82,8 @@ async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
     async with shown((140, 50)) as (panel, _):
         assert "the next answer" in told(panel)
         nothing = "\x1b[31m is not a draft."
-        panel.ready(structs.replace(recorded.ready(answer), draft=None, no_draft=nothing))
+        panel.no_draft = nothing
+        panel.ready(recorded.ready(answer))
         assert "␛[31m is not a" in told(panel)
         for round_ in recorded.rounds(answer):
             show(panel, round_)

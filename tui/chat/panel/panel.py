@@ -41,6 +41,8 @@ class Speculation(Lines):
         self._is_crowded = is_crowded
         self.can_focus = False
         self._ready: Ready | None = None
+        self.no_draft: str | None = None
+        """Why no model guesses, if none does."""
         self.last: Decoded | None = None
         """The last round of the answer, with what it was planned by."""
         self._rates: deque[float] = deque(maxlen=WIDTH)  # tokens a second, until now
@@ -116,12 +118,8 @@ class Speculation(Lines):
         if self.last is None:
             return self._explained(width)
         n_ctx = self._ready.target.n_ctx if self._ready else 0
-        return lines(PanelFigures(self.last, [*self._rates], n_ctx, self._no_draft), width, height)
-
-    @property
-    def _no_draft(self) -> str | None:
-        return self._ready.no_draft if self._ready and not self._ready.draft else None
+        return lines(PanelFigures(self.last, [*self._rates], n_ctx, self.no_draft), width, height)
 
     def _explained(self, width: int) -> list[Content]:
-        why = paragraph(self._no_draft or "", width, "$text-warning")
+        why = paragraph(self.no_draft or "", width, "$text-warning")
         return [*why, *paragraph(EXPLAINED, width)]
