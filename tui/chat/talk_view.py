@@ -206,11 +206,12 @@ class TalkView:
 
         self.asked = turn = ApprovalTurn(waits.call, waits.tool)
         self._view.mount(turn)
+        self._view.begin_with(turn)  # nobody allows what is out of sight
         prompt, screen = self._parts.prompt, self._parts.screen
         free = screen.is_active and screen.focused is prompt.editor and not prompt.text
         if self.call_is_wanted or (waits.urgent and free):
             turn.unasked = not self.call_is_wanted
-            turn.focus()
+            turn.focus(scroll_visible=False)
         else:  # a key that is pressed now means something else
             text = "A tool call is waiting for you; Ctrl+↑ goes there."
             self._parts.notify(text, timeout=6, markup=False)

@@ -47,9 +47,9 @@ class Calling(Chat):
 
 
 @asynccontextmanager
-async def open_calling(endless: Path) -> AsyncIterator[Calling]:
+async def open_calling(endless: Path, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Calling]:
     """Open a chat whose tools are in memory."""
-    async with open_chat(endless, max_tokens=6, n_ctx=4096) as chat:
+    async with open_chat(endless, max_tokens=6, n_ctx=4096, size=size) as chat:
         await chat.ready()
         chat.__class__ = Calling
         assert isinstance(chat, Calling)
@@ -78,6 +78,14 @@ async def test_a_call_is_shown_runs_when_it_is_allowed_and_its_result_is_answere
         await chat.press("ctrl+up", "up", "t")
         assert "blue ␛[31m zeppelin" in chat.shown("ResultTurn .result")
         assert [each.title for each in chat.store.summaries("zeppelin")] == ["Why?"]
+
+
+async def test_what_a_card_would_run_is_in_sight_on_a_small_screen(endless: Path) -> None:
+    async with open_calling(endless, size=(30, 10)) as chat:
+        turn = await chat.call((READ,))
+        view = chat.screen.conversation
+        await chat.until(lambda: turn.region.height > view.region.height)
+        await chat.until(lambda: view.region.y <= turn.region.y < view.region.bottom)
 
 
 async def test_why_a_call_failed_stands_in_its_line(endless: Path) -> None:

@@ -139,7 +139,7 @@ async def test_what_is_too_much_for_markdown_is_shown_as_it_came(text: str) -> N
     async with open_page(answer(2, text)) as page:
         assert not page.app.query(Markdown)
         shown = page.app.query_one(Answer)
-        assert "Too long for Markdown" in "".join(
+        assert "Too long to format" in "".join(
             str(line.render()) for line in shown.query(".too-much")
         )
         page.view.scroll_home(animate=False)
@@ -203,11 +203,11 @@ async def test_an_answer_that_grows_too_long_for_markdown_goes_on_as_it_came(tex
         await page.pilot.press("v")
         assert "**" not in await reads(page, shown, "bold")
         shown.add(said(text))
-        await until(page.pilot, lambda: "Too long for Markdown" in page.screen())
+        await until(page.pilot, lambda: "Too long to format" in page.screen())
         await page.settle()
         shown.add(said("The end"))
         await page.end(shown)
-        assert "Too long for Markdown" in page.screen()
+        assert "Too long to format" in page.screen()
         assert "The end" in page.screen()
 
 
