@@ -157,7 +157,7 @@ class TurnActions:
             raise UsageError(f"{found.name} has this change already.")
         text_file.check_writable(place)
         doubts = [f"This is only a fragment: {found.gap}."] if found.gap else []
-        if tuple(found.old.splitlines()) != file.lines:
+        if file.encoded(found.old) != file.data:
             doubts.append("The file has changed since it was attached.")
 
         def write(allowed: bool | None) -> None:

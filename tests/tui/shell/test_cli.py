@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import sys
 import time
@@ -177,6 +178,7 @@ def test_a_terminated_or_paused_answer_gives_the_cursor_back(endless, number):
         shown += os.read(master, 1000)
     process.send_signal(number)
     while b"\x1b[?25h" not in shown:
+        assert select.select([master], [], [], WAIT_S)[0]
         shown += os.read(master, 1000)
     for ending in (signal.SIGCONT, signal.SIGTERM):
         process.send_signal(ending)
