@@ -206,7 +206,6 @@ class TalkView:
 
         self.asked = turn = ApprovalTurn(waits.call, waits.tool)
         self._view.mount(turn)
-        self._view.begin_with(turn)  # nobody allows what is out of sight
         prompt, screen = self._parts.prompt, self._parts.screen
         free = screen.is_active and screen.focused is prompt.editor and not prompt.text
         if self.call_is_wanted or (waits.urgent and free):

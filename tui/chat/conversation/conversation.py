@@ -230,10 +230,6 @@ class Conversation(VerticalScroll):
         """Go to the new text and stay with it."""
         self.anchor()
 
-    def begin_with(self, turn: Turn) -> None:
-        """Bring the beginning of a new turn into sight, however small the screen is."""
-        turn.call_after_refresh(self._reader.reveal, turn, 1)
-
     # Where the keys go
 
     def focus_last(self) -> bool:

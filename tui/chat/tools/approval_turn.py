@@ -77,6 +77,10 @@ class ApprovalTurn(Turn, inherit_bindings=False):
         """The arguments, as the tool gets them."""
         return self.call.arguments
 
+    def on_resize(self) -> None:
+        """Bring the beginning into sight, however small the screen is."""
+        self.scroll_visible(animate=False, top=True, force=True, immediate=True)
+
     def watch_has_focus(self, has_focus: bool) -> None:
         """Say which keys work now."""
         super().watch_has_focus(has_focus)
