@@ -4,11 +4,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from assistant.events import Origin, Token
+from assistant.request import COPYING
 from assistant.store.values import Attachment, Record
 from assistant.talk.messages import passages_of
 
 RUN = 8
 """Words in a row that an answer and a passage share only if one is quoted."""
+LENGTHS = (64, 32, 16)
+"""Characters up to a copied token that are looked for; fewer stand in too many places."""
 BYTES_PER_TOKEN = 4
 """About what a token has of most texts, in UTF-8."""
 _CODE = re.compile(r"(`{3,}).*?(?:\1|\Z)|`[^`\n]*`", re.DOTALL)
@@ -30,6 +34,18 @@ def sources(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment
     said = _runs(answer)
     found = found or [each for each in passages.values() if said & _runs(each.text)]
     return tuple(replace(each, text="") for each in found)
+
+
+def copied_from(text: str, token: Token, passages: Iterable[Attachment]) -> tuple[Attachment, ...]:
+    """Return the passages that the end of an answer stands in.
+
+    There are none unless `token`, its last, is a right guess that was copied.
+    """
+    if token.origin is Origin.DRAFT and token.source in COPYING:
+        ends = [text[-length:] for length in LENGTHS if len(text) >= length]
+        found = (tuple(each for each in passages if end in each.text) for end in ends)
+        return next(filter(None, found), ())
+    return ()
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:

@@ -16,14 +16,14 @@ LINES = {
     "assistant/chat assistant/forms assistant/calling": 2_525,  # wanted: 2,500
     "assistant/tools": 861,
     "assistant/store": 1_789,
-    "assistant/talk": 1_873,  # wanted: 1,100; with tools off until wanted
+    "assistant/talk": 1_889,  # wanted: 1,100; with tools off until wanted
     "assistant/settings": 840,
     "assistant/serve": 1_208,  # with predictions, of 14
     "assistant/lab tui/lab": 2_737,  # wanted, with models/slim: 3,200
-    "tui": 14_578,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
+    "tui": 14_591,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 40_935, 361, 40_198
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 40_964, 361, 40_219
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them; edits and folders
 may add 1,500 lines."""
 

@@ -22,13 +22,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("file.txt").write_text(OLD)
 
 
-def answering(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    """Have every answer say this."""
+def answering(monkeypatch: pytest.MonkeyPatch, text: str, **how: Any) -> None:
+    """Have every answer say this; `how` is what its tokens have."""
 
     def said(self: Watched, event: Any, last: bool) -> Any:
         if isinstance(event, Decoded):
             shown = "" if self.heard(Decoded) else text
-            event = structs.replace(event, tokens=(replace(event.tokens[0], text=shown),))
+            event = structs.replace(event, tokens=(replace(event.tokens[0], text=shown, **how),))
         if isinstance(event, Finished):
             event = structs.replace(event, text=text)
         self._watch(event)

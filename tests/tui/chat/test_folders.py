@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.events import Origin
 from assistant.store.values import Attachment
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.prompting import at_the_prompt
@@ -12,6 +13,7 @@ from tests.tui.chat.test_applying import answering
 from tests.tui.chat.test_manners import lent
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
+from tui.chat.panel.panel import Speculation
 from tui.chat.sources_screen import SourcesScreen
 
 NOTES = Attachment("notes/", "")
@@ -120,6 +122,25 @@ async def test_a_passage_that_is_quoted_but_not_cited_is_named_as_such(
         await ask(chat)
         (foot,) = chat.shown(".footnote")
         assert foot.startswith("Quoted but not cited: [1] notes/air.md:")
+
+
+async def test_the_panel_names_the_passage_that_was_copied_from_last(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, BIRDS, origin=Origin.DRAFT, source="suffix")
+    async with open_chat(*pair) as chat:
+        await ask(chat)
+        panel = chat.screen.query_one(Speculation)
+        panel.wanted = True
+        await chat.until(lambda: "[1] notes/air.md:" in _words(panel))
+        assert "The last copy is from [1] notes/air.md:" in _words(panel)
+        await chat.press("ctrl+n")
+        await chat.until(lambda: not chat.path.records)
+        assert "notes/air.md" not in _words(panel)
+
+
+def _words(panel: Speculation) -> str:
+    return " ".join(line.plain.strip() for line in panel._shown)
 
 
 async def test_sources_are_the_same_when_a_conversation_is_opened_again(

@@ -11,9 +11,9 @@ from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from assistant.events import Ghost, Origin
-from assistant.request import COPYING
+from assistant.events import Ghost
 from assistant.store.values import Attachment
+from assistant.talk.citing import copied_from
 from assistant.tokens import Trace
 from tui.chat.inspector.token_facts import InspectedToken, entries, facts
 from tui.chat.inspector.token_page import TokenPage
@@ -24,8 +24,6 @@ from tui.widgets.token_styles import BASICS, legend, styles
 
 WIDE = 110
 """Width in cells above which the facts are next to the tokens, not below them."""
-LENGTHS = (64, 32, 16)
-"""Characters up to a copied token that are looked for; fewer stand in too many places."""
 EMPTY = "The tokens of this answer were not kept."
 
 
@@ -105,13 +103,9 @@ class Inspector(ModalScreen[None]):
 
 def stands(entries: Sequence[InspectedToken], at: int, passages: Sequence[Attachment]) -> str:
     """Say where the words up to a right guess stand, if it may be a copy from a passage."""
-    item = entries[at].item
-    if isinstance(item, Ghost) or item.origin is not Origin.DRAFT or item.source not in COPYING:
+    kept = [each.item for each in entries[: at + 1] if not isinstance(each.item, Ghost)]
+    if not passages or isinstance(entries[at].item, Ghost):
         return ""
-    kept = (each.item.text for each in entries[: at + 1] if not isinstance(each.item, Ghost))
-    text = "".join(kept)
-    for length in LENGTHS:
-        found = [each for each in passages if len(text) >= length and text[-length:] in each.text]
-        if found:
-            return f"These words stand in {' and '.join(one_line(each.title) for each in found)}."
-    return ""
+    found = copied_from("".join(each.text for each in kept), kept[-1], passages)
+    titles = " and ".join(one_line(each.title) for each in found)
+    return f"These words stand in {titles}." if found else ""

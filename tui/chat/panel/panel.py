@@ -1,7 +1,7 @@
 """The panel of figures: what guesses bring, and how fast answers come."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual.content import Content
 from textual.events import Resize
@@ -9,6 +9,7 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from assistant.events import Decoded, Ready
+from assistant.store.values import Attachment
 from tui.chat.panel.panel_text import PanelFigures, lines, paragraph
 from tui.widgets.lines import Lines
 
@@ -45,6 +46,8 @@ class Speculation(Lines):
         """Why no model guesses, if none does."""
         self.last: Decoded | None = None
         """The last round of the answer, with what it was planned by."""
+        self.copied: Sequence[Attachment] = ()
+        """The passages that were copied from last."""
         self._rates: deque[float] = deque(maxlen=WIDTH)  # tokens a second, until now
         self._since = (0.0, 0)  # seconds and tokens when the last of them was taken
 
@@ -81,7 +84,7 @@ class Speculation(Lines):
         self.paint()
 
     def _forget(self) -> None:
-        self.last = None
+        self.last, self.copied = None, ()
         self._rates.clear()
         self._since = (0.0, 0)
 
@@ -118,7 +121,8 @@ class Speculation(Lines):
         if self.last is None:
             return self._explained(width)
         n_ctx = self._ready.target.n_ctx if self._ready else 0
-        return lines(PanelFigures(self.last, [*self._rates], n_ctx, self.no_draft), width, height)
+        figures = PanelFigures(self.last, [*self._rates], n_ctx, self.no_draft, self.copied)
+        return lines(figures, width, height)
 
     def _explained(self, width: int) -> list[Content]:
         why = paragraph(self.no_draft or "", width, "$text-warning")

@@ -7,9 +7,10 @@ from textwrap import wrap
 from textual.content import Content
 
 from assistant.events import Decoded, Tally
+from assistant.store.values import Attachment
 from tui.figures import of_form
 from tui.outlook import Outlook, outlook
-from tui.safe import safe
+from tui.safe import one_line, safe
 from tui.widgets.text_figures import MISSING, bar, level, shares, sparkline
 
 NEARLY_FULL = 0.85
@@ -39,6 +40,7 @@ class PanelFigures:
     rates: Sequence[float] = ()  # tokens a second over the answer
     n_ctx: int = 0
     no_draft: str | None = None
+    copied: Sequence[Attachment] = ()  # from which passages, last
 
 
 def lines(shown: PanelFigures, width: int, height: int) -> list[Content]:
@@ -123,7 +125,8 @@ def _sources(shown: PanelFigures, width: int) -> Section:
         if tally.rate is not None:
             name = SOURCES.get(source, safe(source))
             rated.append(_rated(name, tally.rate, f"{tally.rate:.0%} of {tally.tested:,}", width))
-    return rated
+    copied = " and ".join(one_line(each.title) for each in shown.copied)
+    return [*rated, *paragraph(f"The last copy is from {copied}." if copied else "", width)]
 
 
 def _speed(shown: PanelFigures, found: Outlook, width: int) -> Section:
