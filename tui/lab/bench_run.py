@@ -1,10 +1,9 @@
-"""One run: from settings and systems to answers that are measured and kept, and to tables."""
+"""One run: from settings and systems to answers that are measured, and to tables."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
-from datetime import datetime
 from time import monotonic
 from typing import Any
 
@@ -13,7 +12,7 @@ import click
 from assistant.engine.engine_choice import told_apart
 from assistant.lab.bench.answers import Compared, RunAnswer
 from assistant.lab.bench.plan import Asked
-from assistant.lab.bench.run_file import RunFile, surroundings
+from assistant.lab.bench.surroundings import surroundings
 from assistant.lab.protocol import LAB, Lockstep, Trial
 from assistant.lab.table import ResultTable
 from assistant.request import COPYING, Message, Request, Setup
@@ -22,7 +21,6 @@ from assistant.system import System
 from models.drafts import NO_DRAFT
 from models.errors import ModelError, ModelMissing, SpecchatError, StorageError
 from models.files.locate import variant
-from models.files.places import cache_dir
 from tui.lab.tables import show
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
@@ -44,23 +42,26 @@ def measure(
     report: Callable[[Sequence[RunAnswer]], list[ResultTable]],
     options: Mapping[str, Any],
 ) -> None:
-    """Measure everything, and show the tables.
+    """Measure everything, and show the tables; of a run that is cut short, those of what was done.
 
     Raises:
-        ModelError: a target is missing, or the draft of a system that needs one.
-        StorageError: a file cannot be written.
-        KeyboardInterrupt: Ctrl-C; what was done is kept.
+        SpecchatError: a model is missing or fails, or the file cannot be written.
+        KeyboardInterrupt: Ctrl-C.
     """
     if (json_file := options["json_file"]) and not json_file.parent.is_dir():
         raise StorageError(f"{json_file} cannot be written: no folder {json_file.parent}.")
     setups, all_asked = _setups(systems, settings), [*asked]
     about = _about(command, settings, systems, setups, all_asked)
-    now = datetime.now().strftime("%Y%m%d-%H%M%S-%f")
-    path = cache_dir() / "bench" / f"{command}-{now}.jsonl"
-    with closing(RunFile(path, about)) as file:
-        click.echo(safe(f"Results are kept in {path}"), err=True)
-        _fill(file, all_asked, setups, settings)
-    show(report(file.answers), about, options)
+    found: list[RunAnswer] = []
+    try:
+        for answers in _measured(all_asked, setups, settings):
+            found += answers
+    except (KeyboardInterrupt, SpecchatError):
+        click.echo("Cut short: the tables are of what was done.", err=True)
+        raise
+    finally:
+        if found:
+            show(report(found), about, options)
 
 
 def here(settings: Settings) -> list[str]:
@@ -113,29 +114,23 @@ def _about(
     }
 
 
-def _fill(
-    file: RunFile, asked: Sequence[Asked], setups: Mapping[str, Setup], settings: Settings
-) -> None:
-    """Measure what is asked; each lockstep is on disk before the next begins."""
-    console, started, said, done = EngineConsole("starting", protocol=LAB), monotonic(), 0.0, 0
-    try:
-        with console.shown():
-            for each in asked:
-                left_s = (monotonic() - started) / done * (len(asked) - done) if done else None
-                due = not done or monotonic() - said > LINE_EVERY_S
-                said = monotonic() if due else said
-                place = f"{done + 1} of {len(asked)}{left(left_s)}"
-                console.say(f"{place}: {each.question.name}", aloud=due)
-                if console.interrupted:
-                    raise KeyboardInterrupt
-                trials = [_trial(each, way, setups[way.name], settings) for way in each.systems]
-                compared: Compared = console.run(Lockstep(tuple(trials)))
-                for answer in each.answers(compared):
-                    file.add(answer)
-                done += 1
-    except (KeyboardInterrupt, SpecchatError):
-        click.echo(f"{done} of {len(asked)} are kept.", err=True)
-        raise
+def _measured(
+    asked: Sequence[Asked], setups: Mapping[str, Setup], settings: Settings
+) -> Iterator[Iterator[RunAnswer]]:
+    """Yield what came of each lockstep, and say how far it is."""
+    console, started, said = EngineConsole("starting", protocol=LAB), monotonic(), 0.0
+    with console.shown():
+        for done, each in enumerate(asked):
+            left_s = (monotonic() - started) / done * (len(asked) - done) if done else None
+            due = not done or monotonic() - said > LINE_EVERY_S
+            said = monotonic() if due else said
+            place = f"{done + 1} of {len(asked)}{left(left_s)}"
+            console.say(f"{place}: {each.question.name}", aloud=due)
+            if console.interrupted:
+                raise KeyboardInterrupt
+            trials = [_trial(each, way, setups[way.name], settings) for way in each.systems]
+            compared: Compared = console.run(Lockstep(tuple(trials)))
+            yield each.answers(compared)
 
 
 def _trial(asked: Asked, system: System, setup: Setup, settings: Settings) -> Trial:
