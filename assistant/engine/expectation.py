@@ -80,29 +80,6 @@ class Expectation:
         return f"about {self.tokens_per_s} tokens/s{drafted}{wait}"
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """What speculation with a draft promises here, by what was measured before."""
-
-    lookahead: int  # the best; 0 when none pays
-    speedup: float  # with it, over ArS
-    pays_from_acceptance_rate: float | None  # from which some lookahead pays; None: none does
-    acceptance_rate: float = theory.TYPICAL  # at which it is promised
-
-
-def predict(target: Path, draft: Path, folder: Path) -> Prediction | None:
-    """Return what a pair promises by what was measured of both files; nothing is loaded.
-
-    None: one of the two was never measured here.
-    """
-    ours, its = recorded(target, "verify", folder), recorded(draft, "draft", folder)
-    if ours is None or its is None:
-        return None
-    verify, step_s = ours.seconds, its.seconds[1]
-    best = theory.best_lookahead(theory.TYPICAL, verify, step_s)
-    return Prediction(*best, theory.lowest_break_even(verify, step_s))
-
-
 class Expectations:
     """Tell what models would do, by what was measured of some of them; nothing is loaded."""
 

@@ -161,7 +161,7 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
     """Say whether DRAFT, or each model on this machine, can draft for TARGET, and why not.
 
     Without TARGET, the one from the settings is used, or the default. The verdict comes from the
-    files' headers, and the gain from earlier measurements; nothing is loaded.
+    files' headers, and what to expect from earlier measurements; nothing is loaded.
     """
     chosen = settings(context.find_root().params)
     target = target or chosen.target_name

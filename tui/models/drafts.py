@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from models.drafts import DraftVerdict
 from models.files.model_file import ModelFile
-from models.files.places import cache_dir
 from models.memory import of_pair
 from tui.models.facts import CONTEXT, remark, short
 from tui.models.inventory import Advice, ModelInventory
 from tui.widgets.text_figures import size
 
 if TYPE_CHECKING:
-    from assistant.engine.expectation import Prediction
+    from assistant.engine.expectation import Expectation
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class DraftFacts:
     reason: str
     chosen: str | None  # why it is the best
     memory_of_both_at_8192: int | None
-    predicted: "Prediction | None"
+    expected: "Expectation | None"
 
     def lines(self) -> Iterator[str]:
         """Say what it is worth, and why."""
@@ -36,7 +35,7 @@ class DraftFacts:
         reasons = [self.reason]
         if self.serves and self.memory_of_both_at_8192:
             both = f"{size(self.memory_of_both_at_8192)} of memory for both"
-            reasons += [both, _promised(self.predicted)]
+            reasons += [both, str(self.expected or "not measured here yet (specchat tune)")]
         yield from remark("; ".join([*reasons, *filter(None, [self.chosen])]), "      ")
 
 
@@ -44,15 +43,17 @@ def drafts(inventory: ModelInventory, target: ModelFile) -> Sequence[DraftFacts]
     """Return what each model is worth as a draft for a target, those that serve first."""
     advice, verdicts = inventory.advise(target), inventory.verdicts(target)
     others = [model for model in inventory.models if model is not target]
-    found = [_draft(target, model, verdicts[model.path], advice) for model in others]
+    found = [_draft(inventory, target, each, verdicts[each.path], advice) for each in others]
     return sorted(found, key=lambda each: (not each.chosen, not each.serves))
 
 
 def _draft(
-    target: ModelFile, draft: ModelFile, verdict: DraftVerdict, advice: Advice
+    inventory: ModelInventory,
+    target: ModelFile,
+    draft: ModelFile,
+    verdict: DraftVerdict,
+    advice: Advice,
 ) -> DraftFacts:
-    from assistant.engine.expectation import predict  # imports numpy
-
     serves = verdict.serves
     both = of_pair(target, draft, CONTEXT)
     return DraftFacts(
@@ -63,16 +64,5 @@ def _draft(
         verdict.reason,
         advice.reason if draft is advice.draft else None,
         both.needed if serves and both else None,
-        predict(target.path, draft.path, cache_dir()) if serves else None,
+        inventory.expect(target, draft) if serves else None,
     )
-
-
-def _promised(promise: "Prediction | None") -> str:
-    if promise is None:
-        return "not measured here yet (specchat tune)"
-    when = f"when {promise.acceptance_rate:.0%} is accepted"
-    if promise.lookahead:
-        return f"{promise.speedup:.2f}× here with lookahead {promise.lookahead} {when}"
-    if promise.pays_from_acceptance_rate is None:
-        return "no gain here, whatever is accepted"
-    return f"no gain here {when}, from {promise.pays_from_acceptance_rate:.0%} on"

@@ -51,16 +51,6 @@ def break_even(k: int, round_s: float, token_s: float) -> float | None:
     return high
 
 
-def lowest_break_even(verify: Mapping[int, float], step_s: float) -> float | None:
-    """Return the acceptance rate from which some lookahead pays; None: none does."""
-    rates = [
-        break_even(width - 1, seconds + (width - 1) * step_s, verify[1])
-        for width, seconds in verify.items()
-        if width > 1
-    ]
-    return min((rate for rate in rates if rate is not None), default=None)
-
-
 def cheapest(verify: Callable[[int], float], step_s: float) -> float:
     """Return the least that a proposal costs, in evaluations of one token.
 

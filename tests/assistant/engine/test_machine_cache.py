@@ -1,4 +1,4 @@
-"""What was measured and learnt is remembered, in private files, and foretells what a pair gains."""
+"""What was measured and learnt is remembered, in private files."""
 
 import json
 import os
@@ -14,7 +14,6 @@ from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.loops import Round, Sampled
 from assistant.decoding.sources.draft import Run
 from assistant.engine import records
-from assistant.engine.expectation import predict
 from assistant.engine.machine_cache import (
     FURTHEST,
     Learnt,
@@ -22,6 +21,7 @@ from assistant.engine.machine_cache import (
     known_acceptance,
     known_reading,
     put_looks,
+    recorded,
     remember_acceptance,
 )
 from assistant.engine.measurement import CostLooks
@@ -218,42 +218,23 @@ def measure(pair, folder, verify: dict[int, float], step: float, **more: str) ->
     remember(target, draft, folder, verify, {1: step, 8: 3 * step})
 
 
-def test_the_best_lookahead_and_its_gain_are_those_of_the_costs(pair, tmp_path):
-    measure(pair, tmp_path, {1: 1.0, 2: 1.0, 4: 1.0}, 0.1)
-    found = predict(*pair, tmp_path)
-    assert found is not None
-    # 1 + 0.8 + 0.8² + 0.8³ tokens in the time of 1.3.
-    assert (found.lookahead, found.speedup) == (3, pytest.approx(2.952 / 1.3))
-    # 1 + a = 1.1 tokens: a round of two that takes as long as 1.1 evaluations.
-    assert found.pays_from_acceptance_rate == pytest.approx(0.1, abs=1e-5)
-
-
-def test_where_nothing_pays_it_says_from_when_on_or_that_nothing_will(pair, tmp_path):
-    measure(pair, tmp_path, {1: 1.0, 2: 1.5}, 0.4)
-    found = predict(*pair, tmp_path)
-    assert (found.lookahead, found.speedup) == (0, 1.0)
-    assert found.pays_from_acceptance_rate == pytest.approx(0.9, abs=1e-5)
-    measure(pair, tmp_path, {1: 1.0, 2: 2.0}, 0.4)
-    assert predict(*pair, tmp_path).pays_from_acceptance_rate is None
-
-
 def test_of_several_measurements_the_newest_counts(pair, tmp_path):
     measure(pair, tmp_path, {1: 1.0, 2: 2.0}, 0.4)
     measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1, settings="threads=4")
-    assert predict(*pair, tmp_path).lookahead == 1
+    assert recorded(pair[0], "verify", tmp_path).seconds[2] == 1.0
+    assert recorded(pair[1], "draft", tmp_path).seconds[1] == pytest.approx(0.1)
 
 
-def test_without_a_measurement_of_both_files_as_they_are_nothing_is_said(pair, tmp_path):
+def test_what_was_measured_is_of_a_file_in_its_role_as_it_is(pair, tmp_path):
     target, draft = pair
-    assert predict(target, draft, tmp_path) is None
-    for path in pair:  # the draft as a target, it was
-        remember(measured(path), None, tmp_path, {1: 1.0, 2: 1.0}, {1: 1.0})
-        assert predict(target, draft, tmp_path) is None
+    assert recorded(target, "verify", tmp_path) is None
+    remember(measured(draft), None, tmp_path, {1: 1.0, 2: 1.0}, {1: 1.0})
+    assert recorded(draft, "draft", tmp_path) is None  # as a target, it was
     measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1)
-    assert predict(target, draft, tmp_path)
-    os.utime(target, ns=(1, 1))  # another file of that size
-    assert predict(target, draft, tmp_path) is None
-    assert predict(tmp_path / "gone.gguf", draft, tmp_path) is None
+    assert recorded(draft, "draft", tmp_path)
+    os.utime(draft, ns=(1, 1))  # another file of that size
+    assert recorded(draft, "draft", tmp_path) is None
+    assert recorded(tmp_path / "gone.gguf", "verify", tmp_path) is None
 
 
 SHOWN = {"model": -1.5, "suffix": 0.25}

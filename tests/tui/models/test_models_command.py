@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from assistant.engine.expectation import Prediction
+from assistant.engine.expectation import Expectation, Span
 from assistant.settings.settings import Settings
 from models import catalog, gguf
 from models.drafts import mark
@@ -218,15 +218,12 @@ def test_pair_judges_one_draft_and_names_what_to_fetch_when_none_serves(here):
 def test_pair_says_what_is_gained_here_or_that_nobody_measured(here, monkeypatch):
     target = tiny.write(here / "models" / "large.gguf", layers=12)
     assert "not measured here yet" in run("pair", str(target)).stdout
-    for predicted, words in (
-        (Prediction(3, 1.31, 0.4), "1.31× here with lookahead 3 when 80% is accepted"),
-        (Prediction(0, 1.0, 0.91), "no gain here when 80% is accepted, from 91% on"),
-        (Prediction(0, 1.0, None), "no gain here, whatever is accepted"),
-    ):
-        monkeypatch.setattr("assistant.engine.expectation.predict", lambda *_, said=predicted: said)
-        assert words in blocks(run("pair", str(target)).stdout)["mine.gguf"]
+    told = Expectation(Span(10.0, 12.0), Span(10.0, 20.0), None)
+    monkeypatch.setattr(ModelInventory, "expect", lambda *_: told)
+    words = blocks(run("pair", str(target)).stdout)["mine.gguf"]
+    assert "about 10–12 tokens/s, 10–20 with its draft" in words
     (fact,) = json.loads(run("pair", str(target), "--json").stdout)["drafts"]
-    assert fact["predicted"]["pays_from_acceptance_rate"] is None
+    assert fact["expected"]["drafted_tokens_per_s"] == [10.0, 20.0]
     assert fact["serves"]
     assert fact["memory_of_both_at_8192"] > fact["size"] + target.stat().st_size
 
