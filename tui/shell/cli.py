@@ -62,11 +62,7 @@ class Commands(click.Group):
         """Find the command; if there is none, suggest one."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            from tui.shell.completion import meant
-
-            near = meant(name, ctx)
-            text = f"No such command {name!r}." + (f" Did you mean: {near}" if near else "")
-            raise click.UsageError(text, ctx)
+            raise click.NoSuchCommand(name, possibilities=COMMANDS, ctx=ctx)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -1,6 +1,7 @@
 """The options that every way of asking shares, and the settings they make."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -9,9 +10,12 @@ from click.shell_completion import CompletionItem
 
 from assistant.settings.keys import Key, Value, shown
 from assistant.settings.settings import KEYS, Settings
+from models.errors import SpecchatError
 from tui.safe import safe
 
 FORM = click.Path(path_type=Path)
+_PATHS = ("/", "./", "../", "~")
+"""How the path of a file begins."""
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -34,10 +38,11 @@ class SettingParameter(click.ParamType[Value]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Offer the words that are allowed."""
-        from tui.shell.completion import values
-
-        return values(self.key, incomplete)
+        """Offer the words that are allowed, or models."""
+        words = self.key.offers
+        if self.key.name in ("target", "draft"):
+            return _models(incomplete, *words, *(["none"] if self.key.name == "draft" else []))
+        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 
 class ModelParameter(click.ParamType[str]):
@@ -49,9 +54,7 @@ class ModelParameter(click.ParamType[str]):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Offer the existing ones."""
-        from tui.shell.completion import models
-
-        return models(incomplete)
+        return _models(incomplete)
 
 
 class NumberParameter(click.IntRange):
@@ -95,6 +98,19 @@ def settings(options: dict[str, Any]) -> Settings:
     for notice in chosen.notices:
         click.echo(f"specchat: {safe(notice)}", err=True)
     return chosen
+
+
+def _models(incomplete: str, *others: str) -> list[CompletionItem]:
+    """Return the models of the catalogue and those that some program has here; or a file."""
+    from models import catalog  # which only a shell's Tab needs
+    from models.files.stores import stored
+
+    if incomplete.startswith(_PATHS):
+        return [CompletionItem(incomplete, type="file")]  # a shell knows files better
+    words = [*others, *catalog.FILES]
+    with suppress(SpecchatError, OSError):
+        words += [model.reference for model in stored()]
+    return [CompletionItem(word) for word in dict.fromkeys(words) if word.startswith(incomplete)]
 
 
 def _option(key: Key) -> Callable[[Command], Command]:
