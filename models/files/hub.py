@@ -3,9 +3,8 @@
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from models.errors import NetworkError, UsageError
 from models.progress import CancelFlag, Progress, Report, stop_if_asked
 
 CONNECT_S = 5.0  # short, so a missing network is noticed soon
-_MAX_LICENCE = 80
 _TRUE = {"1", "ON", "YES", "TRUE"}
 # Bytes are reported and written as they arrive, not in tens of megabytes: only then is a cancel
 # obeyed, and only what was written is kept. httpx2 takes None, which the constant's type lacks.
@@ -29,22 +27,15 @@ constants.DOWNLOAD_CHUNK_SIZE = None  # type: ignore[assignment]
 logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
-    """What a repository holds at one of its commits, and its terms."""
-
-    files: Mapping[str, GGUF]  # by name; the size is 0 and the checksum None if the hub has none
-    licence: str | None
-    gated: bool  # only for those who accept its terms
-
-
 def is_offline(offline: bool) -> bool:
     """Say whether `--offline` (or its setting) or HF_HUB_OFFLINE forbids connections."""
     return offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in _TRUE
 
 
-def describe(repo: str, revision: str | None) -> Repository:
-    """Ask the hub what a repository holds at a revision; None is its main branch.
+def describe(repo: str, revision: str | None) -> dict[str, GGUF]:
+    """Ask the hub for the files of a repository at a revision; None is its main branch.
+
+    They are by name; the size is 0 and the checksum None if the hub has none.
 
     Raises:
         NetworkError: the hub cannot be reached, refuses, or does not answer like the hub.
@@ -54,7 +45,7 @@ def describe(repo: str, revision: str | None) -> Repository:
         with _errors(repo):
             api = HfApi(endpoint=endpoint(), token=token() or False)
             told = api.model_info(repo, revision=revision, files_metadata=True, timeout=CONNECT_S)
-            return _repository(repo, told)
+            return _files(repo, told)
     except HFValidationError as error:
         raise UsageError(f"{repo} is not a valid repository name.") from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -64,23 +55,18 @@ def describe(repo: str, revision: str | None) -> Repository:
         ) from error
 
 
-def _repository(repo: str, told: Any) -> Repository:
+def _files(repo: str, told: Any) -> dict[str, GGUF]:
     if not re.fullmatch(r"[0-9a-f]{40}", told.sha):
         raise ValueError("this is no commit")
-    named = (told.card_data or {}).get("license")
-    tagged = (tag.removeprefix("license:") for tag in told.tags if tag.startswith("license:"))
-    licence = named if isinstance(named, str) else next(tagged, None)
-    licence = licence and licence[:_MAX_LICENCE]
     files = {}
     for file in told.siblings:
         name, size = str(file.rfilename), int(file.size or 0)
         sha256 = re.fullmatch(r"[0-9a-f]{64}", file.lfs.sha256) if file.lfs else None
         if size < 0:
             raise ValueError("this is no size")
-        files[name] = GGUF(
-            f"{repo}:{name}", repo, name, told.sha, size, sha256 and sha256[0], licence or ""
-        )
-    return Repository(files, licence, bool(told.gated))
+        digest = sha256 and sha256[0]
+        files[name] = GGUF(f"{repo}:{name}", repo, name, told.sha, size, digest, licence="")
+    return files
 
 
 def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> None:

@@ -75,7 +75,7 @@ def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
         return None
     report(Progress(0, wanted.size, "asking the hub"))
     try:
-        files = hub.describe(wanted.repo, wanted.revision).files
+        files = hub.describe(wanted.repo, wanted.revision)
     except NetworkError as error:
         if wanted.mirror is None:
             raise

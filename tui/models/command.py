@@ -1,6 +1,7 @@
 """`specchat models`: what is on disk, where from, and which draft serves which target."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +25,9 @@ from tui.widgets.text_figures import size
 
 AMOUNTS = ("size", "memory_at_8192")
 """Facts that are bytes."""
+USUAL = "Q4_K_M"
+"""The quantisation that a repository alone stands for, as in llama.cpp."""
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(?<!\.gguf)(?:@[\w.-]+)?")
 
 
 @click.group("models", invoke_without_command=True)
@@ -74,9 +78,9 @@ def show(name: str, as_json: bool, template: bool) -> None:
 def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
     """Fetch models; without NAMES, the default pair. An interrupted download resumes.
 
-    A name is one of the catalogue, repo:file.gguf, or repo:Q4_K_M for the file of a quantisation;
-    for a repo alone, the quantisation that suits this machine is chosen. For the default pair a
-    faster draft is made, which takes seconds; the downloaded one stays.
+    A name is one of the catalogue, repo:file.gguf, or repo:Q8_0 for the file of a quantisation; of
+    a repo alone, Q4_K_M is fetched. For the default pair a faster draft is made, which takes
+    seconds; the downloaded one stays.
     """
     offline = offline or settings(context.find_root().params).offline
     try:
@@ -95,7 +99,9 @@ def _pulled(name: str, offline: bool) -> Iterator[Path]:
     from tui.shell.progress_bar import meter
 
     for wanted in [gguf.name for gguf in catalog.expand(name)] or [name]:
-        reference = _offered(wanted, offline)
+        _offer(wanted, offline)
+        is_repository = _REPOSITORY.fullmatch(wanted) and not Path(wanted).exists()
+        reference = f"{wanted}:{USUAL}" if is_repository else wanted
         with meter(reference) as progress:
             path = fetch(reference, offline=offline, progress=progress)
         yield path  # after the bar is gone: otherwise both would share a line
@@ -106,22 +112,13 @@ def _pulled(name: str, offline: bool) -> Iterator[Path]:
             yield faster
 
 
-def _offered(wanted: str, offline: bool) -> str:
-    """Return what to fetch, and say first what that takes and on what terms."""
-    from models.files.repository import is_repository, offer
-    from tui.shell.progress_bar import meter
-
-    if is_repository(wanted):
-        with meter(wanted) as progress:
-            reference, sentence = offer(wanted, progress, offline=offline)
-        click.echo(safe(f"{wanted}: {sentence}"), err=True)
-        return reference
+def _offer(wanted: str, offline: bool) -> None:
+    """Say what a model of the catalogue takes, and on what terms, before it is fetched."""
     known = catalog.find(wanted)
     if known and not offline and find(known) is None:
         needed = size(estimate_by_size(known.size, known.file))
         terms = f"about {needed} of memory. Licence: {known.licence}."
         click.echo(safe(f"{wanted}: {size(known.size)} to fetch, {terms}"), err=True)
-    return wanted
 
 
 @models.command()

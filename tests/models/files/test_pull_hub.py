@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -217,6 +218,14 @@ def test_nothing_is_fetched_of_a_size_that_cannot_be(hub, monkeypatch, size, sen
     assert hub.ranges == []
 
 
+@pytest.mark.parametrize(
+    "answer", [[], {}, {"sha": "main"}, {"siblings": [{}]}, {"siblings": 7}], ids=str
+)
+def test_a_hub_that_talks_nonsense_is_not_believed(hub, answer):
+    hub.described = hub.truth() | answer if answer else answer
+    refused(NO_MIRROR, "does not answer like the hub")
+
+
 @pytest.mark.parametrize("endpoint", ["http://[", "nonsense", "ftp://x", "http://x y"])
 def test_a_nonsensical_address_of_the_hub_is_a_sentence(monkeypatch, endpoint):
     monkeypatch.setenv("HF_ENDPOINT", endpoint)
@@ -235,6 +244,15 @@ def test_a_variable_that_forbids_connections_is_obeyed(hub, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     refused(NO_MIRROR, "offline")
     assert hub.requests == []
+
+
+def test_of_a_repository_alone_the_usual_quantisation_is_fetched(hub):
+    hub.described = hub.truth("toy-Q8_0.gguf")
+    code, _, err = run("models", "pull", f"org/toy-GGUF@{hub.commit}")
+    assert (code, "It has: Q8_0." in err) == (3, True)
+    hub.described = hub.truth("toy-Q8_0.gguf", "toy-Q4_K_M.gguf")
+    code, out, _ = run("models", "pull", "org/toy-GGUF")
+    assert (code, Path(out.strip()).name) == (0, "toy-Q4_K_M.gguf")
 
 
 def test_a_fault_of_the_hub_is_a_sentence_and_exit_code_5(hub, monkeypatch):
