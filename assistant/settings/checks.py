@@ -1,10 +1,10 @@
-"""What is checked of the text of `config.toml`, and on which line something is wrong."""
+"""What is checked of `config.toml`, and in which table something is wrong."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,15 +28,13 @@ SERVER = {
     "args": Key(name="args", kind=tuple, of="texts"),
     **{name: Key(name=name) for name in ("command", "cwd", "url", "allow_host")},
 }
-_CLOSERS = ('"""', "'''", "]", "}")
 
 
 class ConfigCheck:
-    """The checks of one text, and the warnings that come up."""
+    """The checks of one file, and the warnings that come up."""
 
-    def __init__(self, text: str, path: Path) -> None:
-        self._path, self.lines = path, lines_of(text)
-        """The line of each table and key."""
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self.warnings: list[str] = []
 
     def table(self, path: TablePath, raw: object) -> dict[str, Any]:
@@ -68,42 +66,8 @@ class ConfigCheck:
         self.warnings.append(f"{self._where(path)}: {text}")
 
     def _where(self, path: TablePath) -> str:
-        above = (path[:n] for n in range(len(path), 0, -1))
-        line = next((self.lines[each] for each in above if each in self.lines), None)
-        return f"{self._path}:{line}" if line else str(self._path)
-
-
-def lines_of(text: str) -> dict[TablePath, int]:
-    """Return the line of each table and key of a valid text; `tomllib` does not tell.
-
-    Lines are gathered until they are valid by themselves, which is where a statement ends.
-    """
-    import tomllib
-
-    found: dict[TablePath, int] = {}
-    table: TablePath = ()
-    pending: list[str] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        pending.append(line)
-        if len(pending) > 1 and not any(closer in line for closer in _CLOSERS):
-            continue
-        try:
-            paths = list(_paths(tomllib.loads("\n".join(pending))))
-        except ValueError:
-            continue
-        is_table = pending[0].lstrip().startswith("[")
-        for path in paths:
-            found.setdefault(path if is_table else table + path, number - len(pending) + 1)
-        table = paths[-1] if is_table else table
-        pending.clear()
-    return found
-
-
-def _paths(values: dict[str, Any]) -> Iterator[TablePath]:
-    for name, value in values.items():
-        yield (name,)
-        if isinstance(value, dict):
-            yield from ((name, *path) for path in _paths(value))
+        table = f", [{'.'.join(path[:-1])}]" if path[1:] else ""
+        return f"{self._path}{table}"
 
 
 def _unknown(name: str, raw: object, names: tuple[str, ...]) -> str:

@@ -1,7 +1,6 @@
 """`config.toml`, which only its user writes: where it is, what it says, what is wrong with it."""
 
 import stat
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,6 @@ class Config:
     values: Values = field(default_factory=dict)
     tools: ToolSettings = field(default_factory=ToolSettings)
     warnings: tuple[str, ...] = ()
-    lines: Mapping[str, int] = field(default_factory=dict)
-    """The line of each key."""
 
 
 def config_path() -> Path:
@@ -65,13 +62,12 @@ def understand(text: str, path: Path) -> Config:
 
     said = _parse(text, path)
     tools = said.pop("tools", {})
-    check = ConfigCheck(text, path)
+    check = ConfigCheck(path)
     return Config(
         path,
         check.values((), said, KEYS, (*KEYS, "tools")),
         tool_settings(check, tools),
         tuple(check.warnings),
-        {at[0]: line for at, line in check.lines.items() if len(at) == 1},
     )
 
 

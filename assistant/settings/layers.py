@@ -54,10 +54,9 @@ class Layers:
     @cached_property
     def below(self) -> Given:
         """What would count if nothing had been chosen, and nothing were passing."""
-        config, name = self.config, self.config.path.name
+        said = SettingSource("file", self.config.path.name)
         return {key.name: (key.default, DEFAULT) for key in KEYS.values()} | {
-            key: (value, SettingSource("file", f"{name}:{config.lines.get(key, '?')}"))
-            for key, value in config.values.items()
+            key: (value, said) for key, value in self.config.values.items()
         }
 
     def _counts(self, name: str, below: Given) -> bool:

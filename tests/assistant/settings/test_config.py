@@ -2,6 +2,7 @@
 
 import os
 import tomllib
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from tui.settings.editor import literal, template
 
 HERE = Path("config.toml")
 TOP_K = "top_k must be a whole number from 0 to 1000000"
-TOO_LOW = '1: there is no table "sampling"; keys belong at the top, above the first table'
+TOO_LOW = ': there is no table "sampling"; keys belong at the top, above the first table'
 
 
 def said(text: str) -> Config:
@@ -60,40 +61,39 @@ def test_every_theme_offered_is_textuals():
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("a = 1\n  temperature = 'hot'", "2: temperature must be a number from 0 to 100: 'hot'"),
-        ("temperature = 101", "1: temperature must be a number from 0 to 100: 101"),
-        ("temperature = nan", "1: temperature must be a number from 0 to 100: nan"),
-        ("top_p = 0", "1: top_p must be a number above 0 and at most 1: 0"),
-        ("lookahead = 99", "1: lookahead must be auto or a whole number from 0 to 31: 99"),
-        ("lookahead = true", "1: lookahead must be auto or a whole number from 0 to 31: True"),
-        ('mode = "fast"', "1: mode must be one of auto, sps, ars: 'fast'"),
-        ('save = "yes"', "1: save must be true or false: 'yes'"),
-        ("model_folders = [1]", "1: model_folders must be a list of folders: [1]"),
-        ("system = '''\na\n'''\ntop_k = -1", f"4: {TOP_K}: -1"),
-        ("tools = 3", "1: tools must be a table, [tools]"),
+        ("temperature = 'hot'", ": temperature must be a number from 0 to 100: 'hot'"),
+        ("temperature = 101", ": temperature must be a number from 0 to 100: 101"),
+        ("temperature = nan", ": temperature must be a number from 0 to 100: nan"),
+        ("top_p = 0", ": top_p must be a number above 0 and at most 1: 0"),
+        ("lookahead = 99", ": lookahead must be auto or a whole number from 0 to 31: 99"),
+        ("lookahead = true", ": lookahead must be auto or a whole number from 0 to 31: True"),
+        ('mode = "fast"', ": mode must be one of auto, sps, ars: 'fast'"),
+        ('save = "yes"', ": save must be true or false: 'yes'"),
+        ("model_folders = [1]", ": model_folders must be a list of folders: [1]"),
+        ("top_k = -1", f": {TOP_K}: -1"),
+        ("tools = 3", ": tools must be a table, [tools]"),
         ("mode = \n", " is not TOML: Invalid value (at line 1, column 8)"),
         ("a = 1\na = 2\n", " is not TOML: Cannot overwrite a value (at line 2, column 6)"),
     ],
 )  # fmt: skip
-def test_a_fault_is_named_by_file_line_key_value_and_what_is_allowed(text, complaint):
+def test_a_fault_is_named_by_file_key_value_and_what_is_allowed(text, complaint):
     with pytest.raises(UsageError) as caught:
         said(text)
-    place = "config.toml" if complaint.startswith(" ") else "config.toml:"
-    assert str(caught.value).removesuffix(".") == f"{place}{complaint}"
+    assert str(caught.value).removesuffix(".") == f"config.toml{complaint}"
 
 
 @pytest.mark.parametrize(
     ("text", "warning"),
     [
-        ("temprature = 1", '1: there is no key "temprature"; did you mean "temperature"?'),
-        ("\nqqqqq = 1", '2: there is no key "qqqqq"'),
+        ("temprature = 1", ': there is no key "temprature"; did you mean "temperature"?'),
+        ("qqqqq = 1", ': there is no key "qqqqq"'),
         ("[sampling]\ntop_k = 1", TOO_LOW),
-        ('[keys]\n"chat.new" = "f8"', '1: there is no key "keys"'),
-        ("[presets.a]\nx = 1", '1: there is no key "presets"'),
+        ('[keys]\n"chat.new" = "f8"', ': there is no key "keys"'),
+        ("[presets.a]\nx = 1", ': there is no key "presets"'),
     ],
 )  # fmt: skip
 def test_what_is_unknown_is_a_warning_with_a_guess(text, warning):
-    assert said(text).warnings == (f"config.toml:{warning}",)
+    assert said(text).warnings == (f"config.toml{warning}",)
 
 
 def test_a_file_that_is_no_text_is_refused_by_its_line(tmp_path):
@@ -107,7 +107,6 @@ def test_a_file_with_windows_line_ends_and_a_byte_order_mark_is_read(tmp_path):
     path = tmp_path / "config.toml"
     path.write_bytes(b"\xef\xbb\xbfmode = 'sps'\r\nthreads = 3\r\n")
     assert read(path).values == {"mode": "sps", "threads": 3}
-    assert read(path).lines == {"mode": 1, "threads": 2}
 
 
 def test_a_huge_file_is_refused(tmp_path):
@@ -199,15 +198,9 @@ LINES = st.one_of(
 @settings(max_examples=500)
 @example("a = " + "9" * 5000)
 @example("[[tools]]")
-def test_any_text_is_understood_with_the_line_of_each_key_or_refused_in_one_sentence(text):
-    try:
-        config = said(text)
-        Layers(config).settings()
-    except UsageError:
-        return
-    if "\r" not in text:  # `read` has made them line feeds
-        lines = text.split("\n")
-        assert all(name in lines[config.lines[name] - 1] for name in config.values)
+def test_any_text_is_understood_or_refused_in_one_sentence(text):
+    with suppress(UsageError):
+        Layers(said(text)).settings()
 
 
 @given(st.sampled_from(list(KEYS)), st.text())

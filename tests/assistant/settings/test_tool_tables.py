@@ -46,26 +46,27 @@ def test_folders_and_servers_are_what_the_tables_say() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("tools = 3", "1: tools must be a table, [tools]"),
-        ("[tools]\nfolders = 'a'", "2: folders must be a list of folders: 'a'"),
-        ("[tools]\nrounds = 0", "2: rounds must be a whole number from 1 to 100: 0"),
-        ("[tools]\nservers = 3", "2: servers must be a table, [tools.servers]"),
-        ("[tools.servers]\na = 3", "2: a must be a table, [tools.servers.a]"),
-        (f"{SERVER}args = 'a'", "2: args must be a list of texts: 'a'"),
-        (f"{SERVER}command = 3", "2: command must be text: 3"),
-        (f"{SERVER}env = {{ A = 3 }}", "2: A must be text"),
-        (f"{SERVER}headers = {{ A = ['s3cret'] }}", "2: A must be text"),
+        ("tools = 3", ": tools must be a table, [tools]"),
+        ("[tools]\nfolders = 'a'", ", [tools]: folders must be a list of folders: 'a'"),
+        ("[tools]\nrounds = 0", ", [tools]: rounds must be a whole number from 1 to 100: 0"),
+        ("[tools]\nservers = 3", ", [tools]: servers must be a table, [tools.servers]"),
+        ("[tools.servers]\na = 3", ", [tools.servers]: a must be a table, [tools.servers.a]"),
+        (f"{SERVER}args = 'a'", ", [tools.servers.a]: args must be a list of texts: 'a'"),
+        (f"{SERVER}command = 3", ", [tools.servers.a]: command must be text: 3"),
+        (f"{SERVER}env = {{ A = 3 }}", ", [tools.servers.a.env]: A must be text"),
+        (f"{SERVER}headers = {{ A = ['s3cret'] }}", ", [tools.servers.a.headers]: A must be text"),
         (
             f"{SERVER}url = 'http://[::1]/'\nheaders = {{ A = '${{GARDEN_NONE}}' }}",
-            "3: A needs the environment variable GARDEN_NONE, which is not set",
+            ", [tools.servers.a.headers]: A needs the environment variable GARDEN_NONE, "
+            "which is not set",
         ),
-        (SERVER, '1: The server "a" needs either a command or a url'),
+        (SERVER, ', [tools.servers]: The server "a" needs either a command or a url'),
     ],
 )
 def test_a_fault_is_named_by_its_place(text: str, complaint: str) -> None:
     with pytest.raises(UsageError) as caught:
         said(text)
-    assert str(caught.value).removesuffix(".") == f"config.toml:{complaint}"
+    assert str(caught.value).removesuffix(".") == f"config.toml{complaint}"
 
 
 def test_a_header_has_its_secret_from_the_environment_and_nobody_shows_it(
@@ -89,7 +90,7 @@ def test_a_header_has_its_secret_from_the_environment_and_nobody_shows_it(
 def test_what_is_unknown_is_a_warning_and_the_template_shows_what_is_known() -> None:
     text = f"{SERVER}comand = 'x'\ncommand = 'x'"
     assert said(text).warnings == (
-        'config.toml:2: there is no key "comand"; did you mean "command"?',
+        'config.toml, [tools.servers.a]: there is no key "comand"; did you mean "command"?',
     )
     lines = template().split("# [tools]\n")[1].split("\n\n")[0].splitlines()
     shown = "\n".join(["[tools]", *(line.removeprefix("# ") for line in lines)])
