@@ -12,8 +12,7 @@ from itertools import islice
 from typing import Any, cast
 
 from assistant.decoding.loops import autoregressive, speculative
-from assistant.decoding.rules.coupled import CoupledRule
-from assistant.decoding.rules.noise import Noise
+from assistant.decoding.rules.coupled import CoupledRule, Noise
 from tests.exact.enumeration import Case
 from tests.exact.exact_rows import Exact, exact_array
 from tests.exact.law import LateUniforms, law

@@ -30,8 +30,7 @@ from collections.abc import Iterable
 
 from assistant.decoding.draw import Uniforms, draw
 from assistant.decoding.row import Row
-from assistant.decoding.rules.residual import excess, residual
-from assistant.decoding.rules.rule import Verdict, missing_rows
+from assistant.decoding.rules.rule import Verdict, excess, missing_rows, residual
 from assistant.decoding.sources.draft import Draft, Proposal
 
 

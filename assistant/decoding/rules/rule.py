@@ -1,4 +1,4 @@
-"""What a verification rule is: how tokens are drawn, and how proposals are judged."""
+"""What a verification rule is: how tokens are drawn, how proposals are judged, and what is left."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,3 +42,22 @@ def missing_rows(draft: Draft) -> ValueError:
     """Return what to raise when the target's rows are too few for a draft."""
     count = len(draft.proposals)
     return ValueError(f"{count} proposals need {count + 1} rows on both sides")
+
+
+def excess(target: Row, draft: Row) -> Row:
+    """Return (target - draft)+, not normalised: empty if the draft has as much of everything."""
+    if not len(draft.ids):
+        return target
+    difference = target.probs - draft.probs_of(target.ids)
+    left = difference > 0
+    return Row(target.ids[left], difference[left])
+
+
+def residual(target: Row, draft: Row) -> Row:
+    """Return the excess, from which the replacement of a rejected token is drawn.
+
+    Equal rows leave nothing, and then nothing can have been rejected but by rounding: the answer is
+    the target's row.
+    """
+    left = excess(target, draft)
+    return left if len(left.ids) else target

@@ -20,8 +20,7 @@ from collections.abc import Iterable
 
 from assistant.decoding.draw import Uniforms, draw
 from assistant.decoding.row import Row
-from assistant.decoding.rules.residual import residual
-from assistant.decoding.rules.rule import Verdict, missing_rows
+from assistant.decoding.rules.rule import Verdict, missing_rows, residual
 from assistant.decoding.sources.draft import Draft
 
 

@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from assistant.decoding.rules import noise
-from assistant.decoding.rules.noise import Noise
+from assistant.decoding.rules import coupled
+from assistant.decoding.rules.coupled import Noise
 from tests.assistant.chi_square import agrees
 
 MANY = 8_192
@@ -75,6 +75,6 @@ def test_any_integer_is_a_seed():
 
 @pytest.mark.parametrize("word", [0, 1, 2**52, 2**53 - 2, 2**53 - 1])
 def test_every_word_gives_a_positive_finite_number(monkeypatch, word):
-    monkeypatch.setattr(noise, "_mixed", lambda words: np.full_like(words, word << 11))
+    monkeypatch.setattr(coupled, "_mixed", lambda words: np.full_like(words, word << 11))
     (number,) = Noise(1).exponentials(0, np.array([7]))
     assert 0 < number < 40

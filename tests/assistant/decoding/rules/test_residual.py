@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from assistant.decoding.row import EMPTY, Row
-from assistant.decoding.rules.residual import excess, residual
+from assistant.decoding.rules.rule import excess, residual
 from tests.exact.exact_rows import row_of
 
 TARGET = Row(np.array([1, 5, 9]), np.array([0.5, 0.25, 0.25]))

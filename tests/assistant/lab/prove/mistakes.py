@@ -10,8 +10,7 @@ import numpy as np
 from assistant.decoding.mapping import Mapping
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.residual import residual
-from assistant.decoding.rules.rule import Rule, Verdict
+from assistant.decoding.rules.rule import Rule, Verdict, residual
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Source
