@@ -2,28 +2,36 @@
 
 from collections.abc import Sequence
 
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
 from assistant.events import Decoded, Failed, Ready
 from assistant.tokens import Step
 from tui.chat.conversation.thought import Thought
+from tui.chat.conversation.token_view import TokenView
 from tui.figures import model_name
 from tui.race.recorded import RecordedLane
 from tui.race.verdict import HEADERS, table
 from tui.safe import safe
-from tui.widgets.pane import Pane
 from tui.widgets.text_figures import bar
 
 GAP = "  "
 MIN_BAR, MAX_BAR = 6, 48
 
 
-class LaneView(Pane):
+class LaneView(VerticalScroll):
     """Show what a lane had said at a moment, framed by its models and its clock."""
 
     DEFAULT_CSS = """
     LaneView {
+        padding: 0 1; border: round $primary; background: $background;
+        border-title-color: $foreground; border-title-background: $background;
+        border-subtitle-color: $text-muted; border-subtitle-background: $background;
+
+        &:focus { border: heavy $accent; }
+        & .all { height: auto; min-height: 100%; }  /* a short text stays at the top */
         &.speculates:blur { border: round $success; }
         & .said { color: $text-warning; height: auto; display: none; }
     }
@@ -32,12 +40,20 @@ class LaneView(Pane):
     def __init__(self, recorded: RecordedLane) -> None:
         self._said = Static("", classes="said", markup=False)
         self._thought = Thought("", None, growing=True)
-        classes = "" if recorded.lane.mode == "ars" else "speculates"
-        super().__init__(self._said, self._thought, classes=classes)
+        self.tokens = TokenView(growing=False)
+        super().__init__(classes="" if recorded.lane.mode == "ars" else "speculates")
         self._laps = 0  # how many are shown
         self._state: tuple[object, ...] = ()  # of the frame: what of it is shown
         self._lane = recorded
         self._frame()
+
+    def compose(self) -> ComposeResult:
+        """Lay out the notices, the thought and the text."""
+        yield Vertical(self._said, self._thought, self.tokens, classes="all")
+
+    def on_mount(self) -> None:
+        """Follow the text until the reader scrolls."""
+        self.anchor()
 
     def show(self, lane: RecordedLane) -> None:
         """Show what the lane had said at a moment."""
