@@ -118,7 +118,7 @@ class TurnActions:
 
     def _list_sources(self, record: Record) -> None:
         """List the passages of a turn, each with its text, which stands with a question."""
-        from tui.chat.sources_screen import SourcesScreen
+        from tui.chat.turn_screens import SourcesScreen
 
         known = passages_of(self._path.records)
         sources = [known.get(each.number, each) for each in record.attachments if each.number]
@@ -144,7 +144,7 @@ class TurnActions:
         from assistant.edit import text_file
         from assistant.edit.comparison import compare
         from assistant.edit.proposed import proposed_by
-        from tui.chat.change_screen import ChangeScreen
+        from tui.chat.turn_screens import ChangeScreen
 
         found = proposed_by(record, self._path.records)
         if found is None:

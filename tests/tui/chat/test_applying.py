@@ -10,7 +10,7 @@ from msgspec import structs
 from assistant.events import Decoded, Finished
 from assistant.store.values import Attachment
 from tests.tui.chat.chat_driver import Chat, Pair, Watched, open_chat
-from tui.chat.change_screen import ChangeScreen
+from tui.chat.turn_screens import ChangeScreen
 
 OLD = "".join(f"line {number}\n" for number in range(8))
 NEW = OLD.replace("line 3", "line three")

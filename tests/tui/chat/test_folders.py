@@ -14,7 +14,7 @@ from tests.tui.chat.test_manners import lent
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
 from tui.chat.panel.panel import Speculation
-from tui.chat.sources_screen import SourcesScreen
+from tui.chat.turn_screens import SourcesScreen
 
 NOTES = Attachment("notes/", "")
 BIRDS = "Zeppelins are moored at dusk in the harbour of Lima."

@@ -1,17 +1,23 @@
-"""The passages that an answer cites: read here, or opened in an editor where they stand."""
+"""What a turn leads to: the passages that it cites, the change of a file that it proposes."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from assistant.edit.comparison import Comparison
 from assistant.store.values import Attachment
 from tui.safe import one_line, safe
-from tui.widgets.dialog import ListDialog
+from tui.widgets.dialog import Dialog, ListDialog
+from tui.widgets.hunks import counts, drawn
+
+HINT = "Enter writes it · Esc leaves the file as it is"
 
 
 class SourcesScreen(ListDialog[None]):
@@ -41,3 +47,29 @@ class SourcesScreen(ListDialog[None]):
     def open(self, message: OptionList.OptionSelected) -> None:
         """Open the file where the passage stands."""
         self._open(self._sources[message.option_index])
+
+
+class ChangeScreen(Dialog[bool]):
+    """Show what would change in a file; say whether it is to be written."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "dismiss(True)", "Write the file", id="change.write"),
+        Binding("escape,q", "dismiss(False)", "Leave it", id="change.leave"),
+    ]
+    DEFAULT_CSS = """
+    ChangeScreen > .frame { width: 90%; max-width: 120; padding: 0 2; }
+    ChangeScreen Static { height: auto; }
+    """
+
+    def __init__(self, name: str, comparison: Comparison, doubts: Sequence[str]) -> None:
+        super().__init__()
+        self._title = f"{one_line(name)} · {counts(comparison)} lines"
+        notes = [Content.styled(safe(doubt), "$text-warning") for doubt in doubts]
+        hunks = (Content.from_rich_text(drawn(hunk)) for hunk in comparison.hunks)
+        self._change = Content("\n").join([*notes, *hunks])
+
+    def compose(self) -> ComposeResult:
+        """Lay out the change."""
+        with VerticalScroll(classes="frame") as box:
+            box.border_title, box.border_subtitle = self._title, HINT
+            yield Static(self._change, markup=False)
