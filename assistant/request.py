@@ -162,9 +162,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Count the tokens of a text; `Counted` repeats the label."""
+    """Count the tokens of a text."""
 
-    label: str
     text: str
 
 

@@ -83,8 +83,7 @@ def _answer(request: Request, state: EngineState) -> Finished:
 
 def _count(count: Count, state: EngineState) -> Counted:
     chat = state.loaded
-    n_ctx = chat.target.n_ctx
-    return Counted(count.label, context.count(count.text, chat.vocab.tokenize, n_ctx))
+    return Counted(context.count(count.text, chat.vocab.tokenize, chat.target.n_ctx))
 
 
 def _race(race: Race, state: EngineState) -> RaceOver:
