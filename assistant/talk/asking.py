@@ -117,7 +117,7 @@ class Asking:
             messages=messages,
             seed=None if asked.seed is None else asked.seed + max(0, again),  # another answer
             stored=self._path.saves,
-            tools=self._calls.tools.tools(self._path.conversation) if self._calls.wanted else (),
+            tools=self._calls.tools.tools if self._calls.wanted else (),
         )
         if not self._calls.in_words:
             return asked

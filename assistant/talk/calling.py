@@ -129,10 +129,8 @@ class Calling:
 
     def adopt(self) -> None:
         """Let a conversation that was just begun have what was chosen before that."""
-        number = self._path.conversation
-        self.tools.adopt(number)
-        if number in self.tools.on:
-            self.turn(self.tools.on[number])
+        if None in self.tools.on:
+            self.turn(self.tools.on.pop(None))
 
     async def settle(self, call: ToolCall) -> None:
         """Run a call that may run, or ask about it, and run or refuse it; keep how it ended."""
@@ -140,7 +138,7 @@ class Calling:
             await self.learn()
             return  # meanwhile something else may be on the screen
         conversation = self._path.conversation
-        tool = self.tools.find(call.name, conversation)
+        tool = self.tools.find(call.name)
         again = WAS_REFUSED_BEFORE if was_refused(self._path.records, call) else None
         if self.live and (end := again if tool else unknown(call.name)):
             self._end_unrun(call, end)
@@ -190,7 +188,7 @@ class Calling:
     async def _run(self, call: ToolCall, tool: OfferedTool) -> None:
         path, began = self._path, monotonic()
         self.running = self._begin(call)
-        self._work = asyncio.ensure_future(self.tools.call(call, tool, path.conversation))
+        self._work = asyncio.ensure_future(self.tools.call(call, tool))
         self._tell(Added(self.running))
         try:
             end = await self._work

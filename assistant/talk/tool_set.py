@@ -1,11 +1,11 @@
-"""The tools that a conversation's questions are offered: those there are, less what is off."""
+"""The tools that questions are offered, and the conversations that have them."""
 
 from typing import TYPE_CHECKING
 
 from assistant.request import Tool, ToolCall
 from assistant.talk.messages import unknown
 from assistant.tools.approvals import Approval, Approvals
-from assistant.tools.values import OfferedTool, ServerReport, ToolResult, ToolSettings
+from assistant.tools.values import OfferedTool, ToolResult, ToolSettings
 from models.errors import UsageError
 from models.files.places import data_dir
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # no server is started before a question needs it
 
 
 class ToolSet:
-    """Know the tools, which of them a conversation has switched off, and what is approved.
+    """Know the tools, which conversations have them, and what is approved.
 
     Args:
         names: of servers and tools: only these are offered, and each call is asked about.
@@ -36,7 +36,6 @@ class ToolSet:
         self._offered: dict[str, OfferedTool] = {}
         self.known = False
         """Whether it was asked yet which tools there are."""
-        self._off: dict[int | None, set[str]] = {}  # names of servers and tools
         self.on: dict[int | None, bool] = {}
         """Which conversations were said to have tools, or none."""
         self._reported: set[str] = set()  # problems of servers
@@ -66,21 +65,22 @@ class ToolSet:
             UsageError: one that was named is not there; the message says why.
         """
         found = await self.box.offered()
-        there = {name for each in found for name in _names(each)}
+        there = {name for each in found for name in (each.server, each.tool.name)}
         for name in self._names:
             if name not in there:
                 server = name.split("__")[0]
                 why = [e.problem for e in self.box.reports() if e.name == server and e.problem]
                 raise UsageError(" ".join([f"No tools are called {name!r}.", *why]))
-        wanted = [each for each in found if not self._names or {*self._names} & {*_names(each)}]
-        self._offered = {each.tool.name: each for each in wanted}
+        self._offered = {
+            each.tool.name: each
+            for each in found
+            if not self._names or {*self._names} & {each.server, each.tool.name}
+        }
         self.known = True
 
-    async def call(
-        self, call: ToolCall, allowed: OfferedTool, conversation: int | None
-    ) -> ToolResult | None:
+    async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
         """Run a call that was allowed; None: its tool has changed since."""
-        if self.find(call.name, conversation) is None:
+        if self.find(call.name) is None:
             return unknown(call.name)
         if (result := await self.box.call(call, allowed)) is None:
             await self.learn()
@@ -99,10 +99,9 @@ class ToolSet:
         self._reported.update(new)
         return new
 
-    def find(self, name: str, conversation: int | None) -> OfferedTool | None:
-        """Return a tool that a conversation is offered."""
-        tool = self._offered.get(name)
-        return tool if tool is not None and self.is_on(tool, conversation) else None
+    def find(self, name: str) -> OfferedTool | None:
+        """Return a tool that is offered."""
+        return self._offered.get(name)
 
     def approved(self, tool: OfferedTool, conversation: int | None) -> Approval | None:
         """Return how a tool was approved; a conversation without a number has approved nothing."""
@@ -110,27 +109,7 @@ class ToolSet:
             return None
         return self.approvals.approved(tool, -1 if conversation is None else conversation)
 
-    def tools(self, conversation: int | None) -> tuple[Tool, ...]:
-        """Return the tools that a conversation is offered, as its requests have them."""
-        return tuple(each.tool for each in self._offered.values() if self.is_on(each, conversation))
-
-    def is_on(self, what: OfferedTool | ServerReport, conversation: int | None) -> bool:
-        """Whether a tool, or all of a server's, is offered to a conversation."""
-        return not self._off.get(conversation, set()) & set(_names(what))
-
-    def switch(self, what: OfferedTool | ServerReport, conversation: int | None) -> None:
-        """Offer a tool or a server to a conversation no longer, or again."""
-        off = self._off.setdefault(conversation, set())
-        off ^= {_names(what)[-1]}
-
-    def adopt(self, conversation: int | None) -> None:
-        """Give a conversation that was just made what was switched before it had a number."""
-        if None in self._off:
-            self._off[conversation] = self._off.pop(None)
-        if None in self.on:
-            self.on[conversation] = self.on.pop(None)
-
-
-def _names(what: OfferedTool | ServerReport) -> list[str]:
-    """Return what can be switched off for it: its server's name, then its own."""
-    return [what.server, what.tool.name] if isinstance(what, OfferedTool) else [what.name]
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that are offered, as requests have them."""
+        return tuple(each.tool for each in self._offered.values())

@@ -8,22 +8,22 @@ from tests import ROOT
 from tests.test_layers import MODULES
 
 LINES = {
-    "models": 5_353,  # wanted: 6,000
-    "assistant/decoding": 3_058,  # wanted: 2,900; with the source for edits, of 208
+    "models": 5_253,  # wanted: 6,000
+    "assistant/decoding": 3_036,  # wanted: 2,900; with the source for edits, of 208
     "assistant/edit": 699,
     "assistant/passages": 834,  # wanted: 450
-    "assistant/engine assistant/process": 3_742,  # wanted: 2,600; with what models would do, of 190
+    "assistant/engine assistant/process": 3_718,  # wanted: 2,600; with what models would do, of 190
     "assistant/chat assistant/forms assistant/calling": 2_525,  # wanted: 2,500
     "assistant/tools": 861,
     "assistant/store": 1_789,
-    "assistant/talk": 1_889,  # wanted: 1,100; with tools off until wanted
-    "assistant/settings": 840,
+    "assistant/talk": 1_866,  # wanted: 1,100; with tools off until wanted
+    "assistant/settings": 799,
     "assistant/serve": 1_208,  # with predictions, of 14
-    "assistant/lab tui/lab": 2_737,  # wanted, with models/slim: 3,200
-    "tui": 14_591,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
+    "assistant/lab tui/lab": 2_679,  # wanted, with models/slim: 3,200
+    "tui": 14_425,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 40_964, 361, 40_219
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 40_528, 355, 39_999
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them; edits and folders
 may add 1,500 lines."""
 

@@ -126,16 +126,6 @@ async def test_a_tool_that_changed_after_it_was_allowed_is_asked_about_once_more
     assert (stage.roles, stage.box.called) == ("uata", ["disk__read"])
 
 
-async def test_what_one_conversation_has_switched_off_it_is_not_offered(stage):
-    await stage.ask("Why?", [READ])
-    await stage.decide("refuse")
-    await stage.answer("Well.")
-    stage.tools.switch(stage.box.tools[1], stage.talk.path.conversation)
-    await stage.ask("And?", [LIST])
-    assert [tool.name for tool in stage.requests[-1].tools] == ["disk__read"]
-    assert "There is no tool disk__list." in stage.said
-
-
 async def running(stage: Stage, *calls: ToolCall) -> None:
     """Have the first of some calls run until it is stopped."""
     stage.box.holds = True

@@ -29,13 +29,11 @@ class ToolsScreen(ListDialog[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f9", "dismiss", "Close", id="tools.close"),
         Binding("t", "turn", "Tools", id="tools.turn", tooltip="Tools on or off here"),
-        Binding("space,o", "switch", "On or off", id="tools.switch", tooltip="On or off here"),
         Binding("x", "revoke", "Revoke", id="tools.revoke", tooltip="Ask again before it runs"),
     ]
 
     def __init__(self, calls: Calling, conversation: int | None) -> None:
-        keys = "t turns all on or off · Space one · x asks again · Esc goes back"
-        super().__init__("Tools", keys)
+        super().__init__("Tools", "t turns them on or off · x asks again · Esc goes back")
         self._calls, self._choice, self._conversation = calls, calls.tools, conversation
         self._rows: list[ServerReport | OfferedTool] = []
 
@@ -64,16 +62,15 @@ class ToolsScreen(ListDialog[None]):
             self.detail.update("There are no tools.")
 
     def _line(self, row: ServerReport | OfferedTool) -> Content:
-        off = "" if self._choice.is_on(row, self._conversation) else " · off here"
         if isinstance(row, ServerReport):
             mark = _MARKS[row.state]
             about = counted(len(row.tools), "tool") if row.state == "ready" else row.state
             return Content.assemble(
-                (f"{mark} {safe(row.name)}", "bold"), (f" · {about}{off}", "$text-muted")
+                (f"{mark} {safe(row.name)}", "bold"), (f" · {about}", "$text-muted")
             )
         approved = self._choice.approved(row, self._conversation)
         what = "only reads" if row.read_only else "may change something"
-        about = f" · {what} · {_APPROVED[approved]}{off}"
+        about = f" · {what} · {_APPROVED[approved]}"
         return Content.assemble(f"  {safe(row.tool.name)}", (about, "$text-muted"))
 
     @on(OptionList.OptionHighlighted)
@@ -88,27 +85,15 @@ class ToolsScreen(ListDialog[None]):
         said = "\n\n".join(filter(None, parts)) or "Ready. No messages."
         self.tell(safe(said))
 
-    @property
-    def _chosen(self) -> ServerReport | OfferedTool | None:
-        at = self.list.highlighted
-        return self._rows[at] if at is not None and at < len(self._rows) else None
-
     def action_turn(self) -> None:
         """Let the conversation have tools, or none any more."""
         self._calls.turn(not self._calls.wanted)
         self._show()
 
-    @on(OptionList.OptionSelected)
-    def action_switch(self) -> None:
-        """Offer the tool, or all of the server's, to this conversation no longer, or again."""
-        if (row := self._chosen) is not None:
-            self._choice.switch(row, self._conversation)
-            self._show()
-
     def action_revoke(self) -> None:
         """Ask again before the tool runs."""
-        row = self._chosen
-        if not isinstance(row, OfferedTool):
+        at = self.list.highlighted
+        if at is None or not isinstance(row := self._rows[at], OfferedTool):
             return
         try:
             self._choice.approvals.revoke(row)
