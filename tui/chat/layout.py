@@ -11,6 +11,7 @@ from tui.chat.banner import Banner
 from tui.chat.conversation.conversation import Conversation
 from tui.chat.conversation.turn import Turn
 from tui.chat.list.chat_list import ChatList
+from tui.chat.list.chat_rows import ChatRows
 from tui.chat.panel.panel import Speculation
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.status import Status
@@ -123,10 +124,6 @@ class Body(Horizontal):
         """Whether the conversation is out of sight."""
         return self.has_class("-narrow") and (self.chats.display or self.panel.display)
 
-    def toggle_chats(self) -> None:
-        """Open and focus the list, which may take the place of the figures; or close it."""
-        self.chats.toggle()
-
     def toggle_panel(self) -> None:
         """Open the figures, or close them."""
         if self.size.width < ROOMY:
@@ -135,14 +132,14 @@ class Body(Horizontal):
         if self.covered:
             self.screen.set_focus(None)
 
-    @on(ChatList.Chosen)
+    @on(ChatRows.Chosen)
     def make_room(self) -> None:
         """Close the list where it takes much of the room."""
         if self.size.width < BRIEF:
             self.chats.close()
 
     @on(ChatList.Left)
-    @on(ChatList.Chosen)
+    @on(ChatRows.Chosen)
     def uncover(self) -> None:
         """Show the conversation if something covers it."""
         if self.covered:

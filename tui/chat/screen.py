@@ -18,6 +18,7 @@ from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation.welcome import SuggestionLine
 from tui.chat.layout import ChatLayout
 from tui.chat.list.chat_list import ChatList
+from tui.chat.list.chat_rows import ChatRows
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.tools.approval_turn import ApprovalTurn
@@ -141,8 +142,8 @@ class ChatScreen(Screen[None]):
         """Stop showing a deleted conversation, until it is back."""
         self.controller.leave_deleted(message.id, message.is_back)
 
-    @on(ChatList.Chosen)
-    def open_chosen(self, message: ChatList.Chosen) -> None:
+    @on(ChatRows.Chosen)
+    def open_chosen(self, message: ChatRows.Chosen) -> None:
         """Open the conversation that was chosen, and go to what was searched for."""
         self.controller.open(message.id)
         if message.message is None or not self.controller.go_to(message.message):
@@ -174,7 +175,7 @@ class ChatScreen(Screen[None]):
 
     def action_chats(self) -> None:
         """Open the list of conversations, or close it."""
-        self.parts.body.toggle_chats()
+        self.parts.chats.toggle()
 
     def action_panel(self) -> None:
         """Open the figures, or close them."""

@@ -23,6 +23,7 @@ from tests.tui.driver import Driver
 from tui.app.program import Program
 from tui.chat.list import chat_list
 from tui.chat.list.chat_list import ChatList
+from tui.chat.list.chat_rows import ChatRows
 from tui.chat.list.row_text import Listing, group, when
 
 TITLES = ("Lighthouse", "Lentil soup", "Sorted lists", "Lisbon")
@@ -45,7 +46,7 @@ class Host(Program):
         super().on_mount()
         self.chats.toggle()
 
-    def on_chat_list_chosen(self, message: ChatList.Chosen) -> None:
+    def on_chat_rows_chosen(self, message: ChatRows.Chosen) -> None:
         self.heard.append(("chosen", message.id))
         self.found = message.message
 

@@ -62,13 +62,6 @@ class ChatList(Vertical):
     """
 
     @dataclass
-    class Chosen(Message):
-        """A conversation is to be opened, at the message that was found, if any."""
-
-        id: int
-        message: int | None = None
-
-    @dataclass
     class Deleted(Message):
         """A conversation was deleted, or is back."""
 
@@ -153,11 +146,6 @@ class ChatList(Vertical):
     def open_found(self) -> None:
         """Open what is found first."""
         self.refresh_list(opens=True)
-
-    @on(ChatRows.Chosen)
-    def choose(self, message: ChatRows.Chosen) -> None:
-        """Have a conversation opened."""
-        self.post_message(self.Chosen(message.summary.id, message.summary.found))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave a key to the search while one types there."""

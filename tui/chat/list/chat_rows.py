@@ -41,9 +41,10 @@ class ChatRows(Lines, can_focus=True):
 
     @dataclass
     class Chosen(Message):
-        """A conversation is to be opened."""
+        """A conversation is to be opened, at the message that was found, if any."""
 
-        summary: "ChatSummary"
+        id: int
+        message: int | None
 
     def __init__(self) -> None:
         super().__init__(id="shelf")
@@ -122,7 +123,7 @@ class ChatRows(Lines, can_focus=True):
     def action_choose(self) -> None:
         """Have the conversation under the cursor opened."""
         if self.chosen is not None:
-            self.post_message(self.Chosen(self.chosen))
+            self.post_message(self.Chosen(self.chosen.id, self.chosen.found))
 
     def action_step(self, by: int) -> None:
         """Go to a neighbour."""
