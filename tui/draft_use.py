@@ -53,7 +53,7 @@ def rejected(stats: Stats, draft: ModelInfo) -> str | None:
     tally = stats.sources.get("model")
     if tally is None or tally.tested < MIN_TESTED or tally.accepted:
         return None
-    return f"None of the {tally.tested:,} guesses of {_file(draft)} was right."
+    return f"None of the {tally.tested:,} guesses of {Path(draft.path).name} was right."
 
 
 def larger(target: Path, settings: Settings) -> str | None:
@@ -82,40 +82,12 @@ def missing(no_draft: str | None, ready: Ready, settings: Settings) -> str | Non
     return f"{text}\n{_fitting(settings)}" if ready.rolls_back and not no_draft else text
 
 
-def helpless(stats: Stats, ready: Ready, settings: Settings, failed: bool) -> str | None:
-    """Return a sentence if a draft was no help, or if one that was asked for was not used.
-
-    `failed`: it did so in the answer, which was said.
-    """
-    if ready.draft is None:
-        return None
-    if text := rejected(stats, ready.draft):
-        return f"{text} {_fitting(settings)}"
-    source = settings.sources.get("draft")
-    is_named = source is not None and source.is_passing
-    if failed or not is_named or "model" in stats.sources or stats.draft_s:
-        return None
-    return f"The draft {_file(ready.draft)} was not used: {_why(stats, settings)}."
+def helpless(stats: Stats, ready: Ready, settings: Settings) -> str | None:
+    """Return a sentence if a draft was no help, and how to find another."""
+    text = rejected(stats, ready.draft) if ready.draft else None
+    return text and f"{text} {_fitting(settings)}"
 
 
 def _fitting(settings: Settings) -> str:
     target = f" {shlex.quote(settings.target)}" if settings.target else ""
     return f"To see which drafts fit: specchat models pair{target}"
-
-
-def _why(stats: Stats, settings: Settings) -> str:
-    if settings.mode == "ars":
-        return "mode ars decodes without guesses"
-    if settings.lookahead == 0:
-        return "lookahead 0 allows no guesses"
-    if "model" not in settings.draft_sources:
-        return f"source {settings.source} leaves it out"
-    if stats.generated_tokens <= 1:
-        return "the answer was too short"
-    if settings.mode == "auto" and settings.lookahead is None:
-        return "its guesses were not expected to earn back their time (--mode sps uses it anyway)"
-    return "other sources made the guesses" if stats.drafted else "there was no room for a guess"
-
-
-def _file(draft: ModelInfo) -> str:
-    return Path(draft.path).name

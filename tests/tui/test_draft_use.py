@@ -1,15 +1,11 @@
 """A draft that is no help is mentioned, once and with its reason, where one was expected."""
 
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import gguf
 import pytest
 
 from assistant.events import ModelInfo, Stats, Tally
-from assistant.settings.settings import Settings, SettingSource
 from models.native.model import NativeModel
 from tests import tiny
 from tests.tui.chat.chat_driver import Pair, open_chat
@@ -17,8 +13,6 @@ from tests.tui.shell.program import HOT, run
 from tui import draft_use
 
 DRAFT = ModelInfo("draft", "Draft", Path("/models/draft.gguf"), 10**8, 512, 260, 0.1)
-READY: Any = SimpleNamespace(draft=DRAFT)
-NAMED = {"draft": SettingSource("option", "--draft")}
 
 
 @pytest.fixture
@@ -40,35 +34,6 @@ def test_a_draft_that_cannot_serve_is_named_with_what_to_do_whatever_the_mode(ta
     assert err.count("misfit.gguf") == 1
     assert f"specchat models pair {target}" in err
     assert ("Guesses come from the conversation alone." in err) is (mode != "ars")
-
-
-@pytest.mark.parametrize(
-    ("stats", "settings", "reason"),
-    [
-        (Stats("ars"), Settings(mode="ars"), "mode ars decodes without guesses"),
-        (Stats("sps"), Settings(lookahead=0), "lookahead 0 allows no guesses"),
-        (Stats("sps"), Settings(source="suffix"), "source suffix leaves it out"),
-        (Stats("sps", generated_tokens=1), Settings(), "the answer was too short"),
-        (
-            Stats("auto", generated_tokens=60), Settings(),
-            "its guesses were not expected to earn back their time (--mode sps uses it anyway)",
-        ),
-    ],
-)  # fmt: skip
-def test_a_draft_that_was_not_used_is_named_with_the_reason(stats, settings, reason):
-    said = draft_use.helpless(stats, READY, replace(settings, sources=NAMED), failed=False)
-    assert said == f"The draft draft.gguf was not used: {reason}."
-
-
-def test_a_draft_that_nobody_named_for_this_run_may_go_unused_without_a_word():
-    stats, named = Stats("ars", generated_tokens=9), Settings(mode="ars", sources=NAMED)
-    assert draft_use.helpless(stats, READY, named, failed=False)
-    assert draft_use.helpless(stats, READY, named, failed=True) is None  # which was said
-    used = replace(stats, draft_s=1.0)
-    assert draft_use.helpless(used, READY, named, failed=False) is None
-    for kind in ("file", "default"):
-        settings = replace(named, sources={"draft": SettingSource(kind)})
-        assert draft_use.helpless(stats, READY, settings, failed=False) is None
 
 
 @pytest.mark.parametrize(

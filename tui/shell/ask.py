@@ -5,7 +5,6 @@ import sys
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -74,7 +73,6 @@ class AskSession:
         self._form, self._quiet, self._yes = form, quiet, yes
         self._continued = continued
         self._printing = Printing(quiet, settings.show_thinking)
-        self._draft_failed = False  # in the answer, which the engine has said
         self._failed: Failed | None = None
         self.ready: Ready | None = None
         """The models, once they are loaded."""
@@ -140,20 +138,13 @@ class AskSession:
 
     def _hear_loading(self, event: Event) -> None:
         if isinstance(event, Noticed):
-            self._note_draft(event.text)
             self._say(event.text)
-
-    def _note_draft(self, text: str) -> None:
-        draft = self.ready and self.ready.draft
-        self._draft_failed |= bool(draft and Path(draft.path).name in text)
 
     def _take(self, event: TalkEvent) -> None:
         console = self._console
         match event:
             case Loading():
                 console.loading(event)
-            case Noticed(text):
-                self._note_draft(text)
             case Prefilled():
                 console.reading("the question", event)
             case Decoded() | Finished():
@@ -231,7 +222,7 @@ class AskSession:
         if end is None:
             return
         if ready:
-            self._say(draft_use.helpless(end.stats, ready, settings, self._draft_failed))
+            self._say(draft_use.helpless(end.stats, ready, settings))
         if not self._quiet:
             kept = self.talk.path.conversation if self._continued is not None else None
             lines = self.received.answer.summary(end, settings, self._form is not None, kept)

@@ -59,8 +59,10 @@ class ReceivedAnswer:
         lines = [*filter(None, [named_sources(end.text, self.sources)]), " · ".join(line)]
         if end.stats.masked_rows and has_form:
             lines.append(of_form(end.stats))
-        if self.last is not None and (found := outlook(self.last)).plain_tokens_per_s:
-            lines.append(" ".join(filter(None, (f"{found.worth}.", found.why))))
+        if self.last is not None:
+            found = outlook(self.last)
+            if found.plain_tokens_per_s or (found.why and not end.stats.tested):
+                lines.append(" ".join(filter(None, (f"{found.worth}.", found.why))))
         return lines
 
 

@@ -6,9 +6,11 @@ from itertools import islice, product
 
 import pytest
 
-from assistant.events import Decoded, Forecast, Reason, Stats
+from assistant.events import Decoded, Finished, Forecast, Reason, Stats, Stop
+from assistant.settings.settings import Settings
 from tests.patience import ALL
 from tui.outlook import CLEAR, DOING, NO_GUESSES, NOT_TIMED, Outlook, outlook
+from tui.shell.received_answers import ReceivedAnswer
 
 TOKEN_S = 0.05
 FAST = Stats(
@@ -57,6 +59,14 @@ def test_what_is_said_was_counted_and_measured(stats, forecast, worth, why, save
     found = said(stats, forecast)
     assert (found.worth, found.why, found.saves) == (worth, why, saves)
     assert found.doing == (DOING[forecast.reason] if forecast else "")
+
+
+def test_ask_says_why_nothing_was_guessed_as_the_figures_do():
+    last = Decoded((), (), 0, 300, NONE, unlikely(cost=0.7, right=0.5))
+    received, end = ReceivedAnswer(last=last), Finished("", (), Stop.LENGTH, NONE)
+    assert received.summary(end, Settings(), has_form=False, conversation=None)[1:] == [
+        f"{NO_GUESSES}. {DEAR}"
+    ]
 
 
 @pytest.mark.parametrize("decode_s", [60.0, 100.0, 160.0])
