@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from assistant.events import Origin
-from tui.app.keymap import Bound, all_bindings, readable
+from tui.app.keymap import all_bindings, readable
 from tui.chat.conversation.welcome import LOOKS
 from tui.safe import safe
 from tui.widgets.dialog import Dialog
@@ -37,7 +37,7 @@ AREAS = {
     "tools": "Keys, among the tools",
     "help": "Keys, on this page",
 }
-"""The areas of keys, which are the prefixes of their names; others follow."""
+"""The areas of keys, which are the prefixes of their names."""
 ALWAYS = {
     "app": (("Ctrl+C", "Copy what is selected; twice quits"), ("Ctrl+P", "Command palette")),
     "prompt": (
@@ -143,24 +143,23 @@ def _word(word: Content, meaning: str) -> Horizontal:
     )
 
 
-def _lines(bindings: Mapping[str, Bound]) -> Iterator[tuple[str, Content]]:
+def _lines(bindings: Mapping[str, Binding]) -> Iterator[tuple[str, Content]]:
     """Yield the keys to know first, then a heading and the keys of each area."""
-    keys = {name: readable(bound.keys) for name, bound in bindings.items()}
+    keys = {name: readable(bound.key) for name, bound in bindings.items()}
     first = [_line(keys.get(key, key), meaning, SHORT_KEYS) for key, meaning in FIRST]
     pairs = zip(first[::2], first[1::2], strict=True)
     lines = (one.pad_right(max(HALF - one.cell_length, 1)) + other for one, other in pairs)
     yield "heading", Content("Keys to know first")
     yield "keys", Content("\n").join(lines)
-    found = dict.fromkeys([*AREAS, *(name.split(".")[0] for name in bindings)])
-    for area in found:
+    for area, title in AREAS.items():
         rows = [
-            _line(keys[name], bound.description)
+            _line(keys[name], bound.tooltip or bound.description)
             for name, bound in bindings.items()
             if name.split(".")[0] == area and bound.description
         ]
         fixed = [_line(pressed, meaning) for pressed, meaning in ALWAYS.get(area, ())]
         if rows or fixed:
-            yield "heading", Content(AREAS.get(area, f"Keys, {area}"))
+            yield "heading", Content(title)
             yield "keys", Content("\n").join([*fixed, *rows])
     yield "meaning", Content(PALETTE)
 

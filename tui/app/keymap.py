@@ -2,7 +2,6 @@
 
 import importlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pkgutil import walk_packages
 
@@ -18,21 +17,10 @@ UNUSED = ("Quit", "Keys", "Maximize", "Minimize")
 _WRITTEN = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "slash": "/"}
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A key of the app."""
-
-    id: str | None
-    keys: str
-    description: str
-    owner: type[DOMNode]
-    priority: bool = False
-
-
-def all_bindings() -> dict[str, Bound]:
+def all_bindings() -> dict[str, Binding]:
     """Return every binding that has a name, of all screens and widgets."""
-    found = (bound for owner in _owners() for bound in bindings_of(owner))
-    return {bound.id: bound for bound in found if bound.id is not None}
+    found = (binding for owner in _owners() for binding in vars(owner)["BINDINGS"])
+    return {binding.id: binding for binding in found if binding.id}
 
 
 def _owners() -> Iterator[type[DOMNode]]:
@@ -45,14 +33,6 @@ def _owners() -> Iterator[type[DOMNode]]:
                     own = isinstance(value, type) and value.__module__ == found.name
                     if own and issubclass(value, DOMNode) and vars(value).get("BINDINGS"):
                         yield value
-
-
-def bindings_of(owner: type[DOMNode]) -> Iterator[Bound]:
-    """Yield the keys that a class adds to those of its bases."""
-    for raw in vars(owner).get("BINDINGS", ()):
-        binding = raw if isinstance(raw, Binding) else Binding(*raw)
-        meaning = binding.tooltip or binding.description
-        yield Bound(binding.id, binding.key, meaning, owner, binding.priority)
 
 
 def readable(keys: str) -> str:

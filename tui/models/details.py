@@ -1,8 +1,6 @@
 """All that is known of the model under the cursor."""
 
 import asyncio
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -13,6 +11,7 @@ from models.catalog import GGUF
 from models.files.model_file import ModelFile
 from models.files.places import hub_cache, models_dir
 from models.memory import Fit
+from tui.models.facts import short
 from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed
 from tui.models.model_list import STYLES, fitted
 from tui.safe import safe
@@ -69,7 +68,7 @@ class ModelDetails(Static):
 def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int) -> list[Content]:
     lines = [
         _title(model),
-        Content.styled(safe(_shortened(model.path, width)), "$foreground-muted"),
+        Content.styled(safe(fitted(short(str(model.path)), width).rstrip()), "$foreground-muted"),
     ]
     if model.refusal:
         return [*lines, Content.styled(safe(f"It cannot be used: {model.refusal}"), "$text-error")]
@@ -82,15 +81,6 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
         answer = f"{'yes' if verdict.serves else 'no'}, {verdict.reason}"
         lines.append(Content.assemble(("To guess   ", "bold"), safe(answer)))
     return lines
-
-
-def _shortened(path: Path, width: int) -> str:
-    """Return a path in one line, the user's own folder as `~`."""
-    text = str(path)
-    home = str(Path.home())
-    if text.startswith(f"{home}{os.sep}"):
-        text = f"~{text.removeprefix(home)}"
-    return fitted(text, width).rstrip()
 
 
 def _title(model: ModelFile) -> Content:
@@ -125,7 +115,7 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
     title = f"  {model.licence} · {context}{model.file}"
     also = f" with {files[1].name}" if files[1:] else ""
     cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s"
-    where = _shortened(place, max(20, width - 12))
+    where = fitted(short(str(place)), max(20, width - 12)).rstrip()
     keys = [
         Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it: {cost}"),
         Content.assemble(("p      ", "bold"), "only fetches it"),

@@ -10,8 +10,9 @@ from textual.widgets import Static
 from tests import ROOT
 from tests.tui.rest import until
 from tui.app.help_screen import AREAS, KEYS_WIDTH, HelpScreen
-from tui.app.keymap import all_bindings, bindings_of, readable
+from tui.app.keymap import all_bindings, readable
 from tui.app.program import Program
+from tui.chat.prompt.editor import Editor
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +34,15 @@ def test_looking_for_keys_reaches_no_laboratory():
 
 
 def test_no_key_of_the_app_is_taken_by_the_prompt_that_has_the_focus(bindings):
-    editors = {bound.owner for name, bound in bindings.items() if name.startswith("prompt.")}
-    own = {key for each in editors for bound in bindings_of(each) for key in bound.keys.split(",")}
+    own = {key for bound in Editor.BINDINGS for key in bound.key.split(",")}
     own -= {"ctrl+z"}  # goes on to the chat when nothing is undone
     for name, bound in bindings.items():
         if name.split(".")[0] in ("app", "chat") and not bound.priority:
-            assert not set(bound.keys.split(",")) & own, name
+            assert not set(bound.key.split(",")) & own, name
 
 
 def test_all_keys_fit_their_column_of_the_help(bindings):
-    wide = {readable(bound.keys) for bound in bindings.values() if bound.description}
+    wide = {readable(bound.key) for bound in bindings.values() if bound.description}
     assert [keys for keys in wide if len(keys) >= KEYS_WIDTH] == []
 
 
@@ -78,7 +78,7 @@ async def test_help_lists_the_keys():
         assert all(row.startswith("Ctrl+N") for row in rows)
         assert len(rows) == 2  # among those to know first, and among all
         for bound in all_bindings().values():
-            assert bound.description in text
+            assert (bound.tooltip or bound.description) in text
         for word in ("ArS", "SpS", "tokens per round", "correction", "lookahead", "@ "):
             assert word in text
         for meaning, keys in (("Search", "/ "), ("Remove", "Delete, d ")):
