@@ -2,7 +2,6 @@
 
 import json
 import os
-import stat
 from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
@@ -140,13 +139,6 @@ def test_a_damaged_or_foreign_file_is_measured_again_and_fixed(tmp_path, damage)
     assert evaluations(tmp_path) > 0
     evaluations(tmp_path)
     assert evaluations(tmp_path) == 0
-
-
-def test_nobody_else_may_read_it(tmp_path):
-    evaluations(tmp_path / "new" / "folder")
-    (file,) = (tmp_path / "new" / "folder").iterdir()
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
 def test_a_folder_that_cannot_be_written_costs_a_measurement_and_nothing_else(tmp_path):

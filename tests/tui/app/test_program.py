@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 
 from assistant.events import Decoded, Noticed
 from tests.hostile_texts import COMMANDS, texts, valid
-from tests.tui.chat.chat_driver import Chat, open_chat
+from tests.tui.chat.chat_driver import open_chat
 from tui.app.program import Harmless, Program, crash_report
 
 BLACK = Color(0, 0, 0)
@@ -72,20 +72,6 @@ async def test_a_thread_that_dies_ends_the_program_as_any_bug_does(target: Path)
 
     with pytest.raises(ZeroDivisionError):
         await dies()
-
-
-def engine_is_gone(chat: Chat) -> bool:
-    return chat.engine.engine is not None and not chat.engine.engine._thread.is_alive()
-
-
-@pytest.mark.parametrize("keys", [["ctrl+q"], ["ctrl+d"], ["ctrl+c", "ctrl+c"]])
-@pytest.mark.some(2)
-async def test_keys_that_quit_free_the_models(target: Path, keys: list[str]) -> None:
-    async with open_chat(target) as chat:
-        await chat.ready()
-        await chat.pilot.press(*keys)
-        assert not chat.app.is_running or chat.app._exit
-    assert engine_is_gone(chat)
 
 
 async def test_what_the_engine_says_after_the_end_is_nobodys(target: Path) -> None:

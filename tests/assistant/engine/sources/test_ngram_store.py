@@ -1,7 +1,5 @@
 """What is learnt of stored answers is private, and goes when they go."""
 
-import stat
-
 import pytest
 
 from assistant.engine.sources import ngram_store
@@ -59,13 +57,6 @@ def test_each_model_has_its_own_answers(store):
     assert known() is None
     assert known("another/../model") == (3, 3, 100)
     assert len(list(ngram_store.folder().iterdir())) == 2
-
-
-def test_nobody_else_may_read_it(store):
-    learn(store)
-    modes = [stat.S_IMODE(path.stat().st_mode) for path in ngram_store.folder().rglob("*")]
-    assert modes == [0o600]
-    assert stat.S_IMODE(ngram_store.folder().stat().st_mode) == 0o700
 
 
 def test_what_was_deleted_or_dropped_is_not_learnt_again(store):
