@@ -11,7 +11,7 @@ from assistant.request import Request
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from assistant.talk.asked_folders import AskedFolders
-from assistant.talk.events import AnswerEnded, CallWaits, FullyAnswered, Noted, TalkEvent
+from assistant.talk.events import AnswerEnded, CallWaits, FullyAnswered, TalkEvent
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.talk.unsent_text import UnsentText
@@ -223,9 +223,7 @@ class ChatController:
                 self.ahead.begin()
                 self.parts.refresh_bindings()
             case Finished():
-                if doubt := self.models.notes.doubt(event.stats):
-                    self.view.show(Noted(doubt))
-                elif event.stop is not Stop.CANCELLED and self.models.may_suggest:
+                if event.stop is not Stop.CANCELLED and self.models.may_suggest:
                     self.models.suggest()
             case AnswerEnded() | CallWaits():
                 self.ahead.begin()

@@ -11,7 +11,7 @@ from assistant.request import Setup
 from assistant.talk.events import Noted, TalkEvent
 from models.errors import SpecchatError
 from tui.chat.status import Activity
-from tui.draft_use import DraftNotes, larger
+from tui.draft_use import larger, refused
 
 if TYPE_CHECKING:
     from assistant.settings.settings import Settings
@@ -45,7 +45,7 @@ class ChatModels:
         """The models that answer, once they are found."""
         self.ready: Ready | None = None
         """The models that answer, once they are loaded."""
-        self.notes = DraftNotes()
+        self._no_draft: str | None = None  # why there is none, if that was known before loading
         self.may_suggest = False
         """Whether a larger model may be suggested, which is done once."""
 
@@ -62,7 +62,7 @@ class ChatModels:
 
     def load(self, setup: Setup, no_draft: str | None) -> None:
         """Have models loaded instead of an answer; what waits is answered afterwards."""
-        self.setup, self.notes.no_draft = setup, no_draft
+        self.setup, self._no_draft = setup, no_draft
         if self._talk.asking.stream is not None:
             self._talk.asking.stream.cancel()
         self._program.submit(setup, self._loading)
@@ -76,11 +76,11 @@ class ChatModels:
 
     def be_ready(self, ready: Ready) -> None:
         """Have loaded models answer."""
-        refused = self.notes.ready(ready, self._settings())
-        self.ready, self._parts.panel.no_draft = ready, self.notes.no_draft
+        no_draft = None if ready.draft else self._no_draft or ready.no_draft
+        self.ready, self._parts.panel.no_draft = ready, no_draft
         self._view.show_models(ready, self._settings())
-        if refused:
-            self._parts.conversation.note(refused, "warning")
+        if no_draft:
+            self._parts.conversation.note(refused(no_draft, ready, self._settings()), "warning")
         self._talk.ready(ready.target)
 
     def suggest(self) -> None:

@@ -218,12 +218,8 @@ class AskSession:
             self._console.console.print(Text(safe(text), style), soft_wrap=True)
 
     def _summarise(self) -> None:
-        end, ready, settings = self.received.answer.finished, self.ready, self._settings
-        if end is None:
-            return
-        if ready:
-            self._say(draft_use.helpless(end.stats, ready, settings))
-        if not self._quiet:
+        end = self.received.answer.finished
+        if end is not None and not self._quiet:
             kept = self.talk.path.conversation if self._continued is not None else None
-            lines = self.received.answer.summary(end, settings, self._form is not None, kept)
+            lines = self.received.answer.summary(end, self._settings, self._form is not None, kept)
             self._say("\n".join(map(one_line, lines)), "dim")

@@ -19,6 +19,7 @@ FAST = Stats(
 )  # fmt: skip
 SLOW = replace(FAST, decode_s=8.0, guessing_s=8.0)
 FEW = replace(FAST, drafted=3, tested=3, accepted=1)
+NO_HELP = replace(FAST, tested=40, accepted=0, generated_tokens=40)
 NONE = Stats("auto", rounds=40, generated_tokens=40, decode_s=2.0)
 TIMES = re.compile(r"(\d+\.\d\d) times")
 SHARES = re.compile(r"(\d+)%")
@@ -36,6 +37,7 @@ def unlikely(**shares: float) -> Forecast:
     return Forecast(Reason.UNLIKELY, 1.0, TOKEN_S, **shares)
 
 
+HINDERED = "0 of 40 guesses right, yet only 0.50 times as fast as without"
 SLOWER = "80 of 100 guesses right, yet only 0.75 times as fast as without"
 DEAR = "On this computer a guess costs 70% of a token's time, and only about 50% would be right."
 PREPARED = "No guesses were tried in this answer; preparing them took 10% of the time"
@@ -46,6 +48,7 @@ PREPARED = "No guesses were tried in this answer; preparing them took 10% of the
     [
         (FAST, likely(), "80 of 100 guesses right: 1.50 times as fast as without", "", True),
         (SLOW, likely(), SLOWER, "A guess cost 100% of a token's time and saved 67%.", False),
+        (NO_HELP, likely(), HINDERED, "A guess cost 33% of a token's time and saved 0%.", False),
         (FEW, likely(), "", "", None),
         (NONE, unlikely(cost=0.7, right=0.5), NO_GUESSES, DEAR, None),
         (NONE, unlikely(cost=0.5, right=0.7), NO_GUESSES, "", None),
