@@ -28,8 +28,8 @@ from models.machine import physical_cores
 from models.native import loaded
 from models.native.loaded import load_error
 from tui.safe import safe
+from tui.widgets.text_figures import size
 
-GIB = 1 << 30
 WORTH: dict[EngineName, str] = {
     "llama": "it computes on GPUs, and runs files that ik_llama.cpp refuses",
     "ik": "on many processors it is faster",
@@ -133,15 +133,15 @@ def _other_engine(name: EngineName) -> Iterator[Finding]:
 def _machine() -> Iterator[Finding]:
     yield Finding("cores", "ok", f"{physical_cores()} physical, one thread on each")
     memory, pair = psutil.virtual_memory(), catalog.DEFAULT
-    need = pair.target.size + pair.draft.size + GIB
-    text = f"{memory.available / GIB:.1f} of {memory.total / GIB:.1f} GiB free"
+    need = pair.target.size + pair.draft.size + 1e9
+    text = f"{size(memory.available)} of {size(memory.total)} free"
     if memory.available > need:
         yield Finding("memory", "ok", text)
     else:
-        yield Finding("memory", "note", f"{text}; the default pair wants {need / GIB:.1f} GiB")
+        yield Finding("memory", "note", f"{text}; the default pair wants {size(need)}")
     place = places.hub_cache()
     free = shutil.disk_usage(next(each for each in (place, *place.parents) if each.exists())).free
-    yield Finding("disk", "ok", f"{free / GIB:.1f} GiB free where models go, {place}")
+    yield Finding("disk", "ok", f"{size(free)} free where models go, {place}")
 
 
 def _pair() -> Iterator[Finding]:

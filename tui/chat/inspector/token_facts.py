@@ -13,13 +13,8 @@ from assistant.tokens import Step, Trace
 from tui.chat.panel.panel_text import MUTED, SOURCES, pair, paragraph
 from tui.safe import safe
 from tui.widgets.text_figures import MISSING, bar
-from tui.widgets.token_styles import GHOST, Kind, kind
+from tui.widgets.token_styles import GHOST, NAMES, Kind, kind
 
-NAMES = {
-    Origin.DRAFT: "Right guess",
-    Origin.RESIDUAL: "Correction",
-    Origin.TARGET: "Not guessed",
-}
 UNTESTED = "A guess, never checked: an earlier one was wrong."
 THROWN_AWAY = "A wrong guess: the answer continued without it."
 SEEDED = (
@@ -146,7 +141,7 @@ def _origin(entry: InspectedToken) -> str:
             return UNTESTED
         after = entry.successor
         return f"Wrong guess: “{visible(after.text)}” came instead." if after else THROWN_AWAY
-    name = NAMES[item.origin]
+    name = NAMES[item.origin].capitalize()
     if item.origin is Origin.DRAFT:
         return f"{name}, from: {_source(item)}."
     if rejected is not None:

@@ -12,19 +12,12 @@ from tui.figures import of_form
 from tui.outlook import Outlook, outlook
 from tui.safe import one_line, safe
 from tui.widgets.text_figures import MISSING, bar, level, shares, sparkline
+from tui.widgets.token_styles import NAMES
 
 NEARLY_FULL = 0.85
 SOURCES = {
-    "model": "guessing model",
-    "form": "fixed by the form",
-    "edit": "kept by the edit",
-    "suffix": "copied from this chat",
-    "tail": "rest of a guess",
-    "ngram": "common phrases",
-    "bigram": "word pairs",
-    "unigram": "frequent words",
-    "random": "chance",
-}
+    **NAMES, "model": "guessing model", "suffix": "copied from this chat", "ngram": "common phrases"
+}  # fmt: skip
 MUTED = "$foreground-muted"  # $text-muted comes out at full strength in spans
 TIMES = (("guess", "━", "$success"), ("check", "─", "$primary"), ("rest", "┄", MUTED))
 HUES = {True: "bold $text-success", False: "bold $text-warning", None: "bold"}
