@@ -20,10 +20,10 @@ LINES = {
     "assistant/settings": 799,
     "assistant/serve": 1_208,  # with predictions, of 14
     "assistant/lab tui/lab": 2_679,  # wanted, with models/slim: 3,200
-    "tui": 14_298,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
+    "tui": 14_286,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 40_401, 355, 39_909
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 40_389, 355, 39_909
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them; edits and folders
 may add 1,500 lines."""
 
