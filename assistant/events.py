@@ -200,6 +200,7 @@ class Failed(Struct, frozen=True, tag=True):
 class Counted(Struct, frozen=True, tag=True):
     """The number of tokens in the text of a `Count`."""
 
+    label: str
     tokens: int
 
 

@@ -162,8 +162,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Count the tokens of a text."""
+    """Count the tokens of a text; `Counted` repeats the label."""
 
+    label: str
     text: str
 
 

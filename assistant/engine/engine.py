@@ -83,7 +83,8 @@ def _answer(request: Request, state: EngineState) -> Finished:
 
 def _count(count: Count, state: EngineState) -> Counted:
     chat = state.loaded
-    return Counted(context.count(count.text, chat.vocab.tokenize, chat.target.n_ctx))
+    n_ctx = chat.target.n_ctx
+    return Counted(count.label, context.count(count.text, chat.vocab.tokenize, n_ctx))
 
 
 def _race(race: Race, state: EngineState) -> RaceOver:

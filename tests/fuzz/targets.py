@@ -95,7 +95,7 @@ def _framed(data: bytes) -> object:
 
 def _messages() -> Iterator[bytes]:
     request = Request((Message("user", "Why?", (1, 2)),), stop_strings=("a",), seed=1)
-    for command in (Setup(Path("a.gguf")), request, Count("b")):
+    for command in (Setup(Path("a.gguf")), request, Count("a", "b")):
         yield framed(LAB.commands.encode(Envelope(1, command)))
     for said in (Loading("target", "a", 0.5), LaneEvent(1, 0.5, Failed("a", "Bug")), None):
         yield framed(LAB.messages.encode(Envelope(1, said, True)))

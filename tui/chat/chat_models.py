@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from assistant.events import Event, Failed, Loading, Noticed, Ready
-from assistant.request import Setup
+from assistant.events import Counted, Event, Failed, Loading, Noticed, Ready
+from assistant.request import Count, Setup
 from assistant.talk.events import Noted, TalkEvent
 from models.errors import SpecchatError
 from tui.chat.status import Activity
@@ -83,6 +83,11 @@ class ChatModels:
             self._parts.conversation.note(refused(no_draft, ready, self._settings()), "warning")
         self._talk.ready(ready.target)
 
+    def count(self, count: Count) -> None:
+        """Have the tokens of a text counted, once a model can."""
+        if self.ready is not None:
+            self._program.submit(count, self._counted)
+
     def suggest(self) -> None:
         """Say, below an answer, which larger model would run well here."""
         if not self._settings().offline:
@@ -104,3 +109,7 @@ class ChatModels:
                 self.none(message)
             case Loading() | Ready():
                 self._take(event)
+
+    def _counted(self, event: Event) -> None:
+        if isinstance(event, Counted):
+            self._parts.prompt.attached.counted(event.label, event.tokens)

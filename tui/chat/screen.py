@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widget import Widget
 
+from assistant.request import Count
 from assistant.settings.settings import Settings
 from tui.app.clipboard import copy_and_say
 from tui.chat.autosave import Autosave
@@ -21,6 +22,7 @@ from tui.chat.list.chat_list import ChatList
 from tui.chat.list.chat_rows import ChatRows
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
+from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.chat.turn_actions import TurnActions
 from tui.widgets.keyline import KeyLine
@@ -126,6 +128,11 @@ class ChatScreen(Screen[None]):
             self.prompt.editor.send()
         elif suggestion.then == "race":
             self.action_race()
+
+    @on(PromptAttachments.CountWanted)
+    def count(self, message: PromptAttachments.CountWanted) -> None:
+        """Have the tokens of a text counted."""
+        self.controller.models.count(Count(message.label, message.text))
 
     @on(TurnAction)
     def act(self, message: TurnAction) -> None:

@@ -252,3 +252,4 @@ class TalkView:
                     loaded=True, activity=None, drafting=drafting, n_ctx=target.n_ctx, last=None
                 )
                 parts.prompt.room = target.n_ctx
+                parts.prompt.attached.recount()

@@ -173,7 +173,7 @@ class EditSession:
         return finished, printing.end(rewrite.new(finished.text))
 
     def _count(self, text: str) -> int:
-        counted: Counted = self._console.run(Count(text), keeps=False)
+        counted: Counted = self._console.run(Count("", text), keeps=False)
         return counted.tokens
 
     def _decided(self, file: TextFile, new: bytes, fragment: bool) -> bytes:

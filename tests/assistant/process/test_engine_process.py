@@ -35,7 +35,7 @@ from tests.patience import WAIT_S
 
 JOBS = 60
 READY = Ready(ModelInfo("target", "a", Path("a.gguf"), 1, 1, 1, 1.0), None, None)
-DONE = Counted(1)
+DONE = Counted("a", 1)
 PREPARED = Prepared(1, 0, 0)
 LOADING = Loading("target", "a", 0.5)
 
@@ -122,7 +122,7 @@ async def test_every_stream_ends_exactly_once_whatever_is_cancelled(
     streams: list[EventStream] = []
     for number in range(JOBS):
         job: AnyJob = ask(max_tokens=dice.choice((1, 90)))
-        streams.append(engine.do(Count("four") if dice.random() < 0.2 else job))
+        streams.append(engine.do(Count("a", "four") if dice.random() < 0.2 else job))
         for each in dice.sample(streams, min(len(streams), dice.choice((0, 0, 1, 2)))):
             each.cancel()
         await asyncio.sleep(dice.choice((0, 0, 0.02)))
@@ -140,7 +140,7 @@ async def test_every_stream_ends_exactly_once_whatever_is_cancelled(
 
 
 @pytest.mark.parametrize(
-    "job", [ask(), Count("b"), ReadAhead(ask())], ids=lambda job: type(job).__name__
+    "job", [ask(), Count("a", "b"), ReadAhead(ask())], ids=lambda job: type(job).__name__
 )
 async def test_reading_ahead_gives_way_to_any_job(setup: Setup, job: AnyJob) -> None:
     engine = await loaded(setup)
@@ -160,7 +160,7 @@ async def test_reading_ahead_gives_way_to_any_job(setup: Setup, job: AnyJob) -> 
 async def test_reading_ahead_that_waits_is_never_begun_once_another_job_waits(setup: Setup) -> None:
     engine = await loaded(setup)
     engine.do(ask())
-    reading, counting = engine.do(ReadAhead(ask())), engine.do(Count("b"))
+    reading, counting = engine.do(ReadAhead(ask())), engine.do(Count("a", "b"))
     assert await events_of(reading) == [STOPPED]
     await rest()
     engine.last.says(end=Finished("", (), Stop.LENGTH, Stats("ars")))

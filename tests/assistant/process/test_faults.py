@@ -111,11 +111,11 @@ def test_every_job_that_waits_fails_once_and_a_count_is_no_reason_to_reload(setu
     with running(load=setup) as (engine, heard):
         engine.submit(ask(max_tokens=LONG))
         engine.submit(ask())
-        engine.submit(Count("b"))
+        engine.submit(Count("a", "b"))
         heard.until(Decoded)
         kill(engine.pid)
         assert [heard.until(Failed).kind for _ in range(3)] == ["EngineDied"] * 3
-        engine.submit(Count("b"))
+        engine.submit(Count("a", "b"))
         assert heard.until(Failed).message == "No model is loaded."
         engine.submit(ask())
         heard.until(Finished)
@@ -246,7 +246,7 @@ def test_a_worker_that_is_long_in_native_code_is_left_alone(setup: Setup) -> Non
     """A whole text is counted in two calls of llama.cpp, and nothing is said meanwhile."""
     with running(load=setup) as (engine, heard):
         lose_patience(engine, 3.0)  # it has to answer a ping by then, which takes no time
-        engine.submit(Count("x y " * 8_000_000))
+        engine.submit(Count("long", "x y " * 8_000_000))
         assert heard.until(Counted).tokens == 32_000_000
 
 

@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from tests.tui.driver import Driver
 from tui.chat.prompt.prompt import Prompt
-from tui.chat.prompt.prompt_attachments import Chip
+from tui.chat.prompt.prompt_attachments import Chip, PromptAttachments
 
 
 class Alone(App[None]):
@@ -20,6 +20,7 @@ class Alone(App[None]):
         super().__init__()
         self.prompt = Prompt()
         self.sent: list[Prompt.Submitted] = []
+        self.wanted: list[PromptAttachments.CountWanted] = []
         self.edits = 0
         self._state = state
 
@@ -34,6 +35,10 @@ class Alone(App[None]):
     @on(Prompt.Submitted)
     def take(self, message: Prompt.Submitted) -> None:
         self.sent.append(message)
+
+    @on(PromptAttachments.CountWanted)
+    def want(self, message: PromptAttachments.CountWanted) -> None:
+        self.wanted.append(message)
 
     @on(Prompt.Edited)
     def edited(self) -> None:

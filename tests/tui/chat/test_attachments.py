@@ -137,6 +137,20 @@ async def test_backspace_in_an_empty_prompt_removes_the_last(folder: Path) -> No
         assert not typist.prompt.attached.display
 
 
+async def test_exact_counts_replace_the_guess(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.pick("notes", "enter")
+        await typist.until(lambda: typist.app.wanted)
+        (wanted,) = typist.app.wanted
+        assert wanted.text == "blackcurrants"
+        typist.prompt.attached.counted(wanted.label, 5)
+        assert "5 tokens" in typist.row
+        assert "≈" not in typist.row
+        typist.prompt.attached.recount()  # another model
+        await typist.until(lambda: len(typist.app.wanted) == 2)
+        assert "≈ 4 tokens" in typist.row
+
+
 async def test_too_much_for_the_context_is_said_before_it_is_sent() -> None:
     async with at_the_prompt() as typist:
         typist.prompt.room = 1500

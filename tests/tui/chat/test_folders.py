@@ -43,6 +43,7 @@ async def test_a_folder_that_is_typed_is_attached_itself(typed: str, name: str) 
         await typist.until(lambda: typist.chips)
         assert typist.prompt.attachments == (Attachment(name, ""),)
         assert "asked about" in typist.row
+        assert typist.app.wanted == []
 
 
 async def test_a_folder_that_is_entered_offers_its_files_first_and_itself_above() -> None:

@@ -128,6 +128,7 @@ async def test_pasted_megabyte_says_how_much_it_is_and_leaves_the_text_short() -
         assert "pasted text" in typist.row
         assert "1.0 MB · ≈ 250,000 tokens" in typist.row
         assert typist.prompt.text == ""
+        assert typist.app.wanted == []  # counting that many would hold up answers
         await typist.paste("x" * 5000)
         assert [chip.attachment.name for chip in typist.chips] == ["pasted text", "pasted text 2"]
         await typist.paste("x" * (LIMIT + 1))

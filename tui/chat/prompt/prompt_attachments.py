@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +22,9 @@ from tui.safe import safe
 GAP = "  "
 EDITABLE = 20_000
 """Characters above which a text is slow to edit; as an attachment it is not."""
+
+COUNTED = 400_000
+"""Characters above which tokens are only estimated: counting them would hold up answers."""
 PASTED = "pasted text"
 CHARACTERS_PER_TOKEN = 4
 """Characters per token, on average, in English text and in code."""
@@ -31,21 +34,24 @@ CHARACTERS_PER_TOKEN = 4
 class Chip:
     """An attachment and what is known of it."""
 
+    label: str  # its own, also among attachments of one name
     attachment: Attachment
     size: str
-    tokens: int  # estimated
+    tokens: int
+    counted: bool = False  # by the model that will read it; otherwise `tokens` is a guess
 
     @classmethod
-    def of(cls, attachment: Attachment) -> "Chip":
-        """Return the chip of an attachment."""
-        return cls(attachment, weight(attachment.text), estimated_tokens(attachment.text))
+    def of(cls, label: str, attachment: Attachment) -> "Chip":
+        """Return the chip of an attachment whose tokens are not counted yet."""
+        text = attachment.text
+        return cls(label, attachment, weight(text), estimated_tokens(text))
 
     @property
     def about(self) -> str:
         """How much it is."""
         if self.attachment.is_folder:
             return "asked about"
-        return f"{self.size} · ≈ {counted(self.tokens, 'token')}"
+        return f"{self.size} · {'' if self.counted else '≈ '}{counted(self.tokens, 'token')}"
 
 
 class PromptAttachments(Widget):
@@ -56,7 +62,16 @@ class PromptAttachments(Widget):
     chips: reactive[tuple[Chip, ...]] = reactive[tuple[Chip, ...]]((), layout=True)
 
     class Changed(Message):
-        """An attachment came or went."""
+        """An attachment came, went or was counted."""
+
+    @dataclass
+    class CountWanted(Message):
+        """A text was attached whose tokens should be counted; `counted` takes the answer."""
+
+        label: str
+        text: str
+
+    _ever = 0  # attached, to tell attachments of one name apart
 
     def watch_chips(self, chips: tuple[Chip, ...]) -> None:
         """Take no room without a chip."""
@@ -84,8 +99,11 @@ class PromptAttachments(Widget):
 
     def add(self, attachment: Attachment) -> None:
         """Add an attachment; one of the same name gives way."""
+        self._ever += 1
+        chip = Chip.of(f"attachment {self._ever}", attachment)
         others = [other for other in self.chips if other.attachment.name != attachment.name]
-        self.chips = (*others, Chip.of(attachment))
+        self.chips = (*others, chip)
+        self.call_next(self._want_count, chip)  # the prompt must not count as the sender
 
     def add_pasted(self, text: str) -> None:
         """Add a text that has no name."""
@@ -103,6 +121,19 @@ class PromptAttachments(Widget):
         """Attach the newest no more."""
         self.chips = self.chips[:-1]
 
+    def recount(self) -> None:
+        """Have the tokens counted again, because another model will read them."""
+        self.chips = tuple(Chip.of(chip.label, chip.attachment) for chip in self.chips)
+        for chip in self.chips:
+            self.call_next(self._want_count, chip)
+
+    def counted(self, label: str, tokens: int) -> None:
+        """Show how many tokens an attachment really has."""
+        self.chips = tuple(
+            replace(chip, tokens=tokens, counted=True) if chip.label == label else chip
+            for chip in self.chips
+        )
+
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return how many lines the chips need."""
         return len(self._lines(width))
@@ -114,6 +145,10 @@ class PromptAttachments(Widget):
 
     def _lines(self, width: int) -> list[list[Content]]:
         return packed([drawn(chip, width) for chip in self.chips], width)
+
+    def _want_count(self, chip: Chip) -> None:
+        if 0 < len(chip.attachment.text) <= COUNTED:
+            self.post_message(self.CountWanted(chip.label, chip.attachment.text))
 
 
 def estimated_tokens(text: str) -> int:
