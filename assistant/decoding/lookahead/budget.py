@@ -6,13 +6,6 @@ from statistics import median
 
 ALLOWANCE = 3.0  # evaluations of one token that an answer may take longer, whatever its length
 SHARE = 0.02  # and this part of those that ArS needs: what was refused first is tried again later
-FIRST, GROWTH = 0.5, 0.05
-"""The same while an answer is short: 60 tokens earn the right to lose 3 evaluations.
-
-Chosen on 45 public prompts with costs as measured: answers at a loss of more than 5 % fell from 5
-to 1, the worst rose from 0.80 to 0.93, and the mean of all stayed. With `FIRST` at 0.3 it was 0.96,
-and 1.5 % less on average, because the draft reads later.
-"""
 RECENT = 9  # rounds of ArS whose median is believed
 CHANGED = log(1.2)  # from here on it is no noise, if two in a row say so
 SURPRISES = 3  # rounds of speculation whose mean is compared
@@ -81,8 +74,8 @@ class Budget:
 
     Everything that ArS would not have spent is booked: proposals, draft steps, and what the draft
     reads. No round and no reading may stake more than `left`. So an answer takes at most
-    `ALLOWANCE` evaluations longer than ArS, and `SHARE` of them, and a short one at most `FIRST`
-    and `GROWTH` of them, as long as evaluations take as long as they are believed to.
+    `ALLOWANCE` evaluations longer than ArS, and `SHARE` of them, as long as evaluations take as
+    long as they are believed to.
     """
 
     def __init__(self) -> None:
@@ -97,5 +90,4 @@ class Budget:
     @property
     def left(self) -> float:
         """The evaluations that may still be lost."""
-        most = min(ALLOWANCE + SHARE * self._tokens, FIRST + GROWTH * self._tokens)
-        return max(0.0, most - self._lost)
+        return max(0.0, ALLOWANCE + SHARE * self._tokens - self._lost)

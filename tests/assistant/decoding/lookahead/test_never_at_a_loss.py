@@ -8,7 +8,7 @@ from statistics import geometric_mean
 import pytest
 
 from assistant.decoding.lookahead.acceptance import Acceptance
-from assistant.decoding.lookahead.budget import ALLOWANCE, FIRST, GROWTH, SHARE
+from assistant.decoding.lookahead.budget import ALLOWANCE, SHARE
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
 from tests.assistant.decoding.lookahead.paper_turn import Machine, Text, answered
@@ -120,7 +120,7 @@ def lost(seed, *, step=1.0, reading=1.0, wide=1.0, is_moody=False, noise=0.0):
 @pytest.mark.some(25)
 def test_where_evaluations_take_as_long_as_measured_no_answer_loses_more_than_its_budget(seed):
     evaluations, tokens = lost(seed)
-    assert evaluations <= min(ALLOWANCE + SHARE * tokens, FIRST + GROWTH * tokens) + 0.1
+    assert evaluations <= ALLOWANCE + SHARE * tokens + 0.1
 
 
 @pytest.mark.parametrize(
