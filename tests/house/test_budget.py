@@ -12,7 +12,7 @@ LINES = {
     "assistant/decoding": 3_036,  # wanted: 2,900; with the source for edits, of 208
     "assistant/edit": 699,
     "assistant/passages": 834,  # wanted: 450
-    "assistant/engine assistant/process": 3_718,  # wanted: 2,600; with what models would do, of 190
+    "assistant/engine assistant/process": 3_719,  # wanted: 2,600; with what models would do, of 190
     "assistant/chat assistant/forms assistant/calling": 2_525,  # wanted: 2,500
     "assistant/tools": 861,
     "assistant/store": 1_789,
@@ -20,10 +20,10 @@ LINES = {
     "assistant/settings": 799,
     "assistant/serve": 1_208,  # with predictions, of 14
     "assistant/lab tui/lab": 2_679,  # wanted, with models/slim: 3,200
-    "tui": 14_286,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
+    "tui": 14_338,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 40_389, 355, 39_909
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 40_444, 355, 39_930
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them; edits and folders
 may add 1,500 lines."""
 
