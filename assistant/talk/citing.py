@@ -1,7 +1,7 @@
 """Passages in a conversation: how many there may be, their numbers, and answers that cite them."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from assistant.events import Origin, Token
@@ -36,7 +36,20 @@ def sources(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment
     return tuple(replace(each, text="") for each in found)
 
 
-def copied_from(text: str, token: Token, passages: Iterable[Attachment]) -> tuple[Attachment, ...]:
+def copied_last(
+    text: str, tokens: Sequence[Token], passages: Collection[Attachment]
+) -> tuple[Attachment, ...]:
+    """Return the passages that the last copy stands in, of the `tokens` that end an answer."""
+    for token in reversed(tokens):
+        if found := copied_from(text, token, passages):
+            return found
+        text = text.removesuffix(token.text)
+    return ()
+
+
+def copied_from(
+    text: str, token: Token, passages: Collection[Attachment]
+) -> tuple[Attachment, ...]:
     """Return the passages that the end of an answer stands in.
 
     There are none unless `token`, its last, is a right guess that was copied.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from assistant.events import Decoded, Event, Loading, Prefilled, Ready
 from assistant.request import COPYING
 from assistant.settings.settings import Settings
-from assistant.talk.citing import copied_from
+from assistant.talk.citing import copied_last
 from assistant.talk.events import (
     Added,
     AnswerEnded,
@@ -39,7 +39,7 @@ from tui.figures import counted, model_name
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.store.values import Attachment, Record
+    from assistant.store.values import Record
     from assistant.talk.talk import Talk
     from tui.chat.tools.approval_turn import ApprovalTurn
 
@@ -183,17 +183,10 @@ class TalkView:
             self._parts.set_timer(FIGURES_EVERY, self._show_figures)
         self._figures = event
         self._parts.panel.take(event)
-        self._parts.panel.copied = self._copied(event, answer.text) or self._parts.panel.copied
-        self._view.explain(event.tokens)
-
-    def _copied(self, event: Decoded, text: str) -> Sequence[Attachment]:
-        """Return the passages that the last copy of a round stands in."""
         passages = passages_of(self._talk.path.records).values()
-        for token in reversed(event.tokens if passages else ()):
-            if found := copied_from(text, token, passages):
-                return found
-            text = text.removesuffix(token.text)
-        return ()
+        if found := copied_last(answer.text, event.tokens, passages):
+            self._parts.panel.copied = found
+        self._view.explain(event.tokens)
 
     def _show_figures(self) -> None:
         event, self._figures = self._figures, None

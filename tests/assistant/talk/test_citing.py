@@ -2,8 +2,9 @@
 
 import pytest
 
+from assistant.events import Origin, Token
 from assistant.store.values import Attachment, Record
-from assistant.talk.citing import before_question, sources
+from assistant.talk.citing import before_question, copied_last, sources
 from assistant.talk.messages import passages_of
 
 SKY = Attachment("notes/sky.md", "The sky is blue.", first=1, last=3)
@@ -81,3 +82,12 @@ def test_an_answer_that_cites_nothing_has_the_passages_that_it_quotes_as_sources
 def test_titles_say_where_a_passage_stands() -> None:
     sea, sky = numbered(SKY, SEA)
     assert (sea.title, sky.title) == ("[1] notes/sea.md:7", "[2] notes/sky.md:1-3")
+
+
+def test_a_copy_before_the_last_token_of_a_round_has_its_passage() -> None:
+    copied = Token(1, "The sky is blue.", Origin.DRAFT, "suffix", 1.0, 1.0)
+    own = Token(2, " So there", Origin.TARGET, None, 1.0, None)
+    text = copied.text + own.text
+    assert copied_last(text, (copied, own), (SEA, SKY)) == (SKY,)
+    assert copied_last(text, (own,), (SEA, SKY)) == ()
+    assert copied_last(text, (copied, own), ()) == ()
