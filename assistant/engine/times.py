@@ -1,6 +1,6 @@
 """What is known of the costs of evaluations: what was seen, and what is typical.
 
-A first look of two seconds on a busy machine tells little; what other machines showed is then
+A first look of a few seconds on a busy machine tells little; what other machines showed is then
 nearer to the truth than chance. So both count, weighed by how certain they are.
 """
 
@@ -24,7 +24,7 @@ NOISE = 0.08
 """The usual deviation of one ratio on a machine at rest, in logarithms; 0.05 to 0.1 were seen."""
 FEW = 3
 """As many observations this counts, and the deviation of all ratios counts for one width."""
-TYPICAL_ERROR = 0.2
+TYPICAL_ERROR = 0.3
 """The same of what is typical of an engine and its weights, from one machine to another."""
 Ratios = Mapping[int, float]
 """To one token of the target, by the number of tokens."""

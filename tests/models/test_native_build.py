@@ -76,8 +76,13 @@ def test_another_version_or_a_processor_without_a_feature_does_without_it(place,
     assert ik.compiled() is None
 
 
-def compared(monkeypatch, *seconds: float, rows=ROWS, complaint: str | None = None) -> str:
-    """Compare with a library that takes this long where the wheel's takes 1 each."""
+def compared(
+    monkeypatch, *seconds: float, rows=ROWS, complaint: str | None = None, busy=(), factor=1.0
+) -> str:
+    """Compare with a library that takes this long where the wheel's takes 1 each.
+
+    In `busy` turns another program slows it alone, by a `factor`.
+    """
     turns = list[str]()
 
     def run(module: str, target: Path) -> tuple[bytes, str | None]:
@@ -85,7 +90,9 @@ def compared(monkeypatch, *seconds: float, rows=ROWS, complaint: str | None = No
         turns.append(os.environ[ik.VARIABLE])
         if turns[-1] != str(ik.COMPILED):
             return np.array([1, 1, 1, *ROWS], np.float32).tobytes(), None
-        return np.array([*seconds, *rows], np.float32).tobytes(), complaint
+        slower = factor if len(turns) // 2 - 1 in busy else 1.0
+        took = [slower * each for each in seconds]
+        return np.array([*took, *rows], np.float32).tobytes(), complaint
 
     with monkeypatch.context() as patched:
         patched.setattr(child_process, "run", run)
@@ -105,6 +112,18 @@ def test_the_faster_of_both_is_used_from_now_on(place, monkeypatch, tiny_target)
     assert ik.compiled() == ik.COMPILED
     monkeypatch.setenv(ik.VARIABLE, "/elsewhere")
     assert ik.compiled() is None  # who names a library is obeyed
+
+
+def test_turns_in_which_another_program_ran_decide_nothing_unless_they_are_many(place, monkeypatch):
+    faster = 0.9, 0.9, 0.9
+    said = compared(monkeypatch, *faster, busy=(1, 5), factor=3.0)
+    assert said.startswith("it is used") and said.endswith("1.11 for four")
+    said = compared(monkeypatch, *faster, busy=(0, 3, 6), factor=3.0)
+    assert said.startswith("it is used") and "only 6 of 9 turns say so" in said
+    said = compared(monkeypatch, *faster, busy=range(0, 9, 2), factor=3.0)
+    assert said.startswith("the wheel stays") and "only 5 of 9 turns say so" in said
+    said = compared(monkeypatch, *faster, busy=range(8), factor=3.0)
+    assert said.startswith("the wheel stays") and "turns" not in said
 
 
 def test_one_that_is_wrong_or_ends_is_not_used_however_fast(place, monkeypatch):

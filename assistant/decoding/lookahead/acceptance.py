@@ -125,6 +125,11 @@ class Acceptance:
         """How much better or worse sources do than usual, in log odds, by name."""
         return {name: float(odds.value) for name, odds in self._sources.items()}
 
+    @property
+    def sureness(self) -> float:
+        """What the model's proposals are worth in this text, by how sure the target is of it."""
+        return self._sure.value
+
     def estimate(self, source: str, evidence: int) -> float:
         """Return the estimate for a proposal of which the evidence is known."""
         return probability(self._kind(source, evidence).value + self._tendency(source))

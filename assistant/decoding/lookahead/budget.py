@@ -6,6 +6,7 @@ from statistics import median
 
 ALLOWANCE = 3.0  # evaluations of one token that an answer may take longer, whatever its length
 SHARE = 0.02  # and this part of those that ArS needs: what was refused first is tried again later
+CAUTIOUS_ALLOWANCE, CAUTIOUS_SHARE = 0.4, 0.05  # no more where little is expected of proposals
 RECENT = 9  # rounds of ArS whose median is believed
 CHANGED = log(1.2)  # from here on it is no noise, if two in a row say so
 SURPRISES = 3  # rounds of speculation whose mean is compared
@@ -87,7 +88,9 @@ class Budget:
         self._tokens += tokens
         self._lost += lost
 
-    @property
-    def left(self) -> float:
-        """The evaluations that may still be lost."""
-        return max(0.0, ALLOWANCE + SHARE * self._tokens - self._lost)
+    def left(self, cautious: bool = False) -> float:
+        """Return the evaluations that may still be lost: fewer in a short answer if `cautious`."""
+        most = ALLOWANCE + SHARE * self._tokens
+        if cautious:
+            most = min(most, CAUTIOUS_ALLOWANCE + CAUTIOUS_SHARE * self._tokens)
+        return max(0.0, most - self._lost)

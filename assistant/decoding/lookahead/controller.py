@@ -24,6 +24,7 @@ SURPRISING = 1.2  # times more or less than expected
 RICH = 10  # evaluations that may still be lost, from which on that is not little
 SHORT = 8  # tokens that the draft reads within a round
 TYPICAL_ANSWER = 200  # tokens
+SURE_OF_ITSELF = 0.85  # from here on most drafts are right: 0.83 to 0.87 did as well
 LOG_ODDS_PER_HALVED_CONTEXT = 0.35  # of acceptance, that it costs a draft; measured
 
 
@@ -86,7 +87,7 @@ class Controller:
 
         `again`, `repeats` and `clock` are those of `ThroughputPlan`.
         """
-        left = self._budget.left
+        left = self._left
         return ThroughputPlan(
             self._costs,
             self._acceptance,
@@ -110,7 +111,7 @@ class Controller:
         """
         best = max(options, key=lambda option: self._saved_s(option, options, more))
         goes_on = self._is_reading and best is options[0]
-        piece = self._piece(best.unread, self._budget.left * self._token_s)
+        piece = self._piece(best.unread, self._left * self._token_s)
         enough = 1 if goes_on else SHORT
         if best.unread <= enough or not piece or self._saved_s(best, options, more) <= 0:
             return None
@@ -154,6 +155,15 @@ class Controller:
             right = sum(weight * each for weight, each in possible)
         cost = cheapest(self._costs.verify, step_s if step_s < inf else 0.0)
         return Forecast(plan.reason, plan.speedup, self._reference.seconds, cost, right)
+
+    @property
+    def _left(self) -> float:
+        """The evaluations that may be staked now: few, until the target is sure of its own tokens.
+
+        So a translation of ten tokens is not slowed down by a draft that reads for it. Of 77
+        answers with recorded costs the slowest went from 0.80 to 0.92 times ArS, at the same mean.
+        """
+        return self._budget.left(cautious=self._acceptance.sureness < SURE_OF_ITSELF)
 
     @property
     def _token_s(self) -> float:
@@ -208,7 +218,7 @@ class Controller:
         """
         draft, verify = self._costs.draft, self._costs.verify
         proposal_s = draft(2) + self._costs.batch_doubt(2) * (verify(2) - verify(1))
-        left_s = self._budget.left * self._token_s - proposal_s
+        left_s = self._left * self._token_s - proposal_s
         piece, read_s = self._piece(unread, left_s), 0.0
         doubt, most = self._costs.doubt(piece), 2 ** piece.bit_length() - 1
         while unread and piece:

@@ -31,7 +31,7 @@ def test_an_answer_that_the_controller_plans_has_the_law_of_the_target(rule):
     target, length, lookaheads = Toy(2, 3), 3, set()
 
     def run(rng):
-        controller = Controller(Costs(CHEAP, {1: 0.05, 8: 0.06, 512: 24.0}))
+        controller = Controller(Costs(CHEAP, {1: 0.01, 8: 0.06, 512: 24.0}))
         text, drafter = [1], modelled(Toy(2, 4), 2)
         policy, still = Policy(Control(), controller), {"limit": 1 + length, "clock": lambda: 0.0}
         for round_, _ in Rounds(target, text, drafter, rule(rng), keep_all, policy, **still):

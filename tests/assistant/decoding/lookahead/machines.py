@@ -35,6 +35,8 @@ class Text:
     copied: Callable[[int], float | None] = lambda i: None
     modelled: Callable[[int], float | None] = lambda i: None
     evidence: int = 5
+    sure: int = 9
+    """How sure the target is of the tokens for which nothing was proposed."""
     rng: random.Random = field(default_factory=lambda: random.Random(1))
 
     def offers(self, i: int, room: int) -> list[Offer]:
@@ -118,7 +120,8 @@ def judged(proposals: Sequence[Proposal], chances: Sequence[float], text: Text, 
         if origin is Origin.RESIDUAL:
             break
     else:
-        tokens.append(Sampled(1, Origin.TARGET, coin(text.copied(i) or 0.0)))
+        row = replace(coin(text.copied(i) or 0.0), margin=text.sure)
+        tokens.append(Sampled(1, Origin.TARGET, row))
     behind = proposals[len(tokens) - 1 :] if tokens[-1].proposal else ()
     return Round(tuple(tokens), tuple(Rejected(proposal, None, None) for proposal in behind))
 

@@ -2,11 +2,24 @@
 
 import pytest
 
-from assistant.decoding.lookahead.budget import ALLOWANCE, SHARE, Budget
+from assistant.decoding.lookahead.budget import (
+    ALLOWANCE,
+    CAUTIOUS_ALLOWANCE,
+    CAUTIOUS_SHARE,
+    SHARE,
+    Budget,
+)
+
+
+def left(tokens: int, lost: float, cautious: bool = False) -> float:
+    budget = Budget()
+    budget.add(tokens)
+    budget.add(0, lost)
+    return budget.left(cautious)
 
 
 @pytest.mark.parametrize(
-    ("tokens", "lost", "left"),
+    ("tokens", "lost", "expected"),
     [
         (0, 0.0, ALLOWANCE),
         (0, ALLOWANCE, 0.0),
@@ -16,8 +29,15 @@ from assistant.decoding.lookahead.budget import ALLOWANCE, SHARE, Budget
         (1000, 10.0, ALLOWANCE + 1000 * SHARE - 10),  # a long answer may lose its share
     ],
 )
-def test_an_answer_may_lose_the_allowance_and_a_share_of_its_tokens(tokens, lost, left):
-    budget = Budget()
-    budget.add(tokens)
-    budget.add(0, lost)
-    assert budget.left == pytest.approx(left)
+def test_an_answer_may_lose_the_allowance_and_a_share_of_its_tokens(tokens, lost, expected):
+    assert left(tokens, lost) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("lost", [-2.0, 0.0, 0.3, 5.0])
+@pytest.mark.parametrize("tokens", [0, 10, 80, 100, 1000])
+def test_with_caution_a_short_answer_may_lose_less_and_a_long_one_as_much(tokens, lost):
+    most = CAUTIOUS_ALLOWANCE + CAUTIOUS_SHARE * tokens
+    assert left(tokens, lost, cautious=True) == pytest.approx(
+        max(0.0, min(left(tokens, 0.0), most) - lost)
+    )
+    assert (left(tokens, 0.0, cautious=True) < left(tokens, 0.0)) == (tokens < 87)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.decoding.lookahead.budget import ALLOWANCE, SHARE
+from assistant.decoding.lookahead.budget import ALLOWANCE, CAUTIOUS_ALLOWANCE, CAUTIOUS_SHARE, SHARE
 from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.plans import FixedPlan
@@ -81,8 +81,18 @@ def test_no_round_stakes_more_than_may_be_lost_yet():
     dear = {1: 1.0, 2: 1.5, 4: 2.5, 8: 8.0, 32: 8.5}
     outcome = decoded(dear, Text(copied=lambda i: 0.98, evidence=7), rounds=200)
     prices = [costs(dear).verify(1 + k) for k in outcome.proposed]
-    assert 1 < max(prices[:3]) <= 1 + ALLOWANCE * (1 + 3 * SHARE)
+    assert 1 < max(prices[:12]) <= 1 + ALLOWANCE * (1 + 12 * SHARE)
     assert max(prices) > 1 + ALLOWANCE
+
+
+def test_little_is_staked_until_the_target_is_sure_of_its_own_tokens():
+    """A hopeless draft costs a short answer in which the target hesitates next to nothing."""
+    lost = {}
+    for sure in (2, 9):
+        text = Text(modelled=lambda i: 0.0, sure=sure)
+        outcome = decoded(STAIRS, text, draft=2, rounds=16)
+        lost[sure] = outcome.seconds - outcome.ars_s
+    assert lost[2] < CAUTIOUS_ALLOWANCE + 16 * CAUTIOUS_SHARE + 0.2 < 2 < lost[9]
 
 
 def test_what_one_answer_gained_pays_for_no_loss_in_the_next():
@@ -157,6 +167,7 @@ def test_what_the_draft_reads_is_owed():
 def test_a_reading_is_begun_only_if_it_can_be_finished_and_a_guess_be_made(dearer, context):
     real = costs(FLAT, dearer)
     known, unread, read = Controller(costs(FLAT, dearer)), context, 0
+    decode(known, Text(), costs(FLAT), rounds=8)
     while chosen := known.reading([PrefillOption(context, unread)], 200):
         known.read(chosen.piece, real.draft(chosen.piece))
         unread, read = unread - chosen.piece, read + chosen.piece
@@ -168,7 +179,7 @@ def test_a_reading_is_begun_only_if_it_can_be_finished_and_a_guess_be_made(deare
 def test_what_a_busy_machine_would_have_taken_is_not_owed_on_a_calm_one():
     busy = Costs({1: 7.0, 2: 8.4, 4: 12.2, 8: 20.0}, {})
     calm = Costs({1: 1.0, 2: 1.2, 4: 1.75, 8: 2.9}, {})
-    outcome = decode(Controller(busy), Text(copied=lambda i: 0.9), calm, rounds=60)
+    outcome = decode(Controller(busy), Text(copied=lambda i: 0.9), calm, rounds=120)
     assert outcome.speedup > 1.3
 
 
@@ -246,7 +257,7 @@ def test_what_a_deep_text_has_taught_counts_at_once_in_the_next():
     real = Costs(FLAT, {}, attention=attention)
     deep = decode(knows, text, real, 20, depth=lambda i: DEEP_TEXT)
     learns = decode(Controller(Costs(FLAT, {})), text, real, 20, depth=lambda i: DEEP_TEXT)
-    assert sum(deep.proposed) <= 10 < sum(learns.proposed)
+    assert sum(deep.proposed) < sum(learns.proposed)
     shallow = decode(knows, text, real, 20, depth=lambda i: 100)
     assert sum(shallow.proposed) > 20
 
@@ -259,7 +270,7 @@ def test_what_has_to_be_evaluated_again_is_weighed_and_never_lost_on(machine, ch
     outcome = decode(Controller(Costs(machine, {})), text, real, 300, repeats=True)
     assert outcome.speedup > 0.97
     if machine is FLAT and chance >= 0.6:
-        assert outcome.speedup > (2.0 if chance == 0.9 else 1.3)
+        assert outcome.speedup > (1.5 if chance == 0.6 else 2.0)
     if machine is STEEP and chance <= 0.6:
         assert sum(outcome.proposed) < 0.1 * 300
 
