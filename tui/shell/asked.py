@@ -13,7 +13,7 @@ from assistant.settings.settings import Settings
 from assistant.talk.attachments import decoded, read
 from assistant.talk.messages import joined
 from assistant.talk.tool_set import ToolSet
-from models.errors import UsageError
+from models.errors import StorageError, UsageError
 from tui.figures import model_name
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def continued_chat(chat: str, settings: Settings) -> Iterator[ContinuedChat]:
     """Open the conversation that `chat` names: a number, the last one, or a new one.
 
     Raises:
-        UsageError: there is no such conversation.
-        StorageError: the conversations cannot be read, or what is said cannot be kept.
+        StorageError: there is no such conversation, they cannot be read, or what is said cannot be
+            kept.
     """
     from assistant.store.files import place, present
     from assistant.store.store import Store
@@ -54,7 +54,7 @@ def continued_chat(chat: str, settings: Settings) -> Iterator[ContinuedChat]:
             if number is None or not store.is_there(number):
                 which = "no conversation yet" if chat == LAST else f"no conversation {chat}"
                 begins = f"specchat chats lists them; --chat {NEW} begins one."
-                raise UsageError(f"There is {which}. {begins}")
+                raise StorageError(f"There is {which}. {begins}")
         yield ContinuedChat(store, number, keeps)
     finally:
         store.close()

@@ -195,8 +195,10 @@ class Curve:
         self._find_usual()
 
     def _find_usual(self) -> None:
-        fresh = [self._change(n) for n in self._logs if self._is_fresh(n)]
-        self._usual = median(fresh) if fresh else 0.0
+        fresh = [n for n in self._logs if self._is_fresh(n)]
+        # A width that was seen a few times is only believed with the others: it shows nothing.
+        known = [n for n in fresh if len(self._logs[n]) > RECENT // 2]
+        self._usual = median([self._change(n) for n in known or fresh] or [0.0])
 
     def _change(self, tokens: int) -> float:
         """Return the logarithm of how much longer than at rest an evaluation takes now."""

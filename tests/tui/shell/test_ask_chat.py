@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from assistant.store.store import Store
-from models.errors import UsageError
+from models.errors import StorageError
 from tests.patience import until
 from tests.tui.shell.program import ENDLESS, HOT, run, start
 from tui.safe import safe
@@ -68,7 +68,7 @@ def test_an_answer_is_kept_while_it_comes_and_a_kill_leaves_that(endless, home):
 
 @pytest.mark.parametrize("chat", ["last", "7"])
 def test_a_conversation_that_is_not_there_is_said_and_none_is_made(home, chat):
-    with pytest.raises(UsageError, match=r"no conversation.*--chat new"):
+    with pytest.raises(StorageError, match=r"no conversation.*--chat new"):
         CliRunner().invoke(ask, ["hi", "--chat", chat], catch_exceptions=False)
     assert not home.exists()
 
@@ -79,7 +79,7 @@ def test_one_that_was_deleted_is_not_continued(home):
     store.delete(number)
     store.close()
     for chat in ("last", str(number)):
-        with pytest.raises(UsageError, match="no conversation"):
+        with pytest.raises(StorageError, match="no conversation"):
             CliRunner().invoke(ask, ["hi", "--chat", chat], catch_exceptions=False)
 
 

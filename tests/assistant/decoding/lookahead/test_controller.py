@@ -179,7 +179,7 @@ def test_a_reading_is_begun_only_if_it_can_be_finished_and_a_guess_be_made(deare
 def test_what_a_busy_machine_would_have_taken_is_not_owed_on_a_calm_one():
     busy = Costs({1: 7.0, 2: 8.4, 4: 12.2, 8: 20.0}, {})
     calm = Costs({1: 1.0, 2: 1.2, 4: 1.75, 8: 2.9}, {})
-    outcome = decode(Controller(busy), Text(copied=lambda i: 0.9), calm, rounds=120)
+    outcome = decode(Controller(busy), Text(copied=lambda i: 0.9), calm, rounds=60)
     assert outcome.speedup > 1.3
 
 
