@@ -114,16 +114,21 @@ def test_the_faster_of_both_is_used_from_now_on(place, monkeypatch, tiny_target)
     assert ik.compiled() is None  # who names a library is obeyed
 
 
-def test_turns_in_which_another_program_ran_decide_nothing_unless_they_are_many(place, monkeypatch):
-    faster = 0.9, 0.9, 0.9
-    said = compared(monkeypatch, *faster, busy=(1, 5), factor=3.0)
-    assert said.startswith("it is used") and said.endswith("1.11 for four")
-    said = compared(monkeypatch, *faster, busy=(0, 3, 6), factor=3.0)
-    assert said.startswith("it is used") and "only 6 of 9 turns say so" in said
-    said = compared(monkeypatch, *faster, busy=range(0, 9, 2), factor=3.0)
-    assert said.startswith("the wheel stays") and "only 5 of 9 turns say so" in said
-    said = compared(monkeypatch, *faster, busy=range(8), factor=3.0)
-    assert said.startswith("the wheel stays") and "turns" not in said
+@pytest.mark.parametrize(
+    ("busy", "begin", "end"),
+    [
+        ((1, 5), "it is used", "1.11 for four"),
+        ((0, 3, 6), "it is used", "only 6 of 9 turns say so, run it again when nothing else runs"),
+        (range(5), "the wheel stays", "5 of 9 turns say so, run it again when nothing else runs"),
+        (range(8), "the wheel stays", "0.37 for four"),
+    ],
+)
+def test_turns_beside_another_program_decide_nothing_unless_they_are_most(
+    place, monkeypatch, busy, begin, end
+):
+    said = compared(monkeypatch, 0.9, 0.9, 0.9, busy=busy, factor=3.0)
+    assert said.startswith(begin)
+    assert said.endswith(end)
 
 
 def test_one_that_is_wrong_or_ends_is_not_used_however_fast(place, monkeypatch):
