@@ -8,7 +8,10 @@ from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.plans import ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Fixed, Plan
+from tests.assistant.decoding.lookahead.machines import Text, decode
 from tests.exact.random_plan import Whims
+
+SURE_AFTER = 6  # rounds
 
 
 class Planner(Protocol):
@@ -68,6 +71,8 @@ class ControllerPlanner:
         self._real = Costs(self.VERIFY, self.DRAFT)
         self._controller = Controller(Costs(self.VERIFY, self.DRAFT))
         self._plan: ThroughputPlan | None = None
+        # In the midst of an answer: at its beginning too little is staked for such a machine.
+        decode(self._controller, Text(), self._real, rounds=SURE_AFTER)
 
     def plan(self) -> Plan:
         """Return what the controller plans."""

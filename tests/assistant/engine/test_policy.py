@@ -16,7 +16,7 @@ def policy(mode="auto", lookahead=None, machine=FLAT, draft=1.0):
 def under_way(machine=FLAT, draft=1.0):
     """Return a policy in the middle of an answer."""
     made = policy(machine=machine, draft=draft)
-    decode(made.controller, Text(), costs(machine, draft), rounds=20)
+    decode(made.controller, Text(sure=6), costs(machine, draft), rounds=20)
     return made
 
 
@@ -41,6 +41,7 @@ def test_the_draft_reads_what_it_would_earn_back_and_no_more_than_may_be_lost():
     assert under_way().reading(ways(100_000), 200).unread == 16  # a little first
     assert under_way(machine=STEEP, draft=4).reading(ways(SHORT + 1), 200) is None
     assert under_way().reading(ways(30, context=30), 1) is None
+    assert policy().reading(ways(SHORT + 1), 200) is None  # the target is not sure of itself yet
 
 
 def test_a_user_who_wants_sps_has_the_draft_read():
