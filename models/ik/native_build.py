@@ -22,9 +22,10 @@ ENDS = {124: 1, 128: 4, 129: 1}
 """Where evaluations end, and the rows that each gives: of a prompt, of four tokens, and of one."""
 TURNS, CYCLES = 9, 2
 """Processes for each library, in turns, and how often each of them measures; its best counts."""
-FASTER, CLEAR = 1.02, 7
-"""Times as fast as the wheel's, on average, from which it is used: less is noise. It is in most
-turns, and in at least so many when no other program runs."""
+FASTER = 1.02
+"""Times as fast as the wheel's, on average, from which a turn speaks for it: less is noise."""
+CLEAR = 7
+"""Turns that agree where no other program decides. It is used where most speak for it."""
 ERROR = 0.25
 """How far its logits may be from the wheel's; as for wide batches, see `measurement.ERROR`."""
 
@@ -48,7 +49,7 @@ def compare(target: Path) -> str:
     )
     if not np.linalg.norm(our_rows[0] - rows[0]) < ERROR * np.linalg.norm(rows[0]):
         return "the wheel stays in use: the new library computes other logits"
-    # Each turn by itself: a program that runs beside one slows both libraries.
+    # Within a turn, since a program that runs beside it slows both libraries.
     ratios = times / our_times
     prompt, four, one = np.median(ratios, axis=0)
     found = f"{prompt:.2f} times as fast in prompts, {one:.2f} for one token, {four:.2f} for four"

@@ -127,7 +127,7 @@ class Acceptance:
 
     @property
     def sureness(self) -> float:
-        """What the model's proposals are worth in this text, by how sure the target is of it."""
+        """The chance of a draft model's proposals here, by the target's rows alone."""
         return self._sure.value
 
     def estimate(self, source: str, evidence: int) -> float:

@@ -196,7 +196,7 @@ class Curve:
 
     def _find_usual(self) -> None:
         fresh = [n for n in self._logs if self._is_fresh(n)]
-        # A width that was seen a few times is only believed with the others: it shows nothing.
+        # A width seen less often is believed to change as the others do: it has no say in that.
         known = [n for n in fresh if len(self._logs[n]) > RECENT // 2]
         self._usual = median([self._change(n) for n in known or fresh] or [0.0])
 
