@@ -51,4 +51,4 @@ def end(
     """End an answer or a call."""
     empty = Record(answer, None, "assistant", text, 0.0, state, tuple(token_ids), stop=stop)
     rest = {"stats": stats, "thought": thought, "calls": tuple(calls), "seconds": seconds}
-    return store.answers.end(replace(empty, **rest), trace)
+    return store.end(replace(empty, **rest), trace)

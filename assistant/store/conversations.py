@@ -9,16 +9,7 @@ from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
-from assistant.store.messages import (
-    conversation_of,
-    insert,
-    keep_trace,
-    not_found,
-    path_to,
-    record,
-    set_leaf,
-    tree,
-)
+from assistant.store import messages
 from assistant.store.packing import unpack_trace
 from assistant.store.values import FullConversation, Imported, Record
 from assistant.tokens import Trace
@@ -44,15 +35,16 @@ def whole(sql: sqlite3.Connection, conversation: int) -> FullConversation:
     """Return a conversation with all of its branches."""
     row = sql.execute(_ROW, (conversation,)).fetchone()
     if row is None:
-        raise not_found("conversation", conversation)
-    messages, packed = tree(sql, conversation), sql.execute(_TRACES, (conversation,))
+        raise messages.not_found("conversation", conversation)
     traces: dict[int, Trace] = {}
+    packed = sql.execute(_TRACES, (conversation,))
     for id_, parts in groupby(packed, itemgetter("message")):
         with suppress(StorageError):  # a damaged trace is left out; its text is not
             traces[id_] = tuple(step for part in parts for step in unpack_trace(part["packed"]))
     title, named, system, created, updated, pinned, leaf = row
+    all_ = messages.tree(sql, conversation)
     return FullConversation(
-        title, bool(named), system, created, updated, bool(pinned), leaf, messages, traces
+        title, bool(named), system, created, updated, bool(pinned), leaf, all_, traces
     )
 
 
@@ -61,8 +53,8 @@ def conversation_from(
 ) -> FullConversation:
     """Return a conversation with one branch, created now; each message follows the one before."""
     ids, now = [None, *(each.id for each in path)], time.time()
-    messages = tuple(replace(each, parent=ids[place]) for place, each in enumerate(path))
-    return FullConversation(title, named, system, now, now, False, ids[-1], messages, traces)
+    chain = tuple(replace(each, parent=ids[place]) for place, each in enumerate(path))
+    return FullConversation(title, named, system, now, now, False, ids[-1], chain, traces)
 
 
 def take_in(sql: sqlite3.Connection, wholes: Sequence[FullConversation]) -> tuple[Imported, ...]:
@@ -95,10 +87,10 @@ def insert_conversation(sql: sqlite3.Connection, whole: FullConversation) -> int
     for message in whole.messages:
         if message.parent not in numbers:
             raise StorageError(f"Message {message.id} follows {message.parent}, which is missing.")
-        here = insert(sql, conversation, replace(message, parent=numbers[message.parent]))
-        keep_trace(sql, here, whole.traces.get(message.id, ()), more=False)
+        here = messages.insert(sql, conversation, replace(message, parent=numbers[message.parent]))
+        messages.keep_trace(sql, here, whole.traces.get(message.id, ()), more=False)
         numbers[message.id] = here
-    set_leaf(sql, conversation, numbers.get(whole.leaf))
+    messages.set_leaf(sql, conversation, numbers.get(whole.leaf))
     return conversation
 
 
@@ -113,12 +105,12 @@ def choose(sql: sqlite3.Connection, message: int) -> None:
     """Switch a conversation to the newest branch through a message."""
     # A message has a higher id than its parent, so the highest id is a leaf.
     leaf = sql.execute(f"{_DESCENDANTS} SELECT max(id) FROM down", (message,)).fetchone()[0]
-    set_leaf(sql, conversation_of(sql, message), leaf or message)
+    messages.set_leaf(sql, messages.conversation_of(sql, message), leaf or message)
 
 
 def drop(sql: sqlite3.Connection, message: int) -> None:
     """Hide a message and its descendants; if the leaf is among them, switch to a sibling."""
-    dropped, conversation = record(sql, message), conversation_of(sql, message)
+    dropped, conversation = messages.record(sql, message), messages.conversation_of(sql, message)
     sql.execute(
         f"{_DESCENDANTS} UPDATE message SET hidden = ? WHERE id IN (SELECT id FROM down)",
         (message, message),
@@ -129,7 +121,7 @@ def drop(sql: sqlite3.Connection, message: int) -> None:
 
 def restore(sql: sqlite3.Connection, message: int) -> None:
     """Undo `drop`; below an ancestor that is hidden too, the messages stay hidden."""
-    conversation_of(sql, message)
+    messages.conversation_of(sql, message)
     above = sql.execute(
         "SELECT hidden FROM message WHERE id = (SELECT parent FROM message WHERE id = ?)",
         (message,),
@@ -142,10 +134,10 @@ def restore(sql: sqlite3.Connection, message: int) -> None:
 
 def fork(sql: sqlite3.Connection, message: int) -> int:
     """Copy the path to a message into a new conversation, and return its id."""
-    source = whole(sql, conversation_of(sql, message))
+    source = whole(sql, messages.conversation_of(sql, message))
     path = [
         replace(each, state="stopped") if each.state == "streaming" else each
-        for each in path_to(sql, message)
+        for each in messages.path_to(sql, message)
     ]
     return insert_conversation(
         sql, conversation_from(path, f"{source.title} (fork)", True, source.system, source.traces)
@@ -159,4 +151,4 @@ def _leave(sql: sqlite3.Connection, conversation: int, dropped: Record) -> None:
     if others:
         choose(sql, (earlier or others)[-1 if earlier else 0])
     else:
-        set_leaf(sql, conversation, dropped.parent)
+        messages.set_leaf(sql, conversation, dropped.parent)

@@ -1,5 +1,6 @@
 """The store of conversations: one SQLite file."""
 
+import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -7,21 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from assistant.store import backups, conversations, messages
-from assistant.store.answers import Answers
 from assistant.store.messages import not_found
 from assistant.store.opening import in_memory, on_disk
+from assistant.store.packing import unpack_trace
 from assistant.store.purging import purge
 from assistant.store.search import listed, prompts
-from assistant.store.values import (
-    ChatSummary,
-    FullConversation,
-    Imported,
-    Record,
-    title_from,
-)
+from assistant.store.values import ChatSummary, FullConversation, Imported, Record, title_from
+from assistant.tokens import Trace
 from models.errors import StorageError, well_formed
 
 _MAX_LEARNED = 10_000  # conversations
+_MARK_UPDATED = """UPDATE conversation SET updated = ?
+    WHERE id = (SELECT conversation FROM message WHERE id = ?)"""
+_ENDS = (
+    "content", "thought", "token_ids", "attachments", "calls", "stats", "stop", "state", "seconds"
+)  # fmt: skip
 
 
 class Store:
@@ -41,7 +42,7 @@ class Store:
         self.notice: str | None = opened.notice
         self._database = opened.database
         self._lock = opened.lock
-        self.answers = Answers(opened.database)
+        self._streamed: dict[int, Trace] = {}  # answers that stream: the part of the trace on disk
 
     @property
     def saves(self) -> bool:
@@ -159,6 +160,38 @@ class Store:
         """Add a message after its parent, make it the leaf, and return it with its number."""
         return self._database.write(messages.append, conversation, record)
 
+    def stream(self, answer: int, content: str, trace: Trace, thought: str = "") -> None:
+        """Store an unfinished answer: its whole text and trace so far."""
+
+        def save(sql: sqlite3.Connection) -> None:
+            messages.change(sql, answer, content=content, thought=thought, state="streaming")
+            self._save_trace(sql, answer, trace)
+
+        self._database.write(save)
+        self._streamed[answer] = trace
+
+    def end(self, ended: Record, trace: Trace = ()) -> Record:
+        """Store an answer that has ended, or what a call returned, with why and how it ended.
+
+        Or a question, with what was found for it.
+        """
+        values = {name: getattr(ended, name) for name in _ENDS}
+
+        def save(sql: sqlite3.Connection) -> Record:
+            saved = messages.change(sql, ended.id, **values)
+            self._save_trace(sql, ended.id, trace)
+            sql.execute(_MARK_UPDATED, (time.time(), ended.id))
+            return saved
+
+        saved = self._database.write(save)
+        self._streamed.pop(ended.id, None)
+        return saved
+
+    def trace(self, answer: int) -> Trace:
+        """Return the trace of an answer; it is empty if the answer was imported without one."""
+        parts = self._database.read(messages.trace_parts, answer)
+        return tuple(step for packed in parts for step in unpack_trace(packed))
+
     def answer_tokens(self, model: str) -> Iterator[tuple[int, ...]]:
         """Yield the token ids of each answer of a model, newest conversations first."""
         for summary in self.summaries(limit=_MAX_LEARNED):
@@ -203,6 +236,12 @@ class Store:
         """Return the first column of the first row; None if there is no row."""
         row = self._database.read(lambda sql: sql.execute(query, values).fetchone())
         return row and row[0]
+
+    def _save_trace(self, sql: sqlite3.Connection, answer: int, trace: Trace) -> None:
+        """Append the steps not yet stored; rewrite the trace if its stored prefix differs."""
+        stored = self._streamed.get(answer, ())
+        more = bool(stored) and trace[: len(stored)] == stored
+        messages.keep_trace(sql, answer, trace[len(stored) :] if more else trace, more)
 
     def _set(self, conversation: int, what: str, *values: object) -> None:
         update = f"UPDATE conversation SET {what} WHERE id = ?"

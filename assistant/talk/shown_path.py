@@ -84,7 +84,7 @@ class ShownPath:
         """Return how an answer was decoded; empty for one that was not decoded here."""
         if self.store is None or answer < 0:
             return self._traces.get(answer, ())
-        return self.store.answers.trace(answer)
+        return self.store.trace(answer)
 
     # What is added, and what becomes of it
 
@@ -124,12 +124,12 @@ class ShownPath:
             StorageError: it cannot be written.
         """
         if self.writes and self.store is not None:
-            self.store.answers.stream(record.id, record.content, trace, record.thought)
+            self.store.stream(record.id, record.content, trace, record.thought)
 
     def end_message(self, ended: Record, trace: Trace = ()) -> Record:
         """Keep how an answer or a call ended."""
         self._traces[ended.id] = trace
-        record = self._kept(lambda store: store.answers.end(ended, trace), lambda: ended)
+        record = self._kept(lambda store: store.end(ended, trace), lambda: ended)
         self.records = tuple(record if each.id == record.id else each for each in self.records)
         return record
 

@@ -23,7 +23,7 @@ def chat(store: Store, conversation: int, parent: int | None, number: int) -> in
     rounds = trace(number % 40 + 4)
     for done in range(1, 5):
         text = "word " * done * (number * 53 % 400)
-        store.answers.stream(answer.id, text, rounds[: done * len(rounds) // 4])
+        store.stream(answer.id, text, rounds[: done * len(rounds) // 4])
         say("streamed", answer.id, len(text))
     end(store, answer.id, text + "end", (1, 2, 3), rounds, None, "length", "complete")
     say("ended", answer.id, len(text) + 3)

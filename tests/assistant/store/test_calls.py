@@ -19,7 +19,7 @@ def calling(store: Store) -> int:
     chat = store.begin()
     asked = ask(store, chat, None, "Why is the sky blue?")
     answer = begin(store, chat, asked.id, "m")
-    store.answers.stream(answer.id, "", (), "Rayl")
+    store.stream(answer.id, "", (), "Rayl")
     assert store.path(chat)[-1].thought == "Rayl"
     said = "Let me see.", (1,), (), Stats("ars"), None, "complete", "Rayleigh?\nYes."
     end(store, answer.id, *said, calls=(READ, LIST))

@@ -144,7 +144,7 @@ def test_a_fork_is_a_conversation_of_its_own(store, tree):
     other = store.fork(records[3].id)
     assert contents(store, other) == B
     assert store.system(other) == "Be brief."
-    assert store.answers.trace(store.path(other)[1].id) == trace(2)
+    assert store.trace(store.path(other)[1].id) == trace(2)
     ask(store, other, store.path(other)[-1].id, "more")
     assert contents(store, conversation) == C
     store.delete(conversation)

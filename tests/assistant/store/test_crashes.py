@@ -71,10 +71,10 @@ def test_nothing_that_was_acknowledged_is_lost_by_kills(path):
 def test_an_answer_that_streams_elsewhere_is_left_alone_until_its_program_dies(path):
     living = opened(path)
     conversation, answer = answering(living)
-    living.answers.stream(answer.id, "so far", ())
+    living.stream(answer.id, "so far", ())
     other = opened(path)
     assert other.path(conversation)[-1].state == "streaming"
-    living.answers.stream(answer.id, "so far so good", ())
+    living.stream(answer.id, "so far so good", ())
     other.close()
     living.close()  # dies with the answer unfinished
     other = opened(path)

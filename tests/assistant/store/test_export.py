@@ -42,7 +42,7 @@ def test_what_was_exported_can_be_imported_and_is_the_same(store, rich):
     talk(other, "something else")  # so that all numbers are others
     adopted = added(other, whole)
     assert contents(other, adopted) == contents(store, rich)
-    assert other.answers.trace(other.path(adopted)[-1].id) == trace(1)
+    assert other.trace(other.path(adopted)[-1].id) == trace(1)
     assert [each.id for each in other.summaries("evil")] == [adopted]
 
 
@@ -91,7 +91,7 @@ def test_several_conversations_may_follow_one_another(store):
 
 def test_an_answer_that_streamed_when_it_was_exported_is_imported_as_interrupted(store):
     conversation, answer = answering(store)
-    store.answers.stream(answer.id, "so far", ())
+    store.stream(answer.id, "so far", ())
     (whole,) = read_json_lines(json_lines(store.whole(conversation)))
     other = opened()
     last = other.path(added(other, whole))[-1]
@@ -182,7 +182,7 @@ def test_passages_and_the_sources_of_an_answer_are_exported_and_imported(store):
     passage = Attachment("notes/air.md", "Zeppelins.", 1, 3, 4)
     asked = ask(store, conversation, records[-1].id, "Why?", [Attachment("notes/", ""), passage])
     answer = begin(store, conversation, asked.id, "tiny-2")
-    store.answers.end(
+    store.end(
         replace(
             answer, content="So [1].", state="complete", attachments=(replace(passage, text=""),)
         )

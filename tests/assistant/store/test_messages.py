@@ -19,7 +19,7 @@ def test_what_was_asked_and_answered_is_read_again_after_closing(path):
     again = opened(path)
     assert again.path(conversation) == tuple(records)
     assert again.system(conversation) == "Be brief."
-    assert again.answers.trace(records[1].id) == trace(2)
+    assert again.trace(records[1].id) == trace(2)
     assert records[1].stats == STATS
     assert records[1].token_ids == (1, 2)
 
@@ -29,21 +29,21 @@ def test_an_answer_has_what_was_streamed_until_it_ends(store):
     assert (answer.state, answer.content, answer.model) == ("streaming", "", "tiny")
     rounds = trace(9)
     for size in (2, 2, 5):
-        store.answers.stream(answer.id, "word" * size, rounds[:size])
+        store.stream(answer.id, "word" * size, rounds[:size])
         assert store.path(conversation)[-1].content == "word" * size
         assert store.path(conversation)[-1].state == "streaming"
-        assert store.answers.trace(answer.id) == rounds[:size]
+        assert store.trace(answer.id) == rounds[:size]
     ended = end(store, answer.id, "all", (), rounds, STATS, "cancelled", "stopped")
     assert (ended.state, ended.stop, ended.content) == ("stopped", "cancelled", "all")
-    assert store.answers.trace(answer.id) == rounds
+    assert store.trace(answer.id) == rounds
 
 
 def test_a_trace_that_differs_from_what_was_streamed_replaces_it(store):
     _, answer = answering(store)
-    store.answers.stream(answer.id, "a", trace(3))
+    store.stream(answer.id, "a", trace(3))
     other = (step(100), step(101))
-    store.answers.stream(answer.id, "b", other)
-    assert store.answers.trace(answer.id) == other
+    store.stream(answer.id, "b", other)
+    assert store.trace(answer.id) == other
 
 
 def test_a_stopped_answer_can_go_on(path):
@@ -51,10 +51,10 @@ def test_a_stopped_answer_can_go_on(path):
     conversation, (_, ended) = talk(store, "Hi")
     store.close()
     store = opened(path)
-    store.answers.stream(ended.id, "Answer to Hi and", trace(3))
+    store.stream(ended.id, "Answer to Hi and", trace(3))
     assert store.path(conversation)[-1].state == "streaming"
     end(store, ended.id, "Answer to Hi and bye", (1, 2, 3), trace(4), STATS, None, "complete")
-    assert store.answers.trace(ended.id) == trace(4)
+    assert store.trace(ended.id) == trace(4)
     assert [each.id for each in store.summaries("bye")] == [conversation]
 
 
@@ -90,7 +90,7 @@ def test_what_is_not_there_is_said_to_be_not_there(store):
         with pytest.raises(StorageError, match="no message 5"):
             look(5)
     with pytest.raises(StorageError, match="no message 5"):
-        store.answers.stream(5, "", ())
+        store.stream(5, "", ())
     with pytest.raises(StorageError, match="no message 5"):
         end(store, 5, "", (), (), None, None, "complete")
 
@@ -100,7 +100,7 @@ def test_a_damaged_trace_leaves_its_answer_readable(store):
     with store._database.alone() as sql:
         sql.execute("UPDATE trace SET packed = x'00'")
     with pytest.raises(StorageError, match="damaged"):
-        store.answers.trace(records[1].id)
+        store.trace(records[1].id)
     assert store.path(conversation)[1].content == "Answer to Hi"
     packed = pack_trace(trace(3))
     chance = random.Random(1)

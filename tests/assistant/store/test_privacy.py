@@ -36,7 +36,7 @@ def test_what_is_deleted_for_good_is_in_no_file(path):
         talk(store, f"harmless {number} " + "filler " * 200)
     conversation, records = talk(store, f"Look: {SECRET}", "more")
     for size in range(1, 6):
-        store.answers.stream(records[1].id, f"{SECRET} " * size * 300, trace(size))
+        store.stream(records[1].id, f"{SECRET} " * size * 300, trace(size))
     end(store, records[1].id, f"{SECRET} " * 10, (), trace(3), None, None, "complete")
     store.rename(conversation, SECRET)
     store.back_up()

@@ -68,7 +68,7 @@ def test_a_message_is_found_as_long_as_it_is_to_be_seen(store):
     store.restore(records[2].id)
     assert len(store.summaries("beta")) == 1
     answer = begin(store, conversation, records[0].id, "")
-    store.answers.stream(answer.id, "gamma", ())
+    store.stream(answer.id, "gamma", ())
     end(store, answer.id, "delta")
     assert store.summaries("gamma") == ()
     assert len(store.summaries("delta")) == 1

@@ -50,4 +50,4 @@ def test_what_is_removed_for_good_is_said_to_be_gone_where_it_is_open(store, nei
     with pytest.raises(StorageError, match="deleted for good"):
         ask(neighbour, conversation, answer.id, "Still there?")
     with pytest.raises(StorageError, match="deleted for good"):
-        neighbour.answers.stream(answer.id, "so far", ())
+        neighbour.stream(answer.id, "so far", ())

@@ -40,7 +40,7 @@ async def test_an_answer_is_kept_while_it_comes_and_with_how_it_was_decoded(chat
     await stage.finish("Because.")
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
     answer = stage.talk.path.records[-1]
-    steps = [step.text for step in stage.store.answers.trace(answer.id)]
+    steps = [step.text for step in stage.store.trace(answer.id)]
     assert steps == [each.tokens[0].text for each in stage.told(Decoded)] == ["Bec", "ause."]
     assert stage.told(Changed)[-1].record == answer
     assert stage.talk.idle
@@ -173,11 +173,11 @@ async def test_an_answer_that_was_cut_goes_on_where_it_ended(chats):
     await stage.decode("cause.")
     await stage.finish("cause.")
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
-    trace = stage.store.answers.trace(cut.id)
+    trace = stage.store.trace(cut.id)
     assert "".join(step.text for step in trace) == "Because."
     with pytest.raises(UsageError, match="Only the last answer"):
         stage.talk.go_on(stage.talk.path.records[0])
-    chats[1].answers.stream(cut.id, "Because. And", ())
+    chats[1].stream(cut.id, "Because. And", ())
     with pytest.raises(UsageError, match="Another specchat has continued it"):
         stage.talk.go_on(stage.talk.path.leaf)
 
@@ -272,7 +272,7 @@ async def test_what_was_said_before_there_was_a_store_moves_there_in_mid_answer(
     await stage.decode("o.")
     await stage.finish("So.")
     assert [each.content for each in chats[1].path(1)] == ["Why?", "Because.", "And?", "So."]
-    assert all(chats[1].answers.trace(chats[1].path(1)[place].id) for place in (1, 3))
+    assert all(chats[1].trace(chats[1].path(1)[place].id) for place in (1, 3))
     assert stage.requests[-1].stored is False
 
 

@@ -40,7 +40,7 @@ def test_a_conversation_is_begun_and_continued(target, home):
     store = Store(home / "chats.db")
     answer = store.path(1)[1]
     assert (answer.stats.generated_tokens, answer.stop, answer.state) == (5, "length", "stopped")
-    assert len(store.answers.trace(answer.id)) == 5
+    assert len(store.trace(answer.id)) == 5
     assert store.system(1) == "Be brief."
     store.close()
 
