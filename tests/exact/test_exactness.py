@@ -5,8 +5,8 @@ from collections import defaultdict
 from fractions import Fraction
 from functools import partial
 
-from assistant.decoding.draw import draw
 from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.rules.rule import draw
 from assistant.decoding.sources.draft import Fixed
 from tests.exact.answer import by_every_rule
 from tests.exact.exact_rows import keep_all, row_of

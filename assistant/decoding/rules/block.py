@@ -28,21 +28,13 @@ under the token rule, mass that a draft's row lacks is its way of ending and nee
 
 from collections.abc import Iterable
 
-from assistant.decoding.draw import Uniforms, draw
 from assistant.decoding.row import Row
-from assistant.decoding.rules.rule import Verdict, excess, missing_rows, residual
+from assistant.decoding.rules.rule import DrawingRule, Verdict, excess, missing_rows, residual
 from assistant.decoding.sources.draft import Draft, Proposal
 
 
-class BlockRule:
+class BlockRule(DrawingRule):
     """Draw and accept by a stream of uniform numbers."""
-
-    def __init__(self, rng: Uniforms) -> None:
-        self._rng = rng
-
-    def draw(self, row: Row, position: int) -> int:
-        """Draw a token with the stream's next number."""
-        return draw(row, self._rng)
 
     def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
         """Accept a beginning of `draft`; one uniform is used for each that is tried.

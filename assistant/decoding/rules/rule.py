@@ -4,8 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from assistant.decoding.row import Row
+import numpy as np
+
+from assistant.decoding.row import Probs, Row
 from assistant.decoding.sources.draft import Draft
+
+BLOCK = 512
+LONG = 8 * BLOCK  # from here on it is cheaper to find the block first, then the place in it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +41,51 @@ class Rule(Protocol):
         `target_rows` are one more than the proposals; they need not all be read.
         """
         ...
+
+
+class Uniforms(Protocol):
+    """A stream of uniform numbers in [0, 1), as `numpy.random.Generator` is."""
+
+    def random(self) -> float:
+        """Return the next one."""
+        ...
+
+
+class DrawingRule:
+    """Draw by a stream of uniform numbers, as the rules do that accept by it, too."""
+
+    def __init__(self, rng: Uniforms) -> None:
+        self._rng = rng
+
+    def draw(self, row: Row, position: int) -> int:
+        """Draw a token with the stream's next number."""
+        return draw(row, self._rng)
+
+
+def draw(row: Row, rng: Uniforms) -> int:
+    """Draw one token by inverting the cumulative distribution.
+
+    The mass of `row` need not be 1: it is drawn from as if normalised.
+    """
+    return int(row.ids[_place(row.probs, rng.random())])
+
+
+def _place(probs: Probs, uniform: float) -> int:
+    """Return where the cumulative distribution passes `uniform` of its total."""
+    if len(probs) < LONG:
+        cumulative = np.cumsum(probs)
+        return _passes(cumulative, uniform * cumulative[-1])
+    cumulative = np.cumsum(np.add.reduceat(probs, np.arange(0, len(probs), BLOCK)))
+    point = uniform * cumulative[-1]
+    block = _passes(cumulative, point)
+    before = cumulative[block - 1] if block else 0.0
+    start = block * BLOCK
+    return start + _passes(np.cumsum(probs[start : start + BLOCK]), point - before)
+
+
+def _passes(cumulative: Probs, point: float) -> int:
+    # A rounded point may be at the end itself.
+    return min(int(np.searchsorted(cumulative, point, side="right")), len(cumulative) - 1)
 
 
 def missing_rows(draft: Draft) -> ValueError:

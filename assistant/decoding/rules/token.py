@@ -18,21 +18,13 @@ a position used nothing of the token proposed there.
 
 from collections.abc import Iterable
 
-from assistant.decoding.draw import Uniforms, draw
 from assistant.decoding.row import Row
-from assistant.decoding.rules.rule import Verdict, missing_rows, residual
+from assistant.decoding.rules.rule import DrawingRule, Verdict, missing_rows, residual
 from assistant.decoding.sources.draft import Draft
 
 
-class TokenRule:
+class TokenRule(DrawingRule):
     """Draw and accept by a stream of uniform numbers."""
-
-    def __init__(self, rng: Uniforms) -> None:
-        self._rng = rng
-
-    def draw(self, row: Row, position: int) -> int:
-        """Draw a token with the stream's next number."""
-        return draw(row, self._rng)
 
     def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
         """Accept a beginning of `draft`; one uniform is used for each token tested.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assistant.decoding.draw import BLOCK, LONG, draw
+from assistant.decoding.rules.rule import BLOCK, LONG, draw
 from assistant.decoding.warp import Row
 from tests.assistant.decoding.rules.given import Given
 
