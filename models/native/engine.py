@@ -60,7 +60,7 @@ class EngineLibrary:
     """Describes each device it computes on, in a line."""
     quantize: Callable[[Path, Path], str | None]
     """Writes a file to a place with every matrix as `Q4_0`; returns what went wrong, or None. It
-    may end the process, or replace it; see `models.native.quantize`."""
+    may end the process, or replace it; see `models.slim.slim_draft`."""
     refusal: Callable[[Header], str | None] = lambda _: None
     """Says why it cannot run a file, before native code sees it; None if it can."""
     widest_batch: Callable[[Header], int | None] = lambda _: None

@@ -1,19 +1,26 @@
-"""Make a faster draft from a model file: 4-bit weights, and only the tokens that are used most."""
+"""Make a faster draft from a model file: 4-bit weights, and only the tokens that are used most.
+
+Engines cannot be stopped while they quantise, and end their process over some files. That process
+is `python -m models.slim.slim_draft ENGINE SOURCE PLACE`, and the number of this one.
+"""
 
 import shutil
+import sys
 import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
+from typing import cast
 from uuid import uuid4
 
 import numpy as np
 
-from models import catalog
+from models import catalog, child_process, engines
 from models.base import Ids
 from models.drafts import made_here, mark
+from models.engines import ENGINES, EngineName
 from models.errors import ModelError, SpecchatError, StorageError
 from models.files import checksum
 from models.files.disk import require_room
@@ -22,7 +29,7 @@ from models.files.locate import identify
 from models.files.places import models_dir
 from models.gguf import read_vocabulary
 from models.gguf.header import RECIPE, SERVES, SOURCE, SOURCE_SHA256
-from models.native.quantize import quantize
+from models.native import loaded
 from models.progress import Progress, Report
 from models.slim import vocabulary, writing
 from models.slim.writing import read_layout
@@ -69,6 +76,23 @@ def make(source: Path, ids: Ids, serves: str) -> Path:
         fresh.replace(place)
     checksum.sha256_once(place)
     return place
+
+
+def quantize(source: Path, place: Path) -> None:
+    """Write `source` to `place` with every matrix as Q4_0.
+
+    Raises:
+        ModelError: no engine here can; the text has the reason. What was written is for the caller
+            to remove.
+    """
+    engine = engines.first()
+    if engine not in engines.installed():
+        raise ModelError(f"{source} cannot be requantised. {engines.missing('llama')}")
+    _, complaint = child_process.run("models.slim.slim_draft", engine, source, place)
+    if complaint is not None:
+        title = ENGINES[engine]
+        reason = complaint or f"{title} ended abruptly"
+        raise ModelError(f"{title} cannot requantise {source}: {reason}.")
 
 
 def default_tokens() -> tuple[Ids, int]:
@@ -127,3 +151,12 @@ def _write_errors(folder: Path) -> Iterator[None]:
             f"No model can be written to {folder}: {error.strerror}. Make room there, or choose "
             "another place with SPECCHAT_MODELS."
         ) from error
+
+
+if __name__ == "__main__":
+    name, source, place, parent = sys.argv[1:]
+    child_process.die_with(int(parent))
+    try:
+        sys.exit(loaded.use(cast(EngineName, name)).quantize(Path(source), Path(place)))
+    except (SpecchatError, OSError) as error:
+        sys.exit(str(error))

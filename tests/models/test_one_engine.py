@@ -9,7 +9,7 @@ from assistant.request import Setup
 from models import engines
 from models.errors import ModelError
 from models.native import loaded, weights
-from models.native.quantize import quantize
+from models.slim.slim_draft import quantize
 from tests import tiny
 from tests.engine import ENGINE, needs_both
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from assistant.decoding.lookahead.theory import expected_tokens
 from assistant.lab.bench import reports
 from assistant.lab.bench.answers import RunAnswer, kinds, matched, sums, together
-from assistant.lab.bench.intervals import geometric_mean, mean, ratio_of_sums
 from assistant.lab.bench.plan import (
     CHEN_K,
     DRAFTS,
@@ -19,6 +18,7 @@ from assistant.lab.bench.plan import (
     NUCLEUS,
     task_and_sampling,
 )
+from assistant.lab.bench.reports import geometric_mean, mean, ratio_of_sums
 from assistant.lab.table import Cell, Interval, ResultTable
 from assistant.system import System
 
