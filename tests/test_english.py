@@ -35,9 +35,7 @@ INSTEAD = {
     r"which of both|what nobody asked|as one text|by hand of": "say it plainly",
 }
 """What to say instead of whole words, by their pattern."""
-EXCEPT = {
-    "tests/test_english.py": "it quotes what it denies",
-}
+EXCEPT = {"tests/test_english.py": "it quotes what it denies"}
 """Files that are not looked through, and why."""
 DENIED = re.compile(r"(?<![\w`'-])(?:" + "|".join(INSTEAD) + r")(?![\w'-])", re.IGNORECASE)
 

@@ -5,13 +5,7 @@ import re
 
 import msgspec
 
-from assistant.calling.arguments import (
-    OBJECT,
-    Schema,
-    properties,
-    required,
-    texts_of,
-)
+from assistant.calling.arguments import OBJECT, Schema, properties, required, texts_of
 from assistant.calling.lark import LarkRules, quoted
 
 _END = "\n</parameter>\n"

@@ -4,14 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 
-from assistant.calling.arguments import (
-    OBJECT,
-    Schema,
-    is_closed,
-    properties,
-    required,
-    texts_of,
-)
+from assistant.calling.arguments import OBJECT, Schema, is_closed, properties, required, texts_of
 from assistant.calling.formats import QUOTE
 from assistant.calling.lark import ALL, LarkRules, pattern_of
 from assistant.streamed_text import split

@@ -10,16 +10,7 @@ from assistant.chat.answer_text import AnswerText
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.engine.figures import Figures
-from assistant.events import (
-    Alternative,
-    CallDelta,
-    Decoded,
-    Finished,
-    Forecast,
-    Ghost,
-    Stop,
-    Token,
-)
+from assistant.events import Alternative, CallDelta, Decoded, Finished, Forecast, Ghost, Stop, Token
 from assistant.request import Request
 from models.native.vocab import Vocab
 

@@ -87,11 +87,7 @@ def _open(
     told = lambda fraction: emit(Loading(role, path.name, fraction))  # noqa: E731
     weights = opened.enter_context(shared(path, setup.gpu_layers, cancel, told))
     model = NativeModel(
-        weights,
-        n_ctx=setup.n_ctx,
-        max_rows=max_rows,
-        threads=setup.threads,
-        cancel=cancel,
+        weights, n_ctx=setup.n_ctx, max_rows=max_rows, threads=setup.threads, cancel=cancel
     )
     opened.callback(model.close)
     return model

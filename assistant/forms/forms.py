@@ -14,15 +14,7 @@ from assistant.calling.formats import CallFormat
 from assistant.calling.grammar import CallGrammar
 from assistant.calling.lark import LarkRules
 from assistant.calling.wording import largest, read_json
-from assistant.forms.grammar import (
-    LIMITS,
-    STYLE,
-    compiled,
-    matcher_of,
-    named,
-    reason,
-    tokenizer_of,
-)
+from assistant.forms.grammar import LIMITS, STYLE, compiled, matcher_of, named, reason, tokenizer_of
 from assistant.forms.mask import FormMask, Start
 from assistant.request import AnswerForm, Request, Tool
 from models.errors import UsageError

@@ -66,8 +66,7 @@ def path_to(sql: sqlite3.Connection, message: int) -> tuple[Record, ...]:
 def tree(sql: sqlite3.Connection, conversation: int) -> tuple[Record, ...]:
     """Return the messages of all branches of a conversation, each after its parent."""
     rows = sql.execute(
-        f"{_SELECT} WHERE conversation = ? AND hidden IS NULL ORDER BY id",
-        (conversation,),
+        f"{_SELECT} WHERE conversation = ? AND hidden IS NULL ORDER BY id", (conversation,)
     ).fetchall()
     return _records(sql, rows)
 

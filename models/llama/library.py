@@ -11,11 +11,7 @@ from models.engines import ENGINES, PACKAGES
 from models.machine import physical_cores
 from models.native import native_log
 from models.native.batch import BATCH
-from models.native.engine import (
-    POSITION_FIELDS,
-    ContextSettings,
-    EngineLibrary,
-)
+from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary
 
 CONTEXT_DEFAULTS: dict[str, object] = {
     "n_batch": 2048,

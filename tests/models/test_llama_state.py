@@ -8,13 +8,7 @@ import pytest
 from models.native.model import NativeModel
 from tests import tiny
 from tests.engine import llama_alone
-from tests.models.test_llama_cache import (
-    RECURRENT,
-    assert_same,
-    fresh,
-    random_tokens,
-    tiny_model,
-)
+from tests.models.test_llama_cache import RECURRENT, assert_same, fresh, random_tokens, tiny_model
 
 TOKENS = random_tokens(random.Random(5), 300)
 MORE = random_tokens(random.Random(6), 9)
@@ -25,12 +19,7 @@ def another(model: NativeModel, **options) -> NativeModel:
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [
-        "llama",
-        "gemma3",
-        *(pytest.param(kind, marks=llama_alone) for kind in RECURRENT),
-    ],
+    "kind", ["llama", "gemma3", *(pytest.param(kind, marks=llama_alone) for kind in RECURRENT)]
 )
 def test_logits_after_a_restore_are_to_the_bit_what_they_were_to_be(tmp_path, kind):
     with tiny_model(tmp_path, kind) as model:

@@ -78,11 +78,7 @@ class Recording(Terminal):
 
 @contextmanager
 def recorded(
-    home: Path,
-    *arguments: str,
-    site: str = UNGUARDED,
-    size: tuple[int, int] = WIDE,
-    **options: Any,
+    home: Path, *arguments: str, site: str = UNGUARDED, size: tuple[int, int] = WIDE, **options: Any
 ) -> Iterator[Recording]:
     """Run the app with some code of the test's own in front; `options` are the terminal's."""
     options |= customised(home, site)

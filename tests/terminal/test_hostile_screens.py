@@ -20,14 +20,7 @@ from tests import tiny
 from tests.hostile_texts import MARK, batches, leaks, quoted, share, valid
 from tests.patience import ALL
 from tests.stored import ask, begin, end
-from tests.terminal.recording import (
-    CONTROL_HOME,
-    CONTROL_UP,
-    DOWN,
-    UNGUARDED,
-    Recording,
-    recorded,
-)
+from tests.terminal.recording import CONTROL_HOME, CONTROL_UP, DOWN, UNGUARDED, Recording, recorded
 from tests.terminal.terminal import ESCAPE, F
 
 pytestmark = [pytest.mark.timeout(7200)] if ALL else []

@@ -155,13 +155,7 @@ def keep(app: App[None], name: str) -> None:
 
 def main() -> None:
     target, draft = sys.argv[1:]
-    settings = Settings(
-        target=target,
-        draft=draft,
-        max_tokens=160,
-        n_ctx=2048,
-        temperature=0,
-    )
+    settings = Settings(target=target, draft=draft, max_tokens=160, n_ctx=2048, temperature=0)
     with tempfile.TemporaryDirectory() as home:
         os.environ["SPECCHAT_HOME"] = home
         asyncio.run(chat(settings))

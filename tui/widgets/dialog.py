@@ -28,9 +28,7 @@ class Dialog(ModalScreen[ScreenResultType]):
     }
     """
     HORIZONTAL_BREAKPOINTS = [(0, "-small"), (60, "-wide")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "app.help_quit", "Quit", show=False)]
 
 
 class ListDialog(Dialog[ScreenResultType]):

@@ -78,7 +78,7 @@ class EntryScreen(Dialog[str | None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "Cancel", id="entry.cancel", priority=True),
+        Binding("escape", "dismiss(None)", "Cancel", id="entry.cancel", priority=True)
     ]
 
     def __init__(

@@ -117,10 +117,7 @@ class Curve:
     """
 
     def __init__(
-        self,
-        measured: Mapping[int, float],
-        attention: float = 0.0,
-        target: "Curve | None" = None,
+        self, measured: Mapping[int, float], attention: float = 0.0, target: "Curve | None" = None
     ) -> None:
         self._measured = Staircase(measured)
         self.attention = attention

@@ -59,10 +59,7 @@ class Costs:
     """
 
     def __init__(
-        self,
-        verify: Mapping[int, float],
-        draft: Mapping[int, float],
-        attention: float = 0.0,
+        self, verify: Mapping[int, float], draft: Mapping[int, float], attention: float = 0.0
     ) -> None:
         self._verify = Curve(verify, attention)
         self._draft = Curve(draft, target=self._verify) if draft else None

@@ -18,10 +18,7 @@ class Cascade:
     """
 
     def __init__(
-        self,
-        *sources: Source,
-        mask: Mask | None = None,
-        clock: Callable[[], float] = perf_counter,
+        self, *sources: Source, mask: Mask | None = None, clock: Callable[[], float] = perf_counter
     ) -> None:
         self.sources = {source.name: source for source in sources}
         self.tables_s = 0.0

@@ -7,16 +7,7 @@ import pytest
 
 from assistant.events import Failed, Finished, Ready
 from assistant.lab.bench.answers import Compared, Measured
-from assistant.lab.protocol import (
-    LAB,
-    LabJob,
-    Lockstep,
-    Measuring,
-    Prove,
-    Trial,
-    Tune,
-    Tuned,
-)
+from assistant.lab.protocol import LAB, LabJob, Lockstep, Measuring, Prove, Trial, Tune, Tuned
 from assistant.lab.worker import laboratories
 from assistant.request import Setup
 from tests.assistant.process.driving import ask, running

@@ -94,11 +94,7 @@ def test_show_tells_the_template_and_its_checksum(here):
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [
-        ("qwen35", "up to 6 tokens at no cost"),
-        ("mamba", "with a copy of its state"),
-        ("llama", ""),
-    ],
+    [("qwen35", "up to 6 tokens at no cost"), ("mamba", "with a copy of its state"), ("llama", "")],
 )
 def test_show_tells_what_a_recurrent_model_can_take_back(here, kind, said):
     path = str(tiny.write(here / "models" / "other.gguf", kind))

@@ -85,10 +85,7 @@ def test_a_broken_file_never_stops_help(home, arguments):
 
 
 def test_an_answer_follows_the_file_and_an_unknown_key_is_a_warning(home, target):
-    put(
-        home,
-        f'temprature = 1\ntarget = "{target}"\ndraft = "none"\nmax_tokens = 7\ntop_k = 3\n',
-    )
+    put(home, f'temprature = 1\ntarget = "{target}"\ndraft = "none"\nmax_tokens = 7\ntop_k = 3\n')
     code, out, err = run("ask", *HOT[6:], "--json", "hello")
     assert code == 0
     assert 'there is no key "temprature"; did you mean "temperature"?' in err

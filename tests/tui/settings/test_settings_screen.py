@@ -301,12 +301,7 @@ def test_an_editor_that_does_not_work_is_said(path, monkeypatch, visual, plain, 
 
 
 @pytest.mark.parametrize(
-    ("editor", "arguments"),
-    [
-        ("vi", "+12 {}"),
-        ("code", "--goto {}:12"),
-        ("subl", "{}:12"),
-    ],
+    ("editor", "arguments"), [("vi", "+12 {}"), ("code", "--goto {}:12"), ("subl", "{}:12")]
 )
 def test_an_editor_begins_at_a_line(path, tmp_path, monkeypatch, editor, arguments):
     log, script = tmp_path / "log", tmp_path / editor
