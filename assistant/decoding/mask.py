@@ -35,7 +35,6 @@ class Mask(Protocol):
 
     def only(self, tokens: Sequence[int]) -> int | None:
         """Return the one token that may follow; None if there are several."""
-        ...
 
     def masked(
         self, logits: Logits, tokens: Sequence[int], placed: Placed | None = None
@@ -44,15 +43,12 @@ class Mask(Protocol):
 
         With `placed` they are a draft's.
         """
-        ...
 
     def fitting(self, tokens: Sequence[int], run: Sequence[int]) -> int:
         """Return how many tokens of a run may follow, one after the other."""
-        ...
 
     def likely(self, tokens: Sequence[int]) -> Sequence[int]:
         """Return tokens that spell text which must follow, as other tokens might, too."""
-        ...
 
 
 def by_form(warp: Warp, mask: Mask | None) -> Warp:

@@ -49,11 +49,9 @@ class Model(Protocol):
             ContextFull: `tokens` exceed `n_ctx`.
             ModelError: llama.cpp could not evaluate the batch, or computed no numbers.
         """
-        ...
 
     def cached(self, tokens: Sequence[int]) -> int:
         """Return how many leading tokens the cache already holds, or can go back to."""
-        ...
 
 
 def most_proposals(model: Model) -> int:

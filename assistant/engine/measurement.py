@@ -55,17 +55,14 @@ class TimedModel(Model, Protocol):
     @property
     def conditions(self) -> str:
         """The file, the library, the machine and the settings, as text."""
-        ...
 
     @property
     def held(self) -> Sequence[int]:
         """The tokens that its cache holds."""
-        ...
 
     @property
     def seconds_a_token(self) -> float | None:
         """Seconds per token of reading a prompt; None before there was a long enough one."""
-        ...
 
 
 class Look(NamedTuple):

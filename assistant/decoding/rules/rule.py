@@ -33,14 +33,12 @@ class Rule(Protocol):
 
     def draw(self, row: Row, position: int) -> int:
         """Draw a token from a row, not necessarily normalised."""
-        ...
 
     def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
         """Accept a beginning of `draft`, whose first token is at `position`.
 
         `target_rows` are one more than the proposals; they need not all be read.
         """
-        ...
 
 
 class Uniforms(Protocol):
@@ -48,7 +46,6 @@ class Uniforms(Protocol):
 
     def random(self) -> float:
         """Return the next one."""
-        ...
 
 
 class DrawingRule:

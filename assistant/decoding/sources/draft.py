@@ -78,11 +78,9 @@ class Plan(Protocol):
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
         """Return the offer to take, a run shortened as wanted, or None to end the draft."""
-        ...
 
     def include(self, rows: Rows, evidence: int) -> bool:
         """Say whether to draw from a row that was asked for, by the evidence it gives."""
-        ...
 
 
 class Fixed:
@@ -114,22 +112,18 @@ class Source(Protocol):
     @property
     def name(self) -> str:
         """What people call it."""
-        ...
 
     def read(self, tokens: Sequence[int]) -> None:
         """Take in what has been decided: all tokens of the context so far."""
-        ...
 
     def offer(self, tokens: Sequence[int], room: int) -> Offer | None:
         """Offer to continue `tokens`, the context and what is proposed already; None if it cannot.
 
         A run has 1 to `room` tokens.
         """
-        ...
 
     def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
         """Return the row of the token after `tokens`, and its evidence. Asked of `Rows` alone."""
-        ...
 
 
 class Drafter(Protocol):
@@ -137,7 +131,6 @@ class Drafter(Protocol):
 
     def propose(self, tokens: Sequence[int], plan: Plan, warp: Warp, draw: Draw) -> Draft:
         """Propose tokens to follow `tokens`."""
-        ...
 
 
 class Copying(ABC):
