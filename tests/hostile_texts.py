@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from itertools import cycle, islice
+from pathlib import Path
 
 from tests.patience import ALL
 
@@ -17,32 +18,8 @@ C1 = range(0x80, 0xA0)
 COMMANDS = [*C0, 0x7F, *C1, *BIDI, *SEPARATORS, *range(0xD800, 0xD810)]
 SURROGATES = re.compile("[\ud800-\udfff]")
 
-OSC = [
-    "0;title{m}", "2;{m}", "52;c;cm0gLXJmIH4{m}", "52;p;?{m}", "4;1;rgb:ff/00/{m}", "10;?{m}",
-    "7;file:///etc/{m}", "8;;file:///etc/passwd{m}", "8;id={m};javascript:alert(1)", "9;{m}",
-    "133;A;{m}", "777;notify;{m};{m}", "1337;File=inline=1:{m}", "50;{m}", "L{m}",
-]  # fmt: skip
-CSI = [
-    "2J{m}", "{m}H", "?1049;{m}l", "?1000;{m}h", "6;{m}n", "{m}c", ">{m}c", "{m}t", "5;{m}i",
-    "8;{m}m", "{m}K", "{m}r", "?25;{m}l", "?2004;{m}h", "{m}S", "4;{m}h", ">{m}u", "?{m}u",
-    "!p{m}", "{m} q", "{m}$p", "38;5;{m}m",
-]  # fmt: skip
-STRINGS = ["P+q544e{m}", "P$q{m}", "Ptmux;{m}", "Pq#{m}~", "_G{m}", "^{m}", "X{m}", "P{m}|"]
-SHORT = ["c", "7", "8", "D", "M", "N", "O", "Z", "#8", "(0", "=", ">", "%G", "l", "n", "~", "]R"]
-MARKUP = [
-    "[bold]{m}[/]", "[@click=app.quit]{m}[/]", "[@click=app.bell()]{m}[/]", "[on red]{m}", "[/{m}]",
-    "[link=file:///etc/{m}]x[/link]", "[/]", "[[{m}]]", "\\[{m}]", "[$error]{m}", "[bold{m}",
-    "[@click=screen.app.exit()]x{m}[/]", "[red]" * 40 + "{m}", "[not a style at all]{m}",
-    "[link='javascript:{m}']x[/]", "[{m}](x)[/bold]", ":smile:{m}", "[#12345g]{m}[/#12345g]",
-]  # fmt: skip
-MARKDOWN = [
-    "[x](javascript:alert({m}))", "[x](file:///etc/{m})", "[x](data:text/html,{m})", "<b>{m}</b>",
-    "[x](http://good.org@evil.example/{m})", "![x](file:///etc/{m})", "<javascript:{m}>",
-    "[x][{m}]\n\n[{m}]: http://evil.example", "&#27;[2J{m}", "&#x9b;{m}H", "&#155;{m}", "&rlm;{m}",
-    "`\x1b[2J{m}`", "```\x1b]0;{m}\x07\nx\n```", "| \x1b[{m}m |\n|---|\n| \x9b{m}m |", "# \x9b{m}m",
-    "[\x1b[{m}m](http://x/\x1b[{m}m)", "http://x/\x1b[{m}m", "[x](http://x 'ti\x1b[{m}mtle')",
-    "&#x202e;{m}", "<!-- {m} -->", "[x](VBScript:{m})", "[x](http://\u0430pple.com/{m})",
-]  # fmt: skip
+FAMILIES = json.loads(Path(__file__).with_name("hostile_texts.json").read_text())
+"""Patterns of payloads by their kind; {m} stands for the mark."""
 
 Make = Callable[[random.Random], str]
 
@@ -127,21 +104,21 @@ def _filled(dice: random.Random, patterns: list[str]) -> str:
 def _osc(dice: random.Random) -> str:
     ends = [("\x1b]", "\x07"), ("\x1b]", "\x1b\\"), ("\x9d", "\x9c"), ("\x1b]", "")]
     begin, end = dice.choice(ends)
-    return begin + _filled(dice, OSC) + end
+    return begin + _filled(dice, FAMILIES["osc"]) + end
 
 
 def _csi(dice: random.Random) -> str:
-    return dice.choice(["\x1b[", "\x9b", "\x1b\x1b["]) + _filled(dice, CSI)
+    return dice.choice(["\x1b[", "\x9b", "\x1b\x1b["]) + _filled(dice, FAMILIES["csi"])
 
 
 def _strings(dice: random.Random) -> str:
-    body = _filled(dice, STRINGS)
+    body = _filled(dice, FAMILIES["strings"])
     eight = chr(ord(body[0]) + 0x40) + body[1:]
     return dice.choice(["\x1b" + body, eight]) + dice.choice(["\x1b\\", "\x9c", ""])
 
 
 def _short(dice: random.Random) -> str:
-    return "\x1b" + dice.choice(SHORT) + MARK
+    return "\x1b" + dice.choice(FAMILIES["short"]) + MARK
 
 
 def _single(dice: random.Random) -> str:
@@ -154,11 +131,11 @@ def _bidi(dice: random.Random) -> str:
 
 
 def _markup(dice: random.Random) -> str:
-    return _filled(dice, MARKUP)
+    return _filled(dice, FAMILIES["markup"])
 
 
 def _markdown(dice: random.Random) -> str:
-    return _filled(dice, MARKDOWN)
+    return _filled(dice, FAMILIES["markdown"])
 
 
 def _odd(dice: random.Random) -> str:

@@ -1,5 +1,6 @@
 """The pages that people read name what exists: links, files, commands, options, variables."""
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -172,24 +173,7 @@ def test_the_readme_leads_to_every_page_and_every_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("[a](docs/none.md)", "the link docs/none.md"),
-        ("![a](docs/none.svg)", "the link docs/none.svg"),
-        ("[a](README.md#nowhere)", "the heading README.md#nowhere"),
-        ("[a](#nowhere)", "the heading #nowhere"),
-        ("`assistant/none.py`", "the file assistant/none.py"),
-        ("```\ntui/none.py   a station\n```", "the file tui/none.py"),
-        ("`make none`", "make none"),
-        ("`python -m tests.tools.none`", "python -m tests.tools.none"),
-        ("`SPECCHAT_NONE=1`", "the variable SPECCHAT_NONE"),
-        ("`specchat none`", "specchat none: nothing takes none"),
-        ("`specchat\nnone`", "specchat none: nothing takes none"),
-        ("`specchat ask --none`", "specchat ask --none: No such option '--none'."),
-        ("```sh\nX=1 git diff | specchat ask a b  # c\n```", "specchat ask a b: nothing takes b"),
-        ("`specchat models none`", "specchat models none: nothing takes none"),
-        ("`specchat ask --mode none`", "specchat ask --mode none: "),
-    ],
+    ("text", "fault"), json.loads((ROOT / "tests/faults_of_pages.json").read_text())
 )
 def test_each_kind_of_fault_is_found(text: str, fault: str) -> None:
     (found,) = faults(ROOT / "README.md", text)

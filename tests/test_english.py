@@ -1,39 +1,14 @@
 """What users read is plain English: words of a deny list, and what to say instead."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.tools.strings import Text, of_module, of_page, texts
 
-INSTEAD = {
-    r"mend(s|ed|ing)?": "fix",
-    r"anew": "again",
-    r"behind": "after",
-    r"for ever": "forever",
-    r"so long as": "as long as",
-    r"but for": "except",
-    r"be it|were it": "whether",
-    r"(who|whom)soever|(?<=[.:;] )who (has|asks|knows|wants|types|hangs)": "if you …",
-    r"(the|a) person('s)?": "the user",
-    r"in (the )?place of": "instead of",
-    r"all the same": "anyway",
-    r"makes? no sense": "is invalid",
-    r"told apart|tells? (it|one|them|two|these|those) apart": "distinguish",
-    r"(go|goes|going|gone|went) on (with|from|in)": "continue",
-    r"(come|comes|came) to (nothing|no end)": "fail, not finish",
-    r"(come|comes|came) to (its|their|an) end": "end, finish",
-    r"(come|comes|came) about": "be made",
-    r"brings? \w+ along": "import",
-    r"(this|these|that|those|the) very": "the same, exactly these",
-    r"takes? (no )?tokens? back|tokens? taken back": "roll back tokens",
-    r"as good as none": "count as missing",
-    r"moods?": "changes in speed",
-    r"day's tests": "default tests",
-    r"(said|ended|ends|told|comes|refused|stopped|stops) at once": "immediately",
-    r"(?<=[.:;] )(tried|written|shown|printed|told|given|kept) (is|are)": "do not invert it",
-    r"which of both|what nobody asked|as one text|by hand of": "say it plainly",
-}
+INSTEAD: dict[str, str] = json.loads(Path(__file__).with_name("english.json").read_text())
 """What to say instead of whole words, by their pattern."""
 EXCEPT = {"tests/test_english.py": "it quotes what it denies"}
 """Files that are not looked through, and why."""

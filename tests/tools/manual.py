@@ -3,6 +3,7 @@
 It writes docs/commands/COMMAND.md for each command, and docs/specchat.1, the man page.
 """
 
+import json
 from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
@@ -16,25 +17,9 @@ from tui.shell.cli import COMMANDS, specchat
 PAGES, MAN = ROOT / "docs" / "commands", ROOT / "docs" / "specchat.1"
 SHARED = {name for name, key in KEYS.items() if key.option}
 """Options that most commands have; described once, with `specchat` itself."""
-EXIT = (
-    ("0", "All went well."),
-    ("1", "A bug in specchat."),
-    ("2", "The command line or config.toml is invalid."),
-    ("3", "A model is missing or damaged, or its process ended."),
-    ("4", "A file cannot be read or written."),
-    ("5", "A download failed."),
-    ("130", "Interrupted."),
-)
-ENVIRONMENT = (
-    ("SPECCHAT_HOME", "The folder of config.toml, conversations and measurements."),
-    ("SPECCHAT_MODELS", "The folder of models that belong to no hub repository."),
-    ("HF_HOME, HF_HUB_CACHE", "Where models from the hub are stored."),
-    ("HF_HUB_OFFLINE", "Set to 1, no connection is opened, not even to pull."),
-    ("HF_TOKEN", "Your token for gated models on the hub."),
-    ("SPECCHAT_TOKEN", "The token that specchat serve requires."),
-    ("NO_COLOR", "Set to anything, turns colours off."),
-    ("SPECCHAT_DEBUG", "Set to 1, shows where a bug is."),
-)
+_WORDS = json.loads(Path(__file__).with_name("manual.json").read_text())
+EXIT, ENVIRONMENT = _WORDS["exit"], _WORDS["environment"]
+"""What exit codes and variables of the environment mean."""
 Record = tuple[str, str]
 
 

@@ -1,5 +1,6 @@
 """`config.toml`: what it may say, what beats it, and how a fault is explained."""
 
+import json
 import os
 import tomllib
 from contextlib import suppress
@@ -21,8 +22,8 @@ from models.files import places
 from tui.settings.editor import literal, template
 
 HERE = Path("config.toml")
-TOP_K = "top_k must be a whole number from 0 to 1000000"
-TOO_LOW = ': there is no table "sampling"; keys belong at the top, above the first table'
+FAULTS = json.loads(Path(__file__).with_name("faults.json").read_text())
+"""Texts of files, and how each is refused or warned of after the file's name."""
 
 
 def said(text: str) -> Config:
@@ -58,40 +59,14 @@ def test_every_theme_offered_is_textuals():
     assert KEYS["theme"].default in THEMES
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("temperature = 'hot'", ": temperature must be a number from 0 to 100: 'hot'"),
-        ("temperature = 101", ": temperature must be a number from 0 to 100: 101"),
-        ("temperature = nan", ": temperature must be a number from 0 to 100: nan"),
-        ("top_p = 0", ": top_p must be a number above 0 and at most 1: 0"),
-        ("lookahead = 99", ": lookahead must be auto or a whole number from 0 to 31: 99"),
-        ("lookahead = true", ": lookahead must be auto or a whole number from 0 to 31: True"),
-        ('mode = "fast"', ": mode must be one of auto, sps, ars: 'fast'"),
-        ('save = "yes"', ": save must be true or false: 'yes'"),
-        ("model_folders = [1]", ": model_folders must be a list of folders: [1]"),
-        ("top_k = -1", f": {TOP_K}: -1"),
-        ("tools = 3", ": tools must be a table, [tools]"),
-        ("mode = \n", " is not TOML: Invalid value (at line 1, column 8)"),
-        ("a = 1\na = 2\n", " is not TOML: Cannot overwrite a value (at line 2, column 6)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "complaint"), FAULTS["refused"])
 def test_a_fault_is_named_by_file_key_value_and_what_is_allowed(text, complaint):
     with pytest.raises(UsageError) as caught:
         said(text)
     assert str(caught.value).removesuffix(".") == f"config.toml{complaint}"
 
 
-@pytest.mark.parametrize(
-    ("text", "warning"),
-    [
-        ("temprature = 1", ': there is no key "temprature"; did you mean "temperature"?'),
-        ("qqqqq = 1", ': there is no key "qqqqq"'),
-        ("[sampling]\ntop_k = 1", TOO_LOW),
-        ('[keys]\n"chat.new" = "f8"', ': there is no key "keys"'),
-        ("[presets.a]\nx = 1", ': there is no key "presets"'),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "warning"), FAULTS["warned of"])
 def test_what_is_unknown_is_a_warning_with_a_guess(text, warning):
     assert said(text).warnings == (f"config.toml{warning}",)
 

@@ -7,7 +7,6 @@ from click.testing import CliRunner
 
 from assistant.settings.config_file import Config, understand
 from assistant.settings.layers import load
-from models.errors import UsageError
 from tui.settings.command import config
 from tui.settings.editor import template
 
@@ -41,32 +40,6 @@ def test_folders_and_servers_are_what_the_tables_say() -> None:
     assert (weather.env, weather.cwd) == ((("TOKEN", "x"),), str(Path.home()))
     assert local.url == "http://127.0.0.1:9/mcp"
     assert not load({}, said("")).settings().tools
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("tools = 3", ": tools must be a table, [tools]"),
-        ("[tools]\nfolders = 'a'", ", [tools]: folders must be a list of folders: 'a'"),
-        ("[tools]\nrounds = 0", ", [tools]: rounds must be a whole number from 1 to 100: 0"),
-        ("[tools]\nservers = 3", ", [tools]: servers must be a table, [tools.servers]"),
-        ("[tools.servers]\na = 3", ", [tools.servers]: a must be a table, [tools.servers.a]"),
-        (f"{SERVER}args = 'a'", ", [tools.servers.a]: args must be a list of texts: 'a'"),
-        (f"{SERVER}command = 3", ", [tools.servers.a]: command must be text: 3"),
-        (f"{SERVER}env = {{ A = 3 }}", ", [tools.servers.a.env]: A must be text"),
-        (f"{SERVER}headers = {{ A = ['s3cret'] }}", ", [tools.servers.a.headers]: A must be text"),
-        (
-            f"{SERVER}url = 'http://[::1]/'\nheaders = {{ A = '${{GARDEN_NONE}}' }}",
-            ", [tools.servers.a.headers]: A needs the environment variable GARDEN_NONE, "
-            "which is not set",
-        ),
-        (SERVER, ', [tools.servers]: The server "a" needs either a command or a url'),
-    ],
-)
-def test_a_fault_is_named_by_its_place(text: str, complaint: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        said(text)
-    assert str(caught.value).removesuffix(".") == f"config.toml{complaint}"
 
 
 def test_a_header_has_its_secret_from_the_environment_and_nobody_shows_it(
