@@ -14,13 +14,13 @@ from assistant.events import Decoded, Event, Finished, Ready, Token
 from assistant.request import Request, Setup
 
 
-def assistant_of(open_model, target, draft=None, *sources) -> Any:
+def assistant_of(open_model, target, draft=None, *sources, n_ctx=1024, draft_ctx=1024) -> Any:
     """Return an assistant; its control is `control`."""
     control = Control()
-    model = open_model(target, cancel=control.cancel)
+    model = open_model(target, n_ctx=n_ctx, cancel=control.cancel)
     known = [*sources] or [SuffixSource()]
     if draft:
-        small = open_model(draft)
+        small = open_model(draft, n_ctx=draft_ctx, max_rows=1)
         known.append(ModelSource(small, Mapping.by_number(model.n_vocab, small.n_vocab)))
     made: Any = Assistant(model, model.weights.vocab, known)
     made.control = control
@@ -49,3 +49,8 @@ def end(events: list[Event]) -> Finished:
 def tokens(events: list[Event]) -> list[Token]:
     """Return the tokens of one answer."""
     return [token for event in events if isinstance(event, Decoded) for token in event.tokens]
+
+
+def ids_of(events: list[Event]) -> list[int]:
+    """Return the ids of the tokens of one answer."""
+    return [token.id for token in tokens(events)]

@@ -1,9 +1,12 @@
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from models.native.loaded import engine
+from tests.assistant.engine.answering import assistant_of
+from tests.conftest import Open
 
 
 @pytest.fixture
@@ -22,3 +25,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
         return made
 
     return noted
+
+
+@pytest.fixture
+def opened(open_model: Open) -> Callable[..., Any]:
+    """Open an assistant on model files; see `assistant_of`."""
+    return partial(assistant_of, open_model)

@@ -1,98 +1,57 @@
 """Whole answers with tiny real models: events, caches, seeds, limits, and changes of mind."""
 
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from assistant.decoding.mapping import Mapping
-from assistant.decoding.sources.model import ModelSource
-from assistant.engine.policy import Control
-from assistant.engine.reply import Assistant
 from assistant.events import Decoded, Noticed, Prepared, Reason, Stop
 from assistant.request import Message, Request, Sampling
-from models.native.model import NativeModel
-from models.native.weights import Weights
 from tests import tiny
+from tests.assistant.engine.answering import answer, ids_of, tokens
 
 QUESTION = (Message("system", "Be brief."), Message("user", "Why is the sky blue?"))
 SAMPLING = Sampling(temperature=30, top_k=20, top_p=0.95)
 
 
-@contextmanager
-def opened(target, draft=None, n_ctx=1024, draft_ctx=1024):
-    control = Control()
-    with ExitStack() as stack:
-
-        def open_(path, size, rows):
-            weights = Weights(path)
-            stack.callback(weights.close)
-            model = NativeModel(
-                weights, n_ctx=size, max_rows=rows, threads=1, cancel=control.cancel
-            )
-            stack.callback(model.close)
-            return model
-
-        model = open_(target, n_ctx, 32)
-        sources = []
-        if draft:
-            small = open_(draft, draft_ctx, 1)
-            sources = [ModelSource(small, Mapping.by_number(model.n_vocab, small.n_vocab))]
-        yield Assistant(model, model.weights.vocab, sources), control
-
-
 @pytest.fixture
-def pair(tiny_target, tiny_draft):
-    with opened(tiny_target, tiny_draft) as (assistant, control):
-        yield assistant, control
+def assistant(opened, tiny_target, tiny_draft):
+    return opened(tiny_target, tiny_draft)
 
 
 def ask(messages=QUESTION, **settings) -> Request:
     settings = {"mode": "sps", "lookahead": 3, "max_tokens": 40, "seed": 1, **settings}
-    return Request(tuple(messages), **{"sampling": SAMPLING, **settings})
+    usual = {"sampling": SAMPLING, "sources": ("model",)}
+    return Request(tuple(messages), **{**usual, **settings})
 
 
-def answer(pair, request: Request) -> list[Any]:
-    assistant, control = pair
-    control.mode, control.lookahead = request.mode, request.lookahead
-    return list(assistant.reply(request, control))
+def test_of_a_prompt_that_was_read_before_only_the_last_token_is_read_again(opened, tmp_path):
+    assistant = opened(tiny.write(tmp_path / "t.gguf"))
+    said = [answer(assistant, ask())[0] for _ in range(2)]
+    assert said[1] == Prepared(said[0].prompt_tokens, said[0].prompt_tokens - 1, 0)
 
 
-def tokens_of(events) -> list[Any]:
-    return [token for event in events if isinstance(event, Decoded) for token in event.tokens]
-
-
-def ids_of(events) -> list[int]:
-    return [token.id for token in tokens_of(events)]
-
-
-def test_of_a_prompt_that_was_read_before_only_the_last_token_is_read_again(tmp_path):
-    with opened(tiny.write(tmp_path / "t.gguf")) as pair:
-        said = [answer(pair, ask())[0] for _ in range(2)]
-        assert said[1] == Prepared(said[0].prompt_tokens, said[0].prompt_tokens - 1, 0)
-
-
-def test_the_first_token_waits_for_no_draft(tmp_path):
-    with opened(tiny.write(tmp_path / "t.gguf"), tiny.write(tmp_path / "d.gguf")) as pair:
-        said = [event for event in answer(pair, ask()) if isinstance(event, Decoded)]
-        assert [event.lookahead for event in said[:2]] == [0, 3]
-        assert said[0].forecast.reason is Reason.FIRST
+def test_the_first_token_waits_for_no_draft(opened, tmp_path):
+    assistant = opened(tiny.write(tmp_path / "t.gguf"), tiny.write(tmp_path / "d.gguf"))
+    said = [event for event in answer(assistant, ask()) if isinstance(event, Decoded)]
+    assert [event.lookahead for event in said[:2]] == [0, 3]
+    assert said[0].forecast.reason is Reason.FIRST
 
 
 @pytest.mark.parametrize("mode", ["ars", "sps", "auto"])
-def test_same_seed_and_settings_give_the_same_tokens(pair, mode):
-    first, *others = (ids_of(answer(pair, ask(mode=mode, lookahead=None))) for _ in range(5))
+def test_same_seed_and_settings_give_the_same_tokens(assistant, mode):
+    first, *others = (ids_of(answer(assistant, ask(mode=mode, lookahead=None))) for _ in range(5))
     assert all(other == first for other in others)
-    assert ids_of(answer(pair, ask(mode=mode, lookahead=None, seed=2))) != first
+    assert ids_of(answer(assistant, ask(mode=mode, lookahead=None, seed=2))) != first
 
 
-def test_the_past_of_the_caches_does_not_change_a_seeded_answer(pair, tiny_target, tiny_draft):
+def test_the_past_of_the_caches_does_not_change_a_seeded_answer(
+    opened, assistant, tiny_target, tiny_draft
+):
     for text in ("one", "two " * 90, "three"):
-        answer(pair, ask([Message("user", text)], seed=7))
-    here = ids_of(answer(pair, ask()))
-    with opened(tiny_target, tiny_draft) as fresh:
-        assert ids_of(answer(fresh, ask())) == here
+        answer(assistant, ask([Message("user", text)], seed=7))
+    here = ids_of(answer(assistant, ask()))
+    fresh = opened(tiny_target, tiny_draft)
+    assert ids_of(answer(fresh, ask())) == here
 
 
 GREEDY = replace(SAMPLING, temperature=0)
@@ -100,28 +59,27 @@ STRICT = Sampling(temperature=0, repeat_penalty=40, repeat_window=8)
 
 
 @pytest.mark.parametrize("sampling", [SAMPLING, GREEDY, STRICT], ids=["seed", "greedy", "penalty"])
-def test_answers_are_those_of_ars_at_every_lookahead(pair, sampling):
+def test_answers_are_those_of_ars_at_every_lookahead(assistant, sampling):
     """With a penalty rows depend on the history, proposals of their own round included."""
     asked = ask(sampling=sampling, max_tokens=80)
-    ars = ids_of(answer(pair, replace(asked, mode="ars")))
+    ars = ids_of(answer(assistant, replace(asked, mode="ars")))
     assert len(set(ars)) > 5 or sampling is GREEDY
     for k in (0, 1, 2, 3, 7):
-        assert ids_of(answer(pair, replace(asked, lookahead=k))) == ars
+        assert ids_of(answer(assistant, replace(asked, lookahead=k))) == ars
 
 
-def test_a_draft_that_equals_the_target_is_always_accepted(tiny_target):
-    with opened(tiny_target, tiny_target) as pair:
-        finished = answer(pair, ask(lookahead=4, max_tokens=1 + 5 * 8))[-1]
-        assert finished.stats.acceptance_rate == 1
-        assert finished.stats.lookahead_counts == {0: 1, 4: 8}
+def test_a_draft_that_equals_the_target_is_always_accepted(opened, tiny_target):
+    assistant = opened(tiny_target, tiny_target)
+    finished = answer(assistant, ask(lookahead=4, max_tokens=1 + 5 * 8))[-1]
+    assert finished.stats.acceptance_rate == 1
+    assert finished.stats.lookahead_counts == {0: 1, 4: 8}
 
 
-def test_the_second_turn_evaluates_only_its_new_tokens_in_both_models(pair):
-    assistant, _control = pair
-    first = answer(pair, ask())
+def test_the_second_turn_evaluates_only_its_new_tokens_in_both_models(assistant):
+    first = answer(assistant, ask())
     said = Message("assistant", first[-1].text, first[-1].token_ids)
     again = [*QUESTION, said, Message("user", "And at night?")]
-    second = answer(pair, ask(again))
+    second = answer(assistant, ask(again))
     before = first[0].prompt_tokens + 40
     # The last token decoded was never fed: nobody asked what follows it.
     assert before - 1 - 3 <= second[0].cached_tokens <= before
@@ -133,9 +91,9 @@ def test_the_second_turn_evaluates_only_its_new_tokens_in_both_models(pair):
 
 @pytest.mark.parametrize("mode", ["ars", "sps"])
 def test_a_cancelled_answer_keeps_its_text_and_the_next_turn_continues_from_it(
-    pair, tiny_target, tiny_draft, mode
+    opened, assistant, tiny_target, tiny_draft, mode
 ):
-    assistant, control = pair
+    control = assistant.control
     control.mode, control.lookahead = mode, 3
     events = []
     for event in assistant.reply(ask(mode=mode, max_tokens=500), control):
@@ -149,14 +107,14 @@ def test_a_cancelled_answer_keeps_its_text_and_the_next_turn_continues_from_it(
     assert len(finished.token_ids) < 30
     said = Message("assistant", finished.text, finished.token_ids)
     request = ask([*QUESTION, said, Message("user", "Go on")], mode=mode)
-    here = answer(pair, request)
+    here = answer(assistant, request)
     assert here[0].cached_tokens >= events[0].prompt_tokens + len(finished.token_ids) - 1
-    with opened(tiny_target, tiny_draft) as fresh:
-        assert ids_of(answer(fresh, request)) == ids_of(here)
+    fresh = opened(tiny_target, tiny_draft)
+    assert ids_of(answer(fresh, request)) == ids_of(here)
 
 
-def test_the_mode_may_change_in_the_middle_of_an_answer(pair):
-    assistant, control = pair
+def test_the_mode_may_change_in_the_middle_of_an_answer(assistant):
+    control = assistant.control
     control.mode, control.lookahead = "sps", 3
     proposed = []
     for event in assistant.reply(ask(max_tokens=90), control):
@@ -170,34 +128,34 @@ def test_the_mode_may_change_in_the_middle_of_an_answer(pair):
 
 @pytest.mark.parametrize("length", [100, 230, 300, 700])
 def test_a_draft_with_a_smaller_context_reads_the_end_of_what_was_said(
-    tiny_target, tiny_draft, length
+    opened, tiny_target, tiny_draft, length
 ):
-    with opened(tiny_target, tiny_draft, n_ctx=1024, draft_ctx=256) as pair:
-        request = ask([Message("user", "x" * length)], max_tokens=60)
-        events = answer(pair, request)
-        finished = events[-1]
-        assert finished.stop is Stop.LENGTH
-        assert not any(isinstance(event, Noticed) for event in events)
-        assert finished.stats.generated_tokens == 60
-        assert finished.stats.drafted >= 2 * finished.stats.rounds
+    assistant = opened(tiny_target, tiny_draft, n_ctx=1024, draft_ctx=256)
+    request = ask([Message("user", "x" * length)], max_tokens=60)
+    events = answer(assistant, request)
+    finished = events[-1]
+    assert finished.stop is Stop.LENGTH
+    assert not any(isinstance(event, Noticed) for event in events)
+    assert finished.stats.generated_tokens == 60
+    assert finished.stats.drafted >= 2 * finished.stats.rounds
 
 
-def test_an_answer_is_continued_where_it_was_stopped(pair, tiny_target, tiny_draft):
-    first = answer(pair, ask(max_tokens=10))
+def test_an_answer_is_continued_where_it_was_stopped(opened, assistant, tiny_target, tiny_draft):
+    first = answer(assistant, ask(max_tokens=10))
     said = Message("assistant", first[-1].text, first[-1].token_ids)
     assert len(said.token_ids) == 10
-    events = answer(pair, ask([*QUESTION, said], max_tokens=20, alternatives=2))
+    events = answer(assistant, ask([*QUESTION, said], max_tokens=20, alternatives=2))
     # Its last token was never fed, as nobody asked what follows it; all else is in the cache.
     assert events[0].prompt_tokens == first[0].prompt_tokens + 10
     assert events[0].cached_tokens >= first[0].prompt_tokens + 10 - 1 - 3
-    assert all(len(token.target_top) == 2 for token in tokens_of(events))
-    with opened(tiny_target, tiny_draft) as fresh:
-        assert ids_of(answer(fresh, ask([*QUESTION, said], max_tokens=20))) == ids_of(events)
+    assert all(len(token.target_top) == 2 for token in tokens(events))
+    fresh = opened(tiny_target, tiny_draft)
+    assert ids_of(answer(fresh, ask([*QUESTION, said], max_tokens=20))) == ids_of(events)
 
 
-def test_the_time_of_an_answer_is_split_between_draft_target_and_host(pair):
-    stats = answer(pair, ask())[-1].stats
+def test_the_time_of_an_answer_is_split_between_draft_target_and_host(assistant):
+    stats = answer(assistant, ask())[-1].stats
     assert stats.draft_s > 0
     assert stats.verify_s > 0
     assert stats.draft_s + stats.verify_s + stats.host_s == pytest.approx(stats.decode_s)
-    assert answer(pair, ask(mode="ars"))[-1].stats.draft_s == 0
+    assert answer(assistant, ask(mode="ars"))[-1].stats.draft_s == 0

@@ -7,7 +7,7 @@ import pytest
 from assistant.events import Decoded, Event, Finished, Origin, Prepared, Stop
 from assistant.request import Message, Request, Sampling
 from tests import tiny
-from tests.assistant.engine.test_assistant import opened
+from tests.assistant.engine.answering import answer
 from tests.assistant.engine.test_long_chats import spoken
 from tests.patience import ALL
 
@@ -69,23 +69,22 @@ def check(request: Request, events: list[Event], n_ctx: int) -> Finished:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.some(2)
-def test_random_conversations_keep_every_promise(tmp_path, seed):
+def test_random_conversations_keep_every_promise(opened, tmp_path, seed):
     target = tiny.write(tmp_path / "target.gguf", seed=1)
     draft = tiny.write(tmp_path / "draft.gguf", seed=2, like=1)
     rng = random.Random(seed)
     stops = set()
-    with opened(target, draft, n_ctx=512, draft_ctx=rng.choice((256, 512))) as (assistant, control):
-        messages = [Message("system", "Be brief.")]
-        for _ in range(60 if ALL else 25):
-            messages.append(Message("user", " ".join(rng.choices(WORDS, k=rng.randrange(6)))))
-            request = random_request(rng, messages)
-            control.mode, control.lookahead = request.mode, request.lookahead
-            finished = check(request, list(assistant.reply(request, control)), 512)
-            assert spoken(assistant).startswith("system\nBe brief.\n")
-            assert messages[-1].content in spoken(assistant)
-            stops.add(finished.stop)
-            messages.append(Message("assistant", finished.text, finished.token_ids))
-            if rng.random() < 0.05:
-                messages = messages[:1]
+    assistant = opened(target, draft, n_ctx=512, draft_ctx=rng.choice((256, 512)))
+    messages = [Message("system", "Be brief.")]
+    for _ in range(60 if ALL else 25):
+        messages.append(Message("user", " ".join(rng.choices(WORDS, k=rng.randrange(6)))))
+        request = random_request(rng, messages)
+        finished = check(request, answer(assistant, request), 512)
+        assert spoken(assistant).startswith("system\nBe brief.\n")
+        assert messages[-1].content in spoken(assistant)
+        stops.add(finished.stop)
+        messages.append(Message("assistant", finished.text, finished.token_ids))
+        if rng.random() < 0.05:
+            messages = messages[:1]
     assert Stop.LENGTH in stops
     assert len(stops) >= 3

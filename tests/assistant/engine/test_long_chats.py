@@ -9,7 +9,7 @@ from assistant.events import Prepared, Stop
 from assistant.request import Message, Request, Sampling
 from models.errors import Cancelled, ContextFull
 from tests.assistant.chat.test_context import conversation, encode
-from tests.assistant.engine.test_assistant import answer, opened
+from tests.assistant.engine.answering import answer
 
 SYSTEM = "Be brief, and never forget this sentence."
 MEGABYTES = 10_000_000
@@ -25,75 +25,74 @@ def spoken(assistant) -> str:
 @pytest.mark.parametrize("lookahead", [*range(17), 31, None])
 @pytest.mark.some(5)
 def test_a_model_that_never_stops_ends_where_the_context_is_full(
-    tiny_target, tiny_draft, lookahead
+    opened, tiny_target, tiny_draft, lookahead
 ):
     """However many tokens are left when the last rounds begin, none is decoded beyond the end."""
-    with opened(tiny_target, tiny_draft, n_ctx=256, draft_ctx=256) as pair:
-        for length in range(0, 12, 4):
-            question = (Message("user", "x" * (120 + length)),)
-            request = Request(question, HOT, "sps", lookahead, seed=length)
-            prepared, *_, finished = answer(pair, request)
-            assert finished.stop is Stop.CONTEXT
-            assert prepared.prompt_tokens + finished.stats.generated_tokens == 256
+    assistant = opened(tiny_target, tiny_draft, n_ctx=256, draft_ctx=256)
+    for length in range(0, 12, 4):
+        question = (Message("user", "x" * (120 + length)),)
+        request = Request(question, HOT, "sps", lookahead, seed=length)
+        prepared, *_, finished = answer(assistant, request)
+        assert finished.stop is Stop.CONTEXT
+        assert prepared.prompt_tokens + finished.stats.generated_tokens == 256
 
 
 def test_a_question_of_megabytes_is_refused_with_both_counts_and_the_next_is_answered(
-    tiny_target, tiny_draft
+    opened, tiny_target, tiny_draft
 ):
-    with opened(tiny_target, tiny_draft) as pair:
-        tokenised = watch(pair[0].vocab)
-        for text in (
-            "word " * (MEGABYTES // 5),
-            " " * MEGABYTES,
-            "\u6f22" * 10**7,
-            "<|im_end|>" * 10**6,
-        ):
-            request = Request((Message("user", text),), HOT)
-            with pytest.raises(ContextFull, match=rf"{len(text):,} characters.*room for 824 "):
-                answer(pair, request)
-            assert tokenised() < 10 * SLICE
-        system = Message("system", "s" * MEGABYTES)
-        with pytest.raises(ContextFull, match="system prompt has 10,000,000 characters"):
-            answer(pair, Request((system, Message("user", "Why?")), HOT))
-        assert answer(pair, Request((Message("user", "Why?"),), HOT, max_tokens=3))
+    assistant = opened(tiny_target, tiny_draft)
+    tokenised = watch(assistant.vocab)
+    for text in (
+        "word " * (MEGABYTES // 5),
+        " " * MEGABYTES,
+        "\u6f22" * 10**7,
+        "<|im_end|>" * 10**6,
+    ):
+        request = Request((Message("user", text),), HOT)
+        with pytest.raises(ContextFull, match=rf"{len(text):,} characters.*room for 824 "):
+            answer(assistant, request)
+        assert tokenised() < 10 * SLICE
+    system = Message("system", "s" * MEGABYTES)
+    with pytest.raises(ContextFull, match="system prompt has 10,000,000 characters"):
+        answer(assistant, Request((system, Message("user", "Why?")), HOT))
+    assert answer(assistant, Request((Message("user", "Why?"),), HOT, max_tokens=3))
 
 
 def test_an_earlier_question_of_megabytes_is_left_out_before_it_is_tokenised(
-    tiny_target, tiny_draft
+    opened, tiny_target, tiny_draft
 ):
-    with opened(tiny_target, tiny_draft) as pair:
-        tokenised = watch(pair[0].vocab)
-        messages = (
-            Message("system", SYSTEM),
-            Message("user", "before"),
-            Message("assistant", "yes"),
-            Message("user", "x" * MEGABYTES),
-            Message("assistant", "no"),
-            Message("user", "after"),
-        )
-        prepared, *_ = answer(pair, Request(messages, HOT, max_tokens=3))
-        assert isinstance(prepared, Prepared)
-        assert prepared.dropped_turns == 2
-        assert tokenised() < 10 * SLICE
-        assert spoken(pair[0]).startswith(f"system\n{SYSTEM}\nuser\nafter\nassistant\n")
+    assistant = opened(tiny_target, tiny_draft)
+    tokenised = watch(assistant.vocab)
+    messages = (
+        Message("system", SYSTEM),
+        Message("user", "before"),
+        Message("assistant", "yes"),
+        Message("user", "x" * MEGABYTES),
+        Message("assistant", "no"),
+        Message("user", "after"),
+    )
+    prepared, *_ = answer(assistant, Request(messages, HOT, max_tokens=3))
+    assert isinstance(prepared, Prepared)
+    assert prepared.dropped_turns == 2
+    assert tokenised() < 10 * SLICE
+    assert spoken(assistant).startswith(f"system\n{SYSTEM}\nuser\nafter\nassistant\n")
 
 
-def test_a_cancel_stops_a_prompt_between_two_turns(tiny_target):
-    with opened(tiny_target, n_ctx=256) as pair:
-        assistant, control = pair
-        real, encoded = assistant.chat.encode, 0
+def test_a_cancel_stops_a_prompt_between_two_turns(opened, tiny_target):
+    assistant = opened(tiny_target, n_ctx=256)
+    real, encoded = assistant.chat.encode, 0
 
-        def encode(*asked, **settings):
-            nonlocal encoded
-            encoded += 1
-            if encoded == 3:
-                control.cancel.raise_()
-            return real(*asked, **settings)
+    def encode(*asked, **settings):
+        nonlocal encoded
+        encoded += 1
+        if encoded == 3:
+            assistant.control.cancel.raise_()
+        return real(*asked, **settings)
 
-        assistant.chat.encode = encode
-        with pytest.raises(Cancelled):
-            answer(pair, Request(tuple(conversation(*[9] * 100))))
-        assert encoded == 3
+    assistant.chat.encode = encode
+    with pytest.raises(Cancelled):
+        answer(assistant, Request(tuple(conversation(*[9] * 100))))
+    assert encoded == 3
 
 
 def watch(vocab):
