@@ -118,13 +118,17 @@ def test_lanes_of_a_race_may_have_different_engines_and_take_turns(setup, tiny_d
         assert max(clocks.values()) - min(clocks.values()) <= longest
 
 
-@needs_both
-def test_a_cancel_stops_the_lanes_of_all_engines(setup):
+def long_race(setup: Setup) -> Race:
+    """A race of both engines, neither of which is over soon."""
     setup = replace(setup, n_ctx=1024)
     lanes = tuple(Lane(name, replace(setup, engine=name), "ars") for name in ("llama", "ik"))
-    request = Request((Message("user", "Why?"),), Sampling(30), seed=1, max_tokens=900)
+    return Race(lanes, Request((Message("user", "Why?"),), Sampling(30), seed=1, max_tokens=900))
+
+
+@needs_both
+def test_a_cancel_stops_the_lanes_of_all_engines(setup):
     with running() as (engine, heard):
-        engine.submit(Race(lanes, request))
+        engine.submit(long_race(setup))
         for lane in range(2):
             while not heard.of(Decoded, lane):
                 heard.until(LaneEvent)
@@ -137,11 +141,8 @@ def test_a_cancel_stops_the_lanes_of_all_engines(setup):
 
 @needs_both
 def test_a_lane_whose_process_is_killed_ends_alone(setup):
-    setup = replace(setup, n_ctx=1024)
-    lanes = tuple(Lane(name, replace(setup, engine=name), "ars") for name in ("llama", "ik"))
-    request = Request((Message("user", "Why?"),), Sampling(30), seed=1, max_tokens=900)
     with running() as (engine, heard):
-        engine.submit(Race(lanes, request))
+        engine.submit(long_race(setup))
         heard.until(RaceReady)
         os.kill(engine.process._others["ik"].pid or 0, signal.SIGKILL)
         heard.until(RaceOver)

@@ -1,6 +1,5 @@
 """What a model would do on this machine follows from what others did."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,31 +18,36 @@ from models.files.model_file import ModelFile
 from tests import tiny
 
 ENTRY = FILES["qwen3-4b"]
-Measure = Callable[[ModelFile, float, float], None]
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> list[ModelFile]:
-    paths = [tiny.write(tmp_path / f"{layers}.gguf", layers=layers) for layers in (2, 12)]
-    return [identify(str(path)) for path in paths]
+class Machine:
+    """Two model files, and what was measured of them in a folder."""
 
+    def __init__(self, folder: Path) -> None:
+        paths = [tiny.write(folder / f"{layers}.gguf", layers=layers) for layers in (2, 12)]
+        self.folder, self.files = folder, [identify(str(path)) for path in paths]
 
-@pytest.fixture
-def measure(tmp_path: Path) -> Measure:
-    """Keep what a file took for a token of an answer, and of a prompt, in seconds."""
-
-    def kept(model: ModelFile, token_s: float, prompt_s: float, what: str = "verify") -> None:
+    def measure(
+        self, model: ModelFile, token_s: float, prompt_s: float, what: str = "verify"
+    ) -> None:
+        """Keep what a file took for a token of an answer, and of a prompt, in seconds."""
         status = model.path.stat()
         file = f"{status.st_size} {status.st_mtime_ns} | these"
         times = Times([token_s], {1: [1.0], 2: [1.1]})
-        Records(tmp_path, "costs.json", Times).put(f"{what} | {file}", times)
-        Records(tmp_path, "costs.json", float).put(f"reading | {file}", prompt_s)
+        Records(self.folder, "costs.json", Times).put(f"{what} | {file}", times)
+        Records(self.folder, "costs.json", float).put(f"reading | {file}", prompt_s)
 
-    return kept
+    @property
+    def expectations(self) -> Expectations:
+        return Expectations(self.files, self.folder)
+
+    def told(self, model: ModelFile | GGUF) -> Expectation:
+        return cast(Expectation, self.expectations.of(model, None))
 
 
-def told(files: list[ModelFile], folder: Path, model: ModelFile | GGUF) -> Expectation:
-    return cast(Expectation, Expectations(files, folder).of(model, None))
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
 
 
 def width(span: Span | None) -> float:
@@ -51,30 +55,30 @@ def width(span: Span | None) -> float:
     return span.high / span.low
 
 
-def test_where_nothing_was_measured_nothing_is_told(files: list[ModelFile], tmp_path: Path) -> None:
-    assert Expectations(files, tmp_path).of(files[0], files[1]) is None
-    assert Expectations(files, tmp_path).of(ENTRY, None) is None
-    assert Expectations(files, tmp_path).larger(files[0]) is None
+def test_where_nothing_was_measured_nothing_is_told(machine: Machine) -> None:
+    assert machine.expectations.of(machine.files[0], machine.files[1]) is None
+    assert machine.expectations.of(ENTRY, None) is None
+    assert machine.expectations.larger(machine.files[0]) is None
 
 
 def test_of_what_says_nothing_of_its_weights_nothing_is_told(
-    files: list[ModelFile], tmp_path: Path, measure: Measure, monkeypatch: pytest.MonkeyPatch
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engines, "installed", lambda: ["llama"])  # which needs no header
-    measure(files[0], 0.02, 0.004)
-    (tmp_path / "bad.gguf").write_bytes(b"<html>")
-    bad = ModelFile(tmp_path / "bad.gguf", "bad", "bad", "file")
-    assert Expectations([bad, *files], tmp_path).of(bad, None) is None
-    assert told(files, tmp_path, files[1])
-    assert Expectations(files, tmp_path).of(replace(ENTRY, size=0), None) is None
+    machine.measure(machine.files[0], 0.02, 0.004)
+    (machine.folder / "bad.gguf").write_bytes(b"<html>")
+    bad = ModelFile(machine.folder / "bad.gguf", "bad", "bad", "file")
+    assert Expectations([bad, *machine.files], machine.folder).of(bad, None) is None
+    assert machine.told(machine.files[1])
+    assert machine.expectations.of(replace(ENTRY, size=0), None) is None
 
 
 def test_what_was_measured_is_told_closely_and_what_is_less_like_it_less_so(
-    files: list[ModelFile], tmp_path: Path, measure: Measure
+    machine: Machine,
 ) -> None:
-    measure(files[0], 0.02, 0.004)
-    models: list[ModelFile | GGUF] = [*files, ENTRY]
-    own, other, listed = (told(files, tmp_path, each) for each in models)
+    machine.measure(machine.files[0], 0.02, 0.004)
+    models: list[ModelFile | GGUF] = [*machine.files, ENTRY]
+    own, other, listed = (machine.told(each) for each in models)
     assert own.tokens_per_s.low < 50 < own.tokens_per_s.high < 60
     assert own.prompt_s
     assert own.prompt_s.low < 4 < own.prompt_s.high < 5
@@ -83,73 +87,61 @@ def test_what_was_measured_is_told_closely_and_what_is_less_like_it_less_so(
         assert width(narrow.prompt_s) < width(wide.prompt_s)
 
 
-def test_files_that_disagree_make_the_others_uncertain(
-    files: list[ModelFile], tmp_path: Path, measure: Measure
-) -> None:
-    measure(files[0], 0.02, 0.004)
-    alone = told(files, tmp_path, ENTRY)
-    measure(files[1], 0.5, 0.004)
-    assert width(told(files, tmp_path, ENTRY).tokens_per_s) > width(alone.tokens_per_s)
+def test_files_that_disagree_make_the_others_uncertain(machine: Machine) -> None:
+    machine.measure(machine.files[0], 0.02, 0.004)
+    alone = machine.told(ENTRY)
+    machine.measure(machine.files[1], 0.5, 0.004)
+    assert width(machine.told(ENTRY).tokens_per_s) > width(alone.tokens_per_s)
 
 
-def test_a_larger_model_is_slower_and_so_is_its_reading(
-    files: list[ModelFile], tmp_path: Path, measure: Measure
-) -> None:
-    measure(files[0], 0.0002, 0.0001)
+def test_a_larger_model_is_slower_and_so_is_its_reading(machine: Machine) -> None:
+    machine.measure(machine.files[0], 0.0002, 0.0001)
     sizes = [10**7 * 2**n for n in range(12)]
-    found = [told(files, tmp_path, replace(ENTRY, size=size)) for size in sizes]
+    found = [machine.told(replace(ENTRY, size=size)) for size in sizes]
     for small, large in pairwise(found):
         assert small.tokens_per_s > large.tokens_per_s
         assert small.tokens_per_s.high > large.tokens_per_s.high
         assert small.prompt_s < large.prompt_s  # type: ignore[operator]
-    one, twelve = (told(files, tmp_path, each) for each in files)
+    one, twelve = (machine.told(each) for each in machine.files)
     assert one.tokens_per_s > twelve.tokens_per_s
 
 
-def test_what_a_token_does_not_need_costs_nothing(
-    files: list[ModelFile], tmp_path: Path, measure: Measure
-) -> None:
-    measure(files[0], 0.0002, 0.0001)
-    dense, sparse = (told(files, tmp_path, replace(ENTRY, active=part)) for part in (1.0, 0.1))
+def test_what_a_token_does_not_need_costs_nothing(machine: Machine) -> None:
+    machine.measure(machine.files[0], 0.0002, 0.0001)
+    dense, sparse = (machine.told(replace(ENTRY, active=part)) for part in (1.0, 0.1))
     assert sparse.tokens_per_s.low > 3 * dense.tokens_per_s.high
 
 
 @pytest.mark.parametrize("weights", ["Q5_0", "Q4_1"])
 def test_llama_cpp_takes_longer_for_some_types(
-    files: list[ModelFile],
-    tmp_path: Path,
-    measure: Measure,
-    monkeypatch: pytest.MonkeyPatch,
-    weights: str,
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, weights: str
 ) -> None:
     monkeypatch.setattr(engines, "installed", lambda: ["llama"])
-    measure(files[0], 0.0002, 0.0001)
+    machine.measure(machine.files[0], 0.0002, 0.0001)
     usual, slow = (replace(ENTRY, file=f"a-{each}.gguf") for each in ("Q4_K_M", weights))
-    fast = told(files, tmp_path, usual).tokens_per_s
-    assert told(files, tmp_path, slow).tokens_per_s.high < fast.high / 1.3
+    fast = machine.told(usual).tokens_per_s
+    assert machine.told(slow).tokens_per_s.high < fast.high / 1.3
 
 
-def test_a_draft_gains_from_nothing_to_what_is_typical(
-    files: list[ModelFile], tmp_path: Path, measure: Callable[..., None]
-) -> None:
-    draft, target = files
-    measure(target, 0.02, 0.004)
-    measure(draft, 0.001, 0.004, what="draft")
-    found = Expectations(files, tmp_path).of(target, draft)
+def test_a_draft_gains_from_nothing_to_what_is_typical(machine: Machine) -> None:
+    draft, target = machine.files
+    machine.measure(target, 0.02, 0.004)
+    machine.measure(draft, 0.001, 0.004, what="draft")
+    found = machine.expectations.of(target, draft)
     assert found
     assert found.drafted_tokens_per_s
     assert found.drafted_tokens_per_s.low == found.tokens_per_s.low
     # A round of two: 1.8 tokens, in 1.1 evaluations and a step of 0.05.
     gain = found.drafted_tokens_per_s.high / found.tokens_per_s.high
     assert gain == pytest.approx(1.8 / 1.15)
-    measure(draft, 0.05, 0.004, what="draft")
-    slow = Expectations(files, tmp_path).of(target, draft)
+    machine.measure(draft, 0.05, 0.004, what="draft")
+    slow = machine.expectations.of(target, draft)
     assert slow
     assert slow.drafted_tokens_per_s == slow.tokens_per_s
 
 
 def test_the_largest_model_that_runs_well_and_fits_easily_is_suggested(
-    files: list[ModelFile], tmp_path: Path, measure: Measure, monkeypatch: pytest.MonkeyPatch
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = {name: replace(ENTRY, name=name, size=int(name) * 10**9) for name in "1248"}
     monkeypatch.setattr(catalog, "FILES", sizes)
@@ -157,13 +149,13 @@ def test_the_largest_model_that_runs_well_and_fits_easily_is_suggested(
     def suggested(free: float, seconds: float, prompt_s: float) -> str:
         available = SimpleNamespace(available=free * 1e9)
         monkeypatch.setattr(memory, "fit", lambda needed: available)
-        measure(files[0], seconds, prompt_s)
-        found = Expectations(files, tmp_path).larger(files[0])
+        machine.measure(machine.files[0], seconds, prompt_s)
+        found = machine.expectations.larger(machine.files[0])
         return found[0].name if found else ""
 
     assert suggested(100, 1e-6, 1e-6) == "8"
     assert suggested(8, 1e-6, 1e-6) == "2"
     assert suggested(100, 1e-6, 0.5) == ""
     assert suggested(100, 10.0, 1e-6) == ""
-    own = told(files, tmp_path, files[0]).tokens_per_s
+    own = machine.told(machine.files[0]).tokens_per_s
     assert "–" in str(own) or own.low == own.high

@@ -59,6 +59,14 @@ def answer(model, resuming, prompt, stored=True, said=ANSWER):
     return found
 
 
+def kept(start, **how):
+    """Start a model, and keep what it has read of a conversation."""
+    model, resuming = start(**how)
+    answer(model, resuming, CHAT)
+    resuming.keep()
+    return model, resuming
+
+
 def files(places):
     return sorted(places.iterdir()) if places.exists() else []
 
@@ -133,9 +141,7 @@ def test_a_private_conversation_between_stored_ones_is_never_kept(start):
 
 
 def test_a_private_conversation_reads_no_snapshot(start):
-    model, resuming = start()
-    answer(model, resuming, CHAT)
-    resuming.keep()
+    kept(start)
     model, resuming = start()
     assert answer(model, resuming, CHAT, stored=False) == 0
 
@@ -153,9 +159,7 @@ def test_a_deletion_leaves_nothing_of_what_was_computed_before_it(start, places)
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "foreign"])
 def test_a_bad_snapshot_never_reaches_llama_cpp(start, places, monkeypatch, damage):
-    model, resuming = start()
-    answer(model, resuming, CHAT)
-    resuming.keep()
+    model, resuming = kept(start)
     (path,) = files(places)
     data = bytearray(path.read_bytes())
     data[-100] ^= damage == "flip"
@@ -178,9 +182,7 @@ def test_what_is_read_in_no_time_is_not_written(start, places):
 
 
 def test_a_short_turn_writes_nothing_new(start, places):
-    model, resuming = start()
-    answer(model, resuming, CHAT)
-    resuming.keep()
+    model, resuming = kept(start)
     before = files(places)
     answer(model, resuming, [*CHAT, *ANSWER], said=[1] * 50)
     resuming.keep()
@@ -192,9 +194,7 @@ def test_a_short_turn_writes_nothing_new(start, places):
 
 
 def test_a_few_tokens_are_not_worth_a_look(start):
-    model, resuming = start()
-    answer(model, resuming, CHAT)
-    resuming.keep()
+    kept(start)
     model, resuming = start()
     assert answer(model, resuming, [*CHAT[: MIN_TOKENS_KEPT - 1], *OTHER]) == 0
     model, resuming = start()
@@ -202,24 +202,18 @@ def test_a_few_tokens_are_not_worth_a_look(start):
 
 
 def test_no_room_means_no_snapshots(start, places):
-    model, resuming = start(room=0)
-    answer(model, resuming, CHAT)
-    resuming.keep()
+    kept(start, room=0)
     assert not places.exists()
 
 
 def test_a_folder_that_cannot_be_made_is_no_obstacle(start, places):
     places.write_text("a file")
-    model, resuming = start()
-    answer(model, resuming, CHAT)
-    resuming.keep()
+    kept(start)
     assert places.read_text() == "a file"
 
 
 def test_a_model_that_cannot_roll_back_tokens_only_continues(start):
-    model, resuming = start()
-    answer(model, resuming, CHAT)
-    resuming.keep()
+    model, resuming = kept(start)
     for prompt, found in (
         ([*CHAT, *ANSWER, 5], len(CHAT) + len(ANSWER)),
         ([*CHAT, *ANSWER], 0),
