@@ -10,22 +10,10 @@ from assistant.decoding.lookahead.forecast import Reason as Reason
 
 TOKEN_FIELDS = ("id", "text", "origin", "source", "target_prob", "draft_prob")
 STATS_FIELDS = (
-    "mode",
-    "rounds",
-    "drafted",
-    "tested",
-    "accepted",
-    "acceptance_rate",
-    "tokens_per_eval",
-    "prompt_tokens",
-    "cached_tokens",
-    "generated_tokens",
-    "prefill_s",
-    "first_token_s",
-    "decode_s",
-    "tokens_per_s",
-    "lookahead_counts",
-)
+    "mode", "rounds", "drafted", "tested", "accepted", "acceptance_rate", "tokens_per_eval",
+    "prompt_tokens", "cached_tokens", "generated_tokens", "prefill_s", "first_token_s", "decode_s",
+    "tokens_per_s", "lookahead_counts",
+)  # fmt: skip
 """What programs may rely on to be told of each token and each answer."""
 _SUMMED = (
     "rounds", "drafted", "tested", "accepted", "generated_tokens", "masked_rows", "thought_tokens",

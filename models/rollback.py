@@ -9,16 +9,9 @@ from models.gguf.header import Header
 SHARE = 0.1
 """The share of the weights' memory that the slots may take."""
 KEPT = (
-    "qwen35",
-    "qwen35moe",
-    "lfm2",
-    "lfm2moe",
-    "nemotron_h",
-    "nemotron_h_moe",
-    "kimi_k3",
-    "glm5_next",
-    "bailingmoe3",
-)
+    "qwen35", "qwen35moe", "lfm2", "lfm2moe", "nemotron_h", "nemotron_h_moe", "kimi_k3",
+    "glm5_next", "bailingmoe3",
+)  # fmt: skip
 """Kinds of network of which llama.cpp keeps the states of a batch's last tokens."""
 NODES_PER_TENSOR = {"lfm2": 5, "lfm2moe": 6, "nemotron_h": 6, "nemotron_h_moe": 6}
 """Nodes that a graph has for each tensor, besides the states it keeps; measured, and rounded up."""

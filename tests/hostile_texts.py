@@ -29,17 +29,8 @@ def texts(count: int, seed: int = 1) -> list[str]:
     dice = random.Random(seed)
     seen: dict[str, None] = {}
     families: list[Make] = [
-        _osc,
-        _csi,
-        _strings,
-        _short,
-        _single,
-        _bidi,
-        _markup,
-        _markdown,
-        _odd,
-        _mixed,
-    ]
+        _osc, _csi, _strings, _short, _single, _bidi, _markup, _markdown, _odd, _mixed,
+    ]  # fmt: skip
     for number, family in enumerate(cycle(families)):
         text = f"q{number}{family(dice)}z"  # all alike families still differ
         seen[text] = None

@@ -14,27 +14,16 @@ from tests.scripts import printed
 PACKAGES = ("models", "assistant", "tui")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 HOMES = {
-    "h11": ("assistant/serve/",),
-    "starlette": ("assistant/serve/",),
-    "uvicorn": ("assistant/serve/",),
-    "ik_llama_cpp": ("models/ik/",),
-    "llama_cpp": ("models/llama/",),
-    "llguidance": ("assistant/forms/",),
-    "huggingface_hub": ("models/files/",),
-    "textual": ("tui/",),
-    "rich": ("tui/",),
-    "click": ("tui/",),
-    "jinja2": ("assistant/chat/",),
-    "pathspec": ("assistant/passages/",),
-    "pypdfium2": ("assistant/passages/",),
-    "snowballstemmer": ("assistant/passages/",),
-    "mcp": ("assistant/tools/",),
-    "mcp_types": ("assistant/tools/",),
-    "anyio": ("assistant/tools/",),
-    "pydantic": ("assistant/tools/",),
-    "msgspec": ("assistant/", "models/files/"),
-    "numpy": ("models/", "assistant/"),
-}
+    "h11": ("assistant/serve/",), "starlette": ("assistant/serve/",),
+    "uvicorn": ("assistant/serve/",), "ik_llama_cpp": ("models/ik/",),
+    "llama_cpp": ("models/llama/",), "llguidance": ("assistant/forms/",),
+    "huggingface_hub": ("models/files/",), "textual": ("tui/",), "rich": ("tui/",),
+    "click": ("tui/",), "jinja2": ("assistant/chat/",), "pathspec": ("assistant/passages/",),
+    "pypdfium2": ("assistant/passages/",), "snowballstemmer": ("assistant/passages/",),
+    "mcp": ("assistant/tools/",), "mcp_types": ("assistant/tools/",),
+    "anyio": ("assistant/tools/",), "pydantic": ("assistant/tools/",),
+    "msgspec": ("assistant/", "models/files/"), "numpy": ("models/", "assistant/"),
+}  # fmt: skip
 BELOW = {"models": {"models"}, "assistant": {"models", "assistant"}, "tui": set(PACKAGES)}
 FORBIDDEN = {"pickle", "marshal", "shelve", "diskcache", "requests"}
 

@@ -14,20 +14,14 @@ from models.errors import StorageError, well_formed
 _COLUMNS = [each.name for each in fields(Record) if each.name not in ("id", "siblings")]
 # Conversions to and from columns; values without one are stored as they are.
 _PACK: dict[str, Callable[[Any], Any]] = {
-    "content": well_formed,
-    "thought": well_formed,
-    "model": well_formed,
-    "token_ids": packing.pack_ids,
-    "attachments": packing.pack_attachments,
-    "stats": packing.pack_stats,
-    "calls": packing.pack_calls,
-}
+    "content": well_formed, "thought": well_formed, "model": well_formed,
+    "token_ids": packing.pack_ids, "attachments": packing.pack_attachments,
+    "stats": packing.pack_stats, "calls": packing.pack_calls,
+}  # fmt: skip
 _UNPACK: dict[str, Callable[[Any], Any]] = {
-    "token_ids": packing.unpack_ids,
-    "attachments": packing.unpack_attachments,
-    "stats": packing.unpack_stats,
-    "calls": packing.unpack_calls,
-}
+    "token_ids": packing.unpack_ids, "attachments": packing.unpack_attachments,
+    "stats": packing.unpack_stats, "calls": packing.unpack_calls,
+}  # fmt: skip
 _SELECT = f"SELECT id, conversation, {', '.join(_COLUMNS)} FROM message"
 _INSERT = f"""INSERT INTO message (conversation, {", ".join(_COLUMNS)})
     VALUES (?{", ?" * len(_COLUMNS)})"""

@@ -16,25 +16,13 @@ from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary
 
 TITLE, PACKAGE = ENGINES["ik"], PACKAGES["ik"]
 CONTEXT_DEFAULTS: dict[str, object] = {
-    "n_batch": 2048,
-    "n_ubatch": 512,
-    "yarn_ext_factor": -1.0,
-    "defrag_thold": -1.0,
-    "type_k": 1,
-    "type_v": 1,
-    "flash_attn": True,
-    "fused_mmad": True,
-    "graph_reuse": True,
-    "abort_callback_data": None,
-    "cuda_params": None,
-}
+    "n_batch": 2048, "n_ubatch": 512, "yarn_ext_factor": -1.0, "defrag_thold": -1.0, "type_k": 1,
+    "type_v": 1, "flash_attn": True, "fused_mmad": True, "graph_reuse": True,
+    "abort_callback_data": None, "cuda_params": None,
+}  # fmt: skip
 MODEL_DEFAULTS: dict[str, object] = {
-    "devices": None,
-    "type_k": 1,
-    "use_mmap": True,
-    "repack_tensors": False,
-    "dry_run": False,
-}
+    "devices": None, "type_k": 1, "use_mmap": True, "repack_tensors": False, "dry_run": False,
+}  # fmt: skip
 
 
 def _model_params(gpu_layers: int | None) -> Any:

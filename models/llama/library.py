@@ -14,16 +14,9 @@ from models.native.batch import BATCH
 from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary
 
 CONTEXT_DEFAULTS: dict[str, object] = {
-    "n_batch": 2048,
-    "n_ubatch": 512,
-    "n_rs_seq": 0,
-    "n_outputs_max_per_seq": 1,
-    "flash_attn_type": -1,
-    "yarn_ext_factor": -1.0,
-    "type_k": 1,
-    "type_v": 1,
-    "swa_full": True,
-}
+    "n_batch": 2048, "n_ubatch": 512, "n_rs_seq": 0, "n_outputs_max_per_seq": 1,
+    "flash_attn_type": -1, "yarn_ext_factor": -1.0, "type_k": 1, "type_v": 1, "swa_full": True,
+}  # fmt: skip
 MODEL_DEFAULTS: dict[str, object] = {"n_gpu_layers": -1, "use_extra_bufts": True}
 CACHE_FIELDS = (*POSITION_FIELDS, "flash_attn_type", "type_k", "type_v", "swa_full")
 MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are requantised at once

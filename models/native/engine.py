@@ -11,16 +11,9 @@ from models.errors import ModelError
 from models.gguf.header import Header
 
 POSITION_FIELDS = (
-    "rope_scaling_type",
-    "rope_freq_base",
-    "rope_freq_scale",
-    "yarn_ext_factor",
-    "yarn_attn_factor",
-    "yarn_beta_fast",
-    "yarn_beta_slow",
-    "yarn_orig_ctx",
-    "attention_type",
-)
+    "rope_scaling_type", "rope_freq_base", "rope_freq_scale", "yarn_ext_factor", "yarn_attn_factor",
+    "yarn_beta_fast", "yarn_beta_slow", "yarn_orig_ctx", "attention_type",
+)  # fmt: skip
 """Settings of a context that decide how keys are rotated by position, and what is attended to."""
 
 

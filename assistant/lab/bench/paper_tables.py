@@ -24,12 +24,9 @@ from assistant.system import System
 
 SPS = f"model={CHEN_K}"
 CHEN = (
-    ("task", ""),
-    ("method", ""),
-    ("ROUGE-2 [95 %]", ".3f"),
-    ("ms/token", ".1f"),
+    ("task", ""), ("method", ""), ("ROUGE-2 [95 %]", ".3f"), ("ms/token", ".1f"),
     ("× ArS [95 %]", ".2f"),
-)
+)  # fmt: skip
 CHEN_NOTE = (
     "ROUGE-2: F1 without stemming, of summaries; for SpS, its difference from ArS, which is 0 if "
     "nothing but the speed changes. Chen et al., Chinchilla 70B with a 4B draft, K = 4: XSum "
@@ -43,27 +40,18 @@ ALPHA_NOTE = (
     "0.75 and 0.65 at T=0, 0.62 and 0.53 at T=1."
 )
 SPEED = (
-    ("task", ""),
-    ("K", ""),
-    ("/round", ".2f"),
-    ("eq. 1", ".2f"),
-    ("× ArS [95 %]", ".2f"),
-    ("th. 3.8", ".2f"),
-    ("+ t(n)", ".2f"),
-)
+    ("task", ""), ("K", ""), ("/round", ".2f"), ("eq. 1", ".2f"), ("× ArS [95 %]", ".2f"),
+    ("th. 3.8", ".2f"), ("+ t(n)", ".2f"),
+)  # fmt: skip
 SPEED_NOTE = (
     "/round: tokens of a round, and equation 1 with α of the model. × ArS: speed, theorem 3.8 with "
     "c as measured, which takes a batch to take as long as one token, and with the batch's "
     "measured time, + t(n); neither counts what the draft takes to read the prompt."
 )
 WEIGHTS = (
-    ("weights and method", ""),
-    ("tokens/s", ".1f"),
-    ("× first [95 %]", ".2f"),
-    ("slowest", ".1f"),
-    ("fastest", ".1f"),
-    ("accepted", ".0%"),
-)
+    ("weights and method", ""), ("tokens/s", ".1f"), ("× first [95 %]", ".2f"), ("slowest", ".1f"),
+    ("fastest", ".1f"), ("accepted", ".0%"),
+)  # fmt: skip
 WEIGHTS_NOTE = (
     "As Qualcomm compares them: weights of fewer bits, speculation, and both; speeds of all "
     "prompts, and of the slowest and the fastest one."
