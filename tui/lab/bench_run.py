@@ -12,7 +12,7 @@ import click
 from assistant.engine.engine_choice import told_apart
 from assistant.lab.bench.answers import Compared, RunAnswer
 from assistant.lab.bench.plan import Asked
-from assistant.lab.bench.surroundings import surroundings
+from assistant.lab.bench.reports import surroundings
 from assistant.lab.protocol import LAB, Lockstep, Trial
 from assistant.lab.table import ResultTable
 from assistant.request import COPYING, Message, Request, Setup

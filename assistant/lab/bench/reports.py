@@ -1,23 +1,27 @@
-"""The tables of `bench prompts` and `bench sweep`, and how sure their figures are."""
+"""The tables of `bench prompts` and `bench sweep`: how sure figures are, what they depend on."""
 
-from collections.abc import Sequence
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from math import exp, log
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import psutil
 
 from assistant.lab.bench.answers import ALL, RunAnswer, kinds, matched, sums, together
 from assistant.lab.table import Cell, Interval, ResultTable
 from assistant.system import System
+from models.engines import PACKAGES
+from models.files.checksum import known_sha256
+from models.machine import physical_cores, processor
 
 PROMPTS = (
-    ("kind", ""),
-    ("system", ""),
-    ("tokens/s", ".1f"),
-    ("× ArS [95 %]", ".2f"),
-    ("worst", ".2f"),
-    ("per eval", ".2f"),
-    ("accepted", ".0%"),
-)
+    ("kind", ""), ("system", ""), ("tokens/s", ".1f"), ("× ArS [95 %]", ".2f"), ("worst", ".2f"),
+    ("per eval", ".2f"), ("accepted", ".0%"),
+)  # fmt: skip
 PROMPTS_NOTE = (
     "The systems advance together, a few tokens each in turn, so that changes in the machine's "
     "speed cancel out. × ArS compares the time up to the last token that both answers have, from "
@@ -28,14 +32,9 @@ PROMPTS_NOTE = (
 TIMED_TOKENS = 128
 """Tokens whose time is given, as Chen et al. 2023 do."""
 SWEEP = (
-    ("task", ""),
-    ("K", ""),
-    (f"{TIMED_TOKENS} tokens, s [95 %]", ".2f"),
-    ("yield", ".2f"),
-    ("loop, ms", ".1f"),
-    ("draft, ms", ".1f"),
-    ("accepted", ".0%"),
-)
+    ("task", ""), ("K", ""), (f"{TIMED_TOKENS} tokens, s [95 %]", ".2f"), ("yield", ".2f"),
+    ("loop, ms", ".1f"), ("draft, ms", ".1f"), ("accepted", ".0%"),
+)  # fmt: skip
 SWEEP_NOTE = (
     "K = 0 is ArS. Time: the mean over the answers, with its 95 % bootstrap interval. Yield: "
     "tokens of a round over K + 1. Loop: one round; draft: of it, in the draft. The draft's "
@@ -115,3 +114,36 @@ def geometric_mean(ratios: Sequence[float]) -> Interval:
     logs = mean([log(ratio) for ratio in ratios])
     low, high = (None if each is None else exp(each) for each in (logs.low, logs.high))
     return Interval(exp(logs.value), low, high)
+
+
+def surroundings(files: Mapping[str, Path]) -> dict[str, Any]:
+    """Return this computer, the versions of all that computes, and the files, given by role."""
+    uname = platform.uname()
+    libraries = ("specchat", *(package.name for package in PACKAGES.values()), "numpy")
+    return {
+        "machine": {
+            "processor": processor(),
+            "cores": physical_cores(),  # that this process may use
+            "memory": psutil.virtual_memory().total,
+            "system": f"{uname.system} {uname.release} {uname.machine}",
+        },
+        "versions": {
+            "python": platform.python_version(),
+            **{name: _version(name) for name in libraries},
+        },
+        "files": {
+            role: {
+                "path": os.fsencode(path).decode("utf-8", "backslashreplace"),
+                "size": path.stat().st_size,
+                "sha256": known_sha256(path),
+            }
+            for role, path in files.items()
+        },
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
