@@ -11,7 +11,7 @@ from assistant.request import Count, Setup
 from assistant.talk.events import Noted, TalkEvent
 from models.errors import SpecchatError
 from tui.chat.status import Activity
-from tui.draft_use import larger, refused
+from tui.outlook import larger, refused
 
 if TYPE_CHECKING:
     from assistant.settings.settings import Settings

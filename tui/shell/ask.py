@@ -38,7 +38,7 @@ from assistant.talk.tool_set import ToolSet
 from assistant.tokens import said
 from assistant.tools.values import OfferedTool
 from models.errors import StorageError
-from tui import draft_use
+from tui import outlook
 from tui.figures import counted
 from tui.safe import one_line, safe
 from tui.shell.asked import ContinuedChat, check_thinking, folders_of
@@ -121,7 +121,7 @@ class AskSession:
         setup = replace(setup, measure=chooses_by_time)
         self.ready = ready = console.run(setup, self._hear_loading, keeps=False)
         check_thinking(settings, ready)
-        self._say(draft_use.missing(no_draft, ready, settings))
+        self._say(outlook.missing(no_draft, ready, settings))
         self.talk.ready(ready.target)
 
     async def _have_answered(self) -> None:
