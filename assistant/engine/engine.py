@@ -66,10 +66,6 @@ Handler = Callable[[Any, EngineState], object]
 """Does a job of one class and returns its last event; may raise `SpecchatError` and `Cancelled`."""
 
 
-def _load(setup: Setup, state: EngineState) -> Ready:
-    return state.load(setup)
-
-
 def _answer(request: Request, state: EngineState) -> Finished:
     assistant = state.loaded
     for event in assistant.reply(request, state.control):
@@ -102,7 +98,7 @@ def _read_ahead(job: ReadAhead, state: EngineState) -> AllRead:
 
 
 HANDLERS: dict[type, Handler] = {
-    Setup: _load,
+    Setup: lambda setup, state: state.load(setup),
     Request: _answer,
     Race: _race,
     Count: _count,

@@ -12,6 +12,8 @@ from assistant.engine.records import Records
 from assistant.engine.times import Ratios, Times, nothing_seen
 from models.native.model import NativeModel
 
+COSTS, ACCEPTANCE = "costs.json", "acceptance.json"
+"""The files: what evaluations took, and how good sources were."""
 FURTHEST = 8.0
 """Log odds of acceptance; a file that says more than that is damaged."""
 
@@ -51,7 +53,8 @@ def kept_looks(
         Cancelled: it was stopped; nothing was kept of what was being measured.
         ModelError: a model cannot evaluate.
     """
-    known = [_known_times(key, folder) for key in _times_keys(target, draft)]
+    times = Records(folder, COSTS, Times)
+    known = [_sound_times(times.get(key)) for key in _times_keys(target, draft)]
     verify = known[0] or nothing_seen(typical[0], 1)
     reading = known[-1] if draft and known[-1] else nothing_seen(typical[1])
     looks = CostLooks(target, draft, verify, reading, clock)
@@ -75,16 +78,11 @@ def put_looks(looks: CostLooks, folder: Path | None) -> None:
     """
     keys = _times_keys(looks.target, looks.draft)
     for key, times in zip(keys, (looks.verify, looks.reading), strict=False):
-        _all_times(folder).put(key, times)
+        Records(folder, COSTS, Times).put(key, times)
 
 
-def _known_times(key: str, folder: Path | None) -> Times | None:
-    known = _all_times(folder).get(key)
+def _sound_times(known: Times | None) -> Times | None:
     return known if known and known.is_sound else None
-
-
-def _all_times(folder: Path | None) -> Records[Times]:
-    return Records(folder, "costs.json", Times)
 
 
 def _times_keys(target: TimedModel, draft: TimedModel | None) -> list[str]:
@@ -95,26 +93,21 @@ def _times_keys(target: TimedModel, draft: TimedModel | None) -> list[str]:
 
 def known_attention(target: TimedModel, folder: Path | None) -> float:
     """Return the seconds that a target's attention was seen to take; see `costs.Curve`."""
-    return _sound(_all_figures(folder).get(f"attention | {target.conditions}"))
+    return _sound(Records(folder, COSTS, float).get(f"attention | {target.conditions}"))
 
 
 def known_reading(path: Path, folder: Path) -> float:
     """Return the seconds a token that prompts of a target took last; 0 if none was read yet."""
-    return _sound(_all_figures(folder).newest(f"reading | {_file(path)} | "))
+    return _sound(Records(folder, COSTS, float).newest(f"reading | {_file(path)} | "))
 
 
 def _sound(seconds: float | None) -> float:
     return seconds if seconds and 0 < seconds < 1 else 0.0
 
 
-def _all_figures(folder: Path | None) -> Records[float]:
-    return Records(folder, "costs.json", float)
-
-
 def recorded(path: Path, what: Literal["verify", "draft"], folder: Path) -> Times | None:
     """Return what was measured last with a file here, however it was run; None: nothing."""
-    known = _all_times(folder).newest(f"{what} | {_file(path)} | ")
-    return known if known and known.is_sound else None
+    return _sound_times(Records(folder, COSTS, Times).newest(f"{what} | {_file(path)} | "))
 
 
 def _file(path: Path) -> str:
@@ -130,7 +123,7 @@ def known_acceptance(target: Path, draft: Path | None, folder: Path | None) -> d
 
     A draft that is bad would otherwise be tried in every answer, and again after every start.
     """
-    known = _all_acceptance(folder).get(_pair_key(target, draft)) or {}
+    known = Records(folder, ACCEPTANCE, dict[str, float]).get(_pair_key(target, draft)) or {}
     return {name: value for name, value in known.items() if abs(value) < FURTHEST}
 
 
@@ -138,11 +131,7 @@ def remember_acceptance(
     lasting: Mapping[str, float], target: Path, draft: Path | None, folder: Path | None
 ) -> None:
     """Keep what answers have shown."""
-    _all_acceptance(folder).keep(_pair_key(target, draft), dict(lasting))
-
-
-def _all_acceptance(folder: Path | None) -> Records[dict[str, float]]:
-    return Records(folder, "acceptance.json", dict[str, float])
+    Records(folder, ACCEPTANCE, dict[str, float]).keep(_pair_key(target, draft), dict(lasting))
 
 
 def _pair_key(target: Path, draft: Path | None) -> str:
@@ -174,7 +163,7 @@ class Learnt:
         if self._looks.verify.calm_s:
             keep_looks(self._looks, self._folder)
         shown = {"attention": self.costs.attention, "reading": target.seconds_a_token}
-        figures = _all_figures(self._folder)
+        figures = Records(self._folder, COSTS, float)
         for what, seconds in shown.items():
             key = f"{what} | {target.conditions}"
             if seconds and seconds != figures.get(key):
