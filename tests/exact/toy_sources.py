@@ -143,11 +143,6 @@ def modelled_by(draft: Toy, n_vocab: int = 3) -> ModelSource:
 
 
 STEPWISE = (
-    Stepwise,
-    StopsWhenUnsure,
-    DiscardsUnlikely,
-    TrimmedVocabulary,
-    TableSource,
-    Mixture,
+    Stepwise, StopsWhenUnsure, DiscardsUnlikely, TrimmedVocabulary, TableSource, Mixture,
     KeepsThenStops,
-)
+)  # fmt: skip

@@ -14,14 +14,8 @@ def spoken(vocab: Vocab, tokens) -> bytes:
 
 
 TEXTS = (
-    "",
-    " ",
-    "\n\n\t x",
-    "hello world",
-    "é😀漢字\u202e\x00\x1b[0m",
-    "a" * 3000,
-    "<|im_end|></s>",
-)
+    "", " ", "\n\n\t x", "hello world", "é😀漢字\u202e\x00\x1b[0m", "a" * 3000, "<|im_end|></s>",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=repr)

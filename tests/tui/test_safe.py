@@ -14,18 +14,10 @@ FORBIDDEN = [
     *range(0xD800, 0xE000),
 ]
 ATTACKS = [
-    "\x1b]52;c;cm0gLXJmIH4=\x07",
-    "\x1b]0;title\x07",
-    "\x1b[2J\x1b[H",
-    "\x1bP+q544e\x1b\\",
-    "\x1b[?1049l",
-    "\x9b2J\x9d0;x\x9c",
-    "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\",
-    "\r\x1b[2Koverwritten",
-    "a\u202egpj.exe",
-    "line\u2028break",
-    "lone \ud800 surrogate",
-]
+    "\x1b]52;c;cm0gLXJmIH4=\x07", "\x1b]0;title\x07", "\x1b[2J\x1b[H", "\x1bP+q544e\x1b\\",
+    "\x1b[?1049l", "\x9b2J\x9d0;x\x9c", "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\",
+    "\r\x1b[2Koverwritten", "a\u202egpj.exe", "line\u2028break", "lone \ud800 surrogate",
+]  # fmt: skip
 
 
 def test_a_character_that_could_command_a_terminal_becomes_one_visible_glyph():

@@ -145,22 +145,12 @@ def test_minus_infinity_is_a_token_that_cannot_be(penalty):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("temperature", -0.1),
-        ("temperature", math.nan),
-        ("temperature", 1e308),
-        ("temperature", math.inf),
-        ("top_k", -1),
-        ("top_p", 0),
-        ("top_p", 1.1),
-        ("top_p", math.nan),
-        ("min_p", -1),
-        ("min_p", 1.01),
-        ("repeat_penalty", 0),
-        ("repeat_penalty", 1e-300),
-        ("repeat_penalty", 1e300),
-        ("repeat_window", -1),
+        ("temperature", -0.1), ("temperature", math.nan), ("temperature", 1e308),
+        ("temperature", math.inf), ("top_k", -1), ("top_p", 0), ("top_p", 1.1), ("top_p", math.nan),
+        ("min_p", -1), ("min_p", 1.01), ("repeat_penalty", 0), ("repeat_penalty", 1e-300),
+        ("repeat_penalty", 1e300), ("repeat_window", -1),
     ],
-)
+)  # fmt: skip
 def test_settings_that_are_invalid_are_refused_by_name(name, value):
     with pytest.raises(ValueError, match=name):
         Sampling(**{name: value})

@@ -15,12 +15,8 @@ from assistant.request import Mode, Sampling
 from models.base import Logits
 
 KEYS: tuple[tuple[Mode, int | None], ...] = (
-    ("auto", None),
-    ("sps", 7),
-    ("ars", None),
-    ("sps", None),
-    ("auto", 3),
-)
+    ("auto", None), ("sps", 7), ("ars", None), ("sps", None), ("auto", 3),
+)  # fmt: skip
 CHOSEN = {Reason.CHOSEN: {3, 7}, Reason.ARS: {0}}
 """How many proposals these reasons may be given for."""
 

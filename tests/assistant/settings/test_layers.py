@@ -41,19 +41,12 @@ def source(layers: Layers, name: str) -> str:
 @pytest.mark.parametrize(
     ("file", "chosen", "variable", "option", "value"),
     [
-        (None, None, None, None, "auto"),
-        (2, None, None, None, 2),
-        (2, 5, None, None, 5),
-        (2, 5, "3", None, 3),
-        (2, 5, "3", 4, 4),
-        (None, 5, "3", None, 3),
-        (None, None, None, 4, 4),
-        (2, 5, None, "auto", "auto"),
-        (2, "auto", None, None, "auto"),
-        (2, None, "", None, 2),
+        (None, None, None, None, "auto"), (2, None, None, None, 2), (2, 5, None, None, 5),
+        (2, 5, "3", None, 3), (2, 5, "3", 4, 4), (None, 5, "3", None, 3), (None, None, None, 4, 4),
+        (2, 5, None, "auto", "auto"), (2, "auto", None, None, "auto"), (2, None, "", None, 2),
         (2, None, "auto", None, "auto"),
     ],
-)
+)  # fmt: skip
 def test_precedence(monkeypatch, file, chosen, variable, option, value):
     if variable is not None:
         monkeypatch.setenv("SPECCHAT_THREADS", variable)

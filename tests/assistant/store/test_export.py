@@ -106,18 +106,12 @@ LINE = '{"id":1,"role":"user","content":"x","created":1.0,"state":"complete"}'
 @pytest.mark.parametrize(
     "text",
     [
-        ["hello"],
-        [LINE],
-        [b"\xff\xfe"],
-        [HEAD, "{}"],
-        [HEAD, LINE.replace("user", "root")],
+        ["hello"], [LINE], [b"\xff\xfe"], [HEAD, "{}"], [HEAD, LINE.replace("user", "root")],
         [HEAD, LINE.replace('"id":1', '"id":1,"token_ids":[-1]')],
         [HEAD, LINE.replace('"id":1', '"id":1,"token_ids":[4294967296]')],
-        [HEAD, LINE.replace("1.0", "1e300")],
-        [HEAD, '{"id":' + "[" * 100_000],
-        ['{"specchat":3}'],
+        [HEAD, LINE.replace("1.0", "1e300")], [HEAD, '{"id":' + "[" * 100_000], ['{"specchat":3}'],
     ],
-)
+)  # fmt: skip
 def test_what_is_no_export_is_refused_with_the_line(text):
     with pytest.raises(StorageError, match=r"line \d+ is not|newer specchat"):
         list(read_json_lines(text))
