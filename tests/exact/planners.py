@@ -19,11 +19,9 @@ class Planner(Protocol):
 
     def plan(self) -> Plan:
         """Return the plan of the next round."""
-        ...
 
     def observe(self, round_: Round) -> None:
         """Take in what came of it."""
-        ...
 
 
 Planners = Callable[[], Planner]
@@ -36,7 +34,6 @@ class FixedPlanner:
         self._lookahead = lookahead
 
     def plan(self) -> Plan:
-        """Return the same plan as ever."""
         return Fixed(self._lookahead)
 
     def observe(self, round_: Round) -> None:
@@ -51,7 +48,6 @@ class WhimsicalPlanner:
         self._past: list[object] = [seed]
 
     def plan(self) -> Plan:
-        """Return a plan that knows all that has been said."""
         return Whims(self._room, *self._past)
 
     def observe(self, round_: Round) -> None:
@@ -75,7 +71,6 @@ class ControllerPlanner:
         decode(self._controller, Text(), self._real, rounds=SURE_AFTER)
 
     def plan(self) -> Plan:
-        """Return what the controller plans."""
         self._plan = self._controller.plan(self._room)
         return self._plan
 

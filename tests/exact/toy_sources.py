@@ -56,7 +56,6 @@ class StopsWhenUnsure(Stepwise):
     habit = "stops when it is unsure"
 
     def row(self, context: Sequence[int], warp: ToyWarp) -> Row:
-        """Return the row of the next position."""
         row = super().row(context, warp)
         return row if row.probs.max() > 2 * THRESHOLD else EMPTY
 
@@ -67,7 +66,6 @@ class DiscardsUnlikely(Stepwise):
     habit = "discards what is unlikely"
 
     def row(self, context: Sequence[int], warp: ToyWarp) -> Row:
-        """Return the row of the next position."""
         row = super().row(context, warp)
         kept = row.probs >= THRESHOLD
         return Row(row.ids[kept], row.probs[kept])
@@ -79,7 +77,6 @@ class TrimmedVocabulary(Stepwise):
     habit = "knows half of the tokens"
 
     def row(self, context: Sequence[int], warp: ToyWarp) -> Row:
-        """Return the row of the next position."""
         row = super().row(context, warp)
         return Row(row.ids[row.ids % 2 == 0], row.probs[row.ids % 2 == 0])
 
@@ -90,7 +87,6 @@ class TableSource(Stepwise):
     habit = "looks tokens up"
 
     def row(self, context: Sequence[int], warp: ToyWarp) -> Row:
-        """Return the row of the next position."""
         return one_hot(sum(context) % self.model.n_vocab)
 
 
@@ -100,7 +96,6 @@ class Mixture(Stepwise):
     habit = "proposes in several ways"
 
     def row(self, context: Sequence[int], warp: ToyWarp) -> Row:
-        """Return the row of the next position."""
         kind = (sum(context) + len(context)) % 4
         if kind == 3:
             return EMPTY
@@ -115,7 +110,6 @@ class KeepsThenStops(Stepwise):
     habit = "stops after an unlikely token"
 
     def row(self, context: Sequence[int], warp: ToyWarp) -> Row:
-        """Return the row of the next position."""
         if context and self.model.probs(context[:-1])[context[-1]] < THRESHOLD:
             return EMPTY
         return super().row(context, warp)

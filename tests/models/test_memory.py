@@ -33,11 +33,6 @@ print(int(peak) * 1024 - before)
 """
 
 
-@pytest.fixture(autouse=True)
-def places(tmp_path, monkeypatch):
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
-
-
 @pytest.fixture
 def model(tmp_path):
     return identify(str(tiny.write(tmp_path / "model.gguf", n_ctx=4096)))

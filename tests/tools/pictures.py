@@ -8,6 +8,7 @@ docs/edit.svg, the change of a file, and docs/folder.svg, an answer from a folde
 import asyncio
 import contextlib
 import io
+import json
 import os
 import sys
 import tempfile
@@ -29,29 +30,8 @@ from tui.shell.engine_console import EngineConsole
 
 DOCS = ROOT / "docs"
 SIZE = (124, 40)
-CODE = """
-class Stack:
-    def __init__(self):
-        self.items = []
-
-    def push(self, item):
-        self.items.append(item)
-
-    def pop(self):
-        return self.items.pop()
-
-    def peek(self):
-        return self.items[-1]
-"""
-PLAN = """Garden, spring
-1. Sow the carrots in the first week of March, two rows along the fence.
-2. Paint the shed green, two coats, when it is dry for three days.
-"""
-NOTES = {
-    "spring.md": f"# Spring\n\n{PLAN}",
-    "tools.md": "# Tools\n\nThe spade and the rake are in the shed. The shears are with Ana.\n",
-    "harvest.md": "# Harvest\n\nPotatoes in September, when the leaves are yellow.\n",
-}
+SHOWN = json.loads(Path(__file__).with_name("pictures.json").read_text())
+CODE, PLAN, NOTES = SHOWN["code"], SHOWN["plan"], SHOWN["notes"]
 PROMPT = f"Repeat this class with one change: its name is LifoStack.{CODE}"
 
 

@@ -60,21 +60,6 @@ def test_rows_equal_the_reference(penalty):
         np.testing.assert_allclose(row.probs, list(expected.values()), atol=2e-6)
 
 
-def test_ties_are_kept_by_id():
-    logits = np.array([1, 2, 2, 2, 0], np.float32)
-    assert list(highest(logits, 2)) == [1, 2]
-    assert list(warp(logits, Sampling(1, 2, 1), []).ids) == [1, 2]
-    assert list(warp(logits, Sampling(1, 0, 0.3), []).ids) == [1, 2]
-    assert list(warp(logits, Sampling(0), []).ids) == [1]
-    assert list(warp(np.zeros(9, np.float32), Sampling(1, 0, 0.5), []).ids) == [0, 1, 2, 3, 4]
-
-
-def test_the_nucleus_is_the_smallest_set_that_has_the_probability():
-    logits = np.log(np.array([0.1, 0.5, 0.15, 0.25], np.float32))
-    for top_p, ids in ((0.4, [1]), (0.6, [1, 3]), (0.85, [1, 2, 3]), (0.95, [0, 1, 2, 3])):
-        assert list(warp(logits, Sampling(1, 0, top_p), []).ids) == ids
-
-
 LARGE = 6_000  # tokens: enough for every short cut
 
 

@@ -89,9 +89,8 @@ def snapshots():
 
 
 @pytest.fixture
-def worth_keeping(tmp_path, monkeypatch):
+def worth_keeping(monkeypatch):
     """Everything that was read is worth a snapshot, as soon as the engine rests."""
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(resume, "LONG_S", 0.0)
     monkeypatch.setattr("assistant.engine.engine.REST_S", 0.05)
 

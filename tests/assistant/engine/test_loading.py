@@ -46,7 +46,6 @@ def test_a_context_whose_first_evaluation_is_stopped_is_freed(tiny_target, calls
 def test_tables_that_came_with_the_program_serve_a_target_of_their_vocabulary_alone(
     tiny_target, tmp_path, monkeypatch, recalls
 ):
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(ngram_store, "SHIPPED", tmp_path)
     setup = Setup(tiny_target, None, 512, threads=1, recalls=recalls)
 

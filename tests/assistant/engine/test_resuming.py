@@ -234,9 +234,8 @@ def slow(path, n_ctx, monkeypatch):
 
 
 @pytest.fixture
-def longrope(tmp_path, monkeypatch):
+def longrope(tmp_path):
     """A model whose keys are of another kind in contexts of more than 512 tokens."""
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
     return tiny.write(tmp_path / "longrope.gguf", n_ctx=2048, longrope=512)
 
 
@@ -268,7 +267,6 @@ def test_a_snapshot_of_another_build_of_the_library_is_read_again(longrope, monk
 
 
 def test_a_model_whose_name_is_no_text_has_snapshots_too(tmp_path, monkeypatch):
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
     path = tmp_path / os.fsdecode(b"\xff\xfe model.gguf")
     tiny.write(tmp_path / "model.gguf").rename(path)
     for found in (0, len(CHAT)):

@@ -14,7 +14,6 @@ from assistant.settings.layers import (
     with_models,
     write_choices,
 )
-from assistant.settings.settings import KEYS
 from models import catalog
 from models.errors import StorageError
 from tests.assistant.settings.test_config import said
@@ -25,8 +24,7 @@ USUAL = catalog.DEFAULT.target.name
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
-    for key in KEYS.values():
-        monkeypatch.delenv(key.environment, raising=False)
+    monkeypatch.delenv("SPECCHAT_ENGINE")  # the only one that tests set for all
     return tmp_path / "state.json"
 
 

@@ -9,8 +9,7 @@ from tests.assistant.store.talks import opened, talk
 
 
 @pytest.fixture(autouse=True)
-def snapshot(tmp_path, monkeypatch):
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
+def snapshot():
     opened = snapshots.Snapshots(snapshots.folder(), "a model", 1 << 20)
     opened.write([1, 2, 3], memoryview(b"state"))
     opened.close()

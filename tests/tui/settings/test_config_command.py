@@ -12,8 +12,7 @@ from tests.tui.shell.program import HOT, run
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
-    for key in KEYS.values():
-        monkeypatch.delenv(key.environment, raising=False)
+    monkeypatch.delenv("SPECCHAT_ENGINE")  # the only one that tests set for all
     return tmp_path
 
 
