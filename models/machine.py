@@ -19,7 +19,8 @@ def physical_cores() -> int:
     """Return the physical cores this process may use: a second thread on a core gains nothing."""
     import psutil  # takes a while, and a program that only starts another one counts no cores
 
-    return max(1, min(psutil.cpu_count(logical=False) or 1, _allowed()))
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, min(psutil.cpu_count(logical=False) or 1, allowed or 1))
 
 
 def processor() -> str:
@@ -29,13 +30,6 @@ def processor() -> str:
             if line.startswith(("model name", "flags")):
                 return f"{platform.machine()} {line.partition(':')[2].strip()}"
     return f"{platform.machine()} {platform.processor()}"
-
-
-def _allowed() -> int:
-    """Return the logical cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def is_on_battery() -> bool:

@@ -69,7 +69,10 @@ def estimate(header: Header, size: int, n_ctx: int, *, drafts: bool = False) -> 
     """Return the memory of a model with files of `size` bytes and room for `n_ctx` tokens."""
     n_ctx, n_vocab = min(n_ctx, header.n_ctx_train or n_ctx), header.n_vocab or 0
     rows = 2 * (1 if drafts else ROWS) * n_vocab
-    graph = BATCH * (_width(header) + n_ctx)
+    embedding = header.number("embedding_length") or 0
+    # How many numbers the widest layer keeps for a token; measured, not derived.
+    width = 5 * embedding + 2 * (header.number("feed_forward_length") or 4 * embedding)
+    graph = BATCH * (width + n_ctx)
     repacked = sum(header.tensors.matrices.get(kind, 0) for kind in _REPACKED)
     slots = rollback_slots(header, 1 if drafts else ROWS, size)
     return Memory(
@@ -80,12 +83,6 @@ def estimate(header: Header, size: int, n_ctx: int, *, drafts: bool = False) -> 
         state_bytes(header) * (2 + slots),
         _FLOAT * (rows + graph) + _BYTES_PER_TOKEN_TEXT * n_vocab,
     )
-
-
-def _width(header: Header) -> int:
-    """Return how many numbers the widest layer keeps for a token; measured, not derived."""
-    embedding = header.number("embedding_length") or 0
-    return 5 * embedding + 2 * (header.number("feed_forward_length") or 4 * embedding)
 
 
 def of_pair(target: ModelFile, draft: ModelFile | None, n_ctx: int) -> Memory | None:

@@ -109,9 +109,8 @@ def find_format(rendered: str) -> CallFormat | None:
     """Return the format of the calls in a rendered `PROBE`; None if it is not a known one."""
     if json.dumps(PROBE_TOOL.description)[1:-1] not in rendered:
         return None
-    return next((each for each in FORMATS if _probe_text(each) in rendered), None)
-
-
-def _probe_text(form: CallFormat) -> str:
-    called = f"{form.opens}{PROBE_TOOL.name}{form.between}{_ARGUMENTS[form.syntax]}"
-    return form.before + called
+    for form in FORMATS:
+        called = f"{form.opens}{PROBE_TOOL.name}{form.between}{_ARGUMENTS[form.syntax]}"
+        if form.before + called in rendered:
+            return form
+    return None

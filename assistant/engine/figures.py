@@ -74,17 +74,14 @@ class Figures:
             draft_s=draft_s,
             verify_s=verify_s,
             guessing_s=stats.guessing_s + guessing_s,
-            positions=_by_position(stats.positions, [accepted for _, accepted in tested]),
+            positions=tuple(
+                (tally or Tally()).plus(test and test[1])
+                for tally, test in zip_longest(stats.positions, tested)
+            ),
             sources=_by_source(stats.sources, tested),
             masked_rows=masked[0],
             mask_s=masked[1],
         )
-
-
-def _by_position(tallies: Sequence[Tally], tested: Sequence[bool]) -> tuple[Tally, ...]:
-    return tuple(
-        (tally or Tally()).plus(accepted) for tally, accepted in zip_longest(tallies, tested)
-    )
 
 
 def _by_source(

@@ -56,7 +56,9 @@ class Resuming:
         """Write what the model has read, if reading what no snapshot has yet takes long."""
         self._model.truncate(self._model.cached(self._tokens))  # it may have read a draft further
         held, snapshots = self._model.held, self._snapshots
-        if snapshots is None or not self._is_long(len(held) - common_prefix(self._kept, held)):
+        seconds, new = self._model.seconds_a_token, len(held) - common_prefix(self._kept, held)
+        is_long = new >= MIN_TOKENS_KEPT if seconds is None else new * seconds >= LONG_S
+        if snapshots is None or not is_long:
             return
         with suppress(OSError, MemoryError):
             snapshots.write(held, self._model.state())
@@ -67,10 +69,6 @@ class Resuming:
         if self._snapshots is not None:
             self._snapshots.close()
             self._snapshots = None
-
-    def _is_long(self, count: int) -> bool:
-        seconds = self._model.seconds_a_token
-        return count >= MIN_TOKENS_KEPT if seconds is None else count * seconds >= LONG_S
 
     @property
     def _rolls_back(self) -> bool:

@@ -51,7 +51,7 @@ class ConfigCheck:
         for name, raw in said.items():
             at = (*path, name)
             if name not in known:
-                self._warn(at, _unknown(name, raw, names))
+                self.warnings.append(f"{self._where(at)}: {_unknown(name, raw, names)}")
             elif (value := known[name].check(raw)) is None:
                 raise self.error(at, known[name].refusal(raw))
             else:
@@ -61,9 +61,6 @@ class ConfigCheck:
     def error(self, path: TablePath, text: str) -> UsageError:
         """Return the error that says what is wrong, and where."""
         return UsageError(f"{self._where(path)}: {text}.")
-
-    def _warn(self, path: TablePath, text: str) -> None:
-        self.warnings.append(f"{self._where(path)}: {text}")
 
     def _where(self, path: TablePath) -> str:
         table = f", [{'.'.join(path[:-1])}]" if path[1:] else ""

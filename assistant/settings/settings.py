@@ -229,22 +229,18 @@ class Settings:
         )
 
 
-def _kind(hint: Any) -> type:
-    """Return the plain type of a field's values; the words of a Literal are texts."""
-    kinds = (hint, get_origin(hint), *get_args(hint))
-    return next((kind for kind in kinds if kind in (int, float, bool, tuple)), str)
-
-
 def _keys() -> Iterator[Key]:
     hints = get_type_hints(Settings)
     for each in fields(Settings):
         if key := each.metadata.get("key"):
             default = key.word if each.default is None else each.default
+            hint = hints[each.name]
+            kinds = (hint, get_origin(hint), *get_args(hint))  # words of a Literal are texts
             yield replace(
                 key,
                 name=key.name or each.name,
                 field=each.name,
-                kind=_kind(hints[each.name]),
+                kind=next((kind for kind in kinds if kind in (int, float, bool, tuple)), str),
                 default=default,
             )
 

@@ -29,7 +29,8 @@ def purge(database: Database, conversation: int | None = None) -> None:
     Raises:
         StorageError: not everything was removed; the message says what is left.
     """
-    if not database.read(_has_any, conversation):
+    query = f"SELECT EXISTS (SELECT 1 FROM message WHERE {_MESSAGES}) OR EXISTS ({_DELETED})"
+    if not database.read(lambda sql: sql.execute(query, (conversation,)).fetchone()[0]):
         return
     if database.path:  # first the copies: once the rows are gone, nothing asks for them again
         ngram_store.clear()
@@ -41,11 +42,6 @@ def purge(database: Database, conversation: int | None = None) -> None:
             raise StorageError(f"Nothing was deleted, because {why}.") from error
     database.write(_remove, conversation)
     _vacuum(database)
-
-
-def _has_any(sql: sqlite3.Connection, conversation: int | None) -> bool:
-    query = f"SELECT EXISTS (SELECT 1 FROM message WHERE {_MESSAGES}) OR EXISTS ({_DELETED})"
-    return bool(sql.execute(query, (conversation,)).fetchone()[0])
 
 
 def _remove(sql: sqlite3.Connection, conversation: int | None) -> None:

@@ -151,7 +151,11 @@ class Context:
     def truncate(self, length: int) -> None:
         """Keep the first `length` tokens, or fewer if the model cannot roll back exactly there."""
         if self.recurrent:
-            self._go_back(self.recurrent, length)
+            reached = self.recurrent.reach(len(self.held), length)
+            if reached and self.recurrent.go_back(len(self.held), reached):
+                del self.held[reached:]
+            else:
+                self.clear()
             return
         if length == len(self.held):
             return
@@ -162,13 +166,6 @@ class Context:
 
     def _forget_after(self, length: int) -> bool:
         return bool(self._c.llama_memory_seq_rm(self._memory, SEQUENCE, length, -1))
-
-    def _go_back(self, state: RecurrentState, length: int) -> None:
-        reached = state.reach(len(self.held), length)
-        if reached and state.go_back(len(self.held), reached):
-            del self.held[reached:]
-        else:
-            self.clear()
 
     def keep(self) -> None:
         """Make it possible to roll back to what the cache holds now."""

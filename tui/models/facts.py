@@ -58,17 +58,12 @@ def details(reference: str, inventory: ModelInventory) -> Facts:
     template = header.template
     facts |= _summary(model, inventory)
     facts["path"] = str(model.path)
-    facts["made_from"] = _origin(header)
+    source, digest, recipe = (header.metadata.get(key) for key in (SOURCE, SOURCE_SHA256, RECIPE))
+    facts["made_from"] = f"{source}, sha256 {digest}: {recipe}" if source else None
     facts["verified_sha256"] = checksum.known_sha256(model.path)
     facts["template_sha256"] = template and hashlib.sha256(template.encode()).hexdigest()
     facts["template"] = template
     return facts
-
-
-def _origin(header: gguf.Header) -> str | None:
-    """Return what a file says it was made from, and how."""
-    source, digest, recipe = (header.metadata.get(key) for key in (SOURCE, SOURCE_SHA256, RECIPE))
-    return f"{source}, sha256 {digest}: {recipe}" if source else None
 
 
 def found(model: ModelFile, inventory: ModelInventory) -> Facts:

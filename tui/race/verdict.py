@@ -61,7 +61,9 @@ def verdict(lanes: Sequence[RecordedLane], request: Request) -> tuple[str, str]:
     if len(ran) < 2:
         return "Too little was written to compare speeds.", " ".join(failed)
     won = _pair(*ran) if len(ran) == 2 else _field(ran)
-    return won, " ".join([*failed, *_texts(ran), *_seed(request)])
+    drew = request.seed is not None and request.sampling.temperature > 0
+    seed = [f"The seed was {request.seed}."] if drew else []
+    return won, " ".join([*failed, *_texts(ran), *seed])
 
 
 def pays(lanes: Sequence[RecordedLane]) -> bool:
@@ -86,12 +88,6 @@ def _field(ran: Sequence[RecordedLane]) -> str:
     ]
     by = " and ".join([", ".join(ratios[:-1]), ratios[-1]])
     return f"Fastest: {best.lane.name}, with {best.tokens_per_s:.1f} tokens/s, {by}."
-
-
-def _seed(request: Request) -> list[str]:
-    """Say which seed the lanes drew with, if they drew."""
-    drew = request.seed is not None and request.sampling.temperature > 0
-    return [f"The seed was {request.seed}."] if drew else []
 
 
 def _texts(ran: Sequence[RecordedLane]) -> list[str]:

@@ -90,7 +90,9 @@ def runs_of(step: Step, ghosts: bool) -> list[Run]:
     """Return a round as it is shown: accepted drafts, those thrown away, the token after them."""
     accepted = [token for token in step.tokens if token.origin is Origin.DRAFT]
     rest = [token for token in step.tokens if token.origin is not Origin.DRAFT]
-    thrown = [(_one_line(ghost.text), GHOST) for ghost in step.ghosts] if ghosts else []
+    texts = [safe(ghost.text) for ghost in step.ghosts] if ghosts else []
+    # Struck through, without characters that move lines.
+    thrown = [(text.replace("\n", "⏎").replace("\t", "⇥"), GHOST) for text in texts]
     return [*map(_run, accepted), *thrown, *map(_run, rest)]
 
 
@@ -112,8 +114,3 @@ def styled(runs: Iterable[Run], styles: Styles) -> Content:
 
 def _run(token: Token) -> Run:
     return safe(token.text), kind(token)
-
-
-def _one_line(text: str) -> str:
-    """Return the text to strike through, without characters that move lines."""
-    return safe(text).replace("\n", "⏎").replace("\t", "⇥")

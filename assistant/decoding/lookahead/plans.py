@@ -91,7 +91,8 @@ class ThroughputPlan:
         if self.pause is Reason.SPENT:
             runs = [offer for offer in offers if isinstance(offer, Run) and offer.certain]
             offers = [run.first(run.certain) for run in runs]
-        weighed = [(*self._weigh(offer), offer) for offer in offers if self._is_near(offer)]
+        near = [each for each in offers if isinstance(each, Run) or each.unread <= self._patience]
+        weighed = [(*self._weigh(offer), offer) for offer in near]
         pace, count, best = max(weighed, key=lambda each: each[0], default=(0.0, 0, None))
         pauses = self.pause not in (None, Reason.SPENT)
         if pauses or (pace <= self._pace and not self._must):
@@ -139,9 +140,6 @@ class ThroughputPlan:
     @property
     def _must(self) -> bool:
         return self.taken < self.least
-
-    def _is_near(self, offer: Offer) -> bool:
-        return isinstance(offer, Run) or offer.unread <= self._patience
 
     def _weigh(self, offer: Offer) -> tuple[float, int]:
         """Return the pace of the round with an offer, and how many of its tokens that takes."""
