@@ -9,7 +9,7 @@ def laboratories() -> Jobs:
     from assistant.lab.bench.trial_runner import TrialRunner
     from assistant.lab.protocol import LAB, Lockstep, Prove, Tune
     from assistant.lab.prove.proof import prove
-    from assistant.lab.tune.tune import Tuner
+    from assistant.lab.tune import Tuner
 
     return LAB, {
         **HANDLERS,

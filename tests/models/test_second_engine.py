@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from assistant.lab.tune import engine_trial
+from assistant.lab import engine_trial
 from models.errors import ModelError, OtherEngine
 from models.native import loaded
 from models.progress import CancelFlag

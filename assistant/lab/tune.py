@@ -8,8 +8,8 @@ from assistant.engine.engine_choice import EngineChoice, choose, needed
 from assistant.engine.machine_cache import put_looks
 from assistant.engine.measurement import CostLooks, Look
 from assistant.engine.times import nothing_seen
+from assistant.lab.engine_trial import compare
 from assistant.lab.protocol import Measuring, Meter, Tune, Tuned
-from assistant.lab.tune.engine_trial import compare
 from assistant.request import Setup
 from models.engines import ENGINES, EngineName
 from models.errors import StorageError

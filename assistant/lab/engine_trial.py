@@ -1,4 +1,4 @@
-"""How fast an engine runs a file: `python -m assistant.lab.tune.engine_trial ENGINE FILE ...`.
+"""How fast an engine runs a file: `python -m assistant.lab.engine_trial ENGINE FILE ...`.
 
 It is found out in a separate process, as a process loads one engine; and a library that does not
 suit this processor, or a file that it dies of, ends no more than that.

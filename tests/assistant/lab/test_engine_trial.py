@@ -6,8 +6,8 @@ import pytest
 from gguf import GGMLQuantizationType
 
 from assistant.engine.engine_choice import ANSWER, EngineFigures, choose
-from assistant.lab.tune import engine_trial
-from assistant.lab.tune.engine_trial import compare, fastest
+from assistant.lab import engine_trial
+from assistant.lab.engine_trial import compare, fastest
 from assistant.request import Setup
 from models.errors import Cancelled, ModelError
 from models.progress import CancelFlag

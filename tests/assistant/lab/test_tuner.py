@@ -7,9 +7,9 @@ import pytest
 from assistant.engine import measurement
 from assistant.engine.machine_cache import kept_looks
 from assistant.engine.measurement import CostLooks
+from assistant.lab import tune
 from assistant.lab.protocol import Measuring, Tune
-from assistant.lab.tune import tune
-from assistant.lab.tune.tune import Tuner
+from assistant.lab.tune import Tuner
 from assistant.request import Setup
 from models.errors import Cancelled, StorageError
 from models.native.model import NativeModel
