@@ -10,7 +10,7 @@ from assistant.request import Message, Request, Sampling, Tool
 from models.errors import UsageError
 from tests import tiny
 from tests.assistant.chat.test_tool_prompts import STRINGS, template
-from tests.assistant.engine.answering import answer, assistant_of, end, tokens
+from tests.assistant.engine.answering import answer, end, tokens
 
 SCHEMA = {
     "type": "object",
@@ -23,25 +23,17 @@ LOUD = Sampling(1.0, 0, 1.0)
 
 
 @pytest.fixture
-def assistant(tmp_path, tiny_draft, open_model):
+def assistant(tmp_path, tiny_draft, opened):
     path = tiny.write(tmp_path / "target.gguf", template=template(), stops=False)
-    return assistant_of(open_model, path, tiny_draft)
+    return opened(path, tiny_draft)
 
 
 def ask(assistant, choice="required", mode="sps", lookahead=6, **options):
     options = {"sampling": LOUD, "max_tokens": 200, "parallel_calls": False, **options}
     messages = options.pop("messages", (Message("user", "?"),))
-    return answer(
-        assistant,
-        Request(
-            messages,
-            mode=mode,
-            lookahead=lookahead,
-            tools=(WEATHER,),
-            tool_choice=choice,
-            **options,
-        ),
-    )
+    decoding = {"mode": mode, "lookahead": lookahead}
+    request = Request(messages, tools=(WEATHER,), tool_choice=choice, **decoding, **options)
+    return answer(assistant, request)
 
 
 def fits(call):
@@ -114,11 +106,11 @@ def test_without_calls_a_text_is_what_it_is_without_tools(assistant):
 
 @pytest.mark.parametrize("mode", ["ars", "sps"])
 def test_calls_in_the_syntax_of_gemma_fit_and_end_where_it_waits_for_results(
-    tmp_path, open_model, mode
+    tmp_path, opened, mode
 ):
     names = (*tiny.CONTROLS, "<|tool_call>", "<tool_call|>", '<|"|>', "<|tool_response>")
     path = tiny.write(tmp_path / "g.gguf", template=template(call=STRINGS), controls=names)
-    assistant = assistant_of(open_model, path)
+    assistant = opened(path)
     switch = {"type": ["boolean", "null"]}
     schema = {"properties": {"unit": {"enum": ["c", "f"]}, "n": switch}, "required": ["unit"]}
     tools = (Tool("get", "", json.dumps(schema)),)
@@ -147,10 +139,10 @@ def test_the_next_round_reads_only_what_is_new(assistant):
     assert prepared.cached_tokens >= prompt + len(over.token_ids)
 
 
-def test_a_call_comes_after_the_thought_and_what_is_thought_is_no_call(tmp_path, open_model):
+def test_a_call_comes_after_the_thought_and_what_is_thought_is_no_call(tmp_path, opened):
     opened = template().replace("assistant\n' }}", "assistant\n<think>\n' }}")
     path = tiny.write(tmp_path / "t.gguf", template=opened, stops=False)
-    assistant = assistant_of(open_model, path)
+    assistant = opened(path)
     for seed in range(3):
         events = ask(assistant, thinking_budget=9, seed=seed)
         over = end(events)

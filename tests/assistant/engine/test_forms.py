@@ -8,7 +8,7 @@ import pytest
 from assistant.events import Stop
 from assistant.request import AnswerForm, Message, Request, Sampling
 from models.errors import UsageError
-from tests.assistant.engine.answering import answer, assistant_of, end, tokens
+from tests.assistant.engine.answering import answer, end, tokens
 
 PERSON = {
     "type": "object",
@@ -24,16 +24,15 @@ SCHEMA = AnswerForm("schema", json.dumps(PERSON))
 
 
 @pytest.fixture
-def assistant(tiny_target, tiny_draft, open_model):
-    return assistant_of(open_model, tiny_target, tiny_draft)
+def assistant(tiny_target, tiny_draft, opened):
+    return opened(tiny_target, tiny_draft)
 
 
 def ask(assistant, form, mode="sps", lookahead=3, **options):
     options = {"sampling": Sampling(1.0, 0, 1.0), "max_tokens": 200, **options}
     messages = options.pop("messages", (Message("user", "?"),))
-    return answer(
-        assistant, Request(messages, mode=mode, lookahead=lookahead, form=form, **options)
-    )
+    request = Request(messages, mode=mode, lookahead=lookahead, form=form, **options)
+    return answer(assistant, request)
 
 
 def is_person(text):

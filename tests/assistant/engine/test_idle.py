@@ -11,7 +11,7 @@ from assistant.events import Prefilled, Prepared
 from assistant.request import Message, Request, Sampling
 from models.errors import Cancelled
 from tests import tiny
-from tests.assistant.engine.answering import answer, assistant_of, end
+from tests.assistant.engine.answering import answer, end
 from tests.assistant.engine.stopwatched import Stopwatched
 
 FILE = "def largest(numbers):\n    return max(numbers)\n" * 4
@@ -25,12 +25,17 @@ ASKED = replace(
 )
 
 
+@pytest.fixture
+def assistant(opened, tiny_target):
+    return opened(tiny_target)
+
+
 def read_ahead(assistant, request=TYPED):
     return list(idle.read_ahead(assistant, request, assistant.control))
 
 
-def test_what_was_read_ahead_is_not_read_again_by_either_model(open_model, tiny_target, tiny_draft):
-    fresh, assistant = (assistant_of(open_model, tiny_target, tiny_draft) for _ in range(2))
+def test_what_was_read_ahead_is_not_read_again_by_either_model(opened, tiny_target, tiny_draft):
+    fresh, assistant = (opened(tiny_target, tiny_draft) for _ in range(2))
     read = read_ahead(assistant)
     assert [event.done for event in read] == sorted({event.done for event in read})
     assert read[-1].done == len(assistant.draft.held) == read[-1].total - 1
@@ -40,8 +45,7 @@ def test_what_was_read_ahead_is_not_read_again_by_either_model(open_model, tiny_
     assert end(events).text == end(answer(fresh, ASKED)).text
 
 
-def test_a_conversation_is_read_up_to_the_question_that_nobody_has_typed(open_model, tiny_target):
-    assistant = assistant_of(open_model, tiny_target)
+def test_a_conversation_is_read_up_to_the_question_that_nobody_has_typed(assistant):
     answer(assistant, ASKED)
     path = (*ASKED.messages, Message("assistant", "The largest."), Message("user", ""))
     read_ahead(assistant, replace(ASKED, messages=path))
@@ -56,8 +60,7 @@ def test_a_conversation_is_read_up_to_the_question_that_nobody_has_typed(open_mo
         assert prepared.cached_tokens >= len(FILE) // 2
 
 
-def test_it_gives_way_to_another_job_and_goes_on_later(open_model, tiny_target):
-    assistant = assistant_of(open_model, tiny_target)
+def test_it_gives_way_to_another_job_and_goes_on_later(assistant):
     reading = idle.read_ahead(assistant, TYPED, assistant.control)
     first = next(reading)
     assert isinstance(first, Prefilled)
@@ -87,8 +90,8 @@ def test_a_target_that_cannot_forget_reads_nothing_that_may_change(open_model, t
     assert not model.held
 
 
-def test_what_is_on_disk_is_brought_back_before_it_is_read(open_model, tiny_target, monkeypatch):
-    assistant, begun = assistant_of(open_model, tiny_target), []
+def test_what_is_on_disk_is_brought_back_before_it_is_read(assistant):
+    begun = []
 
     class Resumed:
         def begin(self, tokens, stored):
@@ -99,8 +102,8 @@ def test_what_is_on_disk_is_brought_back_before_it_is_read(open_model, tiny_targ
     assert begun == [(total, True)]
 
 
-def test_a_reading_continues_with_pieces_as_large_as_the_last_ones(open_model, tiny_target):
-    assistant, sizes = assistant_of(open_model, tiny_target), []
+def test_a_reading_continues_with_pieces_as_large_as_the_last_ones(assistant):
+    sizes = []
     text = replace(TYPED, messages=(Message("user", FILE * 4),))
     evaluate = assistant.target.logits
 

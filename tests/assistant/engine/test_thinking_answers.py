@@ -10,7 +10,6 @@ from assistant.request import AnswerForm, Message, Request, Sampling
 from assistant.tokens import said
 from tests import tiny
 from tests.assistant.engine import answering
-from tests.assistant.engine.answering import assistant_of
 
 ASKED = Message("user", "Why?")
 REQUEST = Request(
@@ -25,13 +24,17 @@ def thinking(tmp_path_factory):
     )
 
 
+@pytest.fixture
+def assistant(opened, thinking):
+    return opened(thinking)
+
+
 def answer(assistant, request):
     events = answering.answer(assistant, request)
     return events[-1], answering.tokens(events)
 
 
-def test_a_thought_that_had_its_share_is_closed_and_the_answer_follows(open_model, thinking):
-    assistant = assistant_of(open_model, thinking)
+def test_a_thought_that_had_its_share_is_closed_and_the_answer_follows(assistant):
     end, tokens = answer(assistant, REQUEST)
     assert end.stats.thought_tokens == 12 + len("</think>")
     assert [token.part for token in tokens].count("marker") >= len("</think>")
@@ -42,10 +45,7 @@ def test_a_thought_that_had_its_share_is_closed_and_the_answer_follows(open_mode
     assert "</think>" not in end.thought + end.text
 
 
-def test_sps_says_what_ars_says_and_the_end_of_the_thought_costs_no_evaluations(
-    open_model, thinking
-):
-    assistant = assistant_of(open_model, thinking)
+def test_sps_says_what_ars_says_and_the_end_of_the_thought_costs_no_evaluations(assistant):
     ars, _ = answer(assistant, REQUEST)
     sps, tokens = answer(assistant, replace(REQUEST, mode="sps", lookahead=7))
     assert (sps.text, sps.thought, sps.token_ids) == (ars.text, ars.thought, ars.token_ids)
@@ -54,8 +54,7 @@ def test_sps_says_what_ars_says_and_the_end_of_the_thought_costs_no_evaluations(
     assert {token.target_prob for token in tokens if token.source == "forced"} == {1.0}
 
 
-def test_without_a_budget_all_is_thought_and_off_means_no_thought(open_model, thinking):
-    assistant = assistant_of(open_model, thinking)
+def test_without_a_budget_all_is_thought_and_off_means_no_thought(assistant):
     end, _ = answer(assistant, replace(REQUEST, thinking_budget=None))
     assert end.text == ""
     assert end.stats.thought_tokens == 40
@@ -64,8 +63,7 @@ def test_without_a_budget_all_is_thought_and_off_means_no_thought(open_model, th
     assert off.text
 
 
-def test_an_answer_stopped_in_its_thought_goes_on_there_and_all_of_it_counts(open_model, thinking):
-    assistant = assistant_of(open_model, thinking)
+def test_an_answer_stopped_in_its_thought_goes_on_there_and_all_of_it_counts(assistant):
     whole, _ = answer(assistant, REQUEST)
     cut, _ = answer(assistant, replace(REQUEST, max_tokens=5))
     assert (cut.text, cut.stop) == ("", Stop.LENGTH)
@@ -76,8 +74,7 @@ def test_an_answer_stopped_in_its_thought_goes_on_there_and_all_of_it_counts(ope
     assert rest.text == whole.text
 
 
-def test_a_stop_string_ends_the_answer_alone(open_model, thinking):
-    assistant = assistant_of(open_model, thinking)
+def test_a_stop_string_ends_the_answer_alone(assistant):
     whole, _ = answer(assistant, REQUEST)
     letter = next(each for each in whole.text if each in whole.thought)
     cut, _ = answer(assistant, replace(REQUEST, stop_strings=(letter,)))
@@ -85,8 +82,8 @@ def test_a_stop_string_ends_the_answer_alone(open_model, thinking):
     assert cut.text == whole.text[: whole.text.index(letter)]
 
 
-def test_a_model_that_cannot_think_says_so_and_answers(open_model, tmp_path):
-    assistant = assistant_of(open_model, tiny.write(tmp_path / "plain.gguf", stops=False))
+def test_a_model_that_cannot_think_says_so_and_answers(opened, tmp_path):
+    assistant = opened(tiny.write(tmp_path / "plain.gguf", stops=False))
     wishes = {"thinking": "on", "effort": "low", "thinking_budget": 3}
     told = list(assistant.reply(replace(REQUEST, **wishes), assistant.control))
     assert sum(isinstance(event, Noticed) for event in told) == 2
@@ -95,10 +92,7 @@ def test_a_model_that_cannot_think_says_so_and_answers(open_model, tmp_path):
     assert (told[-1].thought, told[-1].stats.thought_tokens) == ("", 0)
 
 
-def test_an_answer_stopped_in_its_thought_is_continued_with_a_smaller_budget_or_none(
-    open_model, thinking
-):
-    assistant = assistant_of(open_model, thinking)
+def test_an_answer_stopped_in_its_thought_is_continued_with_a_smaller_budget_or_none(assistant):
     cut, _ = answer(assistant, replace(REQUEST, max_tokens=7))
     begun = Message("assistant", "", cut.token_ids, cut.thought)
     for wish in ({"thinking_budget": 3}, {"thinking_budget": None, "thinking": "off"}):
@@ -110,12 +104,10 @@ def test_an_answer_stopped_in_its_thought_is_continued_with_a_smaller_budget_or_
 
 @pytest.mark.parametrize("mode", ["ars", "sps"])
 @pytest.mark.parametrize(("opens", "closes"), [("<think>", "</think>"), ("◁think▷", "◁/think▷")])
-def test_a_form_begins_after_the_thought(open_model, tmp_path, opens, closes, mode):
+def test_a_form_begins_after_the_thought(opened, tmp_path, opens, closes, mode):
     """Also where a token is a part of a character of the marker."""
     template = tiny.THINKING.replace("<think>", opens)
-    assistant = assistant_of(
-        open_model, tiny.write(tmp_path / "t.gguf", template=template, stops=False)
-    )
+    assistant = opened(tiny.write(tmp_path / "t.gguf", template=template, stops=False))
     form = AnswerForm("regex", "(yes|no), [a-z]{3}!")
     end, tokens = answer(assistant, replace(REQUEST, form=form, mode=mode, lookahead=3))
     assert end.stats.thought_tokens == 12 + len(closes.encode())

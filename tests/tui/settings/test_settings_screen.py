@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from textwrap import wrap
@@ -99,13 +99,17 @@ async def opened(size: tuple[int, int] = (100, 30), **options: object) -> AsyncI
         yield page
 
 
-def with_editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> Path:
-    """Make a script the user's editor; its first argument is the file."""
-    path = tmp_path / "my editor"
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o700)
-    monkeypatch.setenv("VISUAL", f"'{path}' --wait")
-    return path
+@pytest.fixture
+def editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
+    """Make a script the user's editor; its second argument is the file."""
+
+    def with_script(script: str) -> None:
+        path = tmp_path / "my editor"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o700)
+        monkeypatch.setenv("VISUAL", f"'{path}' --wait")
+
+    return with_script
 
 
 async def test_the_keys_of_every_day_are_listed_with_values_and_where_these_came_from(path):
@@ -205,8 +209,8 @@ async def test_a_key_that_was_chosen_elsewhere_is_listed_and_can_be_reset(path):
         assert page.value("target") == "auto"
 
 
-async def test_the_file_is_edited_and_what_it_says_then_counts(path, tmp_path, monkeypatch):
-    with_editor(monkeypatch, tmp_path, 'sed -i "s/1.5/0.8/; s/sps/ars/" "$2"')
+async def test_the_file_is_edited_and_what_it_says_then_counts(path, editor):
+    editor('sed -i "s/1.5/0.8/; s/sps/ars/" "$2"')
     async with opened() as page:
         await page.type("temperature", "0.9")
         await page.press("enter", "e")
@@ -216,25 +220,21 @@ async def test_the_file_is_edited_and_what_it_says_then_counts(path, tmp_path, m
     assert "# warm" in path.read_text()
 
 
-async def test_what_is_wrong_in_the_edited_file_is_said_until_it_is_right(
-    path, tmp_path, monkeypatch
-):
-    with_editor(monkeypatch, tmp_path, 'echo "temperature = 300\ntemprature = 1" > "$2"')
+async def test_what_is_wrong_in_the_edited_file_is_said_until_it_is_right(path, editor):
+    editor('echo "temperature = 300\ntemprature = 1" > "$2"')
     async with opened() as page:
         await page.press("e")
         assert f"{path}: temperature must be a number from 0 to 100: 300" in page.told[0]
         assert "stay as they were" in page.told[0]
         assert page.used == []
-        with_editor(monkeypatch, tmp_path, 'echo "temprature = 1" > "$2"')
+        editor('echo "temprature = 1" > "$2"')
         await page.press("e")
         assert page.told == [f'{path}: there is no key "temprature"; did you mean "temperature"?']
         assert page.value("temperature") == 0.7
 
 
-async def test_what_was_wrong_with_the_file_before_is_said_on_no_screen(
-    path, tmp_path, monkeypatch
-):
-    with_editor(monkeypatch, tmp_path, "exit 0")
+async def test_what_was_wrong_with_the_file_before_is_said_on_no_screen(path, editor):
+    editor("exit 0")
     app = Lent()
     async with app.run_test(notifications=True) as pilot:
         app.warn_of_config(["config.toml: old"])
@@ -248,16 +248,16 @@ async def test_what_was_wrong_with_the_file_before_is_said_on_no_screen(
         assert not below.query("Toast")
 
 
-async def test_an_editor_that_fails_is_said_and_what_it_saved_counts(path, tmp_path, monkeypatch):
-    with_editor(monkeypatch, tmp_path, 'echo "top_k = 3" > "$2"; exit 3')
+async def test_an_editor_that_fails_is_said_and_what_it_saved_counts(path, editor):
+    editor('echo "top_k = 3" > "$2"; exit 3')
     async with opened() as page:
         await page.press("e")
         assert "Editing failed" in page.told[0]
         assert page.value("top_k") == 3
 
 
-async def test_other_tools_are_said_to_count_later(path, tmp_path, monkeypatch):
-    with_editor(monkeypatch, tmp_path, 'printf "[tools]\nfolders = [\\"~\\"]" > "$2"')
+async def test_other_tools_are_said_to_count_later(path, editor):
+    editor('printf "[tools]\nfolders = [\\"~\\"]" > "$2"')
     async with opened() as page:
         await page.press("e")
         assert "next start" in page.told[0]
@@ -276,8 +276,8 @@ async def test_a_file_that_changed_meanwhile_is_read_when_the_screen_opens(path)
 # The editor
 
 
-def test_without_a_file_the_editor_opens_a_template(path, tmp_path, monkeypatch):
-    with_editor(monkeypatch, tmp_path, "exit 0")
+def test_without_a_file_the_editor_opens_a_template(path, tmp_path, editor):
+    editor("exit 0")
     path = tmp_path / "new" / "config.toml"
     assert prepare(path) + lend(path) == ""
     assert path.read_text() == template()
@@ -314,8 +314,8 @@ def test_an_editor_begins_at_a_line(path, tmp_path, monkeypatch, editor, argumen
     assert not list(Path().glob("oops*"))
 
 
-def test_an_interrupt_is_the_editors_alone(path, tmp_path, monkeypatch):
-    with_editor(monkeypatch, tmp_path, 'kill -INT $PPID; trap "exit 0" INT; kill -INT $$; exit 9')
+def test_an_interrupt_is_the_editors_alone(path, editor):
+    editor('kill -INT $PPID; trap "exit 0" INT; kill -INT $$; exit 9')
     signal.signal(signal.SIGINT, signal.default_int_handler)
     assert prepare(path) + lend(path) == ""
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
