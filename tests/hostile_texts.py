@@ -18,7 +18,9 @@ C1 = range(0x80, 0xA0)
 COMMANDS = [*C0, 0x7F, *C1, *BIDI, *SEPARATORS, *range(0xD800, 0xD810)]
 SURROGATES = re.compile("[\ud800-\udfff]")
 
-FAMILIES = json.loads(Path(__file__).with_name("hostile_texts.json").read_text())
+FAMILIES: dict[str, list[str]] = json.loads(
+    Path(__file__).with_name("hostile_texts.json").read_text()
+)
 """Patterns of payloads by their kind; {m} stands for the mark."""
 
 Make = Callable[[random.Random], str]

@@ -13,7 +13,7 @@ from textual.theme import BUILTIN_THEMES
 from textual.widgets import Markdown, Static
 
 from assistant.tokens import Step
-from tests.hostile_texts import MARKDOWN, MARKUP, valid
+from tests.hostile_texts import FAMILIES, valid
 from tests.patience import WAIT_S
 from tests.tui.chat.turns import (
     Shown,
@@ -71,7 +71,7 @@ async def test_code_is_highlighted_and_wrapped_with_its_language_or_without() ->
 
 
 async def test_links_and_pictures_are_text_that_does_nothing() -> None:
-    hostile = (text.replace("{m}", "7741") for text in (*MARKDOWN, *MARKUP))
+    hostile = (text.replace("{m}", "7741") for text in (*FAMILIES["markdown"], *FAMILIES["markup"]))
     texts = ["![a](https://evil.example) [b](https://evil.example)", *map(valid, hostile)]
     async with open_page(answer(2, "\n\n".join(texts)), size=(120, 150)) as page:
         assert texts[0] in page.screen()
