@@ -41,9 +41,7 @@ def failing(seed, n_vocab=2):
     ("seed", "n_vocab", "lookahead"),
     [*((seed, 2, 2) for seed in range(4)), pytest.param(1, 3, 3, marks=pytest.mark.thorough)],
 )
-def test_a_draft_that_fails_on_what_was_drawn_leaves_the_law_of_the_target(
-    rule, seed, n_vocab, lookahead
-):
+def test_a_draft_failing_after_a_draw_leaves_the_law_of_the_target(rule, seed, n_vocab, lookahead):
     target = Toy(n_vocab, 3 + seed)
     found = law(lambda rng: said(target, failing(5 + seed, n_vocab), rule(rng), 3, lookahead))
     assert distance(found, chain_rule(target, 3, start=START)) == 0

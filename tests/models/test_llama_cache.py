@@ -268,9 +268,7 @@ def test_asking_again_for_what_is_cached_computes_it_again_alike(open_model, tin
     "length", [1, BATCH - 1, BATCH, BATCH + 1, BATCH + 31, 2 * BATCH + 5, 1024]
 )
 @pytest.mark.parametrize("rows", [0, 1, 32])
-def test_long_prompts_are_read_in_batches_that_leave_room_for_the_rows(
-    open_model, tiny_target, length, rows
-):
+def test_long_prompts_are_read_in_batches_beside_the_rows(open_model, tiny_target, length, rows):
     model = open_model(tiny_target)
     tokens = random_tokens(random.Random(length), length)
     rows = min(rows, length)

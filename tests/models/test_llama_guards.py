@@ -175,9 +175,7 @@ def test_a_model_that_computes_no_numbers_is_refused_by_name(tmp_path):
         model.logits([1, 2])
 
 
-def test_a_round_is_never_cut_by_an_engine_that_may_hang_of_it(
-    open_model, tiny_target, monkeypatch
-):
+def test_a_round_is_never_cut_if_the_engine_may_hang_of_it(open_model, tiny_target, monkeypatch):
     """An abort that threads see at different nodes leaves one of them waiting at a barrier."""
     engine, flag, watched = loaded.engine(), CancelFlag(), []
     set_callback = engine.c.llama_set_abort_callback

@@ -56,9 +56,7 @@ def test_a_draft_takes_less_than_the_same_file_as_target_and_a_pair_both(model, 
 @pytest.mark.parametrize(
     ("kind", "back"), [("lfm2", 31), ("qwen35", 6), ("nemotron_h", 2), ("mamba", 0), ("llama", 0)]
 )
-def test_states_to_go_back_to_are_counted_and_take_a_tenth_of_the_weights_at_most(
-    tmp_path, kind, back
-):
+def test_states_to_go_back_to_take_a_tenth_of_the_weights_at_most(tmp_path, kind, back):
     model = identify(str(tiny.write(tmp_path / "model.gguf", kind)))
     state = state_bytes(model.header)
     assert rollback_slots(model.header, memory.ROWS, model.size) == back

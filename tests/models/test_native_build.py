@@ -49,9 +49,7 @@ def loads(model: Path) -> list[str]:
     return printed(LOADS, ik.COMPILED, ik.USED, model).splitlines()
 
 
-def test_it_is_loaded_if_chosen_and_what_was_measured_of_the_wheel_is_not_believed_of_it(
-    place, tiny_target
-):
+def test_it_is_loaded_if_chosen_and_nothing_measured_of_the_wheel_is_believed(place, tiny_target):
     compiled = loads(tiny_target)
     assert compiled[:2] == [str(ik.COMPILED), "0.1.5, compiled for this processor"]
     (place / "used").unlink()
@@ -123,9 +121,7 @@ def test_the_faster_of_both_is_used_from_now_on(place, monkeypatch, tiny_target)
         (range(8), "the wheel stays", "0.37 for four"),
     ],
 )
-def test_turns_beside_another_program_decide_nothing_unless_they_are_most(
-    place, monkeypatch, busy, begin, end
-):
+def test_turns_beside_another_program_decide_if_they_are_most(place, monkeypatch, busy, begin, end):
     said = compared(monkeypatch, 0.9, 0.9, 0.9, busy=busy, factor=3.0)
     assert said.startswith(begin)
     assert said.endswith(end)

@@ -62,9 +62,7 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_tokens_that_are_kept_have_the_same_logits_they_had(
-    models, source, open_model, unquantised
-):
+def test_tokens_that_are_kept_have_the_logits_they_had(models, source, open_model, unquantised):
     path = made(source)
     whole, part = open_model(source), open_model(path)
     mapping = Mapping(*shared_tokens(read_vocabulary(source), read_vocabulary(path)))
@@ -192,9 +190,7 @@ def interrupted(*arguments):
 @pytest.mark.parametrize(
     ("trouble", "error"), [(full, StorageError), (interrupted, KeyboardInterrupt)]
 )
-def test_what_ends_it_leaves_nothing_and_it_can_be_made_again(
-    models, source, monkeypatch, moment, trouble, error
-):
+def test_after_any_end_it_can_be_made_afresh(models, source, monkeypatch, moment, trouble, error):
     with monkeypatch.context() as patched:
         patched.setattr(writing, moment, trouble)
         with pytest.raises(error) as told:

@@ -40,9 +40,7 @@ def sized(monkeypatch):
 @pytest.mark.parametrize("max_rows", [1, 32], ids=["draft", "target"])
 @pytest.mark.parametrize("embedding", [64, 128, 192])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_prompts_and_long_drafts_are_read_as_token_by_token(
-    tmp_path, sized, open_model, kind, embedding, max_rows
-):
+def test_any_width_reads_as_one_by_one(tmp_path, sized, open_model, kind, embedding, max_rows):
     sized(embedding)
     model = open_model(tiny.write(tmp_path / "m.gguf", weights=kind), max_rows=max_rows)
     rows = model.max_rows
@@ -62,9 +60,7 @@ def test_a_context_of_a_few_tokens_has_no_wide_batches(tmp_path, open_model):
 
 @pytest.mark.skipif(ENGINE != "ik", reason="the other engine has no such kernels")
 @pytest.mark.parametrize("kind", MISREAD, ids=lambda kind: kind.name)
-def test_without_the_limit_wide_batches_are_seen_to_be_wrong(
-    tmp_path, open_model, monkeypatch, kind
-):
+def test_without_the_limit_wide_batches_are_wrong(tmp_path, open_model, monkeypatch, kind):
     unlimited = replace(loaded.engine(), widest_batch=lambda header: None)
     monkeypatch.setattr(loaded, "_loaded", (ENGINE, unlimited))
     path = tiny.write(tmp_path / "m.gguf", weights=kind)

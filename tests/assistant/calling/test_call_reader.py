@@ -76,9 +76,7 @@ def read(form, tokens):
 
 @pytest.mark.parametrize(("form", "text", "call", "calls"), ANSWERS)
 @pytest.mark.parametrize("longest", [1, 4, 1000])
-def test_however_tokens_cut_an_answer_its_text_and_its_calls_are_the_same(
-    form, text, call, calls, longest
-):
+def test_however_tokens_cut_an_answer_text_and_calls_are_the_same(form, text, call, calls, longest):
     rng = random.Random(longest)
     for _ in range(5):
         sizes = iter(lambda: rng.randint(1, longest), None)

@@ -43,9 +43,7 @@ def spelt(form, text):
         ({"oneOf": [{"const": "a"}, {"const": "b"}]}, ["a", "c"], []),
     ],
 )
-def test_a_text_is_one_of_those_that_its_schema_lists_and_else_any(
-    form, words, schema, right, wrong
-):
+def test_a_text_is_one_of_those_its_schema_lists_and_else_any(form, words, schema, right, wrong):
     request = finding(of(schema))
     assert not calls(words, form, request)[1]
     for text in right + wrong:
@@ -74,9 +72,7 @@ BEYOND = [
 @pytest.mark.parametrize(
     ("form", "schema", "what"), [(form, *rest) for forms, *rest in BEYOND for form in forms]
 )
-def test_what_a_syntax_leaves_to_the_tool_is_no_remark_and_refused_of_a_strict_one(
-    form, schema, what
-):
+def test_what_a_syntax_leaves_to_the_tool_is_refused_of_a_strict_one_alone(form, schema, what):
     assert calls(KINDS[0], form, finding(schema))[1] == []
     with pytest.raises(UsageError, match=f"^The tool find cannot be strict: {what} cannot be enf"):
         calls(KINDS[0], form, finding(schema, strict=True))

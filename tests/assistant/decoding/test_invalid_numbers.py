@@ -58,9 +58,7 @@ def tokens(heard: Heard) -> list[int]:
 @pytest.mark.parametrize("measure", [True, False])
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.some(3)
-def test_a_target_that_computes_no_numbers_says_nothing_but_why(
-    spoil, tiny_draft, tiny_target, value, measure
-):
+def test_a_target_without_numbers_says_only_why(spoil, tiny_draft, tiny_target, value, measure):
     bad = spoil("target", VALUES[value], "everywhere")
     with near() as (engine, heard):
         engine.submit(Setup(bad, tiny_draft, n_ctx=512, threads=1, measure=measure))
@@ -79,9 +77,7 @@ def test_a_target_that_computes_no_numbers_says_nothing_but_why(
 @pytest.mark.parametrize("measure", [True, False])
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.some(3)
-def test_a_draft_that_computes_no_numbers_is_left_out_and_the_target_answers(
-    spoil, tiny_target, value, measure
-):
+def test_a_draft_without_numbers_is_left_out_of_the_answer(spoil, tiny_target, value, measure):
     bad = spoil("draft", VALUES[value], "everywhere")
     with near() as (engine, heard):
         engine.submit(Setup(tiny_target, bad, n_ctx=512, threads=1, measure=measure))
@@ -93,9 +89,7 @@ def test_a_draft_that_computes_no_numbers_is_left_out_and_the_target_answers(
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_a_target_that_stops_computing_numbers_ends_the_answer_and_keeps_what_was_said(
-    spoil, tiny_draft, value
-):
+def test_a_target_that_runs_out_of_numbers_ends_the_answer_and_keeps_it(spoil, tiny_draft, value):
     bad = spoil("target", VALUES[value], "one-token")
     with near() as (engine, heard):
         engine.submit(Setup(bad, tiny_draft, n_ctx=512, threads=1, measure=False))
@@ -109,9 +103,7 @@ def test_a_target_that_stops_computing_numbers_ends_the_answer_and_keeps_what_wa
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_a_draft_that_stops_computing_numbers_ends_speculation_and_not_the_answer(
-    spoil, tiny_target, value
-):
+def test_a_draft_that_runs_out_of_numbers_ends_speculation_alone(spoil, tiny_target, value):
     bad = spoil("draft", VALUES[value], "one-token")
     with near() as (engine, heard):
         engine.submit(Setup(tiny_target, bad, n_ctx=512, threads=1, measure=False))

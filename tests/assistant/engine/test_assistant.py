@@ -44,9 +44,7 @@ def test_same_seed_and_settings_give_the_same_tokens(assistant, mode):
     assert ids_of(answer(assistant, ask(mode=mode, lookahead=None, seed=2))) != first
 
 
-def test_the_past_of_the_caches_does_not_change_a_seeded_answer(
-    opened, assistant, tiny_target, tiny_draft
-):
+def test_what_caches_held_changes_no_seeded_answer(opened, assistant, tiny_target, tiny_draft):
     for text in ("one", "two " * 90, "three"):
         answer(assistant, ask([Message("user", text)], seed=7))
     here = ids_of(answer(assistant, ask()))
@@ -127,9 +125,7 @@ def test_the_mode_may_change_in_the_middle_of_an_answer(assistant):
 
 
 @pytest.mark.parametrize("length", [100, 230, 300, 700])
-def test_a_draft_with_a_smaller_context_reads_the_end_of_what_was_said(
-    opened, tiny_target, tiny_draft, length
-):
+def test_a_draft_with_a_smaller_context_reads_the_end_only(opened, tiny_target, tiny_draft, length):
     assistant = opened(tiny_target, tiny_draft, n_ctx=1024, draft_ctx=256)
     request = ask([Message("user", "x" * length)], max_tokens=60)
     events = answer(assistant, request)

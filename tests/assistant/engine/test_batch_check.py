@@ -42,9 +42,7 @@ def misread(monkeypatch):
 
 
 @pytest.mark.parametrize(("share", "batch"), [(0.0, BATCH), (0.15, BATCH), (0.3, NARROW)])
-def test_what_is_off_by_a_third_is_seen_and_rounding_is_not(
-    tmp_path, tiny_target, open_model, misread, share, batch
-):
+def test_a_third_off_is_seen_not_rounding(tmp_path, tiny_target, open_model, misread, share, batch):
     model = open_model(tiny_target)
     misread(share)
     assert error_of_wide_batches(model) == pytest.approx(share, abs=0.02)
@@ -53,9 +51,7 @@ def test_what_is_off_by_a_third_is_seen_and_rounding_is_not(
     assert error_of_wide_batches(model) < ERROR
 
 
-def test_a_file_is_looked_at_once_until_it_changes(
-    tmp_path, tiny_target, open_model, misread, monkeypatch
-):
+def test_a_file_is_checked_once_per_change(tmp_path, tiny_target, open_model, misread, monkeypatch):
     looks = []
     look = machine_cache.error_of_wide_batches
     monkeypatch.setattr(
@@ -98,9 +94,7 @@ def test_a_file_that_it_misreads_goes_to_llama_cpp_unless_it_was_chosen(setup, m
 
 @needs_both
 @pytest.mark.parametrize("engine", ["auto", "ik"])
-def test_a_file_that_it_cannot_load_goes_to_llama_cpp_unless_it_was_chosen(
-    setup, monkeypatch, engine
-):
+def test_a_file_it_cannot_load_goes_to_llama_cpp_unless_it_was_chosen(setup, monkeypatch, engine):
     setup = replace(setup, engine=engine)
 
     def refused(*_, **__):

@@ -105,9 +105,7 @@ def test_without_calls_a_text_is_what_it_is_without_tools(assistant):
 
 
 @pytest.mark.parametrize("mode", ["ars", "sps"])
-def test_calls_in_the_syntax_of_gemma_fit_and_end_where_it_waits_for_results(
-    tmp_path, opened, mode
-):
+def test_calls_in_gemmas_syntax_fit_and_end_where_it_waits_for_results(tmp_path, opened, mode):
     names = (*tiny.CONTROLS, "<|tool_call>", "<tool_call|>", '<|"|>', "<|tool_response>")
     path = tiny.write(tmp_path / "g.gguf", template=template(call=STRINGS), controls=names)
     assistant = opened(path)

@@ -36,9 +36,7 @@ def test_what_an_answer_shows_of_the_draft_is_kept_before_its_last_word(setup, t
     assert known_acceptance(cached.target, cached.draft, tmp_path)["model"]
 
 
-def test_a_target_that_cannot_roll_back_answers_without_speculation_and_says_why(
-    setup, monkeypatch
-):
+def test_a_target_that_cannot_roll_back_answers_by_ars_and_says_why(setup, monkeypatch):
     monkeypatch.setattr(NativeModel, "_warm_up", lambda model: False)
     with running() as (engine, heard):
         engine.submit(setup)

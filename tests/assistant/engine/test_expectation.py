@@ -61,9 +61,7 @@ def test_where_nothing_was_measured_nothing_is_told(machine: Machine) -> None:
     assert machine.expectations.larger(machine.files[0]) is None
 
 
-def test_of_what_says_nothing_of_its_weights_nothing_is_told(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unsaid_weights_tell_nothing(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "installed", lambda: ["llama"])  # which needs no header
     machine.measure(machine.files[0], 0.02, 0.004)
     (machine.folder / "bad.gguf").write_bytes(b"<html>")
@@ -73,9 +71,7 @@ def test_of_what_says_nothing_of_its_weights_nothing_is_told(
     assert machine.expectations.of(replace(ENTRY, size=0), None) is None
 
 
-def test_what_was_measured_is_told_closely_and_what_is_less_like_it_less_so(
-    machine: Machine,
-) -> None:
+def test_what_was_measured_is_told_closely_what_is_less_like_it_less_so(machine: Machine) -> None:
     machine.measure(machine.files[0], 0.02, 0.004)
     models: list[ModelFile | GGUF] = [*machine.files, ENTRY]
     own, other, listed = (machine.told(each) for each in models)

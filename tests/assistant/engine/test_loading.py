@@ -62,9 +62,7 @@ def test_tables_that_came_with_the_program_serve_a_target_of_their_vocabulary_al
     assert offered() == (3,)
 
 
-def test_what_every_conversation_begins_with_is_read_when_models_are_loaded(
-    tiny_target, tiny_draft, tmp_path
-):
+def test_what_every_conversation_begins_with_is_read_at_loading(tiny_target, tiny_draft, tmp_path):
     setup = Setup(tiny_target, tiny_draft, 512, engine="llama", cache=tmp_path)
     with loaded(setup) as (assistant, _):
         held = list(assistant.target.held)

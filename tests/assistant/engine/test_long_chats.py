@@ -24,9 +24,7 @@ def spoken(assistant) -> str:
 
 @pytest.mark.parametrize("lookahead", [*range(17), 31, None])
 @pytest.mark.some(5)
-def test_a_model_that_never_stops_ends_where_the_context_is_full(
-    opened, tiny_target, tiny_draft, lookahead
-):
+def test_a_model_that_never_stops_ends_with_its_context(opened, tiny_target, tiny_draft, lookahead):
     """However many tokens are left when the last rounds begin, none is decoded beyond the end."""
     assistant = opened(tiny_target, tiny_draft, n_ctx=256, draft_ctx=256)
     for length in range(0, 12, 4):
@@ -37,9 +35,7 @@ def test_a_model_that_never_stops_ends_where_the_context_is_full(
         assert prepared.prompt_tokens + finished.stats.generated_tokens == 256
 
 
-def test_a_question_of_megabytes_is_refused_with_both_counts_and_the_next_is_answered(
-    opened, tiny_target, tiny_draft
-):
+def test_a_question_of_megabytes_is_refused_and_the_next_answered(opened, tiny_target, tiny_draft):
     assistant = opened(tiny_target, tiny_draft)
     tokenised = watch(assistant.vocab)
     for text in (
@@ -58,9 +54,7 @@ def test_a_question_of_megabytes_is_refused_with_both_counts_and_the_next_is_ans
     assert answer(assistant, Request((Message("user", "Why?"),), HOT, max_tokens=3))
 
 
-def test_an_earlier_question_of_megabytes_is_left_out_before_it_is_tokenised(
-    opened, tiny_target, tiny_draft
-):
+def test_earlier_megabytes_are_left_out_before_they_are_tokenised(opened, tiny_target, tiny_draft):
     assistant = opened(tiny_target, tiny_draft)
     tokenised = watch(assistant.vocab)
     messages = (

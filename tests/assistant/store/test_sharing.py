@@ -28,9 +28,7 @@ def test_what_both_say_at_the_same_place_is_kept_as_branches(store, neighbour):
     assert len(store.path(conversation)[-1].siblings) == 40
 
 
-def test_what_is_deleted_here_can_be_continued_there_until_the_last_program_ends(
-    store, neighbour, path
-):
+def test_what_is_deleted_here_can_be_continued_there_until_all_end(store, neighbour, path):
     conversation, _ = talk(store, "Hi")
     store.delete(conversation)
     store.close()

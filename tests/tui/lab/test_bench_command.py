@@ -57,9 +57,7 @@ def tables(path: Path) -> list[list[dict[str, Any]]]:
     ]
 
 
-def test_prompts_compares_systems_in_a_table_json_and_markdown(
-    pair, asked: Path, tmp_path: Path
-) -> None:
+def test_prompts_compares_in_a_table_json_and_markdown(pair, asked: Path, tmp_path: Path) -> None:
     report = tmp_path / "out.json"
     few = ("--max-tokens", 12, "--systems", "ars,model=3,auto")
     command = ("bench", "prompts", asked, *pair, *GREEDY, *few)

@@ -20,9 +20,7 @@ TUNE = ("tune", "--threads", "1")
 ENDLESS = endless("tui.shell.engine_console", "EngineConsole.run")
 
 
-def test_json_has_the_curves_what_pays_and_what_was_tried(
-    target: Path, draft: Path, home: Path
-) -> None:
+def test_json_has_the_curves_and_what_was_tried(target: Path, draft: Path, home: Path) -> None:
     code, out, err = run(*TUNE, "--target", target, "--draft", draft, "--json")
     assert code == 0, err
     found = json.loads(out)

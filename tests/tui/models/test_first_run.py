@@ -33,9 +33,7 @@ def mine(bare_machine: Path, target: Path) -> Path:
     return Path(shutil.copy(target, bare_machine / "models" / "mine.gguf"))
 
 
-async def test_without_a_model_the_default_pair_is_offered_and_nothing_fetched(
-    bare_machine: Path,
-) -> None:
+async def test_without_a_model_the_default_pair_is_offered_not_fetched(bare_machine: Path) -> None:
     async with open_chat(None) as chat:
         screen = await chooser(chat)
         await chat.until(lambda: "1.61 GB" in str(screen.details.render()))

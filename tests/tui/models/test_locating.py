@@ -15,9 +15,7 @@ def target(bare_machine: Path) -> Path:
     return tiny.write(bare_machine / "target.gguf", layers=12)
 
 
-def test_a_target_by_its_path_gets_the_smallest_draft_that_serves(
-    bare_machine: Path, target: Path
-) -> None:
+def test_a_target_by_path_gets_the_smallest_draft(bare_machine: Path, target: Path) -> None:
     folder = bare_machine / "own"
     folder.mkdir()
     tiny.write(folder / "middle.gguf", layers=3)
@@ -28,9 +26,7 @@ def test_a_target_by_its_path_gets_the_smallest_draft_that_serves(
     assert no_draft is None
 
 
-def test_a_target_in_another_programs_store_is_named_and_gets_a_draft(
-    bare_machine: Path, target: Path
-) -> None:
+def test_another_programs_target_is_named_and_has_a_draft(bare_machine: Path, target: Path) -> None:
     blob = ollama_model("registry.example/library/big/1b", target.read_bytes())
     small = tiny.write(bare_machine / "x", layers=1).read_bytes()
     draft = file(bare_machine / "person/.lmstudio/models/a/b/small.gguf", small)
@@ -44,17 +40,13 @@ def test_without_one_that_serves_the_reason_is_a_sentence(target: Path) -> None:
     assert no_draft == "No model on this machine can guess for target.gguf."
 
 
-def test_none_means_none_and_a_named_one_is_taken_as_it_is(
-    bare_machine: Path, target: Path
-) -> None:
+def test_none_means_none_and_a_named_one_is_taken_as_is(bare_machine: Path, target: Path) -> None:
     other = tiny.write(bare_machine / "other.gguf", controls=("<|a|>", "<|b|>", "<|c|>"))
     assert Settings(target=str(target), draft="none").setup()[0].draft is None
     assert Settings(target=str(target), draft=str(other)).setup()[0].draft == other
 
 
-def test_who_has_models_but_not_the_usual_one_hears_of_both_ways(
-    bare_machine: Path, target: Path
-) -> None:
+def test_without_the_usual_model_one_hears_of_both_ways(bare_machine: Path, target: Path) -> None:
     with pytest.raises(ModelMissing) as nothing_here:
         Settings().setup()
     with pytest.raises(ModelMissing) as some_here:
@@ -71,9 +63,7 @@ def test_who_named_one_hears_of_that_one_alone(bare_machine: Path, target: Path)
     assert "others are" not in str(missing.value)
 
 
-def test_only_what_can_answer_is_named_instead_of_the_usual_one(
-    bare_machine: Path, target: Path
-) -> None:
+def test_only_what_can_answer_stands_in_for_the_usual(bare_machine: Path, target: Path) -> None:
     (bare_machine / "own").mkdir()
     (bare_machine / "own" / "a.gguf").write_bytes(b"GGUF")
     with pytest.raises(ModelMissing) as missing:

@@ -120,9 +120,7 @@ def test_pull_without_a_name_means_the_default_pair(here):
         run("pull", "--offline")
 
 
-def test_pull_of_the_default_pair_ends_with_its_faster_draft_if_one_can_be_made(
-    here, toy, monkeypatch
-):
+def test_pull_of_the_default_pair_makes_its_faster_draft_if_one_can_be_made(here, toy, monkeypatch):
     monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy))
     monkeypatch.setattr(catalog, "PAIRS", (catalog.DEFAULT,))
     faster = here / "models" / "faster.gguf"

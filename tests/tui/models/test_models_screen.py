@@ -166,9 +166,7 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         await models.until(lambda: "it is not smaller" in models.details())
 
 
-async def test_the_cursor_begins_on_the_target_that_is_loaded_and_is_left_where_it_goes(
-    shelf: Path,
-) -> None:
+async def test_the_cursor_begins_on_the_loaded_target_and_stays_where_it_goes(shelf: Path) -> None:
     async with browse(loaded(shelf / "middle.gguf")) as models:
         assert models.current == "middle.gguf"
         await models.pilot.press("down")
@@ -227,9 +225,7 @@ async def test_what_cannot_be_used_says_why_and_is_not_chosen(shelf: Path) -> No
         assert models.app.choices == []
 
 
-async def test_too_large_for_the_memory_must_be_insisted_on(
-    shelf: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_too_large_needs_insistence(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     little = psutil.virtual_memory()._replace(available=1000)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: little)
     async with browse() as models:
@@ -341,9 +337,7 @@ async def test_leaving_the_app_stops_the_download(hub: Hub) -> None:
     assert not fetcher.is_alive()
 
 
-async def test_a_notice_of_the_download_is_shown(
-    bare_machine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_download_notices_show(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = tiny.write(bare_machine / "toy.bytes").read_bytes()
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -397,9 +391,7 @@ def test_columns_stand_below_their_titles_whatever_the_speed(speed: tuple[float,
                 assert line[:end].endswith(str(expected.tokens_per_s))
 
 
-async def test_a_screen_of_a_few_lines_shows_the_list_and_what_is_under_the_cursor(
-    shelf: Path,
-) -> None:
+async def test_a_screen_of_a_few_lines_shows_the_list_and_the_cursors_model(shelf: Path) -> None:
     async with browse(loaded(shelf / "large.gguf"), size=(24, 5)) as models:
         await models.looked()
         await models.go_to("small.gguf")
@@ -414,9 +406,7 @@ async def test_a_screen_of_a_few_lines_shows_the_list_and_what_is_under_the_curs
         await models.until(lambda: models.line("small.gguf").split()[-1] == "fits")
 
 
-async def test_the_cursor_is_seen_without_colour(
-    shelf: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_cursor_needs_no_colour(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with browse(loaded(shelf / "large.gguf")) as models:
         await models.looked()

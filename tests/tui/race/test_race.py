@@ -118,9 +118,7 @@ async def test_lanes_show_what_the_engine_said_in_each(race: Race) -> None:
         )
 
 
-async def test_lanes_take_turns_until_escape_stops_them_keeps_their_text_and_then_closes(
-    race: Race,
-) -> None:
+async def test_lanes_take_turns_until_escape_stops_them_and_then_closes(race: Race) -> None:
     long = replace(race, request=replace(race.request, max_tokens=400))  # neither is over so soon
     async with racing(long, hold=(LaneEvent, 30)) as course:
         await course.until(lambda: course.engine.held and course.phase == "racing")

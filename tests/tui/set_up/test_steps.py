@@ -59,9 +59,7 @@ def test_it_needs_nothing_but_pythons_own_library_and_an_old_python_can_read_it(
                 assert {alias.name for alias in node.names} <= sys.stdlib_module_names
 
 
-def test_what_was_installed_is_installed_again_only_when_the_versions_change(
-    ran, tmp_path, monkeypatch, capsys
-):
+def test_what_is_there_is_installed_again_only_for_new_versions(ran, tmp_path, monkeypatch, capsys):
     ran.says = {"--editable": (0, ["Collecting click<9", "  Downloading a", "Collecting numpy"])}
     steps.packages("specchat")
     steps.packages("specchat")

@@ -45,9 +45,7 @@ def test_when_nothing_pays_the_best_lookahead_is_none_at_all():
         {1: 0.04, 2: 0.08, 16: 0.64},
     ],
 )
-def test_guesses_that_are_right_less_often_than_the_cheapest_costs_lose_at_every_lookahead(
-    verify, step_s
-):
+def test_guesses_right_less_often_than_the_cheapest_costs_lose_at_every_lookahead(verify, step_s):
     curve = Curve(verify)
     cost = cheapest(curve, step_s)
     for k in range(1, LONGEST_WEIGHED + 1):

@@ -100,9 +100,7 @@ def drops_by_token(shipped, rounds, again):
     return plan, Draft(proposals[:-1]) if dropped else draft
 
 
-def test_a_controller_that_drops_proposals_by_their_token_fails(
-    tiny_target, tiny_draft, many, monkeypatch
-):
+def test_a_controller_that_drops_proposed_tokens_fails(tiny_target, tiny_draft, many, monkeypatch):
     """With a seed no draft can change what is said; the samples have none. Both rules fail."""
     shipped = Rounds._drafted
     monkeypatch.setattr(Rounds, "_drafted", lambda *given: drops_by_token(shipped, *given))
