@@ -21,15 +21,13 @@ SOURCES = ("edit", "suffix", "tail", "ngram", "model")
 """Those of a chat, in the order in which they are asked when nothing is known of them."""
 BASELINES = ("bigram", "unigram", "random")
 """Those that the papers compare with; only the bench has them."""
-COPYING = frozenset({*SOURCES, *BASELINES}) - {"model"}
-"""Those that need no draft model."""
+COPYING = frozenset({*SOURCES, *BASELINES}) - {"model"}  # those that need no draft model
 
 LONGEST_FORM = 1_000_000
 """Characters of the longest form; a longer one takes minutes to compile."""
 
 
-AnyJob = Any
-"""A job of any protocol: a plain frozen value."""
+AnyJob = Any  # a job of any protocol: a plain frozen value
 FormKind = Literal["schema", "regex", "grammar"]
 
 
@@ -228,5 +226,4 @@ class Cancel:
     """Stop the job that is being done."""
 
 
-Job = Setup | Request | Race | Count | ReadAhead
-"""All jobs of the chat's engine."""
+Job = Setup | Request | Race | Count | ReadAhead  # all jobs of the chat's engine

@@ -12,8 +12,7 @@ from models.progress import CancelFlag, stop_if_asked
 
 ROOT = str(Path(__file__).parents[1])
 PR_SET_PDEATHSIG = 1
-LOOK_S = 0.05
-"""Seconds between two looks whether a process is to be stopped."""
+LOOK_S = 0.05  # seconds between two looks whether a process is to be stopped
 
 
 def command(module: str, *arguments: object) -> list[str]:

@@ -20,8 +20,7 @@ from models.progress import Report
 
 MAX_SHARE_OF_TARGET = 0.5
 """How large a draft may be, relative to its target, to be chosen by default."""
-NO_DRAFT = "none"
-"""Instead of a draft's name: decode without one."""
+NO_DRAFT = "none"  # instead of a draft's name: decode without one
 
 
 def find_target(reference: str | None, folders: Iterable[Path], report: Report) -> Path:

@@ -15,8 +15,7 @@ from models.errors import ModelError
 from models.gguf import FileVocabulary
 from models.gguf.vocabulary import BYTE, mismatch
 
-MIN_COVERAGE = 0.7
-"""The share of a text's tokens that a draft must have to be useful."""
+MIN_COVERAGE = 0.7  # the share of a text's tokens that a draft must have to be useful
 SAMPLE = """
 def parse_line(line: str) -> tuple[str, int]:
     # Each line holds a name and a number, separated by a colon.

@@ -6,8 +6,7 @@ their size, and how many its compute graph has room for.
 
 from models.gguf.header import Header
 
-SHARE = 0.1
-"""The share of the weights' memory that the slots may take."""
+SHARE = 0.1  # the share of the weights' memory that the slots may take
 KEPT = (
     "qwen35", "qwen35moe", "lfm2", "lfm2moe", "nemotron_h", "nemotron_h_moe", "kimi_k3",
     "glm5_next", "bailingmoe3",

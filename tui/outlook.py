@@ -17,10 +17,8 @@ from models.files.places import cache_dir
 from models.files.stores import discover
 from tui.widgets.text_figures import size
 
-MIN_GUESSES = 8
-"""Guesses needed for a meaningful average."""
-CLEAR = 0.05
-"""Share by which a speed must differ: plain decoding is known no more exactly."""
+MIN_GUESSES = 8  # guesses needed for a meaningful average
+CLEAR = 0.05  # share by which a speed must differ: plain decoding is known no more exactly
 NO_GUESSES = "No guesses were tried in this answer"
 NOT_TIMED = "The speed without guesses was not measured."
 DOING = {

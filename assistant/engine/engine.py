@@ -106,8 +106,7 @@ HANDLERS: dict[type, Handler] = {
 }
 
 
-REST_S = 3.0
-"""Seconds of rest after which the KV cache of a long prompt is saved."""
+REST_S = 3.0  # seconds of rest after which the KV cache of a long prompt is saved
 
 
 class Engine:

@@ -15,10 +15,8 @@ from models.errors import ModelError, OtherEngine
 from models.files.model_file import read_header
 from models.machine import processor
 
-ANSWER = 128
-"""Tokens of a typical answer, and of what is read for it."""
-TRIAL = 3
-"""The version of trials; choices that another one led to are made again."""
+ANSWER = 128  # tokens of a typical answer, and of what is read for it
+TRIAL = 3  # the version of trials; choices that another one led to are made again
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,7 @@ OWN, FURTHER, UNREAD = 0.08, 0.05, 0.05
 between that and another model; more without a header."""
 OTHERS, PROMPTS = 0.12, 0.25
 """The same of tokens of other models, and of their prompts: 0.1 and 0.3 at most were seen."""
-READ = 64
-"""Tokens of a draft's evaluation that tell how fast it reads."""
+READ = 64  # tokens of a draft's evaluation that tell how fast it reads
 RUNS_WELL, SOON_S, SPARE = 10.0, 20.0, 0.5
 """Tokens per second, seconds to the first one after 1,000 of a prompt, and the part of the free
 memory that is taken: of a model that is worth suggesting."""

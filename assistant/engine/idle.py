@@ -19,8 +19,7 @@ PIECE_S = 0.25
 """Seconds that an evaluation is to take: a job that comes meanwhile waits for it where it cannot be
 aborted, and has the use of it if it is about the same text. A 1.5B on two cores reads 24 tokens in
 them, at 90 % of its full speed; 12 at 80 %, 4 at 60 %."""
-LARGEST_PIECE = 256
-"""Tokens."""
+LARGEST_PIECE = 256  # tokens
 
 
 def read_ahead(

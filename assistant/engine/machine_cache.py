@@ -14,8 +14,7 @@ from models.native.model import NativeModel
 
 COSTS, ACCEPTANCE = "costs.json", "acceptance.json"
 """The files: what evaluations took, and how good sources were."""
-FURTHEST = 8.0
-"""Log odds of acceptance; a file that says more than that is damaged."""
+FURTHEST = 8.0  # log odds of acceptance; a file that says more than that is damaged
 
 
 def limit_batch(model: NativeModel, folder: Path | None) -> bool:

@@ -26,19 +26,15 @@ WIDER = (16, 32)
 """Those of long copies and forms: a first look measures them once, if nothing typical is known."""
 READINGS = (2, 1, 8)
 """What a draft reads in a round: usually two tokens before its first row, and one before others."""
-CATCHING_UP = 64
-"""Tokens that tell how fast a draft reads more."""
+CATCHING_UP = 64  # tokens that tell how fast a draft reads more
 NEEDED = (1, 4)
 """What has to be known, however long it takes: the draft's step, and the slope of the target."""
 FIRST_LOOK_S = 6.0
 """Seconds after which a first look begins no further width. Of ten looks of two seconds, four had
 all of t(2) to t(8) within 10 % of a minute's; of ten of six seconds, nine."""
-SHALLOW = 16
-"""Tokens before those that are timed, where a model holds none."""
-SETTLED = 0.025
-"""The relative error of a ratio that needs no further look."""
-CLEAR = 0.1
-"""The one from which on the machine was too busy for figures that last."""
+SHALLOW = 16  # tokens before those that are timed, where a model holds none
+SETTLED = 0.025  # the relative error of a ratio that needs no further look
+CLEAR = 0.1  # the one from which on the machine was too busy for figures that last
 BUSY = 1.5
 """How many times as long one token took in looks than in an answer, if others were busy then."""
 WIDE = 64

@@ -13,8 +13,7 @@ if TYPE_CHECKING:  # toys need no native library, and what is not stored no snap
 
 LONG_S = 2.0
 """Seconds that reading a conversation must take for a snapshot to be worth its place."""
-MIN_TOKENS_KEPT = 64
-"""Tokens that a snapshot must spare the model to be read."""
+MIN_TOKENS_KEPT = 64  # tokens that a snapshot must spare the model to be read
 
 
 class Resuming:

@@ -18,16 +18,14 @@ from assistant.decoding.lookahead.cost_curve import is_curve
 if TYPE_CHECKING:
     from models.native.model import NativeModel
 
-KEPT = 25
-"""Ratios kept of each width; the oldest goes first."""
+KEPT = 25  # ratios kept of each width; the oldest goes first
 NOISE = 0.08
 """The usual deviation of one ratio on a machine at rest, in logarithms; 0.05 to 0.1 were seen."""
 FEW = 3
 """As many observations this counts, and the deviation of all ratios counts for one width."""
 TYPICAL_ERROR = 0.3
 """The same of what is typical of an engine and its weights, from one machine to another."""
-Ratios = Mapping[int, float]
-"""To one token of the target, by the number of tokens."""
+Ratios = Mapping[int, float]  # to one token of the target, by the number of tokens
 BY_KERNELS: dict[tuple[str, str], Ratios] = {
     # Measured on processors with AVX2 and with AVX-512, two cores, 1.5B, context below 500.
     ("ik_llama.cpp", "Q4"): {2: 1.2, 3: 1.48, 4: 1.75, 8: 2.95, 16: 5.3, 32: 9.8},
@@ -37,8 +35,7 @@ BY_KERNELS: dict[tuple[str, str], Ratios] = {
 }
 STEP = 1.15
 """A draft's step against its share of the target's bytes; it has more to do beside the weights."""
-READING = {1: 1.0, 2: 1.3, 8: 3.2, 64: 20.0}
-"""What it takes for more tokens, against one."""
+READING = {1: 1.0, 2: 1.3, 8: 3.2, 64: 20.0}  # what it takes for more tokens, against one
 
 
 @dataclass(slots=True)

@@ -23,8 +23,7 @@ from models.native import loaded
 from models.progress import CancelFlag
 
 CHUNK = 64
-PROMPT = 256
-"""Tokens that are read at most."""
+PROMPT = 256  # tokens that are read at most
 N_CTX = 512
 
 

@@ -12,8 +12,7 @@ Value = str | int | float | bool | tuple[str, ...]
 """A plain value, as TOML has it. Words such as `auto` stand for themselves."""
 Values = Mapping[str, Value]
 
-UNLIMITED = 2**63 - 1
-"""The largest whole number that TOML has."""
+UNLIMITED = 2**63 - 1  # the largest whole number that TOML has
 ROUND, ANSWER = "with the next tokens", "with the next answer"
 CONVERSATION, NOW = "with the next conversation", "immediately"
 RELOAD = "when the models are loaded again"

@@ -17,8 +17,7 @@ from models.progress import CancelFlag
 NO_ROOM, ABORTED = 1, 2  # what llama_decode returns
 SHORT = 32
 """Tokens of the longest evaluation that ends by itself soon: a round of an answer."""
-_NEVER = CancelFlag()
-"""Is never raised."""
+_NEVER = CancelFlag()  # is never raised
 
 
 class Context:

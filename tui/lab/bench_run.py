@@ -30,8 +30,7 @@ ANSWER_TOKENS = 128
 """Tokens of an answer, where the user sets no length: as many as Chen et al. time."""
 FILES = ("f16", "bf16", "mxfp4")
 """Quantisations that are compared where they are on this machine."""
-LINE_EVERY_S = 30.0
-"""Seconds between two lines of progress without a terminal."""
+LINE_EVERY_S = 30.0  # seconds between two lines of progress without a terminal
 
 
 def measure(

@@ -14,8 +14,7 @@ from tui.safe import safe
 from tui.widgets.text_figures import bar
 
 WIDTH = 79
-BAR = 16
-"""Cells of the longest bar, where there is room."""
+BAR = 16  # cells of the longest bar, where there is room
 
 
 def show(

@@ -23,10 +23,8 @@ from tui.safe import safe
 from tui.shell.options import ModelParameter, settings
 from tui.widgets.text_figures import size
 
-AMOUNTS = ("size", "memory_at_8192")
-"""Facts that are bytes."""
-USUAL = "Q4_K_M"
-"""The quantisation that a repository alone stands for, as in llama.cpp."""
+AMOUNTS = ("size", "memory_at_8192")  # facts that are bytes
+USUAL = "Q4_K_M"  # the quantisation that a repository alone stands for, as in llama.cpp
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(?<!\.gguf)(?:@[\w.-]+)?")
 
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from assistant.engine.expectation import Expectation
 
 Facts = dict[str, object]
-CONTEXT = 8192
-"""Tokens for which memory is stated."""
+CONTEXT = 8192  # tokens for which memory is stated
 WIDTH = 80  # cells
 TESTED = (
     "* Was run before it was listed; the others were not. specchat models pair and specchat prove "

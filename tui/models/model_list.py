@@ -17,8 +17,7 @@ from tui.models.inventory import ModelEntry, ModelInventory
 from tui.safe import safe
 from tui.widgets.text_figures import MISSING, size
 
-SHOW_EVERY_S = 0.2
-"""Seconds between two additions while files are looked at."""
+SHOW_EVERY_S = 0.2  # seconds between two additions while files are looked at
 HERE, THERE = "On this machine", "To be fetched"
 SIZE, VERDICT = 8, len("too large")
 NAME, ROLE = 20, len("answers, with qwen2.5-coder-0.5b")

@@ -18,8 +18,7 @@ NAMES = {"ars": "without guesses", "sps": "with guesses", "auto": "guesses auto"
 MAX_LANES = 4
 RACE_TOKENS = 256
 """Tokens of a lane's answer, where the user sets no length: enough to see who is faster."""
-SEEDS = 2**32
-"""How many seeds there are for a race without one."""
+SEEDS = 2**32  # how many seeds there are for a race without one
 
 _FORM = (
     "write [ENGINE:][TARGET:]MODE[=K], where MODE is ars, sps or auto, and ENGINE llama or ik: "

@@ -27,14 +27,11 @@ from tui.widgets.keyline import KeyLine
 from tui.widgets.text_figures import gauge
 from tui.widgets.token_styles import BASICS, GHOST, legend, styles
 
-MIN_LANE_WIDTH = 26
-"""Cells that a lane needs beside another one."""
+MIN_LANE_WIDTH = 26  # cells that a lane needs beside another one
 MIN_STACKING_HEIGHT = 14
 """Lines below which there is no room for lanes on top of each other."""
-LOOK_EVERY_S = 1 / 20
-"""Seconds between two looks at what there is to show."""
-REPLAY_FROM = 0.5
-"""Seconds of computing that are worth being shown again unasked."""
+LOOK_EVERY_S = 1 / 20  # seconds between two looks at what there is to show
+REPLAY_FROM = 0.5  # seconds of computing that are worth being shown again unasked
 GAUGE = 10
 REPLAY = "Replay at true speed, each as if alone."
 

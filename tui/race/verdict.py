@@ -8,8 +8,7 @@ from tui.race.recorded import RecordedLane
 from tui.widgets.text_figures import MISSING
 
 HEADERS = ("", "tokens/s", "speed", "tokens", "right", "tokens/round", "first token", "time")
-MIN_TOKENS = 16
-"""Tokens from which on a speed means something."""
+MIN_TOKENS = 16  # tokens from which on a speed means something
 SAME_SPEED = 0.03
 """Speeds that differ by less than this share are called the same: the clock is no finer."""
 

@@ -21,10 +21,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 VENV = ROOT / ".venv"
 LOG = VENV / "setup.log"
-LINE_EVERY_S = 15.0
-"""Seconds between two lines of a step where a line cannot be rewritten."""
-LAST_LINES = 20
-"""Lines of a command's output that are shown when it fails."""
+LINE_EVERY_S = 15.0  # seconds between two lines of a step where a line cannot be rewritten
+LAST_LINES = 20  # lines of a command's output that are shown when it fails
 LOCK, SECOND = ROOT / "constraints.txt", ROOT / "requirements-ik.txt"
 PINNED = ("--no-deps", "--require-hashes", "-r", SECOND)
 PYTHON = VENV / "bin" / "python"

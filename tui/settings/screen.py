@@ -26,10 +26,8 @@ from tui.widgets.dialog import Dialog
 from tui.widgets.entry_screen import EntryScreen
 from tui.widgets.keyline import KeyLine
 
-_NAME, _VALUE = 15, 24
-"""Cells of the first two columns."""
-FEW = 4
-"""Choices that are named; the arrows show all."""
+_NAME, _VALUE = 15, 24  # cells of the first two columns
+FEW = 4  # choices that are named; the arrows show all
 
 
 class SettingsScreen(Dialog[None]):

@@ -10,8 +10,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-KEPT = 1000
-"""Rendered lines that are kept for scrolling back and forth."""
+KEPT = 1000  # rendered lines that are kept for scrolling back and forth
 
 
 class Lines(ScrollView):

@@ -4,8 +4,7 @@ import itertools
 from collections.abc import Sequence
 
 LEVELS = "▁▂▃▄▅▆▇█"
-MISSING = "–"
-"""Stands for a missing figure."""
+MISSING = "–"  # stands for a missing figure
 
 
 def bar(fraction: float, width: int) -> str:

@@ -13,8 +13,7 @@ Kind = str
 Styles = Mapping[Kind, str]
 
 GHOST: Kind = "ghost"
-OTHER: Kind = "other"
-"""The style of other draft sources."""
+OTHER: Kind = "other"  # the style of other draft sources
 THOUGHT: Kind = "thought"
 """What the target says itself before the answer, and the markers around it."""
 BASICS: tuple[Kind, ...] = tuple(Origin)
@@ -62,8 +61,7 @@ NAMES: Mapping[Kind, str] = {
 }
 
 Run = tuple[str, Kind]
-PIECE = 2000
-"""Characters of a run from which on it is not made longer."""
+PIECE = 2000  # characters of a run from which on it is not made longer
 
 
 def styles(no_color: bool) -> Styles:

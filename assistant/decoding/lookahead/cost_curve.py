@@ -6,8 +6,7 @@ from math import exp, inf, isfinite, log
 from statistics import median
 from typing import NamedTuple
 
-BLOCK = 4
-"""Tokens that llama.cpp's kernels for a CPU take at once."""
+BLOCK = 4  # tokens that llama.cpp's kernels for a CPU take at once
 
 
 def is_curve(measured: Mapping[int, float]) -> bool:

@@ -6,8 +6,7 @@ from math import inf, isfinite
 from assistant.decoding.lookahead.cost_curve import Curve
 from assistant.decoding.sources.model import MODEL
 
-WIDEST = 32
-"""The widest batch that is thought of."""
+WIDEST = 32  # the widest batch that is thought of
 TABLE_S = 0.0015  # a row of a table over 150,000 tokens, warped; until one was seen
 DRAFT_DOUBT, BATCH_DOUBT = 9.0, 2.0  # so that the promise holds where they were measured wrongly
 QUARTER_DOUBT = 4.5  # of the draft's reading, where it was seen to read a quarter as many

@@ -2,12 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-TYPICAL = 0.8
-"""The acceptance rate that is reckoned with where none is known."""
-LONGEST_WEIGHED = 15
-"""Proposals of a round that are thought of here: verify width 16."""
-STEPS = 20
-"""Halvings of the interval in which the acceptance rate lies: to a millionth."""
+TYPICAL = 0.8  # the acceptance rate that is reckoned with where none is known
+LONGEST_WEIGHED = 15  # proposals of a round that are thought of here: verify width 16
+STEPS = 20  # halvings of the interval in which the acceptance rate lies: to a millionth
 
 
 def expected_tokens(acceptance_rate: float, k: int) -> float:

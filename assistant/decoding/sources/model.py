@@ -10,8 +10,7 @@ from assistant.decoding.row import Ids, Row
 from assistant.decoding.sources.draft import Rows
 from assistant.decoding.warp import Warp
 
-MODEL = "model"
-"""The name of the source that computes."""
+MODEL = "model"  # the name of the source that computes
 WINDOW = 512  # tokens of a long text that are read, the last ones
 LENGTHS = (16, 32, 64, 128, 256)  # and fewer, where that is what the time allows
 

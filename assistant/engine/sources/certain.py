@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from assistant.decoding.mask import Forced, Mask
 from assistant.decoding.sources.draft import Copying, Run, Source
 
-FORCED = 9
-"""The evidence for a token that the target cannot refuse."""
+FORCED = 9  # the evidence for a token that the target cannot refuse
 SPELT, ALONE = 0, 1
 """The evidence for tokens of a form: their text is fixed, or they alone may come."""
 

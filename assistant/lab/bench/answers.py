@@ -6,10 +6,8 @@ from functools import reduce
 
 from assistant.stats import Stats
 
-ALL = "all"
-"""Stands for a kind: questions of all kinds together."""
-Place = tuple[str, str]
-"""The kind and the name of a question."""
+ALL = "all"  # stands for a kind: questions of all kinds together
+Place = tuple[str, str]  # the kind and the name of a question
 
 
 @dataclass(frozen=True, slots=True)

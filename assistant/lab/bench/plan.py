@@ -15,8 +15,7 @@ FORM = (
     "[ENGINE:][TARGET:], as in ik:auto, f16:ars or llama:q4_0:sps=3"
 )
 LOOKAHEADS = (1, 2, 4, 6, 8)
-CHEN_K = 4
-"""The lookahead of Chen et al.'s table 1."""
+CHEN_K = 4  # the lookahead of Chen et al.'s table 1
 DRAFTS = ("model", "suffix", "bigram", "unigram", "random")
 GREEDY, NUCLEUS, STANDARD, FILES = "greedy", "nucleus", "T=1", "files"
 SAMPLINGS = {

@@ -34,8 +34,7 @@ from assistant.request import Setup
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native.model import NativeModel
 
-STRIDE = 4
-"""Tokens that a system generates while the others wait: a fraction of a second."""
+STRIDE = 4  # tokens that a system generates while the others wait: a fraction of a second
 
 
 class Recording(Controller):

@@ -45,8 +45,7 @@ APART = 2.0
 STRAYS = "the target alone, at the same widths, gives other tokens"
 TRACE = "the target alone, at the same widths, has other rows"
 TOO_FAR = "the rows differ by more than the noise of batches"
-ROOM = 1 << 32
-"""Bytes that the snapshot may take; it is gone when the comparison is over."""
+ROOM = 1 << 32  # bytes that the snapshot may take; it is gone when the comparison is over
 MISREAD = "the engine computes wrong logits in wide batches"
 
 

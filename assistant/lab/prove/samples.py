@@ -27,10 +27,8 @@ from assistant.lab.prove.pair import RecordingModel, decoded, shipped
 from assistant.request import Sampling
 from models.base import Logits
 
-TOKENS = 3
-"""Tokens of a sample: two may be proposed, and one follows."""
-NARROW = 4
-"""Tokens that a row keeps, so that answers begin alike."""
+TOKENS = 3  # tokens of a sample: two may be proposed, and one follows
+NARROW = 4  # tokens that a row keeps, so that answers begin alike
 LIKELIEST, HOTTEST = 0.5, 60.0
 """What the first row's best token may have, so that much is left to chance, and the temperature
 that may take."""
