@@ -40,12 +40,9 @@ Therefore x = (12 - 4) / 2 = 4, and the area of the triangle is 24 square metres
 class SharedTokens(NamedTuple):
     """The tokens that two vocabularies share, and what a draft reads instead of the others."""
 
-    targets: Ids
-    """The target's ids, ascending."""
-    drafts: Ids
-    """The draft's ids of the same tokens, none of them twice."""
-    n_target: int
-    """How many tokens the target has."""
+    targets: Ids  # the target's ids, ascending
+    drafts: Ids  # the draft's ids of the same tokens, none of them twice
+    n_target: int  # how many tokens the target has
     spell: Callable[[int], tuple[int, ...]] | None = None
     """What the draft reads instead of a target's token; None if only padding is missing."""
 

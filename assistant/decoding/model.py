@@ -20,12 +20,9 @@ class Model(Protocol):
     nothing evaluated before, up to floating-point differences between batch sizes.
     """
 
-    n_ctx: int
-    """How many tokens fit."""
-    n_vocab: int
-    """How many logits a row has."""
-    max_rows: int
-    """How many rows one call may ask for."""
+    n_ctx: int  # how many tokens fit
+    n_vocab: int  # how many logits a row has
+    max_rows: int  # how many rows one call may ask for
     can_roll_back: bool
     """Whether forgetting the last tokens is possible. If not, speculation cannot pay."""
     rollback: int | None
@@ -36,8 +33,7 @@ class Model(Protocol):
     """
     decided: int
     """How many of the first tokens will not be rolled back. It is a hint."""
-    busy_s: float
-    """Seconds spent in `logits` so far."""
+    busy_s: float  # seconds spent in `logits` so far
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
         """Return the logits that follow each of the last `rows` tokens, shape (rows, n_vocab).

@@ -23,10 +23,8 @@ TRIAL = 3  # the version of trials; choices that another one led to are made aga
 class EngineFigures:
     """What an engine takes for a file."""
 
-    reading_s: float
-    """Seconds to read a token of a prompt."""
-    seconds: Mapping[int, float]
-    """Seconds of an evaluation, by width."""
+    reading_s: float  # seconds to read a token of a prompt
+    seconds: Mapping[int, float]  # seconds of an evaluation, by width
 
     @property
     def answer_s(self) -> float:

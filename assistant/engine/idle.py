@@ -64,8 +64,7 @@ class Piece(NamedTuple):
 
     tokens: int
     seconds: float
-    end: int
-    """How many tokens of the text are read now."""
+    end: int  # how many tokens of the text are read now
 
     @property
     def next_size(self) -> int:

@@ -42,10 +42,8 @@ READING = {1: 1.0, 2: 1.3, 8: 3.2, 64: 20.0}  # what it takes for more tokens, a
 class Times:
     """The seconds of evaluations by their tokens, as ratios to those of one token of the target."""
 
-    plain: list[float]
-    """Seconds of one token of the target, newest last."""
-    ratios: dict[int, list[float]]
-    """What was seen, by the number of tokens, newest last."""
+    plain: list[float]  # seconds of one token of the target, newest last
+    ratios: dict[int, list[float]]  # what was seen, by the number of tokens, newest last
     typical: dict[int, float] = field(default_factory=dict)
     """What is usual with such weights: it counts as long as little was seen, or much noise."""
     calm_s: float = 0.0

@@ -42,8 +42,7 @@ class SettingSource:
     """Where a value came from."""
 
     kind: Literal["option", "environment", "state", "file", "default"]
-    name: str = ""
-    """The option, the variable, or the file."""
+    name: str = ""  # the option, the variable, or the file
 
     @property
     def is_passing(self) -> bool:
@@ -152,8 +151,7 @@ class Settings:
     tools: ToolSettings = field(default_factory=ToolSettings)
     sources: Mapping[str, SettingSource] = field(default_factory=dict)
     """Where each key's value came from."""
-    notices: tuple[str, ...] = ()
-    """What is odd in the files, to be said once."""
+    notices: tuple[str, ...] = ()  # what is odd in the files, to be said once
 
     @property
     def sampling(self) -> Sampling:

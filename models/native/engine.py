@@ -34,23 +34,18 @@ class EngineLibrary:
 
     title: str
     package: Package
-    c: Any
-    """Its C functions and structures, under llama.cpp's names."""
-    folder: Path
-    """Where its files are."""
+    c: Any  # its C functions and structures, under llama.cpp's names
+    folder: Path  # where its files are
     version: str
     context_defaults: Mapping[str, object]
     """Some defaults of a context's settings; a library laid out differently shows others."""
-    model_defaults: Mapping[str, object]
-    """The same for the settings of weights."""
+    model_defaults: Mapping[str, object]  # the same for the settings of weights
     cache_fields: tuple[str, ...]
     """Settings of a context that decide what its cache holds, and how."""
     model_params: Callable[[int | None], Any]
     """Makes the C structure for loading weights and offloading so many layers; None is all."""
-    context_params: Callable[[ContextSettings], Any]
-    """Makes the C structure for a context."""
-    devices: Callable[[], list[str]]
-    """Describes each device it computes on, in a line."""
+    context_params: Callable[[ContextSettings], Any]  # makes the C structure for a context
+    devices: Callable[[], list[str]]  # describes each device it computes on, in a line
     quantize: Callable[[Path, Path], str | None]
     """Writes a file to a place with every matrix as `Q4_0`; returns what went wrong, or None. It
     may end the process, or replace it; see `models.slim.slim_draft`."""
@@ -64,8 +59,7 @@ class EngineLibrary:
     """Whether an evaluation that was aborted is reported as a success."""
     aborts_safely: bool = True
     """Whether all threads of an evaluation see an abort at the same node; else it may hang."""
-    can_repack: bool = True
-    """Whether weights can be rearranged for the processor's kernels."""
+    can_repack: bool = True  # whether weights can be rearranged for the processor's kernels
     offloads_to_gpu: bool = False
 
     def start(self) -> None:

@@ -54,8 +54,7 @@ class Downloads(Vertical):
     class Ended(Message):
         """Everything is here, or a download failed or was stopped."""
 
-        name: str
-        """What the first file is called."""
+        name: str  # what the first file is called
         then_use: bool
         failure: str = ""
 

@@ -33,8 +33,7 @@ class RoundCost(NamedTuple):
 
     round: Round
     plan: RoundPlan
-    seconds: float
-    """All of it, with what follows."""
+    seconds: float  # all of it, with what follows
     draft_s: float = 0.0
     tables_s: float = 0.0
     again: int = 0

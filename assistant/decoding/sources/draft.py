@@ -73,8 +73,7 @@ class Plan(Protocol):
     known beforehand and drawn from one-hot rows, so they may be looked at.
     """
 
-    room: int
-    """How many proposals more there may be."""
+    room: int  # how many proposals more there may be
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
         """Return the offer to take, a run shortened as wanted, or None to end the draft."""

@@ -18,12 +18,9 @@ LENGTHS = (16, 32, 64, 128, 256)  # and fewer, where that is what the time allow
 class PrefillOption(NamedTuple):
     """A way for a draft model to become able to continue a text."""
 
-    context: int
-    """How many of the last tokens it will know."""
-    unread: int
-    """How many tokens it has to read for that."""
-    piece: int | None = None
-    """How many of them it is to read at once; None: all."""
+    context: int  # how many of the last tokens it will know
+    unread: int  # how many tokens it has to read for that
+    piece: int | None = None  # how many of them it is to read at once; None: all
 
 
 def restart_options(most: int) -> list[PrefillOption]:

@@ -58,10 +58,8 @@ class TrialLane(NamedTuple):
 
     runner: Runner
     ready: Ready
-    recording: Recording | None
-    """What the system has learnt so far; None without costs."""
-    before_s: float
-    """What the draft's steps of earlier answers took."""
+    recording: Recording | None  # what the system has learnt so far; None without costs
+    before_s: float  # what the draft's steps of earlier answers took
 
     def measured(self, heard: Iterable[AnswerEvent]) -> Measured | str:
         """Return what came of it, or why nothing did where others may still be measured.
