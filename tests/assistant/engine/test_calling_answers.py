@@ -138,8 +138,8 @@ def test_the_next_round_reads_only_what_is_new(assistant):
 
 
 def test_a_call_comes_after_the_thought_and_what_is_thought_is_no_call(tmp_path, opened):
-    opened = template().replace("assistant\n' }}", "assistant\n<think>\n' }}")
-    path = tiny.write(tmp_path / "t.gguf", template=opened, stops=False)
+    thinks = template().replace("assistant\n' }}", "assistant\n<think>\n' }}")
+    path = tiny.write(tmp_path / "t.gguf", template=thinks, stops=False)
     assistant = opened(path)
     for seed in range(3):
         events = ask(assistant, thinking_budget=9, seed=seed)
