@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any
 
 from assistant.request import Tool
+from assistant.text_decoding import decode
 from assistant.tools.folders import Folders, UnreadablePath, entries, is_folder
 from assistant.tools.server_settings import BUILT_IN
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult, tool_result
@@ -141,7 +142,8 @@ def _content(file: int) -> str | None:
     content = b""
     while part := os.read(file, FILE_BYTES - len(content)):
         content += part
-    return None if b"\0" in content else content.decode("utf-8", "replace")
+    decoded = decode(content, is_cut=len(content) == FILE_BYTES)
+    return decoded and decoded.text
 
 
 def _entry(entry: os.DirEntry[str]) -> str:

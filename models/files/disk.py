@@ -1,21 +1,20 @@
 """Free disk space, private files, and messages for disk errors."""
 
 import errno
-import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
-from typing import TypeVar
+from typing import BinaryIO
 
 from models.errors import StorageError
 
 _SPARE = 512_000_000
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
-Kept = TypeVar("Kept")
 
 
 def require_room(folder: Path, needed: int) -> None:
@@ -56,43 +55,48 @@ def _gigabytes(size: int) -> str:
 
 
 def write_private(path: Path, content: str | bytes) -> None:
-    """Replace a file in one step, making its parent folders.
+    """Replace a file in one step, making its parent folders; it is on disk when this returns.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written, or something else than a file has its name.
     """
     private_folder(path.parent)
+    check_ours(path)
     fresh = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(descriptor)
         fresh.replace(path)
     except BaseException:  # an interrupt must not leave half a file
         fresh.unlink(missing_ok=True)
         raise
 
 
-def write_json(path: Path, value: object) -> None:
-    """Replace a private file of JSON; paths in it need not be UTF-8.
+def check_ours(path: Path) -> None:
+    """Check that a file of ours can be replaced or moved: a link, a pipe or a folder is the user's.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it is none, or its folder cannot be searched.
     """
-    from msgspec import to_builtins  # slow to load, and --help needs none of it
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file; move it away", str(path))
 
-    write_private(path, json.dumps(to_builtins(value, enc_hook=str)))
 
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file for reading; nothing else is waited for.
 
-def read_json(path: Path, kind: type[Kept]) -> Kept | None:
-    """Return the content of a file of JSON; None if it is missing, damaged or of another kind."""
-    from msgspec import MsgspecError, convert
-
-    try:
-        value = json.loads(path.read_bytes())
-        return convert(value, kind, str_keys=True, dec_hook=lambda kind, path: kind(path))
-    except (OSError, ValueError, MsgspecError, RecursionError):
-        return None
+    Raises:
+        OSError: it cannot be read, or is a pipe, a device or a folder.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
 def private_folder(path: Path) -> None:

@@ -134,7 +134,7 @@ def foreign(text, plain, ratios):
 )
 def test_a_damaged_or_foreign_file_is_measured_again_and_fixed(tmp_path, damage):
     evaluations(tmp_path)
-    (file,) = tmp_path.iterdir()
+    (file,) = tmp_path.glob("*.json")
     file.write_text(damage(file.read_text()))
     assert evaluations(tmp_path) > 0
     evaluations(tmp_path)
