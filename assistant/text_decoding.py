@@ -4,36 +4,35 @@ import codecs
 import re
 from typing import NamedTuple
 
+from models.errors import UsageError
+
 BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of a text has
-OTHERS = ("windows-1252", "latin-1")
-"""Encodings of text that is not UTF-8. The second takes any byte; the first is the usual one of
-quotation marks, of bytes from 0x80 to 0x9f, which are control characters in the second."""
 
 
 class DecodedText(NamedTuple):
     """A text, and with what it is encoded again to the same bytes."""
 
     text: str
-    encoding: str
+    encoding: str  # utf-8, utf-16-le, utf-16-be, windows-1252 or latin-1
     bom: bytes
 
 
-def decode(data: bytes, *, is_cut: bool = False) -> DecodedText | None:
-    """Return bytes as text; None if they are not text. Of cut bytes, a cut character is left out.
+def decode(data: bytes, name: str, *, is_cut: bool = False) -> DecodedText:
+    """Return the text of `name`; of cut data, a character that is cut is left out.
 
-    UTF-16 needs a byte order mark.
+    Raises:
+        UsageError: it is not text; UTF-16 needs a byte order mark.
     """
     bom, encoding = next((each for each in BOMS if data.startswith(each[0])), (b"", "utf-8"))
-    for name in (encoding, *_others(data)) if encoding == "utf-8" else (encoding,):
+    encodings = [encoding]
+    if encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
+        encodings += ["windows-1252"] * bool(re.search(b"[\x80-\x9f]", data)) + ["latin-1"]
+    for encoding in encodings:
         try:
-            text = codecs.getincrementaldecoder(name)().decode(data[len(bom) :], not is_cut)
+            text = codecs.getincrementaldecoder(encoding)().decode(data[len(bom) :], not is_cut)
         except UnicodeDecodeError:
             continue
-        is_binary = "\0" in text or (name in OTHERS and CONTROLS.search(text))
-        return None if is_binary else DecodedText(text, name, bom)
-    return None
-
-
-def _others(data: bytes) -> tuple[str, ...]:
-    return OTHERS if re.search(b"[\x80-\x9f]", data) else OTHERS[1:]
+        if "\0" not in text and (encoding.startswith("utf") or not CONTROLS.search(text)):
+            return DecodedText(text, encoding, bom)
+    raise UsageError(f"{name} is not text; only text can be used.")

@@ -32,7 +32,7 @@ class TextFile:
     path: Path  # as the user calls it
     data: bytes
     text: str
-    encoding: str  # as text_decoding.decode names it
+    encoding: str  # as `decode` names it
     bom: bytes
 
     @property
@@ -81,10 +81,7 @@ def parse(path: Path, data: bytes) -> TextFile:
     Raises:
         UsageError: they are no text.
     """
-    decoded = decode(data)
-    if decoded is None:
-        raise UsageError(f"{path} is not text; only text can be edited.")
-    text, encoding, bom = decoded
+    text, encoding, bom = decode(data, str(path))
     return TextFile(path, data, END.sub("\n", text), encoding, bom)
 
 

@@ -5,11 +5,13 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from html import unescape
+from pathlib import Path
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
+from assistant.edit import text_file
 from assistant.passages.splitting import TextLine
-from assistant.text_decoding import decode
+from models.errors import UsageError
 
 TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32
 """The largest text, file of a document, and content of a docx that is read."""
@@ -44,6 +46,8 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
             size += len(line.text)
             if size > TEXT_MB * 1_000_000:
                 raise Unread(f"holds more than {TEXT_MB} MB of text")
+    except UsageError:
+        raise Unread("is not text") from None
     except Unread:
         raise
     except Exception as error:  # each reader has many of its own
@@ -54,14 +58,7 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
 
 
 def _text(data: bytes) -> Iterator[TextLine]:
-    yield from map(TextLine._make, enumerate(_decoded(data).split("\n"), 1))
-
-
-def _decoded(data: bytes) -> str:
-    decoded = decode(data)
-    if decoded is None:
-        raise Unread("is not text")
-    return decoded.text.replace("\r\n", "\n").replace("\r", "\n")
+    yield from map(TextLine._make, enumerate(text_file.parse(Path(), data).text.split("\n"), 1))
 
 
 def _html(data: bytes) -> Iterator[TextLine]:
@@ -70,7 +67,7 @@ def _html(data: bytes) -> Iterator[TextLine]:
     def bare(tag: re.Match[str]) -> str:
         return ("\n" * tag[0].count("\n") or " ") + ("#" * int(tag[2]) + " " if tag[2] else "")
 
-    text = _TAG.sub(bare, _decoded(data))
+    text = _TAG.sub(bare, text_file.parse(Path(), data).text)
     for number, line in enumerate(text.split("\n"), 1):
         yield TextLine(number, " ".join(unescape(line).split()))
 

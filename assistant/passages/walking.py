@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import AnyStr, NamedTuple
+from typing import Any, NamedTuple
 
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -21,11 +21,9 @@ SECONDS = 60.0
 """Seconds of the processor that looking at them may take."""
 _IGNORE_BYTES = 100_000  # of a .gitignore
 _DEEP = "(?:/.+)?"  # a ** between segments, as pathspec writes it
-_CLASS = r"\[\^?\]?[^]]*\]"
 _STAR = r"\[\^/\]\*"
-_STARS = re.compile(rf"(?:{_STAR})+((?:\\.|{_CLASS}(?!\*)|[^/[(\\])*)(?={_STAR})")
+_STARS = re.compile(rf"(?:{_STAR})+((?:\\.|\[\^?\]?[^]]*\](?!\*)|[^/[(\\])*)(?={_STAR})")
 """A * and what stands between it and the next one in the same segment."""
-_CLASSES = re.compile(rf"\\.|{_CLASS}")
 
 
 class Found(NamedTuple):
@@ -47,23 +45,20 @@ class LinearPattern(GitIgnoreSpecPattern):
     __slots__ = ()
 
     @classmethod
-    def pattern_to_regex(cls, pattern: AnyStr) -> tuple[AnyStr | None, bool | None]:
+    def pattern_to_regex(cls, pattern: Any) -> tuple[Any, bool | None]:
         """Return the regular expression of a line, and whether it ignores what it matches."""
         regex, include = super().pattern_to_regex(pattern)
-        if not isinstance(regex, str):
-            return regex, include
-        regex = _CLASSES.sub(_without_slash, _STARS.sub(r"(?>[^/]*?\1)", regex))
+        if regex is None:
+            return None, include
+        regex = _STARS.sub(r"(?>[^/]*?\1)", regex)
+        regex = re.sub(r"\[\^(?!/\])", "(?!/)[^", regex)  # git's classes have no slash
         first, *inner = regex.split(_DEEP)
-        if not inner:
-            return first, include
-        start = first.replace("^(?:.+/)?", "^(?>(?:.+?/)??", 1) + "(?=/))" * ("(?:.+/)?" in first)
-        between = "".join(f"(?>(?:/.+?)??{part}(?=/))" for part in inner[:-1])
-        return start + between + _DEEP + inner[-1], include
-
-
-def _without_slash(found: re.Match[str]) -> str:
-    """Return a class of characters that has no slash, as git's have none."""
-    return f"(?!/){found[0]}" if found[0][:2] == "[^" and found[0] != "[^/]" else found[0]
+        if inner:
+            if "(?:.+/)?" in first:
+                first = first.replace("(?:.+/)?", "(?>(?:.+?/)??", 1) + "(?=/))"
+            middle = "".join(f"(?>(?:/.+?)??{part}(?=/))" for part in inner[:-1])
+            regex = first + middle + _DEEP + inner[-1]
+        return regex, include
 
 
 _Rules = tuple[tuple[str, GitIgnoreSpec], ...]

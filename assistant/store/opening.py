@@ -13,7 +13,6 @@ from assistant.store.values import INTERRUPTED
 from models.errors import StorageError
 from models.files import disk
 
-_HEADER = b"SQLite format 3\0"
 _INTERRUPT = "UPDATE message SET state = 'failed', stop = ? WHERE state = 'streaming'"
 
 
@@ -48,17 +47,21 @@ def on_disk(path: Path) -> Opened:
 
 def _on_disk(path: Path) -> Opened:
     disk.private_folder(path.parent)
-    is_link = path.is_symlink()
-    # Through a symbolic link, the lock and the backups must be the same ones.
-    path = path.resolve() if path.exists() else path
-    if is_link and path.exists():
-        _refuse_link(path)
+    if path.exists():
+        is_link = path.is_symlink()
+        # Through a symbolic link, the lock and the backups must be the same ones.
+        path = path.resolve()
+        if is_link and (found := _problem(path) if path.stat().st_size else "it is empty"):
+            raise StorageError(
+                f"A link stands for the conversations, and {path}, to which it points, holds none "
+                f"({found}). It is left as it is: remove the link, or set SPECCHAT_HOME."
+            )
     if path.is_file() and not files.writable(path):
         return _read_only(path)
     with ExitStack() as undo:
         lock = StoreLock(path)
         undo.callback(lock.close)
-        notice = _ready(path, is_link) if lock.alone else None
+        notice = _ready(path) if lock.alone else None
         sql = connect(path)
         undo.callback(sql.close)
         _refuse_others(path, sql)
@@ -81,29 +84,13 @@ def _read_only(path: Path) -> Opened:
     return Opened(Database(connect(path, read_only=True), path), notice=notice)
 
 
-def _refuse_link(path: Path) -> None:
-    """Refuse what a link points to unless it is a database."""
-    with disk.open_regular(path) as file:
-        if file.read(len(_HEADER)) != _HEADER:
-            raise StorageError(
-                f"A link stands for the conversations, and {path}, to which it points, is not a "
-                "database. It is left as it is: remove the link, or set SPECCHAT_HOME."
-            )
-
-
-def _ready(path: Path, is_link: bool) -> str | None:
+def _ready(path: Path) -> str | None:
     """Create or repair the file if necessary; return a sentence about a repair, or None."""
     found, text = None, f"{path} was missing"
     if path.exists():
-        found = _problem(path)
         files.private_file(path)
-        if found is None:
+        if (found := _problem(path)) is None:
             return None
-        if is_link:
-            raise StorageError(
-                f"{path}, to which a link points, is damaged ({found}). It is left as it is: move "
-                "it away yourself, or remove the link."
-            )
         text = f"{path} was damaged ({found}). It is kept as {files.move_aside(path)}"
     if backup := backups.restore(path):
         return f"{text}; the conversations were restored from the backup {backup}."

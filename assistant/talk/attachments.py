@@ -51,7 +51,4 @@ def text_of(data: bytes, name: str) -> str:
     Raises:
         UsageError: the bytes are not a text.
     """
-    decoded = decode(data)
-    if decoded is None:
-        raise UsageError(f"{name} is not text; only text can be part of a question.")
-    return decoded.text.rstrip("\n")
+    return decode(data, name).text.rstrip("\n")

@@ -19,8 +19,7 @@ class _Approved(Struct, forbid_unknown_fields=True, omit_defaults=True):
     server: str = ""  # which earlier versions wrote
 
 
-class _Approvals(Struct, forbid_unknown_fields=True):
-    always: list[_Approved]
+_Approvals = dict[Literal["always"], list[_Approved]]
 
 
 class Approvals:
@@ -70,7 +69,7 @@ class Approvals:
             before = _fingerprints(stored)
             after = change(before)
             entries = [_Approved(name, after[name]) for name in sorted(after)]
-            return _Approvals(entries) if after != before else None
+            return {"always": entries} if after != before else None
 
         try:
             self._file.set_aside()
@@ -82,4 +81,4 @@ class Approvals:
 
 def _fingerprints(stored: _Approvals | None) -> dict[str, str]:
     """Return the fingerprints of approved tools by name."""
-    return {each.tool: each.fingerprint for each in stored.always} if stored else {}
+    return {each.tool: each.fingerprint for each in (stored or {}).get("always", ())}

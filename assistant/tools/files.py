@@ -15,7 +15,7 @@ from assistant.text_decoding import decode
 from assistant.tools.folders import Folders, UnreadablePath, entries, is_folder
 from assistant.tools.server_settings import BUILT_IN
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult, tool_result
-from models.errors import well_formed
+from models.errors import UsageError, well_formed
 
 FILE_BYTES = 1_000_000  # of a file that are read
 SEARCH_S = 10.0  # that a search may take
@@ -142,8 +142,10 @@ def _content(file: int) -> str | None:
     content = b""
     while part := os.read(file, FILE_BYTES - len(content)):
         content += part
-    decoded = decode(content, is_cut=len(content) == FILE_BYTES)
-    return decoded and decoded.text
+    try:
+        return decode(content, "", is_cut=len(content) == FILE_BYTES).text
+    except UsageError:
+        return None
 
 
 def _entry(entry: os.DirEntry[str]) -> str:

@@ -59,13 +59,16 @@ class JsonFile(Generic[Content]):
         Raises:
             OSError: it cannot be locked or renamed.
         """
-        if self.read() is not None or not os.path.lexists(self._path):
-            return None
-        with self._locked():
-            if self.read() is not None or not os.path.lexists(self._path):
-                return None  # another program has done it meanwhile
-            disk.check_ours(self._path)
-            return self._path.replace(self._path.with_suffix(".damaged"))
+        if self._is_damaged:
+            with self._locked():
+                if self._is_damaged:  # another program has not done it meanwhile
+                    disk.check_ours(self._path)
+                    return self._path.replace(self._path.with_suffix(".damaged"))
+        return None
+
+    @property
+    def _is_damaged(self) -> bool:
+        return self.read() is None and os.path.lexists(self._path)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
