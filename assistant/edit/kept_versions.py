@@ -4,7 +4,7 @@ import os
 import shlex
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
@@ -13,6 +13,7 @@ import msgspec
 
 from assistant.edit import text_file
 from assistant.edit.comparison import patch
+from assistant.talk.attachments import contents
 from models.errors import StorageError, UsageError
 from models.files import disk
 from models.files.places import data_dir
@@ -73,6 +74,40 @@ def undo(path: Path) -> None:
             f"See what it was: {undoing(path)} --diff"
         )
     write(now, version.before, now.data)
+
+
+def take_back(file: text_file.TextFile, edited: bytes, keeps: bool) -> str:
+    """Bring back what a file was before it was `edited`, also if it was changed or removed since.
+
+    What it is now is kept, to be brought back in turn; if it cannot be, the file stays as it is.
+
+    Returns: what was done, in a sentence.
+
+    Raises:
+        UsageError: it is no file any more.
+        StorageError: it cannot be written, or has changed and nothing is kept.
+    """
+    path, place = file.path, _place(file.path)
+    if not os.path.lexists(path):
+        if keeps:
+            _keep(path, place, Version(edited, _digest(file.data)))
+        try:
+            with path.open("xb") as new:
+                new.write(file.data)
+        except OSError as error:
+            raise StorageError(f"{path} cannot be made again: {error.strerror}.") from error
+        return f"{path} was removed since it was written. It is there again, as before."
+    now = contents(path, str(path))
+    if now == edited:
+        text_file.replace(path, edited, file.data)
+        return f"As before: {path}."
+    if not keeps:
+        raise StorageError(f"{path} has changed since it was written, and stays as it is now.")
+    write(replace(file, data=now), file.data, now)
+    return (
+        f"{path} had changed since it was written. It is as before the edit; {undoing(path)} "
+        "brings back what it had become."
+    )
 
 
 def undoing(path: Path) -> str:

@@ -166,7 +166,7 @@ def replace(path: Path, old: bytes, new: bytes) -> None:
 
 
 def _copy_name(random: str) -> str:
-    digest = blake2b(random.encode(), digest_size=8, person=b"specchat copy").hexdigest()
+    digest = blake2b(os.fsencode(random), digest_size=8, person=b"specchat copy").hexdigest()
     return f"{COPY}{random}-{digest}"
 
 
