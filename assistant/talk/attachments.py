@@ -46,9 +46,9 @@ def contents(path: Path, name: str, *, pipes: bool = False) -> bytes:
 
 
 def text_of(data: bytes, name: str) -> str:
-    """Return bytes as text, without a byte order mark and newlines at the end.
+    """Return bytes as text, without a byte order mark and line ends at the end.
 
     Raises:
         UsageError: the bytes are not a text.
     """
-    return decode(data, name).text.rstrip("\n")
+    return decode(data, name).text.rstrip("\r\n")

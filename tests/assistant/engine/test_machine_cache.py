@@ -146,6 +146,11 @@ def test_a_folder_that_cannot_be_written_costs_a_measurement_and_nothing_else(tm
     assert evaluations(tmp_path / "file") > 0
 
 
+def test_a_pipe_in_place_of_the_file_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "costs.json")
+    assert evaluations(tmp_path) > 0
+
+
 def test_records_are_bounded_and_the_oldest_make_room(tmp_path, monkeypatch):
     monkeypatch.setattr(records, "MAX_RECORDS", 3)
     notes = Records(tmp_path, "notes.json", int)

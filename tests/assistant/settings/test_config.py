@@ -62,6 +62,9 @@ def test_every_theme_offered_is_textuals():
     ("text", "complaint"),
     [
         ("temperature = 'hot'", ": temperature must be a number from 0 to 100: 'hot'"),
+        pytest.param(
+            f"top_k = 0x{'1' * 5_000}", f": {TOP_K}: a number of thousands of digits", id="digits"
+        ),
         ("temperature = 101", ": temperature must be a number from 0 to 100: 101"),
         ("temperature = nan", ": temperature must be a number from 0 to 100: nan"),
         ("top_p = 0", ": top_p must be a number above 0 and at most 1: 0"),
