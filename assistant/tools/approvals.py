@@ -1,6 +1,5 @@
 """The tools that the user has allowed to run without being asked again."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -19,7 +18,7 @@ class _Approved(Struct, forbid_unknown_fields=True, omit_defaults=True):
     server: str = ""  # which earlier versions wrote
 
 
-_Approvals = dict[Literal["always"], list[_Approved]]
+_Stored = dict[Literal["always"], list[_Approved]]
 
 
 class Approvals:
@@ -31,15 +30,16 @@ class Approvals:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._file = path, JsonFile(path, _Approvals)
+        self._path, self._file = path, JsonFile(path, _Stored)
         self._here: set[tuple[int, OfferedTool]] = set()
 
     def approved(self, tool: OfferedTool, conversation: int) -> Approval | None:
         """Return how a tool was approved; None if the user has to be asked."""
         if (conversation, tool) in self._here:
             return "conversation"
-        known = _fingerprints(self._file.read())
-        return "always" if known.get(tool.tool.name) == tool.fingerprint else None
+        asked = (tool.tool.name, tool.fingerprint)
+        known = {(each.tool, each.fingerprint) for each in _always(self._file.read())}
+        return "always" if asked in known else None
 
     def allow(self, tool: OfferedTool, how: Approval, conversation: int) -> None:
         """Approve a tool.
@@ -50,7 +50,7 @@ class Approvals:
         if how == "conversation":
             self._here.add((conversation, tool))
         else:
-            self._update(lambda known: {**known, tool.tool.name: tool.fingerprint})
+            self._update(tool.tool.name, [_Approved(tool.tool.name, tool.fingerprint)])
 
     def revoke(self, tool: OfferedTool) -> None:
         """Revoke all approvals of a tool: in each conversation, and with any fingerprint.
@@ -60,16 +60,15 @@ class Approvals:
         """
         name = tool.tool.name
         self._here = {(where, each) for where, each in self._here if each.tool.name != name}
-        self._update(lambda known: {other: known[other] for other in known if other != name})
+        self._update(name, [])
 
-    def _update(self, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
-        """Store what becomes of the fingerprints as they are now; a damaged file is set aside."""
+    def _update(self, name: str, approved: list[_Approved]) -> None:
+        """Replace what is stored of a tool; a damaged file is set aside."""
 
-        def changed(stored: _Approvals | None) -> _Approvals | None:
-            before = _fingerprints(stored)
-            after = change(before)
-            entries = [_Approved(name, after[name]) for name in sorted(after)]
-            return {"always": entries} if after != before else None
+        def changed(stored: _Stored | None) -> _Stored | None:
+            before = _always(stored)
+            after = [*(each for each in before if each.tool != name), *approved]
+            return {"always": after} if after != before else None
 
         try:
             self._file.set_aside()
@@ -79,6 +78,5 @@ class Approvals:
             raise StorageError(f"{self._path} {why}") from error
 
 
-def _fingerprints(stored: _Approvals | None) -> dict[str, str]:
-    """Return the fingerprints of approved tools by name."""
-    return {each.tool: each.fingerprint for each in (stored or {}).get("always", ())}
+def _always(stored: _Stored | None) -> list[_Approved]:
+    return (stored or {}).get("always", [])

@@ -4,7 +4,7 @@ import errno
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -18,8 +18,7 @@ Content = TypeVar("Content")
 class JsonFile(Generic[Content]):
     """A file that is replaced in one step, so reading needs no lock; changes wait for each other.
 
-    The lock is the system's, on `NAME.lock` beside the file, and ends with the program that holds
-    it.
+    The lock beside the file is the system's, which ends it with the program that holds it.
     """
 
     def __init__(self, path: Path, kind: type[Content]) -> None:
@@ -59,16 +58,13 @@ class JsonFile(Generic[Content]):
         Raises:
             OSError: it cannot be locked or renamed.
         """
-        if self._is_damaged:
-            with self._locked():
-                if self._is_damaged:  # another program has not done it meanwhile
+        if self.read() is None and os.path.lexists(self._path):
+            # Another program may repair it, or set it aside, meanwhile.
+            with self._locked(), suppress(FileNotFoundError):
+                if self.read() is None:
                     disk.check_ours(self._path)
                     return self._path.replace(self._path.with_suffix(".damaged"))
         return None
-
-    @property
-    def _is_damaged(self) -> bool:
-        return self.read() is None and os.path.lexists(self._path)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

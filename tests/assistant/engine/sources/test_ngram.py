@@ -1,5 +1,6 @@
 """What stored answers offer to continue with; the tables say what counting by hand says."""
 
+import os
 from collections import Counter, defaultdict
 
 from hypothesis import example, given, settings
