@@ -10,7 +10,7 @@ BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "u
 CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of a text has
 
 
-class DecodedText(NamedTuple):
+class EncodedText(NamedTuple):
     """A text, and with what it is encoded again to the same bytes."""
 
     text: str
@@ -18,7 +18,7 @@ class DecodedText(NamedTuple):
     bom: bytes
 
 
-def decode(data: bytes, name: str, *, is_cut: bool = False) -> DecodedText:
+def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
     """Return the text of `name`; of cut data, a character that is cut is left out.
 
     Raises:
@@ -34,5 +34,5 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> DecodedText:
         except UnicodeDecodeError:
             continue
         if "\0" not in text and (encoding.startswith("utf") or not CONTROLS.search(text)):
-            return DecodedText(text, encoding, bom)
+            return EncodedText(text, encoding, bom)
     raise UsageError(f"{name} is not text; only text can be used.")

@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from models.files.json_file import JsonFile, converted
+from models.files.disk import JsonFile, converted
 
 MAX_RECORDS = 64
 """The oldest entry is dropped first."""

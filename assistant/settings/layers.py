@@ -16,7 +16,7 @@ from assistant.settings.config_file import Config, config_path, read
 from assistant.settings.keys import Value
 from assistant.settings.settings import DEFAULT, KEYS, Settings, SettingSource
 from models.errors import StorageError, UsageError
-from models.files.json_file import JsonFile
+from models.files.disk import JsonFile
 from models.files.places import data_dir
 
 Given = Mapping[str, tuple[Value, SettingSource]]

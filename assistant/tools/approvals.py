@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from assistant.tools.values import OfferedTool
 from models.errors import StorageError
-from models.files.json_file import JsonFile
+from models.files.disk import JsonFile
 
 Approval = Literal["conversation", "always"]
 

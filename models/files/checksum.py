@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from models.errors import ModelError, StorageError
-from models.files.json_file import JsonFile
+from models.files.disk import JsonFile
 from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import cache_dir

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from models.catalog import GGUF
 from models.errors import NetworkError, StorageError
-from models.files.json_file import JsonFile
+from models.files.disk import JsonFile
 from models.progress import CancelFlag, Progress, Report, stop_if_asked
 
 _CHUNK = 1 << 20

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from models import gguf
 from models.errors import ModelError
+from models.files.disk import JsonFile
 from models.files.gguf_files import parts_of
-from models.files.json_file import JsonFile
 from models.files.layout import named_sha256
 from models.files.places import cache_dir
 from models.gguf import Header

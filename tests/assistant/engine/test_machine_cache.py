@@ -146,7 +146,7 @@ def test_a_folder_that_cannot_be_written_costs_a_measurement_and_nothing_else(tm
     assert evaluations(tmp_path / "file") > 0
 
 
-def test_a_pipe_in_place_of_the_file_is_not_waited_for(tmp_path):
+def test_a_pipe_instead_of_the_file_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "costs.json")
     assert evaluations(tmp_path) > 0
 

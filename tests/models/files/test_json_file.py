@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from models.files import json_file
-from models.files.json_file import JsonFile
+from models.files import disk
+from models.files.disk import JsonFile
 from tests import ROOT
 
 CHANGES = 60
 ADDING = f"""
 import sys
 from pathlib import Path
-from models.files.json_file import JsonFile
+from models.files.disk import JsonFile
 path, name = Path(sys.argv[1]), sys.argv[2]
 file = JsonFile(path, dict[str, int])
 sys.stdin.read()
@@ -28,7 +28,7 @@ for number in range({CHANGES}):
 HOLDING = """
 import sys
 from pathlib import Path
-from models.files.json_file import JsonFile
+from models.files.disk import JsonFile
 with JsonFile(Path(sys.argv[1]), dict)._locked():
     print("locked", flush=True)
     sys.stdin.read()
@@ -61,7 +61,7 @@ def test_a_program_that_holds_the_lock_is_waited_for_only_so_long_and_not_once_i
     with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "locked\n"
-        monkeypatch.setattr(json_file, "LOCK_S", 0.1)
+        monkeypatch.setattr(disk, "LOCK_S", 0.1)
         with pytest.raises(OSError, match="another program is changing it"):
             file.update(lambda known: [1])
         assert file.read() is None
