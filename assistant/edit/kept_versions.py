@@ -77,20 +77,18 @@ def undo(path: Path) -> None:
 
 
 def take_back(file: text_file.TextFile, edited: bytes, keeps: bool) -> str:
-    """Bring back what a file was before it was `edited`, also if it was changed or removed since.
+    """Bring back what a file was before it was `edited`; return what was done, in a sentence.
 
-    What it is now is kept, to be brought back in turn; if it cannot be, the file stays as it is.
-
-    Returns: what was done, in a sentence.
+    What it has become since is kept, to be brought back in turn.
 
     Raises:
         UsageError: it is no file any more.
         StorageError: it cannot be written, or has changed and nothing is kept.
     """
-    path, place = file.path, _place(file.path)
+    path = file.path
     if not os.path.lexists(path):
         if keeps:
-            _keep(path, place, Version(edited, _digest(file.data)))
+            _keep(path, _place(path), Version(edited, _digest(file.data)))
         try:
             with path.open("xb") as new:
                 new.write(file.data)
