@@ -12,7 +12,8 @@ from models.errors import UsageError
 MAX_LOOKAHEAD = 31
 MODES = ("ars", "sps", "auto")
 _NAME = re.compile(
-    r"(?:(?P<engine>llama|ik):)?(?:(?P<target>.+):)?(?P<way>[a-z+]+)(?:=(?P<lookahead>\d+))?", re.I
+    r"(?:(?P<engine>llama|ik):)?(?:(?P<target>.+):)?(?P<way>[a-z+]+)(?:=(?P<lookahead>\d{1,9}))?",
+    re.I,
 )
 
 

@@ -2,20 +2,26 @@
 
 import os
 import shlex
-from dataclasses import dataclass
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 
 import msgspec
 
 from assistant.edit import text_file
 from assistant.edit.comparison import patch
+from assistant.talk.attachments import contents
 from models.errors import StorageError, UsageError
 from models.files import disk
 from models.files.places import data_dir
 
 MOST = 200
 """Files of which a version is kept; the oldest goes first."""
+LEFT_S = 86_400
+"""Seconds after which a version of an edit that was never done was left by a killed program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +35,26 @@ class Version:
 def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
     """Replace a file, and keep what it was `before`, if that is given, to be brought back.
 
+    Until the file is replaced, what the edit before this one kept stays.
+
     Raises:
         StorageError: it has changed meanwhile, or one of both cannot be written.
     """
+    if before is None:
+        text_file.replace(file.path, file.data, new)
+        return
     text_file.check_writable(file.path)
-    text_file.check_unchanged(file.path, file.data)  # or the last edit could not be taken back
-    if before is not None:
-        _keep(file.path, before, new)
-    text_file.replace(file.path, file.data, new)
+    place = _place(file.path)
+    pending = place.with_suffix(f".{token_hex(8)}")
+    _keep(file.path, pending, Version(before, _digest(new)))
+    try:
+        text_file.replace(file.path, file.data, new)
+    except StorageError:
+        pending.unlink(missing_ok=True)
+        raise
+    with suppress(OSError):  # it is found under the other name, too
+        pending.replace(place)
+        _make_room(place.parent)
 
 
 def undo(path: Path) -> None:
@@ -46,7 +64,8 @@ def undo(path: Path) -> None:
         UsageError: nothing is kept of it, or it has changed since.
         StorageError: it cannot be written.
     """
-    version, now = _last(path), text_file.read(path)
+    now = text_file.read(path)
+    version = _last(path, now.data)
     if now.data == version.before:
         raise UsageError(f"{path} is already as it was before the last edit.")
     if _digest(now.data) != version.after:
@@ -55,6 +74,38 @@ def undo(path: Path) -> None:
             f"See what it was: {undoing(path)} --diff"
         )
     write(now, version.before, now.data)
+
+
+def take_back(file: text_file.TextFile, edited: bytes, keeps: bool) -> str:
+    """Bring back what a file was before it was `edited`; return what was done, in a sentence.
+
+    What it has become since is kept, to be brought back in turn.
+
+    Raises:
+        UsageError: it is no file any more.
+        StorageError: it cannot be written, or has changed and nothing is kept.
+    """
+    path = file.path
+    if not os.path.lexists(path):
+        if keeps:
+            _keep(path, _place(path), Version(edited, _digest(file.data)))
+        try:
+            with path.open("xb") as new:
+                new.write(file.data)
+        except OSError as error:
+            raise StorageError(f"{path} cannot be made again: {error.strerror}.") from error
+        return f"{path} was removed since it was written. It is there again, as before."
+    now = contents(path, str(path))
+    if now == edited:
+        text_file.replace(path, edited, file.data)
+        return f"As before: {path}."
+    if not keeps:
+        raise StorageError(f"{path} has changed since it was written, and stays as it is now.")
+    write(replace(file, data=now), file.data, now)
+    return (
+        f"{path} had changed since it was written. It is as before the edit; {undoing(path)} "
+        "brings back what it had become."
+    )
 
 
 def undoing(path: Path) -> str:
@@ -69,31 +120,42 @@ def patch_back(path: Path) -> bytes:
     Raises:
         UsageError: nothing is kept of it, or it cannot be read.
     """
-    return patch(path, text_file.read(path).data, _last(path).before)
+    now = text_file.read(path).data
+    return patch(path, now, _last(path, now).before)
 
 
-def _last(path: Path) -> Version:
+def _last(path: Path, now: bytes) -> Version:
+    """Return the version before the last edit; `now` is what the file is.
+
+    A program that was killed may have left others, of edits that were done or not.
+    """
+    place, versions = _place(path), list[Version]()
+    for each in sorted(place.parent.glob(f"{place.name}*")):
+        with suppress(OSError, msgspec.MsgspecError), disk.open_regular(each) as kept:
+            versions.append(msgspec.msgpack.decode(kept.read(), type=Version))
+    if not versions:
+        raise UsageError(f"No earlier version of {path} is kept: specchat has not edited it.")
+    return next((each for each in versions if each.after == _digest(now)), versions[0])
+
+
+def _keep(path: Path, pending: Path, version: Version) -> None:
     try:
-        return msgspec.msgpack.decode(_place(path).read_bytes(), type=Version)
-    except (OSError, msgspec.MsgspecError):
-        raise UsageError(
-            f"No earlier version of {path} is kept: specchat has not edited it."
-        ) from None
-
-
-def _keep(path: Path, before: bytes, after: bytes) -> None:
-    place = _place(path)
-    version = Version(before, _digest(after))
-    try:
-        disk.write_private(place, msgspec.msgpack.encode(version))
-        kept = sorted(place.parent.iterdir(), key=lambda each: each.stat().st_mtime)
-        for each in kept[:-MOST]:
-            each.unlink(missing_ok=True)
+        disk.check_ours(_place(path))
+        disk.write_private(pending, msgspec.msgpack.encode(version))
     except OSError as error:
         raise StorageError(
-            f"The old version of {path} cannot be kept in {place.parent} ({error.strerror}), so "
+            f"The old version of {path} cannot be kept in {pending.parent} ({error.strerror}), so "
             "nothing was written. With --no-save none is kept."
         ) from error
+
+
+def _make_room(folder: Path) -> None:
+    """Remove the oldest versions, and what programs left that were killed while they wrote one."""
+    times = {each: each.stat().st_mtime for each in folder.iterdir()}
+    kept = sorted((each for each in times if not each.suffix), key=times.__getitem__)
+    left = [each for each in times if each.suffix and time.time() - times[each] > LEFT_S]
+    for each in (*kept[:-MOST], *left):
+        each.unlink(missing_ok=True)
 
 
 def _place(path: Path) -> Path:

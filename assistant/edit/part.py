@@ -47,7 +47,7 @@ def find(lines: Sequence[str], named: str, path: Path) -> Part:
     if not named:
         return _filled(lines, whole)
     if numbers := LINES.fullmatch(named):
-        first, last = int(numbers[1]), int(numbers[2] or numbers[1])
+        first, last = (int(n[:18]) for n in (numbers[1], numbers[2] or numbers[1]))
         if not 1 <= first <= last <= len(lines):
             raise UsageError(f"{path} has lines 1 to {len(lines)}; there is no {named}.")
         return _filled(lines, Part(first - 1, last))

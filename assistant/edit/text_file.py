@@ -3,23 +3,24 @@
 import os
 import re
 import shutil
-import tempfile
 import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from operator import add
 from pathlib import Path
+from secrets import token_hex
 
 from assistant.edit.comparison import compare
 from assistant.talk.attachments import contents
+from assistant.text_decoding import decode
 from models.errors import StorageError, UsageError
 
-BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 END = re.compile(r"\r\n|\n|\r")
-CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of a text has
-FRESH = ".specchat."
-"""How the name of a copy begins; the file's own may be too long for more."""
+COPY = ".specchat-"
+"""How the name of a copy begins; random digits follow, and others that only specchat makes of them,
+so that no other file is taken for one. The file's own name may be too long for more."""
 LEFT_S = 60.0
 """Seconds after which a copy that was never renamed was left by a program that was killed."""
 
@@ -31,7 +32,7 @@ class TextFile:
     path: Path  # as the user calls it
     data: bytes
     text: str
-    encoding: str  # utf-8, utf-16-le, utf-16-be, or latin-1
+    encoding: str  # as `decode` names it
     bom: bytes
 
     @property
@@ -80,14 +81,7 @@ def parse(path: Path, data: bytes) -> TextFile:
     Raises:
         UsageError: they are no text.
     """
-    bom, encoding = next((each for each in BOMS if data.startswith(each[0])), (b"", "utf-8"))
-    try:
-        text = data[len(bom) :].decode(encoding)
-    except UnicodeDecodeError:
-        bom, encoding = b"", "latin-1"  # in which every byte is kept
-        text = data.decode(encoding)
-    if "\0" in text or (encoding == "latin-1" and CONTROLS.search(text)):
-        raise UsageError(f"{path} is not text; only text can be edited.")
+    text, encoding, bom = decode(data, str(path))
     return TextFile(path, data, END.sub("\n", text), encoding, bom)
 
 
@@ -148,11 +142,9 @@ def replace(path: Path, old: bytes, new: bytes) -> None:
     real = path.resolve()
     try:
         check_writable(path)
-        for left in real.parent.glob(f"{FRESH}*"):
-            with suppress(OSError):
-                if time.time() - left.stat().st_mtime > LEFT_S:
-                    left.unlink()
-        descriptor, name = tempfile.mkstemp(prefix=FRESH, dir=real.parent)
+        _remove_left_copies(real.parent)
+        name = real.parent / _copy_name(token_hex(8))
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(new)
@@ -166,8 +158,21 @@ def replace(path: Path, old: bytes, new: bytes) -> None:
             check_unchanged(path, old)
             os.replace(name, real)
         finally:
-            Path(name).unlink(missing_ok=True)
+            name.unlink(missing_ok=True)
     except OSError as error:
         raise StorageError(
             f"{path} cannot be written: {error.strerror}. It is as it was."
         ) from error
+
+
+def _copy_name(random: str) -> str:
+    digest = blake2b(os.fsencode(random), digest_size=8, person=b"specchat copy").hexdigest()
+    return f"{COPY}{random}-{digest}"
+
+
+def _remove_left_copies(folder: Path) -> None:
+    for left in folder.glob(f"{COPY}*"):
+        with suppress(OSError):
+            is_copy = left.name == _copy_name(left.name[len(COPY) :].partition("-")[0])
+            if is_copy and time.time() - left.lstat().st_mtime > LEFT_S:
+                left.unlink()

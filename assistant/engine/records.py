@@ -2,11 +2,9 @@
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-import msgspec
-
-from models.files import disk
+from models.files.disk import JsonFile, converted
 
 MAX_RECORDS = 64
 """The oldest entry is dropped first."""
@@ -21,14 +19,11 @@ class Records(Generic[Value]):
     """
 
     def __init__(self, folder: Path | None, name: str, kind: type[Value]) -> None:
-        self._path, self._kind = folder and folder / name, kind
+        self._file, self._kind = folder and JsonFile(folder / name, dict[str, Any]), kind
 
     def get(self, key: str) -> Value | None:
         """Return what is known, if it is a value of our kind."""
-        try:
-            return msgspec.json.decode(self._read()[key], type=self._kind)
-        except (KeyError, ValueError, RecursionError):
-            return None
+        return converted(self._read().get(key), self._kind)
 
     def newest(self, beginning: str) -> Value | None:
         """Return what was written last under a key that begins so, if it is of our kind."""
@@ -41,22 +36,18 @@ class Records(Generic[Value]):
         Raises:
             OSError: the file cannot be written.
         """
-        if self._path is None:
-            return
-        records = self._read()
-        records.pop(key, None)
-        records[key] = msgspec.Raw(msgspec.json.encode(value))
-        newest = dict(list(records.items())[-MAX_RECORDS:])
-        disk.write_private(self._path, msgspec.json.encode(newest).decode())
+
+        def with_value(records: dict[str, Any] | None) -> dict[str, Any]:
+            others = [each for each in (records or {}).items() if each[0] != key]
+            return dict([*others, (key, value)][-MAX_RECORDS:])
+
+        if self._file:
+            self._file.update(with_value)
 
     def keep(self, key: str, value: Value) -> None:
         """Remember a value if that can be done: otherwise it is found out again."""
         with suppress(OSError):
             self.put(key, value)
 
-    def _read(self) -> dict[str, msgspec.Raw]:
-        try:
-            text = self._path.read_bytes() if self._path else b"{}"
-            return msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-        except (OSError, ValueError, RecursionError):
-            return {}
+    def _read(self) -> dict[str, Any]:
+        return (self._file and self._file.read()) or {}

@@ -73,6 +73,8 @@ class IndexFile:
             sqlite3.OperationalError: it cannot be written.
             sqlite3.DatabaseError: it is damaged, or of another version.
         """
+        if path.is_symlink():  # perhaps to a database of another program
+            raise sqlite3.OperationalError("it is a link; move it away")
         self._sql = sqlite3.connect(path)
         if not _check(self._sql, 0, VERSION):
             tables = _TABLES.format(path=os.fsencode(folder).hex(), version=VERSION)

@@ -2,20 +2,28 @@
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from assistant.tools.folders import Folders, UnreadablePath
 from models.errors import well_formed
 
 FILES = 100_000
 """Files and folders in a folder that are looked at."""
+SECONDS = 60.0
+"""Seconds of the processor that looking at them may take."""
 _IGNORE_BYTES = 100_000  # of a .gitignore
+_DEEP = "(?:/.+)?"  # a ** between segments, as pathspec writes it
+_STAR = r"\[\^/\]\*"
+_STARS = re.compile(rf"(?:{_STAR})+((?:\\.|\[\^?\]?[^]]*\](?!\*)|[^/[(\\])*)(?={_STAR})")
+"""A * and what stands between it and the next one in the same segment."""
 
 
 class Found(NamedTuple):
@@ -25,6 +33,32 @@ class Found(NamedTuple):
     size: int = 0
     changed: int = 0  # ns
     reason: str = ""  # why it is left out, as the end of a sentence that begins with it
+
+
+class LinearPattern(GitIgnoreSpecPattern):
+    """A line of a .gitignore, matched without trying all ways to share a path among its stars.
+
+    What stands between two * is looked for at the first place where it fits, as a later one leaves
+    less to the others; and so for the segments between two **.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def pattern_to_regex(cls, pattern: Any) -> tuple[Any, bool | None]:
+        """Return the regular expression of a line, and whether it ignores what it matches."""
+        regex, include = super().pattern_to_regex(pattern)
+        if regex is None:
+            return None, include
+        regex = _STARS.sub(r"(?>[^/]*?\1)", regex)
+        regex = re.sub(r"\[\^(?!/\])", "(?!/)[^", regex)  # git's classes have no slash
+        first, *inner = regex.split(_DEEP)
+        if inner:
+            if "(?:.+/)?" in first:
+                first = first.replace("(?:.+/)?", "(?>(?:.+?/)??", 1) + "(?=/))"
+            middle = "".join(f"(?>(?:/.+?)??{part}(?=/))" for part in inner[:-1])
+            regex = first + middle + _DEEP + inner[-1]
+        return regex, include
 
 
 _Rules = tuple[tuple[str, GitIgnoreSpec], ...]
@@ -38,6 +72,7 @@ def walk(folders: Folders) -> Iterator[Found]:
     .gitignore in it names.
     """
     left, waiting = FILES, list[tuple[str, _Rules]]([("", ())])
+    ends = time.process_time() + SECONDS
     while waiting and left >= 0:
         here, rules = waiting.pop()
         try:
@@ -45,6 +80,11 @@ def walk(folders: Folders) -> Iterator[Found]:
                 rules = ((os.path.join(here, ""), _spec(folders, here)), *rules)
                 entries = list(islice(listed, left + 1))
                 for entry in entries[:left]:
+                    if time.process_time() > ends:
+                        yield Found(
+                            "", reason="takes too long to look through; the rest is left out"
+                        )
+                        return
                     path = os.path.join(here, entry.name)
                     deeper = entry.is_dir(follow_symlinks=False)
                     if entry.name.startswith(".") or _ignored(path + "/" * deeper, rules):
@@ -80,11 +120,10 @@ def _ignored(path: str, rules: _Rules) -> bool:
 
 
 def _spec(folders: Folders, here: str) -> GitIgnoreSpec:
-    data, valid = b"", list[str]()
+    data, valid = b"", list[LinearPattern]()
     with suppress(UnreadablePath), folders.opened(os.path.join(here, ".gitignore")) as file:
         data = os.read(file, _IGNORE_BYTES)
     for line in data.decode("utf-8", "replace").splitlines():
         with suppress(ValueError, re.error):  # git passes over such a line, too
-            GitIgnoreSpec.from_lines([line])
-            valid.append(line)
-    return GitIgnoreSpec.from_lines(valid)
+            valid.append(LinearPattern(line))
+    return GitIgnoreSpec(valid, backend="simple")

@@ -1,6 +1,5 @@
 """`config.toml`, which only its user writes: where it is, what it says, what is wrong with it."""
 
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from assistant.settings.keys import Values
 from assistant.settings.settings import KEYS
 from assistant.tools.values import ToolSettings
 from models.errors import UsageError
+from models.files.disk import open_regular
 from models.files.places import config_dir
 
 MAX_BYTES = 1 << 20
@@ -37,9 +37,7 @@ def read(path: Path | None = None) -> Config:
     """
     path = path or config_path()
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device may have no end
-            raise UsageError(f"{path} is not a regular file. Move it away, or make it one.")
-        with path.open("rb") as file:
+        with open_regular(path) as file:  # a pipe or a device may have no end
             data = file.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return Config(path)

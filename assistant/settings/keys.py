@@ -134,7 +134,10 @@ class Key:
 
     def refusal(self, value: object) -> str:
         """Say why a value is not taken."""
-        text = repr(value) if isinstance(value, str) else str(value)
+        try:
+            text = repr(value) if isinstance(value, str) else str(value)
+        except ValueError:  # Python prints no number of thousands of digits, which TOML can hold
+            text = "a number of thousands of digits"
         text = text if len(text) <= 60 else f"{text[:59]}…"
         return f"{self.name} must be {self.allowed}: {text}"
 

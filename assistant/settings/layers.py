@@ -16,12 +16,13 @@ from assistant.settings.config_file import Config, config_path, read
 from assistant.settings.keys import Value
 from assistant.settings.settings import DEFAULT, KEYS, Settings, SettingSource
 from models.errors import StorageError, UsageError
-from models.files.disk import read_json, write_json
+from models.files.disk import JsonFile
 from models.files.places import data_dir
 
 Given = Mapping[str, tuple[Value, SettingSource]]
 """Values by key, with where each came from."""
 STATE = SettingSource("state", "state.json")
+_Choices = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +138,14 @@ def state_path() -> Path:
 
 def read_choices() -> tuple[dict[str, Choice], str]:
     """Return what was chosen, and what is wrong with the file; a damaged one is set aside."""
-    path = state_path()
-    entries = read_json(path, dict[str, dict[str, Any]])
-    if entries is None and os.path.exists(path):
-        aside = path.with_suffix(".damaged")
-        try:
-            path.replace(aside)
-        except OSError as error:
-            return {}, f"{path} cannot be used ({error.strerror}), so what you chose is ignored."
-        return {}, f"{path} was damaged and is now {aside.name}: what you chose is forgotten."
-    found: dict[str, Choice] = {}
-    for name, entry in (entries or {}).items():
+    path, found = state_path(), dict[str, Choice]()
+    file = JsonFile(path, _Choices)
+    try:
+        if aside := file.set_aside():
+            return {}, f"{path} was damaged and is now {aside.name}: what you chose is forgotten."
+    except OSError as error:
+        return {}, f"{path} cannot be used ({error.strerror}), so what you chose is ignored."
+    for name, entry in (file.read() or {}).items():
         key = KEYS.get(name)
         value = key.check(entry.get("value")) if key else None
         if key and value is not None:
@@ -161,12 +159,14 @@ def write_choices(after: Mapping[str, Choice], before: Mapping[str, Choice]) -> 
     Raises:
         StorageError: the file cannot be written.
     """
-    path = state_path()
     changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    kept = read_json(path, dict[str, Any]) or {}
-    others = {name: entry for name, entry in kept.items() if name not in changed}
+
+    def with_changes(kept: _Choices | None) -> _Choices:
+        others = {name: entry for name, entry in (kept or {}).items() if name not in changed}
+        return others | {name: asdict(after[name]) for name in changed if name in after}
+
     try:
         if changed:
-            write_json(path, others | {n: asdict(after[n]) for n in changed if n in after})
+            JsonFile(state_path(), _Choices).update(with_changes)
     except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
+        raise StorageError(f"{state_path()} cannot be written: {error.strerror}.") from error

@@ -47,8 +47,15 @@ def on_disk(path: Path) -> Opened:
 
 def _on_disk(path: Path) -> Opened:
     disk.private_folder(path.parent)
-    # Through a symbolic link, the lock and the backups must be the same ones.
-    path = path.resolve() if path.exists() else path
+    if path.exists():
+        is_link = path.is_symlink()
+        # Through a symbolic link, the lock and the backups must be the same ones.
+        path = path.resolve()
+        if is_link and (found := _problem(path) if path.stat().st_size else "it is empty"):
+            raise StorageError(
+                f"A link stands for the conversations, and {path}, to which it points, holds none "
+                f"({found}). It is left as it is: remove the link, or set SPECCHAT_HOME."
+            )
     if path.is_file() and not files.writable(path):
         return _read_only(path)
     with ExitStack() as undo:

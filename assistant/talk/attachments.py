@@ -4,11 +4,11 @@ import stat
 from pathlib import Path
 
 from assistant.store.values import Attachment
+from assistant.text_decoding import decode
 from models.errors import UsageError, well_formed
 
 LIMIT = 10_000_000
 """Bytes of the largest file, and characters of the largest paste, that can be attached."""
-_PEEK = 8192
 
 
 def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachment:
@@ -22,7 +22,7 @@ def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachm
     name = well_formed(str(path) if name is None else name)
     if name.endswith("/") and path.is_dir():
         return Attachment(name, "")
-    return Attachment(name, decoded(contents(path, name, pipes=pipes), name))
+    return Attachment(name, text_of(contents(path, name, pipes=pipes), name))
 
 
 def contents(path: Path, name: str, *, pipes: bool = False) -> bytes:
@@ -45,12 +45,10 @@ def contents(path: Path, name: str, *, pipes: bool = False) -> bytes:
     return data
 
 
-def decoded(data: bytes, name: str) -> str:
-    """Return bytes as text, without a byte order mark and newlines at the end.
+def text_of(data: bytes, name: str) -> str:
+    """Return bytes as text, without a byte order mark and line ends at the end.
 
     Raises:
         UsageError: the bytes are not a text.
     """
-    if b"\0" in data[:_PEEK]:
-        raise UsageError(f"{name} is not text; only text can be part of a question.")
-    return data.decode("utf-8-sig", "replace").rstrip("\n")
+    return decode(data, name).text.rstrip("\r\n")

@@ -1,37 +1,45 @@
 """The tools that the user has allowed to run without being asked again."""
 
-import json
 from pathlib import Path
 from typing import Literal
 
-import msgspec
+from msgspec import Struct
 
 from assistant.tools.values import OfferedTool
 from models.errors import StorageError
-from models.files.disk import write_private
+from models.files.disk import JsonFile
 
 Approval = Literal["conversation", "always"]
-_FILE = msgspec.json.Decoder(dict[str, list[dict[str, str]]])
+
+
+class _Approved(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    tool: str
+    fingerprint: str
+    server: str = ""  # which earlier versions wrote
+
+
+_Stored = dict[Literal["always"], list[_Approved]]
 
 
 class Approvals:
     """Approvals of tools: for one conversation, in memory, or for always, in a file.
 
     An approval holds for a tool with exactly this fingerprint: if its description, schema or
-    command changes, it is another tool. The file is read at each check, so an approval that
-    another window revokes is revoked here.
+    command changes, it is another tool. The file is read at each check, and changed by one window
+    at a time, so an approval that another window revokes is revoked here, and stays so.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path, self._file = path, JsonFile(path, _Stored)
         self._here: set[tuple[int, OfferedTool]] = set()
 
     def approved(self, tool: OfferedTool, conversation: int) -> Approval | None:
         """Return how a tool was approved; None if the user has to be asked."""
         if (conversation, tool) in self._here:
             return "conversation"
-        known = self._read() or {}
-        return "always" if known.get(tool.tool.name) == tool.fingerprint else None
+        asked = (tool.tool.name, tool.fingerprint)
+        known = {(each.tool, each.fingerprint) for each in _always(self._file.read())}
+        return "always" if asked in known else None
 
     def allow(self, tool: OfferedTool, how: Approval, conversation: int) -> None:
         """Approve a tool.
@@ -42,7 +50,7 @@ class Approvals:
         if how == "conversation":
             self._here.add((conversation, tool))
         else:
-            self._write({**(self._read() or {}), tool.tool.name: tool.fingerprint})
+            self._update(tool.tool.name, [_Approved(tool.tool.name, tool.fingerprint)])
 
     def revoke(self, tool: OfferedTool) -> None:
         """Revoke all approvals of a tool: in each conversation, and with any fingerprint.
@@ -50,27 +58,25 @@ class Approvals:
         Raises:
             StorageError: the file cannot be written.
         """
-        name, known = tool.tool.name, self._read() or {}
+        name = tool.tool.name
         self._here = {(where, each) for where, each in self._here if each.tool.name != name}
-        if known.pop(name, None):
-            self._write(known)
+        self._update(name, [])
 
-    def _read(self) -> dict[str, str] | None:
-        """Return the fingerprints of approved tools by name; None: the file is damaged."""
-        try:
-            entries = _FILE.decode(self._path.read_bytes())["always"]
-            return {each["tool"]: each["fingerprint"] for each in entries}
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, LookupError, RecursionError):
-            return None
+    def _update(self, name: str, approved: list[_Approved]) -> None:
+        """Replace what is stored of a tool; a damaged file is set aside."""
 
-    def _write(self, known: dict[str, str]) -> None:
-        entries = [{"tool": name, "fingerprint": known[name]} for name in sorted(known)]
+        def changed(stored: _Stored | None) -> _Stored | None:
+            before = _always(stored)
+            after = [*(each for each in before if each.tool != name), *approved]
+            return {"always": after} if after != before else None
+
         try:
-            if self._read() is None:
-                self._path.replace(self._path.with_suffix(".damaged"))
-            write_private(self._path, json.dumps({"always": entries}, indent=1))
+            self._file.set_aside()
+            self._file.update(changed)
         except OSError as error:
             why = f"cannot be written ({error.strerror}). Approvals stay as they were."
             raise StorageError(f"{self._path} {why}") from error
+
+
+def _always(stored: _Stored | None) -> list[_Approved]:
+    return (stored or {}).get("always", [])

@@ -11,10 +11,11 @@ from time import monotonic
 from typing import Any
 
 from assistant.request import Tool
+from assistant.text_decoding import decode
 from assistant.tools.folders import Folders, UnreadablePath, entries, is_folder
 from assistant.tools.server_settings import BUILT_IN
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult, tool_result
-from models.errors import well_formed
+from models.errors import UsageError, well_formed
 
 FILE_BYTES = 1_000_000  # of a file that are read
 SEARCH_S = 10.0  # that a search may take
@@ -141,7 +142,10 @@ def _content(file: int) -> str | None:
     content = b""
     while part := os.read(file, FILE_BYTES - len(content)):
         content += part
-    return None if b"\0" in content else content.decode("utf-8", "replace")
+    try:
+        return decode(content, "", is_cut=len(content) == FILE_BYTES).text
+    except UsageError:
+        return None
 
 
 def _entry(entry: os.DirEntry[str]) -> str:

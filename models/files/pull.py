@@ -154,7 +154,7 @@ def _forget(part: Path) -> None:
 
 
 def _remove_stale(folder: Path) -> None:
-    for part in folder.glob(f"*{PART}"):
+    for part in folder.glob("[0-9a-f]" * 64 + PART):  # the folder may be the user's own
         if time.time() - part.stat().st_mtime > _STALE_S:
             _forget(part)
 

@@ -148,7 +148,8 @@ class Snapshots:
         raise ValueError("this is not a snapshot")
 
     def _open(self, name: str) -> BinaryIO:
-        return os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self._folder), "rb")
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe is not waited for
+        return os.fdopen(os.open(name, flags, dir_fd=self._folder), "rb")
 
     @contextmanager
     def _fresh(self, name: str) -> Iterator[BinaryIO]:

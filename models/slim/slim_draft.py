@@ -128,7 +128,7 @@ def default_draft(report: Report) -> Path | None:
 def _scratch(place: Path, needed: int) -> Iterator[Path]:
     """Open a folder in a place with room for `needed` bytes; it is removed at the end."""
     place.mkdir(parents=True, exist_ok=True)
-    for left in place.glob(f"{SCRATCH}*"):  # by a program that was killed
+    for left in place.glob(SCRATCH + "[0-9a-f]" * 32):  # by a program that was killed
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > STALE_S:
                 shutil.rmtree(left, ignore_errors=True)

@@ -211,13 +211,15 @@ def test_what_llama_cpp_refuses_is_one_sentence_and_leaves_nothing(models, tmp_p
 
 
 def test_what_a_killed_program_left_is_removed_later(models, source):
-    stale, fresh = models / ".slim-stale", models / ".slim-fresh"
-    for folder in (stale, fresh):
+    stale, fresh, other = (models / f".slim-{end}" for end in ("0f" * 16, "1e" * 16, "framework"))
+    for folder in (stale, fresh, other):
         folder.mkdir(parents=True)
         (folder / "q4_0.part").write_bytes(b"half")
-    os.utime(stale, (0, 0))
+    for folder in (stale, other):
+        os.utime(folder, (0, 0))
     made(source)
     assert not stale.exists()
+    assert other.exists()  # the user's own
     assert fresh.exists()  # it may be in use
 
 

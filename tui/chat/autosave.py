@@ -45,7 +45,7 @@ class Autosave:
             left, edited = store.recall(OPEN), store.recall(EDITED)
             talk.keep_in(store)
             if not talk.path.records and left:
-                with suppress(StorageError):  # it has been deleted for good
+                with suppress(StorageError, ValueError):  # it has been deleted for good
                     talk.path.open(int(left))
         except StorageError as error:
             self._parts.banner.not_saved(error)

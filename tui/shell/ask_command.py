@@ -24,7 +24,8 @@ class Chat(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the word, or the number as text."""
-        if value in CHATS or (value.isdecimal() and value.isascii() and 0 < int(value) < 2**63):
+        is_number = value.isdecimal() and value.isascii() and 0 < int(value[:20]) < 2**63
+        if value in CHATS or is_number:
             return value
         return self.fail(f"it must be {', '.join(CHATS)} or a number: {value!r}", param, ctx)
 

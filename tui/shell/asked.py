@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assistant.events import Ready
 from assistant.request import AnswerForm, FormKind
 from assistant.settings.settings import Settings
-from assistant.talk.attachments import decoded, read
+from assistant.talk.attachments import read, text_of
 from assistant.talk.messages import joined
 from assistant.talk.tool_set import ToolSet
 from models.errors import StorageError, UsageError
@@ -126,7 +126,7 @@ def form_of(schema: Path | None, regex: str | None, grammar: Path | None) -> Ans
         if isinstance(given, str):
             return AnswerForm(kind, given)
         if given == STDIN:
-            return AnswerForm(kind, decoded(_piped() or b"", "Standard input"))
+            return AnswerForm(kind, text_of(_piped() or b"", "Standard input"))
         return AnswerForm(kind, read(given, pipes=True).text)
     return None
 
@@ -149,7 +149,7 @@ def question_of(
         UsageError: there is no question, or a part of it is not a text.
     """
     piped = None if STDIN in (schema, grammar) else _piped()
-    words = [prompt or "", decoded(piped, "Standard input") if piped else ""]
+    words = [prompt or "", text_of(piped, "Standard input") if piped else ""]
     text = "\n\n".join(part for part in words if part.strip())
     question = joined(text, [read(path, pipes=True) for path in files])
     if not question:

@@ -21,7 +21,7 @@ from assistant.edit.text_file import TextFile
 from assistant.events import Counted, Decoded, Event, Finished, Prefilled, Ready
 from assistant.request import Count
 from assistant.settings.settings import DEFAULT, Settings
-from models.errors import StorageError, UsageError
+from models.errors import SpecchatError, StorageError, UsageError
 from tui.figures import figures
 from tui.safe import safe
 from tui.settings.editor import lend
@@ -109,8 +109,11 @@ class EditSession:
         self._say(f"The check failed: {command}", "red")
         if not self._asks or click.confirm(f"Undo the change to {names}?", True, err=True):
             for file, now in written.items():
-                text_file.replace(file.path, now, file.data)
-            self._say(f"As before: {names}.")
+                try:
+                    self._say(kept_versions.take_back(file, now, self._settings.save))
+                except SpecchatError as error:
+                    why = f"{error} {_put_aside(file, file.data, 'version before the edit')}"
+                    self._say(why, "red")
         return False
 
     def _part(self, asked: Rewrite) -> str:
@@ -219,7 +222,7 @@ class EditSession:
         try:
             kept_versions.write(file, new, before.data if self._settings.save else None)
         except StorageError as error:
-            raise StorageError(f"{error} {_put_aside(file, new)}") from None
+            raise StorageError(f"{error} {_put_aside(file, new, 'new version')}") from None
         undo = f" {kept_versions.undoing(file.path)} undoes it." if self._settings.save else ""
         self._say(f"Written: {file.path}.{undo}")
 
@@ -228,11 +231,11 @@ class EditSession:
         self._console.console.print(Text(safe(text), style), soft_wrap=True)
 
 
-def _put_aside(file: TextFile, new: bytes) -> str:
-    """Keep a new version that cannot be written where it belongs; say where."""
+def _put_aside(file: TextFile, data: bytes, what: str) -> str:
+    """Keep a version that cannot be written where it belongs; say where."""
     try:
         aside = Path(tempfile.mkdtemp()) / file.path.name
-        aside.write_bytes(new)
+        aside.write_bytes(data)
     except OSError as error:
-        return f"The new version cannot be kept elsewhere either ({error.strerror})."
-    return f"The new version is in {aside}."
+        return f"The {what} cannot be kept elsewhere either ({error.strerror})."
+    return f"The {what} is in {aside}."

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assistant.decoding.sources.draft import Copying, Run
+from models.files.disk import open_regular
 
 LENGTHS = (4, 3, 2)  # tokens before the one that follows, the most telling first
 HEADER = struct.Struct("=24sQ")
@@ -72,7 +73,7 @@ class Tables:
 def opened(path: Path) -> Tables:
     """Return the tables of a file; empty ones if there is none, or none that can be read."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return Tables(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError):  # an empty file cannot be mapped
         return Tables()

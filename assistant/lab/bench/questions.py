@@ -69,8 +69,8 @@ def first_of_each(questions: Sequence[Question], count: int | None) -> list[Ques
 def _question(line: str, where: str) -> Question:
     try:
         fields = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise UsageError(f"{where} is not JSON: {error.msg}.") from error
+    except (ValueError, RecursionError) as error:  # also of a number with thousands of digits
+        raise UsageError(f"{where} is not JSON: {error}.") from error
     match fields:
         case {"task_id": name, "prompt": str(code)}:
             return Question(str(name), "code", COMPLETE.format(code=code.strip("\n")))

@@ -1,13 +1,17 @@
 """The last version of each edited file is kept, and comes back."""
 
+import errno
+import os
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from assistant.edit import kept_versions, text_file
 from models.errors import StorageError, UsageError
+from tests import ROOT
 
 
 @pytest.fixture
@@ -91,3 +95,93 @@ def test_an_edit_that_is_refused_leaves_the_one_before_to_be_taken_back(path):
         kept_versions.write(stale, b"other\n", stale.data)
     kept_versions.undo(path)
     assert path.read_text() == "old\n"
+
+
+def test_a_write_that_fails_leaves_the_edit_before_to_be_taken_back(path, monkeypatch):
+    write(path, b"new\n")
+    with monkeypatch.context() as full:
+        full.setattr(text_file.shutil, "copystat", refuse)
+        with pytest.raises(StorageError, match="It is as it was"):
+            write(path, b"newer\n")
+    kept_versions.undo(path)
+    assert path.read_text() == "old\n"
+
+
+def refuse(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from assistant.edit import kept_versions, text_file
+name, call, path = sys.argv[1], getattr(os, sys.argv[1]), Path(sys.argv[2])
+file = text_file.read(path)
+def killed(*arguments):
+    call(*arguments)
+    if name == "fsync" or arguments[-1] == path:
+        os.kill(os.getpid(), 9)
+setattr(os, name, killed)
+kept_versions.write(file, b"newer\\n", file.data)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "now", "before"), [("fsync", "new\n", "old\n"), ("replace", "newer\n", "new\n")]
+)
+def test_a_kill_leaves_the_last_edit_that_was_done_to_be_taken_back(path, call, now, before):
+    """Killed while the old version is kept, or just after the file was replaced."""
+    write(path, b"new\n")
+    subprocess.run([sys.executable, "-c", KILLED, call, str(path)], cwd=ROOT, check=False)
+    assert path.read_text() == now
+    kept_versions.undo(path)
+    assert path.read_text() == before
+
+
+def test_what_killed_programs_left_does_not_count_and_goes_after_a_day(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(kept_versions, "MOST", 2)
+    write(path, b"new\n")
+    (kept,) = (tmp_path / "home/edits").iterdir()
+    left = [kept.with_name(f"{number:032}.1.2") for number in range(5)]
+    for each in left:
+        each.write_bytes(b"half")
+    os.utime(left[0], (1, 1))
+    (other := tmp_path / "other").write_text("old\n")
+    write(other, b"new\n")
+    kept_versions.undo(path)
+    assert {*left[1:]} == {each for each in kept.parent.iterdir() if each.suffix}
+
+
+def test_a_pipe_or_a_link_where_the_version_is_kept_is_left_alone(path, tmp_path):
+    write(path, b"new\n")
+    (kept,) = (tmp_path / "home/edits").iterdir()
+    for make in (os.mkfifo, lambda place: place.symlink_to(tmp_path / "other")):
+        kept.unlink()
+        make(kept)
+        with pytest.raises(UsageError, match="No earlier version"):
+            kept_versions.undo(path)
+        with pytest.raises(StorageError, match="not a regular file"):
+            write(path, b"newer\n")
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize("check", [None, b"formatted\n", b"\0binary", "removed"])
+def test_an_edit_is_taken_back_whatever_its_check_has_made_of_the_file(path, check, keeps):
+    before = text_file.read(path)
+    kept_versions.write(before, b"new\n", before.data if keeps else None)
+    if check == "removed":
+        path.unlink()
+    elif check:
+        path.write_bytes(check)
+    if isinstance(check, bytes) and not keeps:
+        with pytest.raises(StorageError, match="stays as it is now"):
+            kept_versions.take_back(before, b"new\n", keeps)
+        assert path.read_bytes() == check
+        return
+    done = kept_versions.take_back(before, b"new\n", keeps)
+    assert path.read_text() == "old\n"
+    assert ("As before" in done) == (check is None)
+    if check and keeps:
+        assert isinstance(check, str) or kept_versions.undoing(path) in done
+        kept_versions.undo(path)
+        assert path.read_bytes() == (b"new\n" if check == "removed" else check)

@@ -239,6 +239,8 @@ def test_a_head_takes_its_decorators_and_comments_along():
         ("0-3", "lines 1 to 31"),
         ("5-4", "lines 1 to 31"),
         ("30-32", "lines 1 to 31"),
+        ("9" * 5_000, "lines 1 to 31"),
+        ("1-" + "9" * 5_000, "lines 1 to 31"),
     ],
 )
 def test_a_part_that_is_not_there_or_there_twice_is_refused(named, complaint):

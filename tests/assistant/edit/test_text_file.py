@@ -10,9 +10,10 @@ import sys
 import time
 from operator import add
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assistant.edit import text_file
@@ -177,11 +178,41 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new_file(tmp_path):
         assert path.read_bytes() in contents
 
 
+NAMES = st.from_regex(r"\A\.?specchat[-.~\w]{0,50}\Z") | st.from_regex(
+    r"\A\.specchat-[0-9a-f]{16}(-[0-9a-f]{16})?(\.tmp)?\Z"
+)
+
+
+@given(st.dictionaries(NAMES | st.text("a.~#-_ *[é\udc80", min_size=1), st.binary()))
+@example({".specchat.toml": b"ours?", ".specchat-0123456789abcdef-0123456789abcdef": b""})
+def test_an_edit_leaves_every_neighbour_as_it_is(neighbours):
+    neighbours = {name: data for name, data in neighbours.items() if name.strip(".")}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "edited file"
+        for name, data in {**neighbours, path.name: b"old"}.items():
+            (Path(folder) / name).write_bytes(data)
+            os.utime(Path(folder) / name, (1, 1))
+        text_file.replace(path, b"old", b"new")
+        now = {each.name: each.read_bytes() for each in Path(folder).iterdir()}
+        assert now == {**neighbours, path.name: b"new"}
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from assistant.edit import text_file
+os.fsync = lambda descriptor: os.kill(os.getpid(), 9)
+text_file.replace(Path(sys.argv[1]), b"old", b"new")
+"""
+
+
 def test_what_a_killed_program_left_goes_with_the_next_edit(tmp_path):
-    path, left, other = tmp_path / "file", tmp_path / ".specchat.abc", tmp_path / ".specchat"
-    for each in (path, left, other):
-        each.write_text("old")
+    path = tmp_path / "file"
+    path.write_text("old")
+    subprocess.run([sys.executable, "-c", KILLED, str(path)], cwd=ROOT, check=False)
+    (left,) = set(tmp_path.iterdir()) - {path}
+    text_file.replace(path, b"old", b"newer")
+    assert left.exists()  # another program may be about to use it
     os.utime(left, (1, 1))
-    text_file.replace(path, b"old", b"new")
-    assert not left.exists()
-    assert other.exists()
+    text_file.replace(path, b"newer", b"new")
+    assert os.listdir(tmp_path) == ["file"]

@@ -134,7 +134,7 @@ def foreign(text, plain, ratios):
 )
 def test_a_damaged_or_foreign_file_is_measured_again_and_fixed(tmp_path, damage):
     evaluations(tmp_path)
-    (file,) = tmp_path.iterdir()
+    (file,) = tmp_path.glob("*.json")
     file.write_text(damage(file.read_text()))
     assert evaluations(tmp_path) > 0
     evaluations(tmp_path)
@@ -144,6 +144,11 @@ def test_a_damaged_or_foreign_file_is_measured_again_and_fixed(tmp_path, damage)
 def test_a_folder_that_cannot_be_written_costs_a_measurement_and_nothing_else(tmp_path):
     (tmp_path / "file").write_text("in the way")
     assert evaluations(tmp_path / "file") > 0
+
+
+def test_a_pipe_instead_of_the_file_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "costs.json")
+    assert evaluations(tmp_path) > 0
 
 
 def test_records_are_bounded_and_the_oldest_make_room(tmp_path, monkeypatch):

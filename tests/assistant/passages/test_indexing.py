@@ -365,3 +365,13 @@ async def test_a_question_is_answered_while_the_folder_is_read(folder, cache, mo
     assert len(index.find("zebra", most=50)) == 30
     assert not index.state.is_current
     await progress.aclose()
+
+
+def test_a_link_instead_of_an_index_leaves_the_database_it_points_to_alone(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE recipes (name)")
+    before = (tmp_path / "other.db").read_bytes()
+    (tmp_path / "index.db").symlink_to("other.db")
+    with pytest.raises(sqlite3.OperationalError, match="it is a link"):
+        index_file.IndexFile(tmp_path / "index.db", tmp_path)
+    assert (tmp_path / "other.db").read_bytes() == before

@@ -59,7 +59,17 @@ def test_every_theme_offered_is_textuals():
     assert KEYS["theme"].default in THEMES
 
 
-@pytest.mark.parametrize(("text", "complaint"), FAULTS["refused"])
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        *FAULTS["refused"],
+        pytest.param(
+            f"top_k = 0x{'1' * 5_000}",
+            ": top_k must be a whole number from 0 to 1000000: a number of thousands of digits",
+            id="digits",
+        ),
+    ],
+)
 def test_a_fault_is_named_by_file_key_value_and_what_is_allowed(text, complaint):
     with pytest.raises(UsageError) as caught:
         said(text)

@@ -170,6 +170,35 @@ def test_what_is_not_a_file_is_refused(path, kind):
         Store(path)
 
 
+LINKED = {
+    "text": b"Dear diary,\n" * 500,
+    "empty": b"",
+    "a header and no database": b"SQLite format 3\0" + b"x" * 5000,
+    "data": bytes(range(256)) * 100,
+}
+
+
+@pytest.mark.parametrize("backed_up", [True, False])
+@pytest.mark.parametrize("content", LINKED.values(), ids=LINKED)
+def test_what_a_link_points_to_is_never_moved_changed_or_replaced(
+    filled, tmp_path, content, backed_up
+):
+    target = tmp_path / "elsewhere" / "notes.txt"
+    target.parent.mkdir()
+    target.write_bytes(content)
+    target.chmod(0o644)
+    filled.unlink()
+    filled.symlink_to(target)
+    if not backed_up:
+        backups.discard(filled)
+    with pytest.raises(StorageError, match=r"notes\.txt, to which it points, .* left as it is"):
+        Store(filled)
+    assert target.read_bytes() == content
+    assert target.stat().st_mode & 0o777 == 0o644
+    assert list(target.parent.iterdir()) == [target]
+    assert filled.readlink() == target
+
+
 def test_instances_that_use_different_names_of_one_file_see_each_other(filled, tmp_path):
     link = tmp_path / "link.db"
     link.symlink_to(filled)

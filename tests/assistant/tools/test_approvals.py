@@ -1,6 +1,8 @@
 """What may run unasked: exactly what the user approved, and nothing once that is in doubt."""
 
 import stat
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -9,6 +11,7 @@ from assistant.request import Tool
 from assistant.tools.approvals import Approvals
 from assistant.tools.values import OfferedTool
 from models.errors import StorageError
+from tests import ROOT
 
 TOOL = OfferedTool(Tool("srv__go", "goes", "{}"), "srv", False, "f1")
 CHANGED = replace(TOOL, fingerprint="f2")
@@ -54,6 +57,35 @@ def test_what_one_window_revokes_is_revoked_in_all(path):
     first.revoke(CHANGED)  # whatever it was before
     assert first.approved(TOOL, 1) is None
     assert second.approved(TOOL, 1) is None
+
+
+ALLOWING = """
+import sys
+from pathlib import Path
+from assistant.request import Tool
+from assistant.tools.approvals import Approvals
+from assistant.tools.values import OfferedTool
+approvals = Approvals(Path(sys.argv[1]))
+for number in range(60):
+    tool = Tool(f"srv__{sys.argv[2]}{number}", "", "{}")
+    approvals.allow(OfferedTool(tool, "srv", False, "f"), "always", 1)
+    print(number, flush=True)
+"""
+
+
+def test_windows_that_allow_tools_at_once_lose_no_approval_and_bring_no_revoked_one_back(path):
+    approvals = Approvals(path)
+    approvals.allow(TOOL, "always", 1)
+    commands = [[sys.executable, "-c", ALLOWING, str(path), name] for name in "ab"]
+    windows = [subprocess.Popen(each, cwd=ROOT, stdout=subprocess.PIPE) for each in commands]
+    for window in windows:
+        assert window.stdout.readline() == b"0\n"
+    approvals.revoke(TOOL)  # while both are writing
+    assert [len(window.communicate()[0].split()) for window in windows] == [59, 59]
+    names = {f"srv__{name}{number}" for name in "ab" for number in range(60)}
+    others = [OfferedTool(Tool(name, "", "{}"), "srv", False, "f") for name in names]
+    assert {approvals.approved(each, 1) for each in others} == {"always"}
+    assert approvals.approved(TOOL, 1) is None
 
 
 @pytest.mark.parametrize(

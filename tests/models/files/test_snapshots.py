@@ -154,8 +154,9 @@ def test_a_discard_also_takes_what_is_written_meanwhile(kept, monkeypatch):
     discard(folder())  # there may be nothing
 
 
-def test_a_link_is_not_followed(kept, tmp_path):
+def test_a_link_is_not_followed_and_a_pipe_not_waited_for(kept, tmp_path):
     opened, path = kept
+    os.mkfifo(path.with_stem("0" * 64))
     elsewhere = tmp_path / "elsewhere"
     path.rename(elsewhere)
     path.symlink_to(elsewhere)

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from assistant.events import Decoded, Finished
 from assistant.store.values import Attachment
+from assistant.talk.attachments import read
 from tests.tui.chat.chat_driver import Chat, Pair, Watched, open_chat
 from tui.chat.turn_screens import ChangeScreen
 
@@ -71,6 +72,24 @@ async def test_it_is_shown_written_attached_and_taken_back(
         assert (attached.name, attached.text) == ("file.txt", NEW.rstrip("\n"))
         await chat.pilot.press("u")
         assert Path("file.txt").read_text() == OLD
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "windows-1252", "utf-16", "utf-8-sig"])
+async def test_a_file_that_is_not_plain_utf8_is_attached_and_written_as_it_was(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    old = OLD.replace("line 0", "“é”" if encoding == "windows-1252" else "é")
+    new = old.replace("line 3", "line ü")
+    Path("file.txt").write_bytes(old.encode(encoding))
+    answering(monkeypatch, f"```txt\n{new}```")
+    async with open_chat(*pair) as chat:
+        await ask(chat, read(Path("file.txt")).text)
+        await chat.act()
+        await chat.press("a")
+        await chat.until(lambda: isinstance(chat.app.screen, ChangeScreen))
+        assert "has changed" not in " ".join(chat.shown("Static"))
+        await chat.pilot.press("enter")
+        await chat.until(lambda: Path("file.txt").read_bytes() == new.encode(encoding))
 
 
 @pytest.mark.parametrize("answer", ["```\nsomething else\n```", f"```\n{OLD}```"])

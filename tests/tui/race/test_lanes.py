@@ -47,7 +47,7 @@ def test_spec_is_a_list_of_lanes(spec, entries, names):
     "spec",
     [
         "", "ars", "ars,", "a,b", "ars,f16", "ars;sps", "ars,:sps", "ars,ars=3", "ars,auto=2",
-        "ars,sps=0", "ars,sps=32", "ars,sps=x", "ars,ars,ars,ars,ars",
+        "ars,sps=0", "ars,sps=32", f"ars,sps={'1' * 5_000}", "ars,sps=x", "ars,ars,ars,ars,ars",
     ],
 )  # fmt: skip
 def test_spec_that_is_invalid_is_a_usage_error(spec):

@@ -83,7 +83,7 @@ def test_one_that_was_deleted_is_not_continued(home):
             CliRunner().invoke(ask, ["hi", "--chat", chat], catch_exceptions=False)
 
 
-@pytest.mark.parametrize("chat", ["0", "-1", "first", "", "1.5", "9" * 30, "²"])
+@pytest.mark.parametrize("chat", ["0", "-1", "first", "", "1.5", "9" * 30, "9" * 5_000, "²"])
 def test_what_names_no_conversation_is_a_usage_error(chat):
     result = CliRunner().invoke(ask, ["hi", "--chat", chat])
     assert result.exit_code == 2

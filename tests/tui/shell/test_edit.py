@@ -334,6 +334,32 @@ def test_what_fails_the_check_is_taken_back(edit, check, code, save):
     assert Path("file.txt").read_text() == (OLD if code else f"{NEW}\n")
 
 
+FORMATTED = f"{NEW}\n".replace("nine", "Nine")
+
+
+@pytest.mark.parametrize(
+    ("check", "save", "now", "said"),
+    [
+        ("sed -i s/nine/Nine/ file.txt; false", "--save", OLD, "brings back what it had become"),
+        ("sed -i s/nine/Nine/ file.txt; false", "--no-save", FORMATTED, "before the edit is in "),
+        ("rm file.txt; false", "--save", OLD, "It is there again, as before."),
+        ("rm file.txt; mkdir file.txt; false", "--save", None, "before the edit is in "),
+    ],
+)
+def test_a_check_that_changes_the_file_and_fails_loses_no_version(edit, check, save, now, said):
+    done = edit("file.txt", "spell 9", "--yes", "--check", check, save)
+    assert done.exit_code == 1, done.output
+    assert said in done.stderr
+    if now is not None:
+        assert Path("file.txt").read_text() == now
+    if said.endswith(" in "):
+        aside = done.stderr.split("before the edit is in ")[1].split()[0].removesuffix(".")
+        assert Path(aside).read_text() == OLD
+    else:
+        assert edit("--undo", "file.txt").exit_code == 0
+        assert Path("file.txt").read_text() == (FORMATTED if "sed" in check else f"{NEW}\n")
+
+
 @pytest.mark.parametrize("keys", ["", "y"])
 def test_a_check_that_is_stopped_has_failed(edit, monkeypatch, keys):
     def stopped(*arguments, **options):

@@ -1,5 +1,6 @@
 """What stored answers offer to continue with; the tables say what counting by hand says."""
 
+import os
 from collections import Counter, defaultdict
 
 from hypothesis import example, given, settings
@@ -82,6 +83,9 @@ def test_a_file_that_is_not_whole_or_something_else_holds_nothing(tmp_path):
         assert len(opened(path)) == 0, content
         assert opened(path).find([1, 2]) is None
     assert len(opened(tmp_path)) == 0
+    path.unlink()
+    os.mkfifo(path)  # which nobody writes into
+    assert len(opened(path)) == 0
 
 
 def source(*answers, n_vocab=100):

@@ -44,6 +44,8 @@ def test_spec_bench_asks_the_first_turn_and_keeps_the_reference(tmp_path):
     [
         (b"", "has no questions"),
         (b"{", "line 1 is not JSON"),
+        (b"1" * 5_000, "line 1 is not JSON"),
+        (b"[" * 99_999, "line 1 is not JSON"),
         (b"[1]\n", "line 1 is not a question"),
         (b'\n{"question_id": 1, "category": "x", "turns": []}\n', "line 2 is not a question"),
         (b'{"task_id": 1}\n', "HumanEval has task_id"),

@@ -1,0 +1,93 @@
+"""What is attached, edited and read by tools is one text, and is written back as it was."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from assistant.edit import text_file
+from assistant.edit.proposed import proposed
+from assistant.passages import reading
+from assistant.talk.attachments import read
+from assistant.text_decoding import decode
+from assistant.tools.toolbox import Toolbox
+from models.errors import UsageError
+from tests.assistant.tools.boxes import call
+
+TEXT = "Größe: 3 €\n“two”\nthree – ü\nfour\nfive\n"
+PLAIN = TEXT.translate({0x20AC: "E", 0x201C: '"', 0x201D: '"', 0x2013: "-"})
+ENCODED = [
+    (TEXT.encode(), "utf-8"),
+    (TEXT.encode("utf-8-sig"), "utf-8"),
+    (b"\xff\xfe" + TEXT.encode("utf-16-le"), "utf-16-le"),
+    (b"\xfe\xff" + TEXT.replace("\n", "\r\n").encode("utf-16-be"), "utf-16-be"),
+    (TEXT.replace("\n", "\r\n").encode("windows-1252"), "windows-1252"),
+    (PLAIN.encode("latin-1"), "latin-1"),
+    (PLAIN.encode("latin-1") + b"\x81\x93\n", "latin-1"),  # which Windows lacks
+]
+BINARY = [
+    b"\x89PNG\r\n\x1a\n\0\0",
+    b"a\0b",
+    b"\xff\xfea\0\0\0",
+    b"\xff\xfea",
+    b"\xe9\x04 x",
+    b"x" * 9000 + b"\0",
+]
+
+
+@given(st.binary() | st.tuples(st.sampled_from([each[:3] for each, _ in ENCODED]), st.binary()))
+@example(b"\xef\xbb\xbf\xe9")
+@example(b"\x93\x81")
+def test_a_text_is_encoded_again_to_the_same_bytes(data: bytes | tuple[bytes, bytes]) -> None:
+    data = data if isinstance(data, bytes) else b"".join(data)
+    try:
+        text, encoding, bom = decode(data, "x")
+    except UsageError:
+        return
+    assert bom + text.encode(encoding) == data
+
+
+@pytest.mark.parametrize(("data", "encoding"), ENCODED)
+def test_of_cut_data_a_cut_character_is_left_out(data: bytes, encoding: str) -> None:
+    whole = decode(data, "x")
+    assert whole.encoding == encoding
+    if encoding.startswith("utf"):
+        for end in range(len(whole.bom), len(data)):
+            assert whole.text.startswith(decode(data[:end], "x", is_cut=True).text)
+
+
+@pytest.mark.parametrize(("data", "encoding"), ENCODED)
+async def test_what_was_attached_is_what_is_edited_read_by_tools_and_found_in_folders(
+    tmp_path: Path, data: bytes, encoding: str
+) -> None:
+    path = tmp_path / "file.txt"
+    path.write_bytes(data)
+    attached, file = read(path, "file.txt"), text_file.read(path)
+    assert file.encoded(attached.text) == data
+    answer = (
+        f"```\n{attached.text.replace('four', 'vier – ü' if 'utf' in encoding else 'vier ü')}\n```"
+    )
+    new = proposed(answer.replace("\r\n", "\n"), [attached])
+    assert new is not None
+    changed = "vier – ü" if "utf" in encoding else "vier ü"
+    assert file.encoded(new.text) == data.replace("four".encode(encoding), changed.encode(encoding))
+    tools = Toolbox(folders=[tmp_path])
+    by_tool = await call(tools, "files__read", json.dumps({"path": "file.txt"}))
+    lines = [line.text for line in reading.lines(data, ".txt")]
+    for text in (attached.text, by_tool.text, "\n".join(lines)):
+        assert text.replace("\r\n", "\n").rstrip() == file.text.rstrip()
+
+
+@pytest.mark.parametrize("data", BINARY)
+async def test_what_is_no_text_is_none_for_all(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "file.txt"
+    path.write_bytes(data)
+    for opened in (read, text_file.read):
+        with pytest.raises(UsageError, match=r"file\.txt is not text"):
+            opened(path)
+    with pytest.raises(reading.Unread, match="is not text"):
+        reading.lines(data, ".txt")
+    by_tool = await call(Toolbox(folders=[tmp_path]), "files__read", '{"path": "file.txt"}')
+    assert "is not text" in by_tool.text
