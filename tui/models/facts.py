@@ -57,6 +57,7 @@ def details(reference: str, inventory: ModelInventory) -> Facts:
     header = gguf.read(model.path)
     template = header.template
     facts |= _summary(model, inventory)
+    facts["problem"] = model.refusal
     facts["path"] = str(model.path)
     facts["made_from"] = _origin(header)
     facts["verified_sha256"] = checksum.known_sha256(model.path)

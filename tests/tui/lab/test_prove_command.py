@@ -69,6 +69,22 @@ def test_an_interrupt_ends_it_with_130_and_what_was_found(slow: Path) -> None:
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize("command", [PROVE, ("tune",), ("bench", "prompts")])
+def test_nothing_is_measured_without_the_draft_that_was_named(command, target: Path) -> None:
+    code, out, err = run(*command, "--target", target, "--draft", "nosuch")
+    assert (code, out) == (3, "")
+    assert "No model is called 'nosuch'." in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_draft_that_cannot_propose_is_no_proof(target: Path, tmp_path: Path) -> None:
+    recurrent = tiny.write(tmp_path / "m.gguf", "mamba")
+    code, out, err = run(*PROVE, "--target", target, "--draft", recurrent)
+    assert code == 3
+    assert "All checks pass" not in out
+    assert "The pair cannot be proved. m.gguf cannot roll back tokens" in err
+
+
 def text(checks: list[Check]) -> str:
     return "\n".join(line for table in tables(checks) for line in lines(table))
 
