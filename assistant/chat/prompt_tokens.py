@@ -287,7 +287,9 @@ class ChatTokens:
         thought, closed, rest = content.removeprefix(self.markers.opens).partition(
             self.markers.closes
         )
-        return replace(message, content=rest.lstrip(), thought=thought.strip()) if closed else message
+        return (
+            replace(message, content=rest.lstrip(), thought=thought.strip()) if closed else message
+        )
 
     def _keeps_tokens(self, message: Message) -> bool:
         """Say whether an answer keeps its tokens: it has no thought, which templates may drop."""

@@ -1,7 +1,7 @@
 """Chat templates: from a conversation to the text format that its model was trained on."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby, takewhile
@@ -21,8 +21,8 @@ from assistant.request import Message, Tool
 
 LONGEST_S = 20.0
 """Seconds that a template may take; a loop in it may have no end."""
-LONGEST_TEXT, LARGEST_EXPONENT = 1 << 24, 64
-"""What a template may make by one operation, which nothing interrupts."""
+LARGEST, LARGEST_EXPONENT = 1 << 64, 64
+"""The largest numbers that a template may raise to a power."""
 LONGEST_PROBLEM = 200  # characters, some of which a template may choose
 Variables = Mapping[str, object]
 NO_VARIABLES: Variables = MappingProxyType({})
@@ -130,9 +130,13 @@ class ChatTemplate:
     ) -> str:
         names = {call.id: call.name for message in messages for call in message.calls}
         turns = [_turn(message, names) for message in messages]
-        offered = {"tools": [described(tool) for tool in tools]} if tools else {}
-        check = {_CHECK: _time_check(monotonic() + LONGEST_S)}
-        return template.render(messages=turns, **self._names, **variables, **offered, **check)
+        offered: dict[str, object] = {"tools": [described(tool) for tool in tools]} if tools else {}
+        offered[_CHECK], self._end_s = self._check_time, monotonic() + LONGEST_S
+        return template.render(messages=turns, **self._names, **variables, **offered)
+
+    def _check_time(self) -> None:
+        if monotonic() > self._end_s:
+            raise _TooSlow
 
     def _give_up(self, why: str) -> None:
         """Use the built-in template for all conversations."""
@@ -150,21 +154,11 @@ _TOO_SLOW = (
 )
 
 
-def _time_check(end_s: float) -> Callable[[], None]:
-    """Return a function that raises `_TooSlow` from a time on."""
-
-    def check() -> None:
-        if monotonic() > end_s:
-            raise _TooSlow
-
-    return check
-
-
 def _interrupt_loops(tree: Template) -> None:
     """Have every loop and macro of a template look at the clock whenever it begins again."""
     for node in [*tree.find_all((For, Macro, CallBlock))]:
-        look = Call(Name(_CHECK, "load"), [], [], None, None)
-        node.body.insert(0, ExprStmt(look, lineno=node.lineno))
+        look = ExprStmt(Call(Name(_CHECK, "load"), [], [], None, None), lineno=node.lineno)
+        node.body.insert(0, look)  # type: ignore[attr-defined]
 
 
 def _failure(problem: str, where: str = "") -> str:
@@ -278,17 +272,14 @@ class _Generation(Extension):
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """An environment in which no single operation of a template takes for ever."""
+    """An environment in which no power takes for ever, as nothing could interrupt it."""
 
-    intercepted_binops = frozenset(("*", "**"))
+    intercepted_binops = frozenset(("**",))
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        """Multiply, or raise to a power, as far as that is small."""
-        sizes = [len(each) if hasattr(each, "__len__") else abs(each) for each in (left, right)]
-        limit = LONGEST_TEXT if hasattr(left, "__len__") or hasattr(right, "__len__") else 1 << 64
-        is_large = sizes[0] * sizes[1] > limit
-        if is_large or (operator == "**" and sizes[1] > LARGEST_EXPONENT):
-            raise OverflowError("a number or text in it is too large")
+        """Raise to a small power."""
+        if abs(left) > LARGEST or abs(right) > LARGEST_EXPONENT:
+            raise OverflowError("a number in it is too large")
         return super().call_binop(context, operator, left, right)
 
 

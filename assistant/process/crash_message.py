@@ -92,7 +92,7 @@ def _cause(exit_status: int | None, output_tail: str) -> str:
 
 
 def _telling_line(output: str) -> str:
-    """Return the line in which Python names the fault, without folders; a library's is for a log."""
+    """Return the line in which Python names the fault, without folders: a library's is logged."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if TELLING.search(line)]
     line = telling[-1] if telling else ""

@@ -12,7 +12,7 @@ from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, UsageError
 from models.files import layout
-from models.files.gguf_files import choose, is_helper, is_label, is_model, parts_of
+from models.files.gguf_files import choose, is_label, is_model, parts_of
 from models.files.model_file import ModelFile, read_header
 from models.files.places import hub_cache, models_dir
 from models.files.stores import OLLAMA, find, find_in_ollama, installed, stored
@@ -119,11 +119,7 @@ def _alike(name: str) -> str | None:
     wanted = _letters(name)
     if len(wanted) < _MIN_NAME:
         return None
-    fitting = [
-        model
-        for model in stored()
-        if wanted in _letters(model.name) and not is_helper(model.path.name)
-    ]
+    fitting = [model for model in stored() if wanted in _letters(model.name)]
     nearest = min(fitting, key=lambda model: len(model.name), default=None)
     return nearest.reference if nearest else None
 

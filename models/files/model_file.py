@@ -95,10 +95,8 @@ class ModelFile:
     @cached_property
     def _outcome(self) -> Header | str:
         real = self.path.resolve()
-        if missing := missing_parts(self.path):
-            return missing
         try:
-            return read_header(real)
+            return missing_parts(self.path) or read_header(real)
         except ModelError as error:
             return str(error).removeprefix(f"{real} ").removeprefix("is ")
 
@@ -107,9 +105,15 @@ def missing_parts(path: Path) -> str | None:
     """Return which parts of a split model are not beside the first one, as a sentence; or None."""
     parts = parts_of(path)
     missing = [part.name for part in parts if not os.path.isfile(part)]
-    if not missing:
-        return None
-    return f"it lacks {len(missing)} of its {len(parts)} parts, first {missing[0]}."
+    lacks = f"it lacks {len(missing)} of its {len(parts)} parts"
+    return f"{lacks}, first {missing[0]}." if missing else None
+
+
+def whole_header(path: Path) -> Header:
+    """Return the header of a file, all parts of which are here; a `ModelError` says what is not."""
+    if missing := missing_parts(path):
+        raise ModelError(f"{path} is incomplete: {missing} Fetch it whole.")
+    return read_header(path)
 
 
 def chat_header(path: Path) -> Header:
@@ -118,10 +122,7 @@ def chat_header(path: Path) -> Header:
     Raises:
         ModelError: it cannot; the text says what the file is, and what to do.
     """
-    if missing := missing_parts(path):
-        raise ModelError(f"{path} is incomplete: {missing} Fetch it whole.")
-    header = read_header(path)
-    if not header.flaw:
+    if not (header := whole_header(path)).flaw:
         return header
     advice = "Name the model itself." if header.helper else "Choose another: specchat models list"
     raise ModelError(f"{path} is {header.flaw}. {advice}")

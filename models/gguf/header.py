@@ -28,14 +28,8 @@ SOURCE_SHA256 = "specchat.slim.source_sha256"
 _EMBEDS = "an embedding model, which generates no text"
 _PROJECTOR = "an image projector (mmproj), a part of another model"
 _NOT_YET = "which guesses for one model, and llama.cpp does not let other programs run yet"
-_HEADS = {
-    "mtp": f"an MTP head, {_NOT_YET}",
-    "assistant": f"an MTP head (an assistant), {_NOT_YET}",
-    "eagle": f"an EAGLE head, {_NOT_YET}",
-    "eagle3": f"an EAGLE-3 head, {_NOT_YET}",
-    "dflash": f"a DFlash block, {_NOT_YET}",
-    "medusa": f"a Medusa head, {_NOT_YET}",
-}
+_HEADS = {"mtp": "an MTP head", "assistant": "an MTP head (an assistant)", "eagle": "an EAGLE head"}
+_HEADS |= {"eagle3": "an EAGLE-3 head", "dflash": "a DFlash block", "medusa": "a Medusa head"}
 _IS_HEAD = re.compile(rf"(?:.*[-_])?({'|'.join(_HEADS)})(?:[-_].*)?")
 _HELPERS = {
     "mmproj": _PROJECTOR,
@@ -135,11 +129,11 @@ class Header:
         kinds = {architecture, self._text("general.type")}
         if self.vocabulary is None:
             kinds |= {key.partition(".")[0] for key in self.metadata}
-        if known := next((what for kind, what in _HELPERS.items() if kind in kinds), None):
-            return known
-        if head := _IS_HEAD.fullmatch(architecture.lower()):
-            return _HEADS[head[1]]
-        return _HEADS["mtp"] if 0 < tensors.blocks == tensors.heads else None
+        for known in _HELPERS.keys() & kinds:
+            return _HELPERS[known]
+        named, heads = _IS_HEAD.fullmatch(architecture.lower()), tensors.heads
+        kind = named[1] if named else "mtp" if 0 < tensors.blocks == heads else None
+        return f"{_HEADS[kind]}, {_NOT_YET}" if kind else None
 
     @property
     def flaw(self) -> str | None:

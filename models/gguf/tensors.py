@@ -84,15 +84,13 @@ def read_tensors(stream: Stream, count: int, alignment: int, active: float = 1.0
             prompt += share * prod(tensor.shape) * (tensor.name != output)
     parameters = sum(prod(tensor.shape) for tensor in tensors)
     rows = frozenset((tensor.kind, tensor.shape[0]) for tensor in tensors if len(tensor.shape) > 1)
-    blocks, heads = _blocks(names), _blocks(name for name in names if _HEAD in name)
-    return Tensors(
-        count, parameters, +matrices, +read, round(prompt), rows, len(blocks), len(heads)
-    )
+    blocks = _blocks(names), _blocks(name for name in names if _HEAD in name)
+    return Tensors(count, parameters, +matrices, +read, round(prompt), rows, *blocks)
 
 
-def _blocks(names: Iterable[str]) -> set[str]:
-    """Return the numbers of the blocks that tensors belong to."""
-    return {block[1] for name in names if (block := _BLOCK_NAME.match(name))}
+def _blocks(names: Iterable[str]) -> int:
+    """Return how many blocks tensors belong to."""
+    return len({block[1] for name in names if (block := _BLOCK_NAME.match(name))})
 
 
 def read_table(stream: Stream, count: int) -> tuple[Tensor, ...]:

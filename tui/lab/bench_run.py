@@ -21,7 +21,6 @@ from assistant.system import System
 from models.errors import ModelError, ModelMissing, SpecchatError, StorageError
 from models.files.locate import variant
 from tui.lab.tables import show
-from tui.safe import safe
 from tui.shell.engine_console import EngineConsole, report_missing_draft
 from tui.widgets.text_figures import left
 

@@ -12,9 +12,8 @@ from models import catalog
 from models.errors import ModelError, SpecchatError
 from models.files.gguf_files import parts_of
 from models.files.locate import identify
-from models.files.model_file import missing_parts
+from models.files.model_file import whole_header
 from models.files.stores import find, installed
-from models.gguf import read
 from models.memory import estimate_by_size
 from tui.figures import counted
 from tui.lab.slim import slim
@@ -144,9 +143,7 @@ def _check(name: str) -> None:
     from tui.shell.progress_bar import meter
 
     model = identify(name)
-    if missing := missing_parts(model.path):
-        raise ModelError(f"{model.path} is incomplete: {missing} Fetch it whole.")
-    flaw = read(model.path).flaw  # which says what is wrong with the header
+    flaw = whole_header(model.path).flaw  # which says what is wrong with the header
     parts = parts_of(model.path)
     for part in parts or [model.path]:
         label = part.name if parts else name

@@ -108,7 +108,17 @@ BOS = tiny.CONTROLS[0]
 @pytest.mark.parametrize("added", [True, False, None])
 @pytest.mark.parametrize(
     "written",
-    ["", "\n", BOS, f"\n{BOS}", f" {BOS}", BOS * 2, f"{BOS}\n{BOS}", "\n {{ bos_token }}", f"{BOS} "],
+    [
+        "",
+        "\n",
+        BOS,
+        f"\n{BOS}",
+        f" {BOS}",
+        BOS * 2,
+        f"{BOS}\n{BOS}",
+        "\n {{ bos_token }}",
+        f"{BOS} ",
+    ],
 )
 def test_a_prompt_begins_with_one_token_that_begins_texts_whatever_its_template_writes(
     tmp_path, written, added

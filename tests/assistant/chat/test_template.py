@@ -78,15 +78,12 @@ def test_a_template_that_loops_for_ever_is_given_up_and_said(source, monkeypatch
     assert "Another file of this model" in str(template.notice)
 
 
-@pytest.mark.parametrize(
-    "large", ["10 ** 999999999", "'a' * 10 ** 12", "[1] * 99999999", "lipsum(n=10 ** 9)"]
-)
+@pytest.mark.parametrize("large", ["10 ** 999999999", "(10 ** 60) ** 60", "lipsum(n=10 ** 9)"])
 def test_what_a_template_computes_in_one_step_is_small(large):
     template = ChatTemplate("{{ " + large + " }}" + LOOP, CHATML)
     assert template.render([USER]).startswith("<|im_start|>user\nWhy?")
     assert "template fails" in str(template.notice)
-    small = ChatTemplate("{{ '=' * 3 }}{{ 2 ** 8 }}{{ 86400 * 365 * 99 }}" + LOOP, CHATML)
-    assert small.render([USER]) == "===2563122064000[user]Why?"
+    assert ChatTemplate("{{ 2 ** 8 }}" + LOOP, CHATML).render([USER]) == "256[user]Why?"
 
 
 def test_what_a_template_says_when_it_fails_is_cut():

@@ -1,7 +1,6 @@
 """Whole answers with tiny real models: events, caches, seeds, limits, and changes of mind."""
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.model import ModelSource
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
-from assistant.events import Decoded, Noticed, Prepared, Reason, Stop
+from assistant.events import Decoded, Prepared, Reason, Stop
 from assistant.request import Message, Request, Sampling
 from models.native.model import NativeModel
 from models.native.weights import Weights
@@ -95,20 +94,6 @@ def test_the_past_of_the_caches_does_not_change_a_seeded_answer(pair, tiny_targe
         assert ids_of(answer(fresh, ask())) == here
 
 
-GREEDY = replace(SAMPLING, temperature=0)
-STRICT = Sampling(temperature=0, repeat_penalty=40, repeat_window=8)
-
-
-@pytest.mark.parametrize("sampling", [SAMPLING, GREEDY, STRICT], ids=["seed", "greedy", "penalty"])
-def test_answers_are_those_of_ars_at_every_lookahead(pair, sampling):
-    """With a penalty rows depend on the history, proposals of their own round included."""
-    asked = ask(sampling=sampling, max_tokens=80)
-    ars = ids_of(answer(pair, replace(asked, mode="ars")))
-    assert len(set(ars)) > 5 or sampling is GREEDY
-    for k in (0, 1, 2, 3, 7):
-        assert ids_of(answer(pair, replace(asked, lookahead=k))) == ars
-
-
 def test_a_draft_that_equals_the_target_is_always_accepted(tiny_target):
     with opened(tiny_target, tiny_target) as pair:
         finished = answer(pair, ask(lookahead=4, max_tokens=1 + 5 * 8))[-1]
@@ -166,20 +151,6 @@ def test_the_mode_may_change_in_the_middle_of_an_answer(pair):
     assert set(proposed[1:9]) == {3}
     assert set(proposed[11:19]) == {0}
     assert set(proposed[21:29]) == {3}
-
-
-@pytest.mark.parametrize("length", [100, 230, 300, 700])
-def test_a_draft_with_a_smaller_context_reads_the_end_of_what_was_said(
-    tiny_target, tiny_draft, length
-):
-    with opened(tiny_target, tiny_draft, n_ctx=1024, draft_ctx=256) as pair:
-        request = ask([Message("user", "x" * length)], max_tokens=60)
-        events = answer(pair, request)
-        finished = events[-1]
-        assert finished.stop is Stop.LENGTH
-        assert not any(isinstance(event, Noticed) for event in events)
-        assert finished.stats.generated_tokens == 60
-        assert finished.stats.drafted >= 2 * finished.stats.rounds
 
 
 def test_an_answer_is_continued_where_it_was_stopped(pair, tiny_target, tiny_draft):

@@ -4,8 +4,9 @@
 mode and lookahead, with a draft that is often wrong and one that never is.
 """
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from functools import cache
 from math import log, sqrt
 from typing import Any
 
@@ -41,6 +42,7 @@ REPEATED = "The cat sits on the mat. " * 2 + "Continue with 2 more of exactly th
 WORDS = ("é", "ü\n", " 漢", "😀", "stop", "a</think>", "b</think>", "c</think>", "d</think>")
 HOT = Sampling(temperature=30, top_k=40, top_p=0.95)  # a random model is very sure without it
 EVEN = Sampling(temperature=100, top_k=0, top_p=1)  # all tokens are about as likely
+GREEDY, STRICT = Sampling(0), Sampling(temperature=0, repeat_penalty=40, repeat_window=8)
 N_CTX = 512
 
 
@@ -85,14 +87,14 @@ def shown(events: list[Any]) -> str:
 
 
 def ask(text: str = REPEATED, **settings: Any) -> Request:
-    settings = {"sampling": HOT, "max_tokens": 60, "seed": 1, **settings}
+    settings = {"sampling": HOT, "max_tokens": 45, "seed": 1, **settings}
     return Request((Message("user", text),), prediction=REPEATED, **settings)
 
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory):
     """Open models by their files, once for all tests: the cache is only a cache."""
-    folder, models = tmp_path_factory.mktemp("edges"), {}
+    folder = tmp_path_factory.mktemp("edges")
     how = {"words": WORDS, "stops": False}
     files = {
         "target": tiny.write(folder / "t.gguf", seed=1, **how),
@@ -104,14 +106,12 @@ def opened(tmp_path_factory):
         files[str(size)] = tiny.write(folder / f"{size}.gguf", seed=2, like=1, n_ctx=size, **how)
     with ExitStack() as stack:
 
+        @cache
         def open_(name: str, n_ctx: int = N_CTX, rows: int = 32) -> NativeModel:
-            if (name, n_ctx, rows) not in models:
-                weights = Weights(files[name])
-                stack.callback(weights.close)
-                model = NativeModel(weights, n_ctx=n_ctx, max_rows=rows, threads=1)
-                stack.callback(model.close)
-                models[name, n_ctx, rows] = model
-            return models[name, n_ctx, rows]
+            weights = stack.enter_context(closing(Weights(files[name])))
+            return stack.enter_context(
+                closing(NativeModel(weights, n_ctx=n_ctx, max_rows=rows, threads=1))
+            )
 
         yield open_
 
@@ -138,11 +138,13 @@ def edge(pair, way, request):
     return Edge(pair("target", request.param), *way)
 
 
-def test_the_text_is_that_of_ars_and_every_round_comes_further(edge):
-    events, _ = edge.compared(ask())
+@pytest.mark.parametrize("sampling", [HOT, GREEDY, STRICT], ids=["hot", "greedy", "strict"])
+def test_the_text_is_that_of_ars_and_every_round_comes_further(edge, sampling):
+    """With a penalty rows depend on the history, proposals of their own round included."""
+    events, _ = edge.compared(ask(sampling=sampling))
     stats, rounds = end(events).stats, [event for event in events if isinstance(event, Decoded)]
     assert all(event.tokens for event in rounds)
-    assert stats.rounds + stats.accepted == stats.generated_tokens == 60
+    assert stats.rounds + stats.accepted == stats.generated_tokens == 45
     assert stats.drafted > stats.rounds or edge.lookahead == 1
     at, rejected = 0, list[tuple[int, int, str]]()
     for event in rounds:
@@ -164,7 +166,7 @@ def test_max_tokens_are_exact(edge):
 
 def test_a_token_that_stops_within_a_block_ends_the_answer_there(pair, way):
     edge = Edge(pair("ends", "ends"), *way)
-    stops = [edge.compared(ask(seed=seed, max_tokens=99, sampling=EVEN)) for seed in range(4)]
+    stops = [edge.compared(ask(seed=seed, max_tokens=150, sampling=EVEN)) for seed in range(3)]
     assert Stop.STOP_TOKEN in {end(events).stop for events, _ in stops}
 
 
@@ -172,7 +174,7 @@ def test_no_byte_of_a_stop_string_is_shown_wherever_it_lies(edge):
     """Of one token or several, within a token, from the middle of a character's tokens on."""
     asked = (ask(sampling=EVEN, seed=seed) for seed in range(99))
     wide = next(each for each in asked if {*end(edge.plain(each)).text} & {*"éü漢😀"})
-    text = end(edge.plain(wide)).text
+    text = end(edge.plain(wide)).text.rstrip("\ufffd")  # at the end of a character that was cut
     wider = next(i for i, letter in enumerate(text) if letter in "éü漢😀")
     for start in {*range(1, len(text), 17), wider, wider - 1}:
         for length in (1, 4):
@@ -189,8 +191,8 @@ FORM = AnswerForm("regex", "(yes|no), [a-z]{3}!")
 def test_a_thought_that_ends_within_a_block_lets_no_form_escape(pair, way, budget):
     """By the model itself, whose tokens hold the marker, or by the budget."""
     edge = Edge(pair("thinks", "thinks"), *way)
-    asked = ask(sampling=EVEN, form=FORM, max_tokens=300, thinking_budget=budget)
-    ends = [end(edge.compared(replace(asked, seed=seed))[0]) for seed in range(3)]
+    asked = ask(sampling=EVEN, form=FORM, max_tokens=200, thinking_budget=budget)
+    ends = [end(edge.compared(replace(asked, seed=seed))[0]) for seed in (0, 1)]
     answered = [each for each in ends if each.text]
     assert len(answered) >= 2
     assert all(each.stop is Stop.STOP_TOKEN and each.complete for each in answered)
@@ -215,9 +217,9 @@ def test_the_last_tokens_of_the_context_are_used_and_no_more(pair, way, left):
 def test_a_draft_whose_own_context_is_full_costs_no_answer(pair, way, size):
     """It reads the end of the text anew, and proposes what it has room for."""
     edge = Edge(pair("target", size), *way)
-    asked = ask(max_tokens=100, sources=("model",))
+    asked = ask(max_tokens=70, sources=("model",))
     events, _ = edge.compared(asked)
-    assert end(events).stats.generated_tokens == 100
+    assert end(events).stats.generated_tokens == 70
     assert "model" in end(events).stats.sources
 
 
@@ -228,9 +230,7 @@ DELTA = 1e-8  # twenty comparisons: a false alarm in fewer than one of a million
 @pytest.mark.parametrize("temperature", [0, 0.3, 0.7, 1.0, 1.3])
 @pytest.mark.parametrize("names", [("model",), ("suffix", "tail", "model")], ids=len)
 @pytest.mark.parametrize("seeded", [True, False])
-def test_acceptance_is_what_the_rows_promise_at_every_temperature(
-    pair, names, seeded, temperature
-):
+def test_acceptance_is_what_the_rows_promise_at_every_temperature(pair, names, seeded, temperature):
     """Without a seed the overlap of both rows, with one at least a / (2 - a) of an overlap a.
 
     How far a sum of N outcomes is from that of their chances: Azuma and Hoeffding.

@@ -1,5 +1,8 @@
 """Files that only belong to another model: named for what they are, neither listed nor drafts."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from models.drafts import Pairing, best_draft
@@ -11,21 +14,8 @@ from models.gguf import read
 from tests import tiny
 from tests.models.files.stores import odd
 
-LORA = ("blk.0.attn_q.weight.lora_a", "blk.0.attn_q.weight.lora_b")
-HELPERS = {  # by name: architecture, type, keys, tensors, whether it has tokens, and what it is
-    "mmproj-x-f16": ("clip", "mmproj", (), ("v.patch_embd.weight",), False, "projector (mmproj)"),
-    "x-vision": ("clip", None, (), ("v.patch_embd.weight",), False, "projector (mmproj)"),
-    "projector": ("qwen2vl", "mmproj", (), ("v.patch_embd.weight",), False, "projector (mmproj)"),
-    "x-lora": ("llama", "adapter", (), LORA, False, "a LoRA adapter"),
-    "old-lora": ("llama", None, ("adapter.type",), LORA, False, "a LoRA adapter"),
-    "best-of": ("", "imatrix", (), ("blk.0.attn_q.weight.in_sum2",), False, "importance matrix"),
-    "steer": ("controlvector", None, (), ("direction.1",), False, "a control vector"),
-    "mtp-gemma-4-E2B-it": ("gemma4-assistant", None, (), ("blk.0.a.weight",), True, "an MTP head"),
-    "gemma4": ("gemma4_mtp", None, (), ("blk.0.a.weight",), True, "an MTP head"),
-    "glm": ("glm4moe", None, (), ("blk.46.nextn.eh_proj.weight",), True, "an MTP head"),
-    "e": ("eagle3", None, (), ("blk.0.attn_q.weight",), True, "an EAGLE-3 head"),
-    "d": ("qwen3-dflash", None, (), ("blk.0.attn_q.weight",), True, "a DFlash block"),
-}
+HELPERS = json.loads(Path(__file__).with_name("helpers.json").read_text())
+"""By name: architecture, type, keys, tensors, whether it has tokens, and what it is."""
 
 
 @pytest.mark.parametrize("name", HELPERS)
