@@ -61,13 +61,12 @@ R = "range(99999)"
     [
         f"{{% for a in {R} %}}{{% for b in {R} %}}{{% for c in {R} %}}{{% endfor %}}{{% endfor %}}"
         "{% endfor %}",
-        f"{{% for a in {R} recursive %}}{{{{ loop({R}) }}}}{{% endfor %}}",
         "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}"
         "{{ m(99) }}",
         f"{{% macro m() %}}{{% for a in {R} %}}{{{{ caller() }}}}{{% endfor %}}{{% endmacro %}}"
         f"{{% call m() %}}{{% for a in {R} %}}{{% endfor %}}{{% endcall %}}",
     ],
-    ids=["loops", "recursive", "macro", "call"],
+    ids=["loops", "macro", "call"],
 )
 def test_a_template_that_loops_for_ever_is_given_up_and_said(source, monkeypatch):
     monkeypatch.setattr("assistant.chat.template.LONGEST_S", 0.05)

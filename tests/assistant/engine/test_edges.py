@@ -107,7 +107,7 @@ def opened(tmp_path_factory):
     with ExitStack() as stack:
 
         @cache
-        def open_(name: str, n_ctx: int = N_CTX, rows: int = 32) -> NativeModel:
+        def open_(name, n_ctx=N_CTX, rows=32):
             weights = stack.enter_context(closing(Weights(files[name])))
             return stack.enter_context(
                 closing(NativeModel(weights, n_ctx=n_ctx, max_rows=rows, threads=1))

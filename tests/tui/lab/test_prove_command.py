@@ -11,6 +11,7 @@ import pytest
 from assistant.lab.protocol import Check, Proved
 from models.errors import EngineDied
 from tests import tiny
+from tests.models.files.stores import odd
 from tests.patience import WAIT_S
 from tests.tui.shell.program import run, start
 from tui.lab.prove import PROMISE, TITLES, tables, verdict
@@ -78,11 +79,11 @@ def test_nothing_is_measured_without_the_draft_that_was_named(command, target: P
 
 
 def test_a_draft_that_cannot_propose_is_no_proof(target: Path, tmp_path: Path) -> None:
-    recurrent = tiny.write(tmp_path / "m.gguf", "mamba")
-    code, out, err = run(*PROVE, "--target", target, "--draft", recurrent)
+    adapter = odd(tmp_path / "x.gguf", "llama", "adapter")
+    code, out, err = run(*PROVE, "--target", target, "--draft", adapter)
     assert code == 3
     assert "All checks pass" not in out
-    assert "The pair cannot be proved. m.gguf cannot roll back tokens" in err
+    assert f"The pair cannot be proved. {adapter} is a LoRA adapter" in err
 
 
 def text(checks: list[Check]) -> str:
