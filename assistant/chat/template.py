@@ -272,7 +272,7 @@ class _Generation(Extension):
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """An environment in which no power takes for ever, as nothing could interrupt it."""
+    """An environment in which every power is small: nothing could interrupt a large one."""
 
     intercepted_binops = frozenset(("**",))
 

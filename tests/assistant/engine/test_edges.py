@@ -215,7 +215,7 @@ def test_the_last_tokens_of_the_context_are_used_and_no_more(pair, way, left):
 
 @pytest.mark.parametrize("size", ["8", "40"])
 def test_a_draft_whose_own_context_is_full_costs_no_answer(pair, way, size):
-    """It reads the end of the text anew, and proposes what it has room for."""
+    """It reads the end of the text again, and proposes what it has room for."""
     edge = Edge(pair("target", size), *way)
     asked = ask(max_tokens=70, sources=("model",))
     events, _ = edge.compared(asked)

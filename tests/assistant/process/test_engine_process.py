@@ -115,7 +115,7 @@ class SlowPuppets(Puppets):
 
 
 @pytest.mark.parametrize("end", ["do", "start", "close"])
-async def test_a_start_beside_whatever_else_leaves_no_worker_behind(setup: Setup, end: str) -> None:
+async def test_one_worker_is_started_however_many_ask_for_it(setup: Setup, end: str) -> None:
     engine = SlowPuppets()
     starting = asyncio.create_task(engine.start())
     await asyncio.sleep(0)

@@ -11,6 +11,7 @@ from models.files.locate import identify
 from models.files.model_file import chat_header
 from models.files.stores import discover
 from models.gguf import read
+from models.native.weights import Weights
 from tests import tiny
 from tests.models.files.stores import odd
 
@@ -25,7 +26,7 @@ def test_a_helper_is_not_listed_and_says_by_its_path_what_it_is(tmp_path, name):
     assert not list(discover([tmp_path]))
     assert what in str(identify(str(path)).refusal)
     with pytest.raises(ModelError, match=r"Name the model itself\.$") as refused:
-        chat_header(path)
+        Weights(path)
     assert f"{path} is a" in str(refused.value)
     assert what in str(refused.value)
 
