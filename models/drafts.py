@@ -9,7 +9,7 @@ from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, SpecchatError
 from models.files.checksum import ready
-from models.files.gguf_files import gguf_files
+from models.files.gguf_files import gguf_files, is_helper
 from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import models_dir
@@ -167,7 +167,8 @@ def best_draft(target: ModelFile, candidates: Iterable[ModelFile]) -> tuple[Mode
         if listed and draft.gguf is listed and pairing.judge(draft).serves:
             return draft, f"{draft.name} is listed to guess for {target.name}."
     for draft in by_size:
-        if draft.size <= MAX_SHARE_OF_TARGET * target.size and pairing.matches(draft):
+        is_small = draft.size <= MAX_SHARE_OF_TARGET * target.size
+        if is_small and not is_helper(draft.path.name) and pairing.matches(draft):
             return draft, f"{draft.name} is the smallest model here with the same vocabulary."
     return None, _without_draft(target, any(map(pairing.matches, by_size)))
 

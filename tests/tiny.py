@@ -42,6 +42,7 @@ def write(
     longrope: int | None = None,
     weights: gguf.GGMLQuantizationType | None = None,
     pre: str = "gpt-2",
+    bos: bool | None = False,
 ) -> Path:
     """Write a model of one architecture and return its path.
 
@@ -52,11 +53,12 @@ def write(
     their own, which the model says as readily as any byte. A llama with `longrope` rotates its keys
     in another way in contexts of more tokens than that. The last block of a glm4moe is a head that
     predicts the token after the next one, which nothing here uses. `weights` is the type of all
-    matrices except the embeddings; `pre` is the name of how text is divided into words.
+    matrices except the embeddings; `pre` is the name of how text is divided into words; `bos` says
+    whether a text begins with the first control token.
     """
     layers = layers or LAYERS.get(kind, 2)
     writer = gguf.GGUFWriter(path, kind)
-    vocabulary = _write_vocabulary(writer, controls, template, words, pre)
+    vocabulary = write_vocabulary(writer, controls, template, words, pre, bos)
     writer.add_context_length(n_ctx)
     writer.add_embedding_length(EMBEDDING)
     writer.add_block_count(layers)
@@ -81,13 +83,15 @@ def write(
     return path
 
 
-def _write_vocabulary(
+def write_vocabulary(
     writer: gguf.GGUFWriter,
-    controls: tuple[str, ...],
-    template: str | None,
-    words: tuple[str, ...],
-    pre: str,
+    controls: tuple[str, ...] = CONTROLS,
+    template: str | None = TEMPLATE,
+    words: tuple[str, ...] = (),
+    pre: str = "gpt-2",
+    bos: bool | None = False,
 ) -> int:
+    """Write the tokens of a model and return how many there are; `bos` None says nothing of it."""
     names = _byte_names()
     spelt = ["".join(names[byte] for byte in word.encode()) for word in words]
     tokens = [*names, *controls, *spelt]
@@ -100,7 +104,8 @@ def _write_vocabulary(
     writer.add_token_merges(["a b"])
     writer.add_bos_token_id(256)
     writer.add_eos_token_id(258)
-    writer.add_add_bos_token(False)
+    if bos is not None:
+        writer.add_add_bos_token(bos)
     if template is not None:
         writer.add_chat_template(template)
     return len(tokens)

@@ -21,12 +21,16 @@ _TAGS = tuple(f"<{end}tool_{what}>" for end in ("", "/") for what in ("call", "r
 
 
 class ControlTexts:
-    """The texts in messages that must not become single tokens of a vocabulary."""
+    """The texts in messages that must not become single tokens of a vocabulary.
 
-    def __init__(self, vocab: Vocab) -> None:
+    `marks` are more of them, which templates look for in messages.
+    """
+
+    def __init__(self, vocab: Vocab, marks: Iterable[str] = ()) -> None:
         self.vocab = vocab
-        tags = [tag for tag in _TAGS if tag not in vocab.controls and is_token(vocab, tag)]
-        self.names = sorted([*vocab.controls, *tags], key=len, reverse=True)
+        tags = {tag for tag in _TAGS if is_token(vocab, tag)} | {*marks}
+        tags |= {vocab.bos_text} if vocab.bos is not None else set()
+        self.names = sorted({*vocab.controls} | tags, key=len, reverse=True)
         self.as_text = _any_of(self.names)
         self.as_json = _any_of([json.dumps(name)[1:-1] for name in self.names])
         self.of_template = _any_of([name for name in self.names if name in vocab.controls])

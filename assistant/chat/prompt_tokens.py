@@ -1,5 +1,6 @@
 """Conversations to tokens, with the model's chat template, thoughts and tool calls."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -49,9 +50,9 @@ class ChatTokens:
         """Whether the last prompt described tools in words, because its template cannot."""
         fallback = CHATML if "<|im_start|>" in vocab.controls else PLAIN
         self.template = ChatTemplate(vocab.template, fallback, vocab.bos_text, vocab.eos_text)
-        self._controls = ControlTexts(vocab)
         self.markers = find_markers(vocab.template or "", partial(is_token, vocab))
         """The markers of the model's thoughts."""
+        self._controls = ControlTexts(vocab, self.markers.texts)
 
     def prompt(self, request: Request, room: int, cancel: CancelFlag) -> ChatPrompt:
         """Tokenise the turns of a conversation that fit into `room` tokens.
@@ -81,7 +82,7 @@ class ChatTokens:
             raise
         remarks = [*self.remarks(request)]  # what continues a thought renders something else
         beginning = self.beginning(request, tokens)
-        may_think = self.thinks and request.thinking != "off" and beginning.at.place != "thought"
+        may_think = self.thinks and request.thinking != "off" and beginning.at.place == "start"
         return ChatPrompt(
             tokens,
             oversized + dropped,
@@ -109,18 +110,30 @@ class ChatTokens:
         if messages and messages[-1].role == "assistant":
             begun = self._begun(messages[-1], variables)
             return [*self.encode(messages[:-1], variables, tools), *begun]
-        messages = [_with_plain_json(message) for message in messages]
+        messages = [self._divided(_with_plain_json(message)) for message in messages]
         tools = [replace(tool, parameters=plain_json(tool.parameters)) for tool in tools]
         written = [text for message in messages for text in message.texts]
         written += [text for tool in tools for text in tool.texts]
         masking = Masking(self._controls, [*written, self._vocab.template or ""])
         rendered = self._rendered(messages, variables, tools, masking)
-        tokens = masking.tokenize(rendered, messages)
-        if self._vocab.bos is not None and tokens[:1] != [self._vocab.bos]:
-            tokens.insert(0, self._vocab.bos)
+        begin, rest = self._begin(rendered)
+        tokens = [*begin, *masking.tokenize(rest, messages)]
         if not tokens:
             raise ModelError("The model's vocabulary has no tokens for any of this text.")
         return tokens
+
+    def _begin(self, rendered: str) -> tuple[list[int], str]:
+        """Return the token that a prompt begins with, if any, and the text after it.
+
+        A template may write it once or twice, after blanks, or leave it to the vocabulary.
+        """
+        vocab = self._vocab
+        bos = vocab.controls.get(vocab.bos_text) if vocab.bos is None else vocab.bos
+        if bos is None:
+            return [], rendered
+        written = re.match(rf"(?:\s*{re.escape(vocab.bos_text)})+", rendered)
+        begin = [bos] if written or vocab.bos is not None else []
+        return begin, rendered[written.end() :] if written else rendered
 
     # Calls
 
@@ -243,8 +256,11 @@ class ChatTokens:
     def _opened(self, prompt: Sequence[int]) -> PartPosition:
         """Return the position after a prompt, which may have opened a thought."""
         end = self._said(prompt[-_TAIL:]).rstrip()
-        opened = self.thinks and end.endswith(self.markers.opens.rstrip())
-        return PartPosition("thought", fresh=True) if opened else START
+        if not self.thinks:
+            return START
+        if end.endswith(self.markers.opens.rstrip()):
+            return PartPosition("thought", fresh=True)
+        return PartPosition("answer") if end.endswith(self.markers.closes) else START
 
     def _begun(self, answer: Message, variables: Variables) -> Sequence[int]:
         """Return the tokens of the answer at the end of a conversation, to be continued."""
@@ -258,6 +274,22 @@ class ChatTokens:
             begun += self._plain(self.markers.closes)
             begun += self._vocab.tokenize(f"\n\n{answer.content}")
         return begun
+
+    def _divided(self, message: Message) -> Message:
+        """Return an answer without the thought that its content begins with; that is kept beside.
+
+        Whatever else of an answer looks like a marker is text.
+        """
+        content = message.content.lstrip()
+        begins = self.thinks and content.startswith(self.markers.opens)
+        if message.role != "assistant" or message.thought or not begins:
+            return message
+        thought, closed, rest = content.removeprefix(self.markers.opens).partition(
+            self.markers.closes
+        )
+        return (
+            replace(message, content=rest.lstrip(), thought=thought.strip()) if closed else message
+        )
 
     def _keeps_tokens(self, message: Message) -> bool:
         """Say whether an answer keeps its tokens: it has no thought, which templates may drop."""

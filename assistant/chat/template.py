@@ -5,18 +5,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby, takewhile
+from time import monotonic
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 import jinja2
 from jinja2.ext import Extension
-from jinja2.nodes import Name, Node
+from jinja2.nodes import Call, CallBlock, ExprStmt, For, Macro, Name, Node, Template
 from jinja2.parser import Parser
+from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from assistant.calling.wording import described, read_json, short_id
 from assistant.request import Message, Tool
 
+LONGEST_S = 20.0
+"""Seconds that a template may take; a loop in it may have no end."""
+LARGEST, LARGEST_EXPONENT = 1 << 64, 64
+"""The largest numbers that a template may raise to a power."""
 LONGEST_PROBLEM = 200  # characters, some of which a template may choose
 Variables = Mapping[str, object]
 NO_VARIABLES: Variables = MappingProxyType({})
@@ -55,6 +61,7 @@ class ChatTemplate:
         try:
             tree = _ENVIRONMENT.parse(source)
             names = {name.name for name in tree.find_all(Name) if name.ctx == "load"}
+            _interrupt_loops(tree)
             self._own = _ENVIRONMENT.from_string(tree)
             self.variables = frozenset(names)
         # Compiling folds constants, so it runs a part of the program.
@@ -101,6 +108,9 @@ class ChatTemplate:
         for conversation, told, notice in variants:
             try:
                 text = self._render(self._own, conversation, told, tools)
+            except _TooSlow:
+                self._give_up(_TOO_SLOW)
+                return None, _TOO_SLOW
             # A template is a program by a stranger: it may fail with any error at all.
             except Exception as error:
                 problem = str(error)
@@ -120,12 +130,35 @@ class ChatTemplate:
     ) -> str:
         names = {call.id: call.name for message in messages for call in message.calls}
         turns = [_turn(message, names) for message in messages]
-        offered = {"tools": [described(tool) for tool in tools]} if tools else {}
+        offered: dict[str, object] = {"tools": [described(tool) for tool in tools]} if tools else {}
+        offered[_CHECK], self._end_s = self._check_time, monotonic() + LONGEST_S
         return template.render(messages=turns, **self._names, **variables, **offered)
+
+    def _check_time(self) -> None:
+        if monotonic() > self._end_s:
+            raise _TooSlow
 
     def _give_up(self, why: str) -> None:
         """Use the built-in template for all conversations."""
         self._given_up = self.notice = why
+
+
+class _TooSlow(Exception):
+    """A template takes longer than it may."""
+
+
+_CHECK = "_specchat_check_time"
+_TOO_SLOW = (
+    f"The model's chat template did not end within {LONGEST_S:.0f} seconds; a built-in one is used "
+    "until the model is loaded again. Another file of this model may have a sound template."
+)
+
+
+def _interrupt_loops(tree: Template) -> None:
+    """Have every loop and macro of a template look at the clock whenever it begins again."""
+    for node in [*tree.find_all((For, Macro, CallBlock))]:
+        look = ExprStmt(Call(Name(_CHECK, "load"), [], [], None, None), lineno=node.lineno)
+        node.body.insert(0, look)  # type: ignore[attr-defined]
 
 
 def _failure(problem: str, where: str = "") -> str:
@@ -238,10 +271,23 @@ class _Generation(Extension):
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """An environment in which every power is small: nothing could interrupt a large one."""
+
+    intercepted_binops = frozenset(("**",))
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Raise to a small power."""
+        if abs(left) > LARGEST or abs(right) > LARGEST_EXPONENT:
+            raise OverflowError("a number in it is too large")
+        return super().call_binop(context, operator, left, right)
+
+
 def _environment() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
+    environment = _Sandbox(
         trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
     )
+    del environment.globals["lipsum"]  # as many words as it is told to
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _raise_exception
     environment.globals["strftime_now"] = lambda pattern: datetime.now().strftime(pattern)

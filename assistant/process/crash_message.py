@@ -7,6 +7,8 @@ from contextlib import suppress
 from assistant.request import AnyJob, Setup
 from models import engines, ik
 from models.errors import ModelError
+from models.files.disk import write_private
+from models.files.places import cache_dir
 
 CAUSES = {
     signal.SIGABRT: "llama.cpp gave up",
@@ -19,8 +21,11 @@ CAUSES = {
 }
 CRASHES = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGILL)
 """What an engine dies of that another one may do."""
-TELLING = re.compile(r"GGML_ASSERT|GGML_ABORT|what\(\):|Error\b|error:")
+TELLING = re.compile(r"Error\b|error:")
+NO_MEMORY = re.compile(r"bad_alloc|out of memory|failed to allocate", re.IGNORECASE)
 MAX_CRASH_LINE = 200
+LOG = "engine.log"
+"""The file in the cache folder that holds what the last process that ended has written."""
 
 
 def crash_message(
@@ -48,7 +53,17 @@ def crash_message(
     advice = _advice(setup, exit_status)
     if exit_status in CRASHES:
         advice = _without_native_build(setup or loaded) or f"{advice}{engines.without_llama()}"
-    return f"The engine's process ended{doing} ({cause}). {advice}"
+    return f"The engine's process ended{doing} ({cause}). {advice}{_logged(output_tail)}"
+
+
+def _logged(output: str) -> str:
+    """Write what a process has written to the log; return the sentence that says where it is."""
+    if not output.strip():
+        return ""
+    with suppress(OSError):
+        write_private(path := cache_dir() / LOG, output.encode("utf-8", "replace"))
+        return f" Its own words are in {path}."
+    return ""
 
 
 def _without_native_build(setup: Setup | None) -> str:
@@ -71,13 +86,13 @@ def _cause(exit_status: int | None, output_tail: str) -> str:
         name = signal.Signals(number).name if known else f"signal {number}"
         parts = [name, CAUSES.get(signal.Signals(number), "") if known else ""]
     else:
-        parts = [f"exit code {exit_status}"]
-    parts.append(_telling_line(output_tail))
+        parts = [f"exit code {exit_status}", _telling_line(output_tail)]
+    parts.append("memory ran out" if NO_MEMORY.search(output_tail) else "")
     return ": ".join(part for part in parts if part)
 
 
 def _telling_line(output: str) -> str:
-    """Return the line that names the fault, without the folders of its build machine."""
+    """Return the line in which Python names the fault, without folders: a library's is logged."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if TELLING.search(line)]
     line = telling[-1] if telling else ""

@@ -35,6 +35,7 @@ class EngineProcess:
         self._stream: EventStream | None = None  # of the job under way
         self._scheduler: asyncio.Task[None] | None = None
         self._worker: WorkerProcess | None = None
+        self._starting = asyncio.Lock()  # held while a process is started, or closed for good
         self._setup: Setup | None = None  # the last one sent
         self._engine: str | None = None  # that the worker has loaded, as far as that is known
         self._others: dict[str, EngineProcess] = {}  # by the engine that they have loaded
@@ -49,8 +50,8 @@ class EngineProcess:
 
     async def start(self) -> None:
         """Start the process before there is a job: it imports native libraries, for a while."""
-        with suppress(OSError):  # which the first job is told of
-            self._worker = self._worker or await self._start()
+        with suppress(OSError):  # which the first job reports
+            await self._start_once()
 
     def do(self, job: AnyJob) -> EventStream:
         """Have a job done after those before it; return its events to come."""
@@ -107,9 +108,10 @@ class EngineProcess:
             await asyncio.wait([self._scheduler])
         for stream in filter(None, (self._stream, *self._waiting)):
             stream.put(CLOSED, last=True)
-        if self._worker is not None:
-            await self._worker.close()
-            self._worker = None
+        async with self._starting:
+            if self._worker is not None:
+                await self._worker.close()
+                self._worker = None
         for other in self._others.values():
             await other.close()
         await asyncio.gather(*self._merging)
@@ -142,12 +144,11 @@ class EngineProcess:
             if refusal := self._refusal(stream.job):
                 return refusal
             try:
-                if self._worker is None:
-                    self._worker = await self._start()
+                worker = await self._start_once()
             except OSError as error:
                 return self._died(f"The engine's process cannot be started ({error}).")
             with suppress(_NextWorker):
-                return await self._attempted(self._worker, stream)
+                return await self._attempted(worker, stream)
         return STOPPED
 
     def _refusal(self, job: AnyJob) -> Failed | None:
@@ -165,6 +166,18 @@ class EngineProcess:
             "Choose another model, or check this one with `specchat models check`.",
             EngineDied.__name__,
         )
+
+    async def _start_once(self) -> WorkerProcess:
+        """Return the process, started by one caller however many wait for it.
+
+        Raises:
+            OSError: the system starts no process, or the engine was closed.
+        """
+        async with self._starting:
+            if self._is_closed:
+                raise OSError("the engine was closed")
+            self._worker = self._worker or await self._start()
+            return self._worker
 
     async def _start(self) -> WorkerProcess:
         return await WorkerProcess.start(self._protocol)

@@ -12,19 +12,23 @@ _MAX_DEPTH = 12
 _MAX_FOLDERS = 20_000
 _MAX_PARTS = 1000
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
+_HELPER = re.compile(
+    r"(?:.*[-_.])?mmproj[-_.].*|(?:mtp|imatrix|lora|eagle\d*|dflash)[-_.].*|.*[-_.]imatrix\.gguf",
+    re.IGNORECASE,
+)
 _KINDS = r"(?:bf16|f16|f32|(?:iq|q|tq)\d(?:_[a-z0-9]+)*|[mn]xfp4|nvfp4)"
 _LABEL = re.compile(_KINDS, re.IGNORECASE)
 _NAMED = re.compile(rf"(?:.*[-._/])?({_KINDS})\.gguf", re.IGNORECASE)
 
 
 def gguf_files(folder: Path) -> Iterator[Path]:
-    """Yield the GGUF models below a folder, sorted; of a split model, the first part."""
+    """Yield the GGUF files below a folder, sorted; of a split model, the first part."""
     for parent, names in tree(folder):
         firsts: dict[str, str] = {}  # of a split model the first part that is here
         for name in names:
             part = _PART.fullmatch(name)
             firsts.setdefault(f"{part[1]}-of-{part[3]}" if part else name, name)
-        for name in filter(_holds_weights, firsts.values()):
+        for name in filter(_is_gguf, firsts.values()):
             if os.path.isfile(parent / name):
                 yield parent / name
 
@@ -32,12 +36,16 @@ def gguf_files(folder: Path) -> Iterator[Path]:
 def is_model(name: str) -> bool:
     """Whether a file's name is that of a language model, or of the first part of a split one."""
     part = _PART.fullmatch(name)
-    return _holds_weights(name) and (part is None or part[2] == "00001")
+    return _is_gguf(name) and not is_helper(name) and (part is None or part[2] == "00001")
 
 
-def _holds_weights(name: str) -> bool:
-    whole = name.lower().endswith(".gguf") and not name.startswith(".")
-    return whole and "mmproj" not in name.lower()
+def is_helper(name: str) -> bool:
+    """Whether a file's name is that of a part of another model; its header has the last word."""
+    return _HELPER.fullmatch(name) is not None
+
+
+def _is_gguf(name: str) -> bool:
+    return name.lower().endswith(".gguf") and not name.startswith(".")
 
 
 def parts_of(path: Path) -> list[Path]:

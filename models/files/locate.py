@@ -12,7 +12,7 @@ from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, UsageError
 from models.files import layout
-from models.files.gguf_files import choose, is_label, is_model
+from models.files.gguf_files import choose, is_label, is_model, parts_of
 from models.files.model_file import ModelFile, read_header
 from models.files.places import hub_cache, models_dir
 from models.files.stores import OLLAMA, find, find_in_ollama, installed, stored
@@ -58,6 +58,8 @@ def identify(reference: str, candidates: Iterable[ModelFile] = ()) -> ModelFile:
         raise ModelMissing(f"There is no file {path}. {_guess(reference)}")
     if not path.is_file():
         raise ModelError(f"{path} is not a file; give the path of a .gguf file.")
+    first = next(iter(parts_of(path)), path)
+    path = first if first.is_file() else path
     same = (each for each in candidates if each.path.resolve() == path.resolve())
     name = gguf.name if gguf else path.name
     return next(same, None) or ModelFile(path, name, reference, "file", gguf)

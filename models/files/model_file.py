@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from models import gguf
 from models.errors import ModelError
 from models.files.disk import JsonFile
-from models.files.gguf_files import parts_of
+from models.files.gguf_files import is_helper, parts_of
 from models.files.layout import named_sha256
 from models.files.places import cache_dir
 from models.gguf import Header
@@ -24,7 +24,7 @@ from models.gguf import Header
 if TYPE_CHECKING:  # the worker knows no catalogue
     from models.catalog import GGUF
 
-VERSION = 6
+VERSION = 7
 """Of `Header`, and of what is refused: records of other versions are not found."""
 LEAST = 16 << 20
 """Bytes of a file below which its header is short, and read every time."""
@@ -69,6 +69,11 @@ class ModelFile:
         return self._outcome if isinstance(self._outcome, str) else None
 
     @property
+    def is_helper(self) -> bool:
+        """Whether it only belongs to another model: by its header, or its name if it has none."""
+        return bool(self.header.helper) if self.header else is_helper(self.path.name)
+
+    @property
     def refusal(self) -> str | None:
         """Why it cannot hold a conversation, if it cannot."""
         return self.problem or (self.header.flaw if self.header else None)
@@ -90,13 +95,37 @@ class ModelFile:
     @cached_property
     def _outcome(self) -> Header | str:
         real = self.path.resolve()
-        if missing := [part for part in self._parts if not os.path.isfile(part)]:
-            first = missing[0].name
-            return f"it lacks {len(missing)} of its {len(self._parts)} parts, first {first}."
         try:
-            return read_header(real)
+            return missing_parts(self.path) or read_header(real)
         except ModelError as error:
             return str(error).removeprefix(f"{real} ").removeprefix("is ")
+
+
+def missing_parts(path: Path) -> str | None:
+    """Return which parts of a split model are not beside the first one, as a sentence; or None."""
+    parts = parts_of(path)
+    missing = [part.name for part in parts if not os.path.isfile(part)]
+    lacks = f"it lacks {len(missing)} of its {len(parts)} parts"
+    return f"{lacks}, first {missing[0]}." if missing else None
+
+
+def whole_header(path: Path) -> Header:
+    """Return the header of a file, all parts of which are here; a `ModelError` says what is not."""
+    if missing := missing_parts(path):
+        raise ModelError(f"{path} is incomplete: {missing} Fetch it whole.")
+    return read_header(path)
+
+
+def chat_header(path: Path) -> Header:
+    """Return the header of a file that can hold a conversation.
+
+    Raises:
+        ModelError: it cannot; the text says what the file is, and what to do.
+    """
+    if not (header := whole_header(path)).flaw:
+        return header
+    advice = "Name the model itself." if header.helper else "Choose another: specchat models list"
+    raise ModelError(f"{path} is {header.flaw}. {advice}")
 
 
 def read_header(path: Path) -> Header:

@@ -11,7 +11,7 @@ from pathlib import Path
 from models import catalog
 from models.catalog import GGUF
 from models.files import layout
-from models.files.gguf_files import gguf_files, tree
+from models.files.gguf_files import gguf_files, is_helper, tree
 from models.files.model_file import ModelFile
 from models.files.places import models_dir
 
@@ -38,17 +38,20 @@ def stored(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
 def discover(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
     """Yield the models of every program on this machine and those in `folders`, as they are read.
 
-    The same bytes are yielded once, under the first name: the catalogue's, then the hub's.
+    The same bytes are yielded once, under the first name: the catalogue's, then the hub's. Files
+    that only belong to another model are left out.
     """
     for model in _once(stored(folders)):
         with suppress(OSError):  # deleted meanwhile
-            _ = model.size, model.header  # read here, in the caller's thread
-            yield model
+            _ = model.size  # read here, with the header, in the caller's thread
+            if not model.is_helper:
+                yield model
 
 
 def installed() -> list[ModelFile]:
     """Return the models specchat finds by itself, each once, without parts of split ones."""
-    return [model for model in _once(_ours()) if model.is_whole]
+    whole = (model for model in _once(_ours()) if model.is_whole)
+    return [model for model in whole if not is_helper(model.path.name)]
 
 
 def _once(models: Iterable[ModelFile]) -> Iterator[ModelFile]:

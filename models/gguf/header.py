@@ -1,5 +1,6 @@
 """The header of a GGUF file: what describes a model."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,24 +19,26 @@ _FILE_TYPE_NAMES = """0:F32 1:F16 2:Q4_0 3:Q4_1 7:Q8_0 8:Q5_0 9:Q5_1 10:Q2_K 11:
 32:BF16 36:TQ1_0 37:TQ2_0 38:MXFP4 39:NVFP4 40:Q1_0"""
 _FILE_TYPES = dict(entry.split(":") for entry in _FILE_TYPE_NAMES.split())
 _MAX_SCALE = 12
+_LEAST_CONTEXT = 2
 _RECURRENT = ("ssm.", "wkv.", "shortconv.", "kda.")
 MERGES = "tokenizer.ggml.merges"
 SERVES = "specchat.slim.target"
 RECIPE, SOURCE = "specchat.slim.recipe", "specchat.slim.source"
 SOURCE_SHA256 = "specchat.slim.source_sha256"
 _EMBEDS = "an embedding model, which generates no text"
-_NOT_YET = "a kind of draft that llama.cpp does not let other programs run yet"
-_FLAWS = {
-    "eagle3": f"an EAGLE-3 head, {_NOT_YET}",
-    "dflash": f"a DFlash block, {_NOT_YET}",
-    "gemma4-assistant": f"a Gemma 4 assistant, {_NOT_YET}",
-    "mmproj": "an image projector, part of another model",
-    "adapter": "an adapter, part of another model",
-    "imatrix": "an importance matrix, not a model",
-    "clip": "an image projector, part of another model",
-    "t5": "an encoder-decoder model, which specchat does not run",
-    "t5encoder": _EMBEDS,
+_PROJECTOR = "an image projector (mmproj), a part of another model"
+_NOT_YET = "which guesses for one model, and llama.cpp does not let other programs run yet"
+_HEADS = {"mtp": "an MTP head", "assistant": "an MTP head (an assistant)", "eagle": "an EAGLE head"}
+_HEADS |= {"eagle3": "an EAGLE-3 head", "dflash": "a DFlash block", "medusa": "a Medusa head"}
+_IS_HEAD = re.compile(rf"(?:.*[-_])?({'|'.join(_HEADS)})(?:[-_].*)?")
+_HELPERS = {
+    "mmproj": _PROJECTOR,
+    "clip": _PROJECTOR,
+    "adapter": "a LoRA adapter, which changes another model",
+    "imatrix": "an importance matrix, by which another model was quantised",
+    "controlvector": "a control vector, which steers another model",
 }
+_NO_CHAT = {"t5": "an encoder-decoder model, which specchat does not run", "t5encoder": _EMBEDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +123,24 @@ class Header:
         return self._text(SERVES)
 
     @property
+    def helper(self) -> str | None:
+        """What the file is if it only belongs to another model, such as "a LoRA adapter"."""
+        architecture, tensors = self.architecture or "", self.tensors
+        kinds = {architecture, self._text("general.type")}
+        if self.vocabulary is None:
+            kinds |= {key.partition(".")[0] for key in self.metadata}
+        for known in _HELPERS.keys() & kinds:
+            return _HELPERS[known]
+        named, heads = _IS_HEAD.fullmatch(architecture.lower()), tensors.heads
+        kind = named[1] if named else "mtp" if 0 < tensors.blocks == heads else None
+        return f"{_HEADS[kind]}, {_NOT_YET}" if kind else None
+
+    @property
     def flaw(self) -> str | None:
         """What the file is if it is no chat model, such as "an embedding model"; else None."""
         architecture = self.architecture or ""
-        for kind in (self._text("general.type"), architecture):
-            if kind in _FLAWS:
-                return _FLAWS[kind]
+        if known := self.helper or _NO_CHAT.get(architecture):
+            return known
         if "bert" in architecture or self.number("pooling_type"):
             return _EMBEDS
         if self.vocabulary is None:
@@ -187,4 +202,16 @@ def _read(path: Path, stream: Stream) -> Header:
     if isinstance(used, int) and isinstance(experts, int) and 0 < used < experts:
         active = used / experts
     table = read_tensors(stream, tensors, alignment, active)
-    return Header(path, stream.size, table, metadata)
+    header = Header(path, stream.size, table, metadata)
+    _check_numbers(header)
+    return header
+
+
+def _check_numbers(header: Header) -> None:
+    """Refuse numbers that cannot be true, and would end the process that loads the file."""
+    layers, blocks, n_ctx = header.layers, header.tensors.blocks, header.n_ctx_train
+    is_part = header.helper or header.metadata.get("split.count")
+    if layers is not None and blocks and not is_part and not blocks <= layers <= 2 * blocks:
+        raise Malformed(f"it claims {layers} layers and has {blocks}")
+    if n_ctx is not None and n_ctx < _LEAST_CONTEXT:
+        raise Malformed(f"it claims a context of {n_ctx} tokens")

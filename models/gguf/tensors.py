@@ -1,7 +1,8 @@
 """The table of tensors: what the weights are, and whether they are in the file."""
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -17,6 +18,8 @@ _BLOCKS = {
     for kind, weights, size in (map(int, entry.split("/")) for entry in _TYPES.split())
 }
 _TABLE, _OUTPUT, _EXPERTS = "token_embd.weight", "output.weight", "_exps."
+_BLOCK_NAME = re.compile(r"blk\.(\d+)\.")
+_HEAD = ".nextn."
 _MAX_NAME = 64  # llama.cpp's own limit is one less
 
 
@@ -53,6 +56,10 @@ class Tensors:
     prompt: int  # weights that are multiplied for each token of a prompt, which needs no output
     row_lengths: frozenset[tuple[int, int]] = frozenset()
     """Of all tensors with rows: their types, and how many weights such a row has."""
+    blocks: int = 0
+    """How many blocks have tensors."""
+    heads: int = 0
+    """How many of them predict further tokens, and are no layers of the model."""
 
 
 def read_tensors(stream: Stream, count: int, alignment: int, active: float = 1.0) -> Tensors:
@@ -77,7 +84,13 @@ def read_tensors(stream: Stream, count: int, alignment: int, active: float = 1.0
             prompt += share * prod(tensor.shape) * (tensor.name != output)
     parameters = sum(prod(tensor.shape) for tensor in tensors)
     rows = frozenset((tensor.kind, tensor.shape[0]) for tensor in tensors if len(tensor.shape) > 1)
-    return Tensors(count, parameters, +matrices, +read, round(prompt), rows)
+    blocks = _blocks(names), _blocks(name for name in names if _HEAD in name)
+    return Tensors(count, parameters, +matrices, +read, round(prompt), rows, *blocks)
+
+
+def _blocks(names: Iterable[str]) -> int:
+    """Return how many blocks tensors belong to."""
+    return len({block[1] for name in names if (block := _BLOCK_NAME.match(name))})
 
 
 def read_table(stream: Stream, count: int) -> tuple[Tensor, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from models import engines
 from models.errors import Cancelled, EngineRefused, ModelError
-from models.files.model_file import read_header
+from models.files.model_file import chat_header
 from models.native import loaded, native_log
 from models.native.engine import EngineLibrary
 from models.native.vocab import Vocab, has_tokens
@@ -31,7 +31,7 @@ class Weights:
 
     Raises:
         EngineRefused: the library cannot run the file; the text has its reason.
-        ModelError: the file is not a complete GGUF file, or not a language model.
+        ModelError: the file is not a complete GGUF file, or not a chat model.
         Cancelled: `cancel` was raised.
     """
 
@@ -45,7 +45,7 @@ class Weights:
     ) -> None:
         self.engine = loaded.engine()
         self.path = path
-        self.header = read_header(path)  # refuses all but complete GGUF files
+        self.header = chat_header(path)  # refuses what would end this process
         if reason := self.engine.refusal(self.header):
             raise _refused(self.engine, f"run {path}: {reason}")
         params = self.engine.model_params(gpu_layers)

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ def plain_sentence(message: str, path: Path) -> None:
     assert str(path) in message or path.name in message, message
     assert len(message.replace(str(path), "")) < LONGEST, message
     assert message.isprintable(), message
+    assert not re.search(r"GGML_|what\(\)|\w\.(cpp|h):\d", message), message
     assert message.endswith("."), message
 
 

@@ -2,9 +2,13 @@
 
 import struct
 
+import pytest
+
 from assistant.events import Failed, Finished, Ready
 from assistant.request import Setup
 from models import gguf
+from models.errors import ModelError
+from models.native.weights import Weights
 from models.slim.writing import number, read_layout, texts, write
 from tests.assistant.process.driving import ask, running
 from tests.engine import ENGINE
@@ -17,11 +21,17 @@ def test_a_file_that_ends_the_engine_is_named_in_a_sentence_and_the_next_one_ans
     sound = read_layout(tiny_target)
     equal = texts([b"t1", *(b"t%d" % i for i in range(1, 259))])
     changes = {
-        "no-layers": {"llama.block_count": number(0)},
         "experts": {"llama.expert_count": number(1)},
         "equal-tokens": {"tokenizer.ggml.tokens": equal},
         "integers-for-weights": {},
     }
+    numbers = [("block_count", 0), ("block_count", 2**32 - 1), ("context_length", 1)]
+    for key, value in numbers:  # which are refused before native code sees them
+        path = tmp_path / "damaged.gguf"
+        write(sound, path, {**sound.values, f"llama.{key}": number(value)})
+        with pytest.raises(ModelError, match=rf"is damaged: it claims .*\b{value}\b") as refused:
+            Weights(path)
+        plain_sentence(str(refused.value), path)
     with running() as (engine, heard):
         for name, values in changes.items():
             path = tmp_path / f"{name}.gguf"

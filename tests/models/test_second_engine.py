@@ -22,6 +22,7 @@ DAY = (
     "tests/models/test_conditions.py",
     "tests/models/test_wide_batches.py",
     "tests/assistant/engine/test_real_models.py",
+    "tests/assistant/engine/test_edges.py",
 )
 THOROUGH = (
     "tests/models/test_llama_vocab.py",

@@ -18,12 +18,10 @@ from assistant.lab.table import ResultTable
 from assistant.request import COPYING, Message, Request, Setup
 from assistant.settings.settings import Settings
 from assistant.system import System
-from models.drafts import NO_DRAFT
 from models.errors import ModelError, ModelMissing, SpecchatError, StorageError
 from models.files.locate import variant
 from tui.lab.tables import show
-from tui.safe import safe
-from tui.shell.engine_console import EngineConsole
+from tui.shell.engine_console import EngineConsole, report_missing_draft
 from tui.widgets.text_figures import left
 
 ANSWER_TOKENS = 128
@@ -82,8 +80,7 @@ def _setups(systems: Sequence[System], settings: Settings) -> dict[str, Setup]:
         sources = {*(system.sources or settings.draft_sources)}
         if system.mode == "sps" and own.draft is None and not COPYING & sources:
             raise ModelError(f"{system.name} needs a draft. {why_none}")
-    if no_draft and settings.draft != NO_DRAFT:
-        click.echo(safe(no_draft), err=True)
+    report_missing_draft(no_draft, settings, is_measured=True)
     return dict(zip(setups, told_apart([*setups.values()]), strict=True))
 
 

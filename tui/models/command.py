@@ -3,16 +3,17 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 
 from models import catalog
 from models.errors import ModelError, SpecchatError
+from models.files.gguf_files import parts_of
 from models.files.locate import identify
+from models.files.model_file import whole_header
 from models.files.stores import find, installed
-from models.gguf import read
 from models.memory import estimate_by_size
 from tui.figures import counted
 from tui.lab.slim import slim
@@ -140,11 +141,16 @@ def _check(name: str) -> None:
     from tui.shell.progress_bar import meter
 
     model = identify(name)
-    read(model.path)  # says what is wrong with the header
-    with meter(name) as progress:
-        digest = read_all(model, progress)
-    verdict = "sha256 matches" if model.promised_sha256 else f"sha256 {digest}"
-    click.echo(safe(f"{name}: complete, {verdict}"))
+    flaw = whole_header(model.path).flaw  # which says what is wrong with the header
+    parts = parts_of(model.path)
+    for part in parts or [model.path]:
+        label = part.name if parts else name
+        with meter(label) as progress:
+            digest = read_all(file := replace(model, path=part), progress)
+        verdict = "sha256 matches" if file.promised_sha256 else f"sha256 {digest}"
+        click.echo(safe(f"{label}: complete, {verdict}"))
+    if flaw:
+        click.echo(safe(f"{name}: no chat model but {flaw}"))
 
 
 @models.command()

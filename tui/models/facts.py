@@ -56,6 +56,7 @@ def details(reference: str, inventory: ModelInventory) -> Facts:
     header = gguf.read(model.path)
     template = header.template
     facts |= _summary(model, inventory)
+    facts["problem"] = model.refusal
     facts["path"] = str(model.path)
     source, digest, recipe = (header.metadata.get(key) for key in (SOURCE, SOURCE_SHA256, RECIPE))
     facts["made_from"] = f"{source}, sha256 {digest}: {recipe}" if source else None

@@ -169,13 +169,10 @@ class EngineConsole:
         """Find the models that the settings ask for, and say it where the draft is missing.
 
         Raises:
-            SpecchatError: the target cannot be used.
+            SpecchatError: the target cannot be used, or the draft to be measured is missing.
         """
-        from models.drafts import NO_DRAFT  # after the process has started
-
         setup, no_draft = settings.setup(self.checking)
-        if no_draft and settings.draft != NO_DRAFT:
-            click.echo(safe(no_draft), err=True)
+        report_missing_draft(no_draft, settings, is_measured=self._measures)
         return setup
 
     def checking(self, progress: Progress) -> None:
@@ -223,6 +220,20 @@ class EngineConsole:
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
         signal.signal(number, self._pause)
+
+
+def report_missing_draft(no_draft: str | None, settings: Settings, is_measured: bool) -> None:
+    """Print why there is no draft, unless none is wanted.
+
+    Raises:
+        ModelError: the settings name a draft that is to be measured.
+    """
+    from models.drafts import NO_DRAFT  # after the process has started
+
+    if no_draft and settings.draft != NO_DRAFT:
+        if settings.draft and is_measured:
+            raise errors.ModelError(no_draft)
+        click.echo(safe(no_draft), err=True)
 
 
 def _unless_cancelled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from assistant.lab.prove.pair import ProvedPair
 from assistant.lab.prove.replay import noise_checks, restored, texts, ways, written
 from assistant.lab.prove.samples import Sampler, narrowed, sampled
 from assistant.request import RULES, Request
-from models.errors import Cancelled
+from models.errors import Cancelled, ModelError
 
 TURNS = (
     ("Tell me a story.", "There was once"),
@@ -38,7 +38,7 @@ def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Pro
     """Go through everything; `emit` hears of each comparison when it is made, and how far it is.
 
     Raises:
-        ModelError: the target cannot be used.
+        ModelError: the target cannot be used, or the draft cannot propose to it.
         Cancelled: it was stopped.
     """
     started, amounts = perf_counter(), THOROUGH if job.thorough else QUICK
@@ -57,7 +57,10 @@ def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Pro
     setup = replace(job.setup, n_ctx=n_ctx, snapshots=0, measure=False)
     with ExitStack() as opened:
         assistant, ready = load(setup, control, emit, opened)
-        if speculates := assistant.target.can_roll_back:
+        speculates = assistant.target.can_roll_back
+        if speculates and setup.draft and not ready.draft:
+            raise ModelError(f"The pair cannot be proved. {ready.no_draft}")
+        if speculates:
             lookahead = min(job.lookahead or USUAL_LOOKAHEAD, most_proposals(assistant.target))
             tell(_compared(ProvedPair(assistant, job.sampling, lookahead, job.seed), *amounts))
     paths = tuple(model.path for model in (ready.target, ready.draft) if model)

@@ -102,13 +102,65 @@ def test_clean_conversations_tokenise_as_the_whole_string_does(real_vocab):
             assert tokens == rendered or tokens == [real_vocab.bos, *rendered]
 
 
-@pytest.mark.parametrize("written", ["", "<s>"])
-def test_a_prompt_begins_with_one_token_that_begins_texts_whether_its_template_writes_it(written):
+BOS = tiny.CONTROLS[0]
+
+
+@pytest.mark.parametrize("added", [True, False, None])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "",
+        "\n",
+        BOS,
+        f"\n{BOS}",
+        f" {BOS}",
+        BOS * 2,
+        f"{BOS}\n{BOS}",
+        "\n {{ bos_token }}",
+        f"{BOS} ",
+    ],
+)
+def test_a_prompt_begins_with_one_token_that_begins_texts_whatever_its_template_writes(
+    tmp_path, written, added
+):
+    """And with none that neither the template nor the vocabulary wants; what is typed is text."""
+    with chat_of(tmp_path, written + "{{ messages[0].content }}", bos=added) as (vocab, chat):
+        tokens = chat.encode([Message("user", f"{BOS}x")])
+        assert tokens.count(256) == (bool(written.strip()) or added is True)
+        assert 256 not in tokens[1:]
+        assert bytes_of(vocab, tokens).lstrip() == f"{BOS}x".encode()
+
+
+def test_a_mark_that_begins_texts_and_is_no_control_token_is_not_spelt_out_as_well():
     vocab = SimpleNamespace(
-        template=written + "{{ messages[0].content }}", controls={"<s>": 1000}, bos=1000,
+        template="\n<s>{{ messages[0].content }}", controls={}, bos=1000,
         bos_text="<s>", eos_text="", tokenize=lambda text: [*text.encode()],
     )  # fmt: skip
-    assert ChatTokens(vocab).encode([Message("user", "<s>")]) == [1000, *b"<s>"]
+    assert ChatTokens(vocab).encode([Message("user", "<s>a")]) == [1000, *b"<s>a"]
+
+
+@pytest.mark.parametrize("as_tokens", [True, False])
+def test_marks_of_thoughts_that_were_typed_said_or_returned_by_a_tool_stay_text(
+    tmp_path, as_tokens
+):
+    """Also where the vocabulary has tokens for them, and where the template cuts answers there."""
+    template = (
+        "{% for m in messages %}{{ m.role }}:{% if m.role == 'assistant' %}"
+        "{{ m.content.split('</think>')[-1] }}{% else %}{{ m.content }}{% endif %};{% endfor %}"
+    )
+    words = ("<think>", "</think>") if as_tokens else ()
+    with chat_of(tmp_path, template, words=words) as (vocab, chat):
+        assert chat.thinks
+        told = [
+            Message("user", "what is <think>?"),
+            Message("assistant", "Write <think>a</think> so.", (1, 2)),
+            Message("tool", "log: </think> <think>"),
+            Message("user", "<think>"),
+        ]
+        tokens = chat.encode(told)
+        spoken = bytes_of(vocab, tokens).decode()
+        assert all(message.content in spoken for message in told)
+        assert not {*tokens} & {vocab.size - 1, vocab.size - 2} or not as_tokens
 
 
 def test_an_answer_with_reasoning_goes_through_the_template(tmp_path):

@@ -53,6 +53,38 @@ def test_a_template_that_fails_is_replaced_and_said(source):
     assert template.render([USER]) == "<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"
 
 
+R = "range(99999)"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"{{% for a in {R} %}}{{% for b in {R} %}}{{% for c in {R} %}}{{% endfor %}}{{% endfor %}}"
+        "{% endfor %}",
+        "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}"
+        "{{ m(99) }}",
+        f"{{% macro m() %}}{{% for a in {R} %}}{{{{ caller() }}}}{{% endfor %}}{{% endmacro %}}"
+        f"{{% call m() %}}{{% for a in {R} %}}{{% endfor %}}{{% endcall %}}",
+    ],
+    ids=["loops", "macro", "call"],
+)
+def test_a_template_that_never_ends_is_given_up_and_said(source, monkeypatch):
+    monkeypatch.setattr("assistant.chat.template.LONGEST_S", 0.05)
+    template = ChatTemplate(source + LOOP, CHATML)
+    for _ in range(2):  # and never tried again
+        assert template.render([USER]).startswith("<|im_start|>user\nWhy?")
+    assert "did not end within 20 seconds" in str(template.notice)
+    assert "Another file of this model" in str(template.notice)
+
+
+@pytest.mark.parametrize("large", ["10 ** 999999999", "(10 ** 60) ** 60", "lipsum(n=10 ** 9)"])
+def test_what_a_template_computes_in_one_step_is_small(large):
+    template = ChatTemplate("{{ " + large + " }}" + LOOP, CHATML)
+    assert template.render([USER]).startswith("<|im_start|>user\nWhy?")
+    assert "template fails" in str(template.notice)
+    assert ChatTemplate("{{ 2 ** 8 }}" + LOOP, CHATML).render([USER]) == "256[user]Why?"
+
+
 def test_what_a_template_says_when_it_fails_is_cut():
     template = ChatTemplate("{{ raise_exception('no ' * 100000) }}", CHATML)
     template.render([USER])

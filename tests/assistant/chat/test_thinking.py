@@ -260,7 +260,7 @@ def test_the_switch_is_the_template_s(template):
     ids, request = prompt(switched, thinking="off")
     assert text(switched, ids).endswith("<think>\n\n</think>\n\n")
     thoughts = thoughts_of(switched, request, ids)
-    assert thoughts.state(ids).at.place == "start"
+    assert thoughts.state(ids).at.place == "answer"
     assert thoughts.budget is None
 
 

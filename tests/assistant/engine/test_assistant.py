@@ -1,10 +1,8 @@
 """Whole answers with tiny real models: events, caches, seeds, limits, and changes of mind."""
 
-from dataclasses import replace
-
 import pytest
 
-from assistant.events import Decoded, Noticed, Prepared, Reason, Stop
+from assistant.events import Decoded, Prepared, Reason, Stop
 from assistant.request import Message, Request, Sampling
 from tests import tiny
 from tests.assistant.engine.answering import answer, ids_of, tokens
@@ -50,20 +48,6 @@ def test_what_caches_held_changes_no_seeded_answer(opened, assistant, tiny_targe
     here = ids_of(answer(assistant, ask()))
     fresh = opened(tiny_target, tiny_draft)
     assert ids_of(answer(fresh, ask())) == here
-
-
-GREEDY = replace(SAMPLING, temperature=0)
-STRICT = Sampling(temperature=0, repeat_penalty=40, repeat_window=8)
-
-
-@pytest.mark.parametrize("sampling", [SAMPLING, GREEDY, STRICT], ids=["seed", "greedy", "penalty"])
-def test_answers_are_those_of_ars_at_every_lookahead(assistant, sampling):
-    """With a penalty rows depend on the history, proposals of their own round included."""
-    asked = ask(sampling=sampling, max_tokens=80)
-    ars = ids_of(answer(assistant, replace(asked, mode="ars")))
-    assert len(set(ars)) > 5 or sampling is GREEDY
-    for k in (0, 1, 2, 3, 7):
-        assert ids_of(answer(assistant, replace(asked, lookahead=k))) == ars
 
 
 def test_a_draft_that_equals_the_target_is_always_accepted(opened, tiny_target):
@@ -122,18 +106,6 @@ def test_the_mode_may_change_in_the_middle_of_an_answer(assistant):
     assert set(proposed[1:9]) == {3}
     assert set(proposed[11:19]) == {0}
     assert set(proposed[21:29]) == {3}
-
-
-@pytest.mark.parametrize("length", [100, 230, 300, 700])
-def test_a_draft_with_a_smaller_context_reads_the_end_only(opened, tiny_target, tiny_draft, length):
-    assistant = opened(tiny_target, tiny_draft, n_ctx=1024, draft_ctx=256)
-    request = ask([Message("user", "x" * length)], max_tokens=60)
-    events = answer(assistant, request)
-    finished = events[-1]
-    assert finished.stop is Stop.LENGTH
-    assert not any(isinstance(event, Noticed) for event in events)
-    assert finished.stats.generated_tokens == 60
-    assert finished.stats.drafted >= 2 * finished.stats.rounds
 
 
 def test_an_answer_is_continued_where_it_was_stopped(opened, assistant, tiny_target, tiny_draft):

@@ -71,13 +71,6 @@ def test_regular_expressions_and_grammars_of_both_kinds_are_followed(assistant, 
         assert re.fullmatch(pattern, end(ask(assistant, form, seed=seed)).text)
 
 
-def test_with_a_seed_both_modes_and_any_lookahead_say_the_same_with_a_form(assistant):
-    for seed in range(3):
-        plain = end(ask(assistant, SCHEMA, "ars", None, seed=seed)).text
-        for lookahead in (1, 3, 8):
-            assert end(ask(assistant, SCHEMA, lookahead=lookahead, seed=seed)).text == plain
-
-
 def test_what_the_form_leaves_no_choice_about_is_proposed_and_never_rejected(assistant):
     form = AnswerForm("regex", "The answer is (yes|no), and that is all there is to say\\.")
     events = ask(assistant, form, lookahead=8)

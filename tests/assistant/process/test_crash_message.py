@@ -1,5 +1,6 @@
 """Each way to die has its sentence, in which the user reads what to do."""
 
+import re
 import signal
 import sys
 from dataclasses import replace
@@ -9,10 +10,11 @@ from typing import get_args
 import pytest
 
 from assistant.lab.protocol import LabJob, Lockstep, Prove, Tune
-from assistant.process.crash_message import CAUSES, crash_message
+from assistant.process.crash_message import CAUSES, LOG, crash_message
 from assistant.request import Count, Race, ReadAhead, Setup
 from models import engines, ik
 from models.engines import PACKAGES
+from models.files.places import cache_dir
 from tests.assistant.process.driving import ask
 
 SETUP = Setup(Path("/models/big.gguf"), Path("/models/small.gguf"))
@@ -72,10 +74,18 @@ def test_a_strange_status_is_no_trouble(status: int | None) -> None:
     assert "(" in crash_message(None, status, "")
 
 
-def test_only_a_line_that_tells_something_is_quoted_and_not_all_of_it() -> None:
-    words = "loading\n/a/b/c.cpp:3: GGML_ASSERT(x) failed\nmore noise\n"
-    assert "(SIGABRT: llama.cpp gave up: c.cpp:3: GGML_ASSERT(x) failed)" in crash_message(
-        ask(), -signal.SIGABRT, words
-    )
-    assert "noise" not in crash_message(ask(), -signal.SIGABRT, words)
-    assert len(crash_message(ask(), -signal.SIGABRT, "error: " + "x" * 9000)) < 600
+def test_what_a_library_wrote_is_in_a_log_and_not_quoted() -> None:
+    words = "loading\n/a/b/c.cpp:3: GGML_ASSERT(x) failed\nwhat(): std::bad_alloc\n"
+    for status in (-signal.SIGABRT, None, 1):
+        said = crash_message(SETUP, status, words)
+        assert not re.search(r"GGML|c\.cpp|what\(|bad_alloc", said)
+        assert "memory ran out" in said
+        assert (cache_dir() / LOG).read_text() == words
+        assert str(cache_dir() / LOG) in said
+    assert LOG not in crash_message(SETUP, -signal.SIGABRT, " \n")
+
+
+def test_only_the_line_in_which_python_names_the_fault_is_quoted_and_not_all_of_it() -> None:
+    words = "loading\n/a/b/c.py: ImportError: no x\nmore noise\n"
+    assert "(exit code 1: c.py: ImportError: no x)" in crash_message(ask(), 1, words)
+    assert len(crash_message(ask(), 1, "error: " + "x" * 9000)) < 600

@@ -48,6 +48,7 @@ class Puppet(WorkerProcess):
     def __init__(self) -> None:
         super().__init__(None, CHAT)  # type: ignore[arg-type]
         self.sent: list[Any] = []
+        self.closed = False
 
     def _send(self, content: object) -> None:
         self.sent.append(content)
@@ -65,6 +66,7 @@ class Puppet(WorkerProcess):
     def kill(self) -> None: ...
 
     async def close(self, grace_s: float = 0.0) -> int | None:
+        self.closed = True
         return -signal.SIGABRT
 
 
@@ -102,6 +104,31 @@ async def loaded(setup: Setup) -> Puppets:
     engine.last.says(end=READY)
     assert await events_of(loading) == [READY]
     return engine
+
+
+class SlowPuppets(Puppets):
+    """An engine whose workers are there only after others have had their turns."""
+
+    async def _start(self) -> WorkerProcess:
+        await rest()
+        return await super()._start()
+
+
+@pytest.mark.parametrize("end", ["do", "start", "close"])
+async def test_one_worker_is_started_however_many_ask_for_it(setup: Setup, end: str) -> None:
+    engine = SlowPuppets()
+    starting = asyncio.create_task(engine.start())
+    await asyncio.sleep(0)
+    if end == "do":
+        engine.do(setup)
+    other = asyncio.create_task(engine.close() if end == "close" else engine.start())
+    await asyncio.gather(starting, other)
+    await rest()
+    assert len(engine.workers) == 1
+    assert engine.last.closed == (end == "close")
+    await engine.close()
+    await engine.start()
+    assert [worker.closed for worker in engine.workers] == [True]
 
 
 def test_an_end_that_cannot_be_said_is_a_bug_and_not_a_silence() -> None:

@@ -3,6 +3,11 @@
 import json
 from pathlib import Path
 
+import gguf
+import numpy as np
+
+from tests import tiny
+
 
 def ollama_model(
     name: str, data: bytes, digest: str = "a" * 64, folder: Path | None = None
@@ -29,4 +34,30 @@ def file(path: Path, data: bytes) -> Path:
     """Write a file and the folders that it needs."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
+    return path
+
+
+def odd(
+    path: Path,
+    architecture: str,
+    kind: str | None = None,
+    keys: tuple[str, ...] = (),
+    tensors: tuple[str, ...] = (),
+    *,
+    tokens: bool = False,
+) -> Path:
+    """Write a file that holds no chat model, and return its path."""
+    writer = gguf.GGUFWriter(path, architecture)
+    if kind:
+        writer.add_type(kind)
+    for key in keys:
+        writer.add_string(key, "lora")
+    if tokens:
+        tiny.write_vocabulary(writer)
+    for name in tensors:
+        writer.add_tensor(name, np.zeros((8, 8), np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
     return path

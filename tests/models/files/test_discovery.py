@@ -4,7 +4,6 @@ import json
 import os
 from pathlib import Path
 
-import gguf
 import pytest
 
 from models.errors import ModelMissing
@@ -12,7 +11,7 @@ from models.files.gguf_files import tree
 from models.files.locate import identify
 from models.files.places import hub_cache, models_dir
 from models.files.stores import discover
-from tests.models.files.stores import file, ollama_manifest, ollama_model
+from tests.models.files.stores import file, odd, ollama_manifest, ollama_model
 from tests.models.files.test_locate import OTHER, hub_file
 
 LAYER = {"mediaType": "application/vnd.ollama.image.model"}
@@ -150,35 +149,10 @@ def test_a_split_model_is_one_and_says_which_part_is_missing(data, tmp_path, her
     assert found.problem == (lost if missing else None)
 
 
-def vocabulary(path, architecture="llama", kind=None):
-    """Write a file that has tokens and no weights."""
-    writer = gguf.GGUFWriter(path, architecture)
-    writer.add_token_list(["a", "b"])
-    if kind:
-        writer.add_type(kind)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.close()
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"kind": "mmproj"}, "projector"),
-        ({"architecture": "bert"}, "embedding"),
-        ({"architecture": "eagle3"}, "EAGLE-3 head"),
-    ],
-)
-def test_what_is_no_chat_model_is_found_and_says_why(tmp_path, changes, reason):
-    vocabulary(tmp_path / "odd.gguf", **changes)
-    (found,) = discover([tmp_path])
-    assert reason in found.refusal
-
-
 def test_a_vocabulary_alone_and_a_damaged_file_say_so(tmp_path, data):
-    vocabulary(tmp_path / "vocab.gguf")
+    odd(tmp_path / "vocab.gguf", "llama", tokens=True)
     file(tmp_path / "cut.gguf", data[:-1])
-    file(tmp_path / "mmproj-model.gguf", data)
+    file(tmp_path / "mmproj-model.gguf", data[:-1])  # whose header says nothing
     found = {each.name: each.refusal for each in discover([tmp_path])}
     assert found.keys() == {"vocab.gguf", "cut.gguf"}
     assert "without weights" in found["vocab.gguf"]

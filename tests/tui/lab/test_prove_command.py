@@ -11,6 +11,7 @@ import pytest
 from assistant.lab.protocol import Check, Proved
 from models.errors import EngineDied
 from tests import tiny
+from tests.models.files.stores import odd
 from tests.patience import WAIT_S
 from tests.tui.shell.program import run, start
 from tui.lab.prove import PROMISE, TITLES, tables, verdict
@@ -67,6 +68,22 @@ def test_an_interrupt_ends_it_with_130_and_what_was_found(slow: Path) -> None:
     assert "was stopped before its end" in out
     assert TITLES["samples"] not in out
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("command", [PROVE, ("tune",), ("bench", "prompts")])
+def test_nothing_is_measured_without_the_draft_that_was_named(command, target: Path) -> None:
+    code, out, err = run(*command, "--target", target, "--draft", "nosuch")
+    assert (code, out) == (3, "")
+    assert "No model is called 'nosuch'." in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_draft_that_cannot_propose_is_no_proof(target: Path, tmp_path: Path) -> None:
+    adapter = odd(tmp_path / "x.gguf", "llama", "adapter")
+    code, out, err = run(*PROVE, "--target", target, "--draft", adapter)
+    assert code == 3
+    assert "All checks pass" not in out
+    assert f"The pair cannot be proved. {adapter} is a LoRA adapter" in err
 
 
 def text(checks: list[Check]) -> str:

@@ -1,0 +1,75 @@
+"""Files that only belong to another model: named for what they are, neither listed nor drafts."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from models.drafts import Pairing, best_draft
+from models.errors import ModelError
+from models.files.locate import identify
+from models.files.model_file import chat_header
+from models.files.stores import discover
+from models.gguf import read
+from models.native.weights import Weights
+from tests import tiny
+from tests.models.files.stores import odd
+
+HELPERS = json.loads(Path(__file__).with_name("helpers.json").read_text())
+"""By name: architecture, type, keys, tensors, whether it has tokens, and what it is."""
+
+
+@pytest.mark.parametrize("name", HELPERS)
+def test_a_helper_is_not_listed_and_says_by_its_path_what_it_is(tmp_path, name):
+    *how, tokens, what = HELPERS[name]
+    path = odd(tmp_path / f"{name}.gguf", *how, tokens=tokens)
+    assert not list(discover([tmp_path]))
+    assert what in str(identify(str(path)).refusal)
+    with pytest.raises(ModelError, match=r"Name the model itself\.$") as refused:
+        Weights(path)
+    assert f"{path} is a" in str(refused.value)
+    assert what in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", tiny.KINDS)
+def test_a_whole_model_is_none_whatever_it_is_called(tmp_path, kind):
+    """Also one that holds a head of its own, as glm4moe does."""
+    for name in ("mtp-x", "mmproj-x", "lora-x", "imatrix-x", "best-of-breed"):
+        path = tiny.write(tmp_path / f"{name}.gguf", kind)
+        assert chat_header(path).helper is None
+    assert len(list(discover([tmp_path]))) == 5
+
+
+def test_what_is_no_chat_model_but_no_helper_is_listed_with_its_reason(tmp_path):
+    odd(tmp_path / "m.gguf", "nomic-bert", tokens=True, tensors=("token_embd.weight",))
+    (found,) = discover([tmp_path])
+    assert "embedding model" in str(found.refusal)
+    with pytest.raises(ModelError, match="Choose another"):
+        chat_header(found.path)
+
+
+def test_a_folder_as_people_have_it_has_a_row_for_each_model(tmp_path):
+    for name, (*how, tokens, _) in HELPERS.items():
+        odd(tmp_path / f"{name}.gguf", *how, tokens=tokens)
+    parts = [f"x-0000{number}-of-00003.gguf" for number in (1, 2, 3)]
+    for name in (*parts, "best-of-breed.gguf", "lost-00001-of-00002.gguf"):
+        tiny.write(tmp_path / name, seed=len(name))
+    rows = {model.path.name: model.problem for model in discover([tmp_path])}
+    lost = "it lacks 1 of its 2 parts, first lost-00002-of-00002.gguf."
+    sound = {"best-of-breed.gguf": None, parts[0]: None}
+    assert rows == sound | {"lost-00001-of-00002.gguf": lost}
+    assert identify(str(tmp_path / parts[1])).path == tmp_path / parts[0]
+    with pytest.raises(ModelError, match=r"is incomplete: it lacks 1 of its 2 parts"):
+        chat_header(tmp_path / "lost-00001-of-00002.gguf")
+
+
+def test_no_helper_is_ever_a_draft_and_a_name_like_one_is_chosen_by_nobody_else(tmp_path):
+    target = identify(str(tiny.write(tmp_path / "t.gguf", layers=8)))
+    head = odd(tmp_path / "h.gguf", "gemma4-assistant", tensors=("token_embd.weight",), tokens=True)
+    named = tiny.write(tmp_path / "mtp-t.gguf")
+    files = [identify(str(path)) for path in (head, named)]
+    assert read(head).vocabulary == read(named).vocabulary
+    assert [Pairing(target).judge(each).serves for each in files] == [False, True]
+    assert best_draft(target, files)[0] is None
+    named.rename(tmp_path / "small.gguf")
+    assert best_draft(target, [identify(str(tmp_path / "small.gguf"))])[0]
