@@ -18,6 +18,7 @@ from textual.widgets.input import Selection
 from tui.app.clipboard import copy_and_say
 from tui.safe import safe
 from tui.widgets.dialog import Dialog
+from tui.widgets.text_entry import TextEntry, end_after, start_before
 
 
 class EntryLine(Input):
@@ -35,8 +36,22 @@ class EntryLine(Input):
         copy_and_say(self, self.selected_text)
         self.selection = Selection.cursor(self.cursor_position)
 
+    def validate_selection(self, selection: Selection) -> Selection:
+        """Return a selection whose cursor stands within no character as it is seen."""
+        start, end = super().validate_selection(selection)
+        begin = start_before(self.value, end + 1) if end < len(self.value) else end
+        if begin < end:
+            end = begin if end < self.selection.end else end_after(self.value, begin)
+        return Selection(end if selection.is_empty else start, end)
 
-class EntryText(TextArea):
+    def delete(self, start: int, end: int) -> None:
+        """Delete characters as they are seen."""
+        if start < end:
+            start, end = start_before(self.value, start + 1), end_after(self.value, end - 1)
+        super().delete(start, end)
+
+
+class EntryText(TextEntry):
     """A text that Enter completes."""
 
     @dataclass
