@@ -1,5 +1,6 @@
 """Standard output: the one place where its errors are understood."""
 
+import errno
 import io
 import os
 import sys
@@ -30,8 +31,9 @@ class StandardOutput(io.FileIO):
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # Python flushes at its end
             if isinstance(error, BrokenPipeError):
                 raise
+            why = "closed" if error.errno == errno.EBADF else error.strerror
             raise StorageError(
-                f"Standard output cannot be written ({error.strerror}), so it is not complete. "
+                f"Standard output cannot be written ({why}), so it is not complete. "
                 "Free some space, or send it to another place."
             ) from error
 
@@ -48,10 +50,13 @@ def put(data: bytes) -> None:
 
 def guard() -> None:
     """Have everything that is printed from now on pass through `StandardOutput`."""
+    if sys.stdout is None:  # closed: nothing else may get its number, and to write is an error
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 1)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     out = sys.stdout
     try:
         descriptor = out.fileno()
-    except (AttributeError, OSError):  # closed, or not a file at all
+    except OSError:  # not a file at all
         return
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(StandardOutput(descriptor, "wb", closefd=False)),
