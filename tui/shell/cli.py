@@ -92,8 +92,8 @@ def specchat(ctx: click.Context, /, **options: Any) -> None:
         return
     if not has_terminal():
         raise UsageError(
-            "The chat needs a terminal on which it can draw, and TERM to name it. Elsewhere, as in "
-            "a pipe, use: specchat ask"
+            "The chat needs a terminal that can place its cursor, and TERM to name it. "
+            "In a pipe, use: specchat ask"
         )
     from assistant.settings.layers import load
     from tui.app.app import SpecchatApp

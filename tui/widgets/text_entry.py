@@ -23,6 +23,10 @@ def end_after(text: str, index: int) -> int:
     return index + (2 if is_flag else spans[0][1]) if spans else index
 
 
+JOINERS = "\u200c", "\u200d"
+"""They make one character of several, and Textual types only what is printed itself."""
+
+
 class TextEntry(TextArea):
     """A text area whose keys have their effect in the order in which they came."""
 
@@ -30,10 +34,14 @@ class TextEntry(TextArea):
         # Textual runs bindings later, when what was typed fast after them is there already.
         for binding in self._bindings.key_to_bindings.get(event.key, ()):
             if await self.app.run_action(binding.action, self):
-                event.stop()
-                event.prevent_default()
+                break
+        else:
+            if event.character not in JOINERS:
+                await super()._on_key(event)
                 return
-        await super()._on_key(event)
+            self.replace(event.character, *self.selection, maintain_selection_offset=False)
+        event.stop()
+        event.prevent_default()
 
     def get_cursor_left_location(self) -> Location:
         """Return where the cursor goes to the left."""
