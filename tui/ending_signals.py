@@ -1,4 +1,4 @@
-"""The signals that end a program: those that do so by default, but for the ones of a crash."""
+"""The signals that end a program: those that do so by default, except the ones of a crash."""
 
 import signal
 

@@ -29,7 +29,7 @@ class TerminalInput:
     """Separate pastes from keys, which `keys` parses; `pending` says whether it has begun one.
 
     A paste ends with the last end mark of a burst: one before it is a part of the pasted text, as
-    is what looks like keys behind it. Without marks, lines that arrive at once are a paste as well,
+    is what looks like keys after it. Without marks, lines that arrive at once are a paste as well,
     except that a carriage return at their end is Enter.
     """
 
@@ -47,7 +47,7 @@ class TerminalInput:
     def feed(self, data: str) -> Iterator[Message]:
         """Yield what characters that were read at once mean, as far as that is known."""
         before, self._at, self._fed = self._at, monotonic(), True
-        if len(data) <= LONGEST_KEY and self._at - before > PAUSE_S:  # a person presses a key
+        if len(data) <= LONGEST_KEY and self._at - before > PAUSE_S:  # the user presses a key
             yield from self._settle()
         self._streams &= self._at - before < STREAM_S
         if self._paste is None:

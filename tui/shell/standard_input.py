@@ -9,7 +9,7 @@ from assistant.talk.attachments import LIMIT
 from models.errors import UsageError
 
 PATIENCE_S = 5.0
-"""Seconds after which a person is told what is waited for."""
+"""Seconds after which the user is told what is waited for."""
 
 
 def read_piped() -> bytes:

@@ -58,6 +58,11 @@ def test_every_theme_offered_is_textuals():
     assert KEYS["theme"].default in THEMES
 
 
+COMMA = (
+    " is not TOML: Expected newline or end of document after a statement (at line 1, column 16)."
+)
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -73,6 +78,7 @@ def test_every_theme_offered_is_textuals():
         ("top_k = -1", f": {TOP_K}: -1"),
         ("tools = 3", ": tools must be a table, [tools]"),
         ("mode = \n", " is not TOML: Invalid value (at line 1, column 8)"),
+        ("temperature = 0,7\n", f"{COMMA} A number has a point: 0.7"),
         ("a = 1\na = 2\n", " is not TOML: Cannot overwrite a value (at line 2, column 6)"),
     ],
 )  # fmt: skip
