@@ -1,6 +1,8 @@
 """The signals that end a program: those that do so by default, except the ones of a crash."""
 
 import signal
+import sys
+from types import FrameType
 
 _CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
 _OTHERS = {"SIGKILL", "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGCHLD", "SIGURG"}
@@ -15,5 +17,11 @@ ENDING = tuple(
 
 
 def ending() -> list[int]:
-    """Return those that whoever started the program has not had ignored, as `nohup` does."""
-    return [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+    """Return those that nobody has had ignored, as `nohup` does, or mean something else."""
+    usual = signal.SIG_DFL, signal.default_int_handler, leave
+    return [number for number in ENDING if signal.getsignal(number) in usual]
+
+
+def leave(number: int, _: FrameType | None) -> None:
+    """End the program, which restores the cursor and frees the models."""
+    sys.exit(128 + number)

@@ -29,7 +29,8 @@ def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
             _do_without_terminal(128 + number)
         loop.call_soon_threadsafe(leave, number)
 
-    before = {number: signal.signal(number, handle) for number in ending()}
+    numbers = {*ending(), signal.SIGINT}  # which asyncio handles until then
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ from assistant.talk.messages import joined
 from assistant.talk.tool_set import ToolSet
 from models.errors import StorageError, UsageError
 from tui.figures import model_name
-from tui.shell.standard_input import read_piped
+from tui.shell.standard_output import read_piped
 
 if TYPE_CHECKING:
     from assistant.store.store import Store

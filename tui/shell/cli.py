@@ -16,7 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
-from tui.ending_signals import ending
+from tui.ending_signals import ending, leave
 from tui.safe import safe
 from tui.shell.options import has_terminal, shared
 from tui.shell.standard_output import guard
@@ -121,8 +121,8 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # it is closed, or of another kind in a test
         sys.stdout.reconfigure(errors="replace")  # its encoding may lack a character
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
-    for number in {*ending()} - {signal.SIGINT}:  # unwinding restores the cursor, frees the models
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    for number in {*ending()} - {signal.SIGINT}:
+        signal.signal(number, leave)
     if instruction := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete
 

@@ -27,8 +27,7 @@ from tui.safe import safe
 from tui.settings.editor import lend
 from tui.shell.diff_printing import DiffPrinting
 from tui.shell.engine_console import EngineConsole
-from tui.shell.standard_input import read_piped
-from tui.shell.standard_output import put
+from tui.shell.standard_output import put, read_piped
 from tui.widgets.hunks import counts
 
 STDIN = Path("-")

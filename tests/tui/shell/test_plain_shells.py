@@ -10,7 +10,7 @@ from assistant.talk.attachments import LIMIT
 from models.errors import UsageError
 from tests.terminal.recording import _run as at_terminal
 from tests.tui.shell.program import HOT, run_apart, start
-from tui.shell import standard_input
+from tui.shell import standard_output
 
 ASCII = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "LANG": "C"}
 
@@ -29,7 +29,7 @@ def test_what_is_typed_and_piped_survives_a_locale_of_ascii(target, tmp_path):
 
 
 @pytest.mark.parametrize("endless", [["cat", "/dev/zero"], ["yes", "a line of text"]], ids=str)
-def test_standard_input_without_an_end_is_a_sentence(endless):
+def test_standard_output_without_an_end_is_a_sentence(endless):
     given = subprocess.Popen(endless, stdout=subprocess.PIPE)
     code, out, err = run_apart("ask", "hi", stdin=given.stdout)
     given.kill()
@@ -45,16 +45,16 @@ def test_as_much_as_can_be_sent_is_read(monkeypatch):
         with monkeypatch.context() as patch, open(reader.stdout.fileno(), closefd=False) as given:
             patch.setattr(sys, "stdin", given)
             if size == LIMIT:
-                assert len(standard_input.read_piped()) == LIMIT
+                assert len(standard_output.read_piped()) == LIMIT
             else:
                 with pytest.raises(UsageError, match="no end"):
-                    standard_input.read_piped()
+                    standard_output.read_piped()
         reader.kill()
         reader.communicate()
 
 
 def test_a_pipe_that_does_not_close_is_waited_for_with_a_word():
-    first = "import tui.shell.standard_input as given\ngiven.PATIENCE_S = 0.1\n"
+    first = "import tui.shell.standard_output as given\ngiven.PATIENCE_S = 0.1\n"
     process = start("ask", "hi", "--target", "none.gguf", stdin=subprocess.PIPE, first=first)
     assert "Waiting for the end of standard input" in process.stderr.readline()
     process.communicate()
