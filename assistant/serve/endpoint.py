@@ -83,8 +83,10 @@ class Endpoint:
             app = self._app if refusal is None else _refused(refusal, exchange)
             await app(scope, exchange.receive, exchange.send)
         except asyncio.CancelledError:
-            exchange.status, exchange.remark = 499, "stopped"
-            raise
+            if exchange.status:  # a part of its answer is sent
+                exchange.status, exchange.remark = 499, "stopped"
+                raise
+            await _refused(from_failure(STOPPING), exchange)(scope, exchange.receive, exchange.send)
         # Starlette raises again what it has told the client; or the client stopped reading.
         except Exception:
             pass

@@ -1,5 +1,6 @@
 """`config.toml`, which only its user writes: where it is, what it says, what is wrong with it."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,9 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except ValueError as error:
-        raise UsageError(f"{path} is not TOML: {error}.") from error
+        comma = re.search(r"(?m)^[ \t]*[\w.-]+[ \t]*=[ \t]*([+-]?\d+),(\d+)", text)
+        hint = f" A number has a point: {comma[1]}.{comma[2]}." if comma else ""
+        raise UsageError(f"{path} is not TOML: {error}.{hint}") from error
     except RecursionError as error:
         raise UsageError(
             f"{path} is nested too deeply; check that it is the right file."

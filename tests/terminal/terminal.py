@@ -19,6 +19,7 @@ import pyte
 
 from tests import ROOT
 from tests.patience import WAIT_S
+from tui.app.terminal_input import END, START
 
 MODE = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
 PUSHED = re.compile(rb"\x1b\[>\d+u")  # kitty's way to say how keys are sent
@@ -69,6 +70,19 @@ class Terminal:
 
     def press(self, keys: str) -> None:
         os.write(self.master, keys.encode())
+
+    def paste(self, text: str) -> None:
+        """Send a text as it is pasted, and take what the program writes meanwhile."""
+        data = f"{START}{text}{END}".encode("utf-8", "surrogateescape")
+        while data:
+            self.read(0)
+            if select.select([], [self.master], [], 0.05)[1]:
+                data = data[os.write(self.master, data[:1024]) :]
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """The column and the line of the cursor."""
+        return self._screen.cursor.x, self._screen.cursor.y
 
     def resize(self, columns: int, lines: int) -> None:
         termios.tcsetwinsize(self.slave, (lines, columns))

@@ -243,7 +243,7 @@ def test_no_process_leaves_a_core(tmp_path: Path, models: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "variables",
-    [{"TERM": "dumb"}, {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}, {"NO_COLOR": "1"}],
+    [{"TERM": "vt220"}, {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}, {"NO_COLOR": "1"}],
     ids=str,
 )
 @pytest.mark.some(2)

@@ -12,6 +12,7 @@ from tests.terminal.terminal import QUIT, Terminal, gone, idle, loading, opened,
 
 MOMENTS = [loading, idle, streaming]
 SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT]
+SIGNALS += [signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGABRT, signal.SIGXCPU]
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)

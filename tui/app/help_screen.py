@@ -111,7 +111,7 @@ class HelpScreen(Dialog[None]):
         looks = styles(self.app.no_color)
         with VerticalScroll(classes="frame") as page:
             page.border_title = "Help"
-            page.border_subtitle = "↓ shows all keys, colours and words · Esc closes"
+            page.border_subtitle = "Esc closes · ↓ shows all keys, colours and words"
             for kind, meaning in COLOURS.items():
                 yield _word(Content.styled(NAMES[kind], looks[kind]), meaning)
             yield self.keys

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from platformdirs import user_downloads_path
 from rich.cells import cell_len
@@ -19,12 +19,14 @@ from textual.app import App, SuspendNotSupported
 from textual.color import Color
 from textual.filter import LineFilter
 from textual.theme import BUILTIN_THEMES
+from textual.widgets import Input, TextArea
 
 from assistant.request import AnyJob
 from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.signals import signals_leave, starts_over
-from tui.app.textual_private import driver_of, uncaught
+from tui.app.terminal_input import Burst
+from tui.app.textual_private import driver_of, keys_of, read_terminal, uncaught
 from tui.app.themes import legible
 from tui.safe import one_line, safe
 from tui.settings.editor import lend
@@ -38,6 +40,8 @@ QUIT_AGAIN_S = 3.0
 """Seconds within which Ctrl+C must be pressed again to quit."""
 ENGINE = "engine"
 """The group of the workers that follow jobs."""
+
+read_terminal()
 
 
 class Harmless(LineFilter):
@@ -145,6 +149,10 @@ class Program(App[None]):
         """Keep what is typed during startup until the prompt exists."""
         if self._early is not None and isinstance(event, events.Key | events.Paste):
             self._early.append(event)
+        elif isinstance(event, Burst):
+            is_text = isinstance(self.focused, Input | TextArea)
+            for each in [events.Paste(event.text)] if is_text else keys_of(event.text):
+                await self.on_event(cast(events.Event, each))
         else:
             await super().on_event(event)
 

@@ -13,8 +13,8 @@ from types import FrameType
 from textual.driver import Driver
 
 from tui.app.textual_private import holds_terminal
+from tui.ending_signals import ending
 
-SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 GRACE_S = 5.0
 """Seconds after which an app without a terminal is ended the hard way."""
 
@@ -29,7 +29,8 @@ def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
             _do_without_terminal(128 + number)
         loop.call_soon_threadsafe(leave, number)
 
-    before = {number: signal.signal(number, handle) for number in SIGNALS}
+    numbers = {*ending(), signal.SIGINT}  # which asyncio handles until then
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
     finally:

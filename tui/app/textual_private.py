@@ -3,7 +3,9 @@
 No other module uses them, so checking a new version means checking this file.
 """
 
-from collections.abc import Mapping, Sequence
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
@@ -13,14 +15,19 @@ from rich.console import Console
 from rich.control import Control
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._compositor import CompositorUpdate
+from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.driver import Driver
+from textual.drivers import linux_driver
 from textual.geometry import Offset, Region
 from textual.keys import Keys
+from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets._footer import FooterKey as FooterKey
+
+from tui.app.terminal_input import TerminalInput
 
 if TYPE_CHECKING:
     from textual.widgets._markdown import MarkdownBullet as MarkdownBullet
@@ -142,6 +149,36 @@ def _is_covered(widget: Widget, visible: Mapping[Widget, tuple[Region, Region]])
     return any(Region.intersection(*visible[other]).overlaps(own) for other in in_front)
 
 
-def read_alt_enter() -> None:
-    """Have Textual read Alt+Enter, as most terminals send it, as what it is: it must not send."""
+# Reading the terminal. Textual 8.2.8 ends a paste at any escape sequence in it, reads what follows
+# as keys, and fails at a byte that is not UTF-8.
+
+
+class PasteParser(XTermParser):
+    """Textual's parser, which gets nothing but keys and reports."""
+
+    def __init__(self, debug: bool = False) -> None:
+        super().__init__(debug)
+        self._input = TerminalInput(super().feed, lambda: self._timeout_time is not None)
+
+    def feed(self, data: str) -> Iterable[Message]:
+        """Yield what characters mean that were read at once; none of them ends the input."""
+        return self._input.feed(data) if data else super().feed(data)
+
+    def tick(self) -> Iterable[Message]:
+        """Yield what is known because nothing more has come."""
+        yield from self._input.tick()
+        yield from super().tick()
+
+
+def keys_of(text: str) -> Iterable[Message]:
+    """Return the keys that type a text."""
+    return XTermParser().feed(text)
+
+
+def read_terminal() -> None:
+    """Have Textual read what terminals send as what it is: neither Alt+Enter nor a paste sends."""
     cast(dict[str, tuple[Keys, ...]], ANSI_SEQUENCES_KEYS)["\x1b\r"] = (Keys.ControlJ,)
+    strict = getincrementaldecoder("utf-8")
+    vars(linux_driver).update(
+        getincrementaldecoder=lambda _: partial(strict, "replace"), XTermParser=PasteParser
+    )

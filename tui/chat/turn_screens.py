@@ -17,7 +17,7 @@ from tui.safe import one_line, safe
 from tui.widgets.dialog import Dialog, ListDialog
 from tui.widgets.hunks import counts, drawn
 
-HINT = "Enter writes it · Esc leaves the file as it is"
+HINT = "Esc leaves the file as it is · Enter writes it"
 
 
 class SourcesScreen(ListDialog[None]):
@@ -29,7 +29,7 @@ class SourcesScreen(ListDialog[None]):
     DEFAULT_CSS = "SourcesScreen OptionList { max-height: 8; }"
 
     def __init__(self, sources: Sequence[Attachment], open_: Callable[[Attachment], None]) -> None:
-        super().__init__("Sources", "Enter opens the file there · Esc goes back")
+        super().__init__("Sources", "Esc goes back · Enter opens the file there")
         self._sources, self._open = sources, open_
 
     def on_mount(self) -> None:

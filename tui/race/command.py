@@ -16,7 +16,7 @@ from tui.race.recorded import RecordedLane, RecordedRace
 from tui.race.verdict import table, verdict
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
-from tui.shell.options import formed, settings, shared
+from tui.shell.options import formed, has_terminal, settings, shared
 
 FAILED = 3
 INTERRUPTED = 130
@@ -57,7 +57,7 @@ def race(
     from tui.shell.asked import form_of
 
     entries, form = parse(spec), form_of(schema, regex, grammar)
-    at_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    at_terminal = has_terminal()
     console = EngineConsole("looking for the models")
     with console.shown():
         asked = line_up(entries, chosen, prompt, console.checking)

@@ -121,7 +121,8 @@ class AskSession:
         setup = replace(setup, measure=chooses_by_time)
         self.ready = ready = console.run(setup, self._hear_loading, keeps=False)
         check_thinking(settings, ready)
-        self._say(outlook.missing(no_draft, ready, settings))
+        if settings.draft or console.console.is_terminal:
+            self._say(outlook.missing(no_draft, ready, settings))
         self.talk.ready(ready.target)
 
     async def _have_answered(self) -> None:
@@ -219,7 +220,11 @@ class AskSession:
 
     def _summarise(self) -> None:
         end = self.received.answer.finished
-        if end is not None and not self._quiet:
+        if end is None or self._quiet:
+            return
+        if self._console.console.is_terminal:
             kept = self.talk.path.conversation if self._continued is not None else None
             lines = self.received.answer.summary(end, self._settings, self._form is not None, kept)
-            self._say("\n".join(map(one_line, lines)), "dim")
+        else:  # an editor puts it beside the answer, so only what was asked for, or is wrong
+            lines = self.received.answer.remarks(end, self._settings)
+        self._say("\n".join(map(one_line, lines)), "dim")

@@ -15,6 +15,7 @@ from assistant.talk.messages import joined
 from assistant.talk.tool_set import ToolSet
 from models.errors import StorageError, UsageError
 from tui.figures import model_name
+from tui.shell.standard_output import read_piped
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
@@ -133,9 +134,7 @@ def form_of(schema: Path | None, regex: str | None, grammar: Path | None) -> Ans
 
 def _piped() -> bytes | None:
     """Return piped input; a closed standard input counts as empty."""
-    if sys.stdin is None or sys.stdin.isatty():
-        return None
-    return sys.stdin.buffer.read()
+    return None if sys.stdin is None or sys.stdin.isatty() else read_piped()
 
 
 def question_of(

@@ -15,10 +15,11 @@ from assistant.store.files import place, present
 from assistant.store.store import Store
 from assistant.store.values import ChatSummary, FullConversation
 from models.errors import StorageError, UsageError
-from tui.safe import safe
+from tui.safe import one_line, safe
 from tui.shell.options import NumberParameter
 
 MAX_IMPORT_BYTES = 1 << 30  # read at once, so that a file is imported whole or not at all
+LONGEST_TITLE = 200  # characters of one that a row shows
 NUMBER = NumberParameter(1, 2**63 - 1)
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 limit_option = click.option(
@@ -75,10 +76,15 @@ def _print(found: tuple[ChatSummary, ...], as_json: bool, nothing: str) -> None:
         for each in found:
             when = datetime.fromtimestamp(each.updated).strftime("%Y-%m-%d %H:%M")
             pin = "*" if each.pinned else " "
-            title = each.title or "(untitled)"
-            click.echo(safe(f"{each.id:>6} {pin} {when} {each.messages:>5}  {title}"))
+            click.echo(f"{each.id:>6} {pin} {when} {each.messages:>5}  {_row(each.title)}")
             if each.snippet:
-                click.echo(safe(f"{'':34}{each.snippet}"))
+                click.echo(f"{'':34}{_row(each.snippet)}")
+
+
+def _row(title: str) -> str:
+    """Return a title as it can be shown in a row."""
+    title = one_line(title[: LONGEST_TITLE + 1]) or "(untitled)"
+    return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
 
 
 @chats.command()
@@ -144,7 +150,7 @@ def import_(files: tuple[BinaryIO, ...]) -> None:
     with opened(make=True) as store:
         for taken, whole in zip(store.take_in(found), found, strict=True):
             known = "" if taken.is_new else "  (there already)"
-            click.echo(safe(f"{taken.number:>6}  {whole.title or '(untitled)'}{known}"))
+            click.echo(f"{taken.number:>6}  {_row(whole.title)}{known}")
 
 
 def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
@@ -167,7 +173,7 @@ def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
 def delete(numbers: tuple[int, ...], yes: bool) -> None:
     """Delete conversations for good, from the file and from its backups."""
     with opened() as store:
-        titles = [store.whole(number).title or "(untitled)" for number in numbers]
+        titles = [_row(store.whole(number).title) for number in numbers]
         for number, title in zip(numbers, titles, strict=True):
             if yes or _confirmed(f"Delete {number} ({title}) for good?"):
                 store.remove(number)

@@ -16,8 +16,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
+from tui.ending_signals import ending, leave
 from tui.safe import safe
-from tui.shell.options import shared
+from tui.shell.options import has_terminal, shared
 from tui.shell.standard_output import guard
 
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
@@ -89,8 +90,11 @@ def specchat(ctx: click.Context, /, **options: Any) -> None:
     if ctx.invoked_subcommand is not None:
         ctx.default_map = {ctx.invoked_subcommand: given_before_the_command(ctx)}
         return
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        raise UsageError("The chat needs a terminal. In a pipe, use: specchat ask")
+    if not has_terminal():
+        raise UsageError(
+            "The chat needs a terminal that can place its cursor, and TERM to name it. "
+            "In a pipe, use: specchat ask"
+        )
     from assistant.settings.layers import load
     from tui.app.app import SpecchatApp
 
@@ -110,12 +114,15 @@ def given_before_the_command(ctx: click.Context) -> dict[str, Any]:
 
 def main() -> None:
     """Run the command line and exit."""
+    utf8 = "PYTHONUTF8"
+    if sys.getfilesystemencoding() == "ascii" and os.environ.get(utf8) != "1":  # it loses text
+        os.execve(sys.executable, sys.orig_argv, os.environ | {utf8: "1"})
     _ask_the_terminal()
     if isinstance(sys.stdout, io.TextIOWrapper):  # it is closed, or of another kind in a test
         sys.stdout.reconfigure(errors="replace")  # its encoding may lack a character
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
-    # Unwinding restores the cursor and frees the models.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    for number in {*ending()} - {signal.SIGINT}:
+        signal.signal(number, leave)
     if instruction := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete
 

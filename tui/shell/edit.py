@@ -27,7 +27,7 @@ from tui.safe import safe
 from tui.settings.editor import lend
 from tui.shell.diff_printing import DiffPrinting
 from tui.shell.engine_console import EngineConsole
-from tui.shell.standard_output import put
+from tui.shell.standard_output import put, read_piped
 from tui.widgets.hunks import counts
 
 STDIN = Path("-")
@@ -57,7 +57,7 @@ def rewrites(arguments: Sequence[str], wish: str, writes: bool) -> list[list[Rew
 
 def _opened(path: Path, writes: bool) -> TextFile:
     if path == STDIN:
-        return text_file.parse(path, sys.stdin.buffer.read() if sys.stdin else b"")
+        return text_file.parse(path, read_piped() if sys.stdin else b"")
     file = text_file.read(path)
     if writes:
         text_file.check_writable(path)

@@ -1,5 +1,7 @@
 """The options that every way of asking shares, and the settings they make."""
 
+import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +19,13 @@ FORM = click.Path(path_type=Path)
 _PATHS = ("/", "./", "../", "~")
 """How the path of a file begins."""
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def has_terminal() -> bool:
+    """Return whether there is a terminal on which a screen can be drawn."""
+    streams = sys.stdin, sys.stdout, sys.stderr
+    draws = os.environ.get("TERM", "") not in ("", "dumb", "unknown")
+    return draws and all(stream is not None and stream.isatty() for stream in streams)
 
 
 class SettingParameter(click.ParamType[Value]):

@@ -49,6 +49,12 @@ class ReceivedAnswer:
         cure = CURES.get(end.stop, "ask again")
         return f"The answer ended ({end.stop}) before the form was complete; {cure}."
 
+    def remarks(self, end: Finished, settings: Settings) -> list[str]:
+        """Return what is said of an answer that a program reads: its sources, and why it is cut."""
+        passing = settings.sources["max_tokens"].is_passing
+        cut = "" if end.stop == Stop.LENGTH and passing else MARKS.get(end.stop)
+        return [*filter(None, [named_sources(end.text, self.sources), cut])]
+
     def summary(
         self, end: Finished, settings: Settings, has_form: bool, conversation: int | None
     ) -> list[str]:

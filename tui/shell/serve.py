@@ -22,6 +22,7 @@ from assistant.serve.guard import Guard
 from assistant.settings.settings import Settings
 from models.errors import StorageError, UsageError, well_formed
 from models.machine import is_local
+from tui.ending_signals import ending
 from tui.figures import figures, model_name
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
@@ -101,7 +102,8 @@ async def _serve(
     from assistant.serve.endpoint import Endpoint
 
     end = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end.set)
+    for number in {*ending()} - {signal.SIGINT}:
+        asyncio.get_running_loop().add_signal_handler(number, end.set)
     console.stop_with(end.set)
     console.keeps = True  # a second Ctrl-C does not wait
     usual, reads_ahead = settings.request(), lambda: settings.may_read_ahead

@@ -1,17 +1,22 @@
-"""Standard output: the one place where its errors are understood."""
+"""Standard output and input: the one place where their errors are understood."""
 
+import errno
 import io
 import os
 import sys
+from threading import Timer
 from typing import TYPE_CHECKING
 
 import click
 
-from models.errors import StorageError
+from models.errors import StorageError, UsageError
 from tui.safe import safe
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+PATIENCE_S = 5.0
+"""Seconds after which the user is told what is waited for."""
 
 
 class StandardOutput(io.FileIO):
@@ -30,8 +35,9 @@ class StandardOutput(io.FileIO):
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # Python flushes at its end
             if isinstance(error, BrokenPipeError):
                 raise
+            why = "closed" if error.errno == errno.EBADF else error.strerror
             raise StorageError(
-                f"Standard output cannot be written ({error.strerror}), so it is not complete. "
+                f"Standard output cannot be written ({why}), so it is not complete. "
                 "Free some space, or send it to another place."
             ) from error
 
@@ -48,10 +54,13 @@ def put(data: bytes) -> None:
 
 def guard() -> None:
     """Have everything that is printed from now on pass through `StandardOutput`."""
+    if sys.stdout is None:  # closed: nothing else may get its number, and to write is an error
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 1)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     out = sys.stdout
     try:
         descriptor = out.fileno()
-    except (AttributeError, OSError):  # closed, or not a file at all
+    except OSError:  # not a file at all
         return
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(StandardOutput(descriptor, "wb", closefd=False)),
@@ -59,3 +68,25 @@ def guard() -> None:
         errors=out.errors,
         line_buffering=bool(out.line_buffering),
     )
+
+
+def read_piped() -> bytes:
+    """Return all of standard input, as far as it can be sent.
+
+    Raises:
+        UsageError: it is larger, or has no end.
+    """
+    from assistant.talk.attachments import LIMIT  # few read it
+
+    text = "Waiting for the end of standard input. Without any, add: </dev/null"
+    waiting = Timer(PATIENCE_S, click.echo, [text], {"err": True})
+    waiting.daemon = True
+    waiting.start()
+    try:
+        data = sys.stdin.buffer.read(LIMIT + 1)
+    finally:
+        waiting.cancel()
+    if len(data) > LIMIT:
+        size = f"{LIMIT // 1_000_000} MB"
+        raise UsageError(f"Standard input has more than {size}, or no end; send a part of it.")
+    return data

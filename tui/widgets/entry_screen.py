@@ -18,6 +18,7 @@ from textual.widgets.input import Selection
 from tui.app.clipboard import copy_and_say
 from tui.safe import safe
 from tui.widgets.dialog import Dialog
+from tui.widgets.text_entry import JOINERS, TextEntry, end_after, start_before
 
 
 class EntryLine(Input):
@@ -35,8 +36,27 @@ class EntryLine(Input):
         copy_and_say(self, self.selected_text)
         self.selection = Selection.cursor(self.cursor_position)
 
+    async def _on_key(self, event: events.Key) -> None:
+        if event.character in JOINERS:
+            self.insert_text_at_cursor(event.character)
+        await super()._on_key(event)
 
-class EntryText(TextArea):
+    def validate_selection(self, selection: Selection) -> Selection:
+        """Return a selection whose cursor stands within no character as it is seen."""
+        start, end = super().validate_selection(selection)
+        begin = start_before(self.value, end + 1) if end < len(self.value) else end
+        if begin < end:
+            end = begin if end < self.selection.end else end_after(self.value, begin)
+        return Selection(end if selection.is_empty else start, end)
+
+    def delete(self, start: int, end: int) -> None:
+        """Delete characters as they are seen."""
+        if start < end:
+            start, end = start_before(self.value, start + 1), end_after(self.value, end - 1)
+        super().delete(start, end)
+
+
+class EntryText(TextEntry):
     """A text that Enter completes."""
 
     @dataclass
@@ -61,6 +81,10 @@ class EntryText(TextArea):
             self.post_message(self.Completed(self.text))
         elif self._many_lines:
             self.replace("\n", *self.selection, maintain_selection_offset=False)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        if not self._many_lines:
+            event.text = " ".join(event.text.split())
 
 
 class EntryScreen(Dialog[str | None]):
@@ -100,9 +124,9 @@ class EntryScreen(Dialog[str | None]):
         """Lay out the text above what is to be known of it."""
         with Vertical(classes="frame") as box:
             box.border_title = Content(safe(self._title))
-            box.border_subtitle = "Enter takes it · Esc goes back"
+            box.border_subtitle = "Esc goes back · Enter takes it"
             if self._many_lines:
-                box.border_subtitle = "Ctrl+J starts a line · Enter takes it · Esc goes back"
+                box.border_subtitle = "Esc goes back · Ctrl+J starts a line · Enter takes it"
             yield self.input
             yield self.message
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests import tiny
+from tui.ending_signals import ending
 from tui.shell import cli
 
 CODES = {0, 2, 3, 4, 5}
@@ -77,7 +78,7 @@ def home(tmp_path_factory) -> Iterator[Path]:
 
 def run(arguments: list[str]) -> int:
     """Run the command line in this process, with an empty standard input; return its exit code."""
-    handler = signal.getsignal(signal.SIGTERM)
+    handlers = {number: signal.getsignal(number) for number in ending()}
     with pytest.MonkeyPatch.context() as patch, open(os.devnull) as nothing:
         patch.setattr(sys, "argv", ["specchat", *arguments])
         patch.setattr(sys, "stdin", nothing)
@@ -87,7 +88,8 @@ def run(arguments: list[str]) -> int:
         except SystemExit as end:
             return int(end.code or 0)
         finally:
-            signal.signal(signal.SIGTERM, handler)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
     return 0
 
 

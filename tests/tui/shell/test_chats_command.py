@@ -39,6 +39,21 @@ def test_chats_are_listed_newest_first(filled):
     assert len(run("list", "--limit", "1").stdout.splitlines()) == 1
 
 
+def test_an_imported_title_is_one_row_however_long(filled, tmp_path):
+    lines = run("export", "--all", "--format", "jsonl").stdout.splitlines()
+    heads = [json.loads(line) for line in lines if '"title"' in line]
+    titles = ("two\nrows\r\tof it", "x" * 2_000_000)
+    text = "\n".join(lines)
+    for head, title in zip(heads, titles, strict=True):
+        text = text.replace(json.dumps(head["title"]), json.dumps(title))
+    (tmp_path / "chats.jsonl").write_text(text)
+    run("import", str(tmp_path / "chats.jsonl"))
+    rows = run().stdout.splitlines()
+    assert len(rows) in (2, 4)
+    assert all(len(row) < 300 for row in rows)
+    assert any(row.endswith("two␊rows␍␉of it") for row in rows)
+
+
 def test_looking_makes_no_file(home):
     assert "no conversations" in run("list").stderr
     assert "Nothing" in run("search", "x").stderr

@@ -1,6 +1,7 @@
 """`specchat serve` as a shell and other programs see it."""
 
 import errno
+import json
 import os
 import signal
 import socket
@@ -61,6 +62,31 @@ def test_it_serves_until_it_is_told_to_end(target, number, code):
     assert out == ""
     assert "POST /v1/chat/completions 200" in err
     assert "Traceback" not in err
+
+
+def head(size: int) -> str:
+    fields = f"Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {size}"
+    return f"POST /v1/chat/completions HTTP/1.1\r\n{fields}\r\n\r\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
+@pytest.mark.some(2)
+def test_whatever_ends_it_its_clients_are_told_in_json(endless, number):
+    hello = [{"role": "user", "content": "Hello"}]
+    body = json.dumps({"model": "target", "messages": hello, "stream": True})
+    with serving("--target", endless, "--temperature", "1.5", "--ctx", "30000") as (process, url):
+        address = ("127.0.0.1", int(url[:-3].rpartition(":")[2]))
+        with socket.create_connection(address) as half, socket.create_connection(address) as whole:
+            half.sendall(head(1000).encode() + b'{"model"')
+            whole.sendall(f"{head(len(body))}{body}".encode())
+            answers = whole.makefile("r"), half.makefile("r")
+            assert any(line.startswith("data: ") for line in answers[0])
+            process.send_signal(number)
+            stream, refusal = (answer.read() for answer in answers)
+        assert process.wait(WAIT_S) == 0
+    assert '"error"' in stream
+    assert refusal.startswith("HTTP/1.1 503")
+    assert "being stopped" in json.loads(refusal.rpartition("\n")[2])["error"]["message"]
 
 
 def test_others_need_the_token_that_is_printed(target):

@@ -33,7 +33,7 @@ class AttachmentsScreen(ListDialog[Outcome]):
     ]
 
     def __init__(self, chips: tuple[Chip, ...]) -> None:
-        super().__init__("Attached", "d removes · i inserts into the text · Esc goes back")
+        super().__init__("Attached", "Esc goes back · d removes · i inserts into the text")
         self.chips = chips
 
     def on_mount(self) -> None:

@@ -13,11 +13,11 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from tui.app.clipboard import copy_and_say
-from tui.app.textual_private import read_alt_enter
 from tui.chat.prompt.file_picker import Mention, Picker
 from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.chat.prompt.waiting_line import WaitingLine
 from tui.safe import safe
+from tui.widgets.text_entry import TextEntry
 
 if TYPE_CHECKING:
     from tui.app.program import Program
@@ -30,8 +30,6 @@ TAKEN = ("f6", "f7", "ctrl+y,super+y")
 """Keys of a text area that mean something else in the chat."""
 _KEPT = [each for each in TextArea.BINDINGS if isinstance(each, Binding) and each.key not in TAKEN]
 PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line, @ adds a file."
-
-read_alt_enter()
 
 
 class InputHistory:
@@ -76,7 +74,7 @@ class InputHistory:
         return self._left.get(0, text) if looked_at else text
 
 
-class Editor(TextArea, inherit_bindings=False):
+class Editor(TextEntry, inherit_bindings=False):
     """A text area in which Enter sends, up-arrow recalls and @ picks a file."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

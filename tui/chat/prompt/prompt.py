@@ -32,9 +32,9 @@ from tui.chat.prompt.waiting_line import Unsent, WaitingLine
 from tui.figures import counted
 from tui.safe import safe
 
-PICKING = "Enter attaches · Esc keeps the @"
-CHANGING = "Enter asks it again, on a new branch · Esc cancels"
-CHOOSING = "Enter takes a JSON Schema · Esc goes back"
+PICKING = "Esc keeps the @ · Enter attaches"
+CHANGING = "Esc cancels · Enter asks it again, on a new branch"
+CHOOSING = "Esc goes back · Enter takes a JSON Schema"
 
 
 class Prompt(Vertical):

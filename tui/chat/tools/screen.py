@@ -33,7 +33,7 @@ class ToolsScreen(ListDialog[None]):
     ]
 
     def __init__(self, calls: Calling, conversation: int | None) -> None:
-        super().__init__("Tools", "t turns them on or off · x asks again · Esc goes back")
+        super().__init__("Tools", "Esc goes back · t turns them on or off · x asks again")
         self._calls, self._choice, self._conversation = calls, calls.tools, conversation
         self._rows: list[ServerReport | OfferedTool] = []
 

@@ -1,0 +1,82 @@
+"""Shells, pipes and terminals that offer little: what they get, and that it is said."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assistant.talk.attachments import LIMIT
+from models.errors import UsageError
+from tests.terminal.recording import _run as at_terminal
+from tests.tui.shell.program import HOT, run_apart, start
+from tui.shell import standard_output
+
+ASCII = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "LANG": "C"}
+
+
+def test_what_is_typed_and_piped_survives_a_locale_of_ascii(target, tmp_path):
+    shell = {**ASCII, "SPECCHAT_HOME": str(tmp_path / "home")}
+    known = ("ask", "--target", target, "--draft", "none", *HOT, "--max-tokens", 9)
+    with (tmp_path / "ünï").open("w+") as piped:
+        piped.write("größer ∑")
+        piped.seek(0)
+        code, _, err = run_apart(*known, "--chat", "new", "√ and ü", env=shell, stdin=piped)
+    assert (code, err) == (0, "")
+    code, out, err = run_apart("chats", "show", 1, env=shell)
+    assert (code, err) == (0, "")
+    assert "√ and ü\n\ngrößer ∑" in out
+
+
+@pytest.mark.parametrize("endless", [["cat", "/dev/zero"], ["yes", "a line of text"]], ids=str)
+def test_standard_output_without_an_end_is_a_sentence(endless):
+    given = subprocess.Popen(endless, stdout=subprocess.PIPE)
+    code, out, err = run_apart("ask", "hi", stdin=given.stdout)
+    given.kill()
+    given.stdout.close()
+    given.wait()
+    assert (code, out) == (2, "")
+    assert "Standard input has more than 10 MB, or no end" in err
+
+
+def test_as_much_as_can_be_sent_is_read(monkeypatch):
+    for size in (LIMIT, LIMIT + 1):
+        reader = subprocess.Popen(["head", "-c", str(size), "/dev/zero"], stdout=subprocess.PIPE)
+        with monkeypatch.context() as patch, open(reader.stdout.fileno(), closefd=False) as given:
+            patch.setattr(sys, "stdin", given)
+            if size == LIMIT:
+                assert len(standard_output.read_piped()) == LIMIT
+            else:
+                with pytest.raises(UsageError, match="no end"):
+                    standard_output.read_piped()
+        reader.kill()
+        reader.communicate()
+
+
+def test_a_pipe_that_does_not_close_is_waited_for_with_a_word():
+    first = "import tui.shell.standard_output as given\ngiven.PATIENCE_S = 0.1\n"
+    process = start("ask", "hi", "--target", "none.gguf", stdin=subprocess.PIPE, first=first)
+    assert "Waiting for the end of standard input" in process.stderr.readline()
+    process.communicate()
+    assert process.returncode == 3  # there is no such file
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["config", "show"], ["ask", "hi"]], ids=str)
+def test_output_that_is_closed_is_an_error(arguments, target):
+    if arguments[0] == "ask":
+        arguments = [*arguments, "--target", str(target), "--draft", "none", "--max-tokens", "5"]
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "tui", *arguments],
+        stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert done.returncode == 4
+    assert "Standard output cannot be written (closed)" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["dumb", ""])
+def test_a_terminal_that_cannot_place_its_cursor_gets_a_sentence(tmp_path: Path, name: str):
+    inner = "import os, sys; os.dup2(1, 0)\nfrom tui.__main__ import main; main()"
+    code, seen = at_terminal(tmp_path, inner, TERM=name)
+    assert code == 2
+    assert b"TERM" in seen
+    assert b"\x1b" not in seen
