@@ -1,6 +1,7 @@
 """Jobs for the engine and orders about them: frozen values that can be sent to another process."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -61,6 +62,8 @@ class Setup:
 
 
 ToolChoice = Literal["auto", "none", "required"]
+LONGEST_STOP = 1_000
+"""Characters of a stop string: each token of an answer is compared with all of it."""
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 
 
@@ -144,9 +147,11 @@ class Request:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"{name} must be {least} or more: {value}")
-        names = [tool.name for tool in self.tools]
-        for name in names:
-            if not _TOOL_NAME.fullmatch(name) or names.count(name) > 1:
+        if any(len(text) > LONGEST_STOP for text in self.stop_strings):
+            raise UsageError(f"stop must be of at most {LONGEST_STOP:,} characters")
+        names = Counter(tool.name for tool in self.tools)
+        for name, count in names.items():
+            if not _TOOL_NAME.fullmatch(name) or count > 1:
                 raise UsageError(
                     "tools must have names of their own, of 1 to 128 letters, digits, and "
                     f"_ . : / -: {name[:128]!r}"

@@ -56,6 +56,15 @@ def split(text: str, marks: Iterable[str]) -> tuple[str, str, str]:
     if found:
         place, mark = min(found)
         return text[:place], mark, text[place + len(mark) :]
-    ends = (n for mark in marks for n in range(1, len(mark)) if text.endswith(mark[:n]))
-    end = len(text) - max(ends, default=0)
-    return text[:end], "", text[end:]
+    begin = min((_begins(text, mark) for mark in marks), default=len(text))
+    return text[:begin], "", text[begin:]
+
+
+def _begins(text: str, mark: str) -> int:
+    """Return the index from which the rest of a text begins a mark; its length if there is none."""
+    index = max(0, len(text) - len(mark) + 1)
+    while (index := text.find(mark[0], index)) >= 0:
+        if mark.startswith(text[index:]):
+            return index
+        index += 1
+    return len(text)

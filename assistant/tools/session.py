@@ -7,9 +7,12 @@ from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager
 from typing import Any, BinaryIO, cast
 
+import anyio
 import httpx2
 import mcp_types as types
+from anyio.streams.text import TextReceiveStream
 from mcp import Client, MCPError
+from mcp.client import stdio
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import ValidationError
@@ -17,9 +20,13 @@ from pydantic import ValidationError
 from assistant.tools.server_settings import ServerSettings
 from assistant.tools.values import ServerStopped, ToolResult, tool_result
 
+LONGEST_MESSAGE = 2_000_000
+"""Characters of a message: a longer one is not parsed, which would stop the event loop."""
+MOST_TOOLS = 1_000
 INHERITED = ("LANG", "LC_ALL", "TMPDIR")  # in addition to the package's; others may be secret
 # The package's error for a closed connection; servers use the same code for their own errors.
 _CLOSED = types.ErrorData(code=types.CONNECTION_CLOSED, message="Connection closed")
+_TOO_LONG = f"it sent a message of more than {LONGEST_MESSAGE // 1_000_000} MB"
 _UNKNOWN = "It refused access (HTTP 401). Check its headers in config.toml."
 for _name in ("mcp", "client"):  # or the package would log to the screen
     logging.getLogger(_name).addHandler(logging.NullHandler())
@@ -44,6 +51,8 @@ class Session:
             while self._client.server_capabilities.tools:
                 page = await self._client.list_tools(cursor=cursor)
                 tools += page.tools
+                if len(tools) > MOST_TOOLS:
+                    raise ServerStopped(f"It lists more than {MOST_TOOLS:,} tools.")
                 if not (cursor := page.next_cursor):
                     break
         except Exception as error:  # the package raises many kinds
@@ -72,6 +81,48 @@ class Session:
         return tool_result("\n".join(parts), failed=returned.is_error)
 
 
+class _BoundedText(TextReceiveStream):
+    """The output of a server, which breaks at a line that is too long."""
+
+    length = 0  # of the line under way
+
+    async def receive(self) -> str:
+        text = await super().receive()
+        _, newline, rest = text.rpartition("\n")
+        self.length = len(rest) + (0 if newline else self.length)
+        if self.length > LONGEST_MESSAGE:
+            await self.aclose()  # or the package would read on to its end
+            raise anyio.BrokenResourceError
+        return text
+
+
+stdio.TextReceiveStream = _BoundedText  # type: ignore[attr-defined]  # the package has no limit
+
+
+class _BoundedBytes(httpx2.AsyncByteStream):
+    """The body of a response, which breaks at an event, or a whole body, that is too long."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+        self.aclose = stream.aclose  # type: ignore[method-assign]
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        length = 0
+        async for data in self._stream:
+            _, blank_line, rest = data.rpartition(b"\n\n")
+            length = len(rest) + (0 if blank_line else length)
+            if length > LONGEST_MESSAGE:
+                raise httpx2.ReadError(_TOO_LONG)
+            yield data
+
+
+class _BoundedTransport(httpx2.AsyncHTTPTransport):
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        response.stream = _BoundedBytes(cast(httpx2.AsyncByteStream, response.stream))
+        return response
+
+
 @asynccontextmanager
 async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[Session]:
     """Start or contact a server; its standard error goes to a file.
@@ -85,7 +136,9 @@ async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[S
         cwd=server.cwd or None, encoding_error_handler="replace",
     )  # fmt: skip
     timeout = httpx2.Timeout(30.0, read=300.0)  # as the package has it
-    http = httpx2.AsyncClient(auth=_Headers(server), trust_env=False, timeout=timeout)
+    http = httpx2.AsyncClient(
+        auth=_Headers(server), trust_env=False, timeout=timeout, transport=_BoundedTransport()
+    )
     transport = (
         # Ending the session would wait for the server.
         streamable_http_client(server.url, http_client=http, terminate_on_close=False)
@@ -124,7 +177,7 @@ def failure_reason(error: BaseException, server: ServerSettings) -> str:
         case ServerStopped():
             return str(error)
         case MCPError() if error.error == _CLOSED:
-            return "It ended, or closed its output."
+            return f"It ended, closed its output, or {_TOO_LONG.removeprefix('it ')}."
         case MCPError(message=message):
             return f"It refused: {message}"
         case httpx2.HTTPError():

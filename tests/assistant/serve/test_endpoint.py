@@ -163,6 +163,7 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
         ({"top_p": 0}, 400, "invalid_value", "top_p"),
         ({"seed": 2**80}, 400, "invalid_value", "seed"),
         ({"stop": [""]}, 400, "invalid_value", "stop[0]"),
+        ({"stop": "a" * 10**6}, 400, "invalid_value", "stop"),
         ({"messages": 10_001 * HELLO}, 400, "invalid_value", "messages"),
         ({"messages": [{"role": "tool", "content": "x"}]}, 400, None, "messages[0].tool_call_id"),
         ({"model": "gpt"}, 404, "model_not_found", "model"),

@@ -206,6 +206,22 @@ class Asking(Server):
         return said(" ".join(got))
 
 
+class Huge(Server):
+    """Sends more than is read: as one text, in many parts, without an end, or as a list."""
+
+    def tools(self, cursor):
+        count = 1_001 if self.argument == "tools" else 1
+        return {"tools": [tool(f"go{i}" if i else "go") for i in range(count)]}
+
+    def call(self, identity):
+        if self.argument == "parts":
+            return {"content": 300_000 * said("")["content"]}
+        if self.argument == "text":
+            return said("a" * 3_000_000)
+        while True:
+            OUT.write(b"a" * 65_536)
+
+
 CASES = {each.__name__: each for each in Server.__subclasses__()}
 
 if __name__ == "__main__":

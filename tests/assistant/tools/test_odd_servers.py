@@ -86,10 +86,24 @@ async def test_a_server_that_dies_in_a_call_is_reported_and_started_again():
     async with opened(odd("Dying")) as tools:
         result = await call(tools)
         assert result.state == "failed"
-        assert "It ended, or closed its output." in result.text
+        assert "It ended, closed its output" in result.text
         assert report(tools).state == "failed"
         assert report(tools).errors == "I am going"
         assert [each.tool.name for each in await tools.offered()] == ["odd__go"]
+
+
+@pytest.mark.parametrize("how", ["text", "parts", "line without an end"])
+@pytest.mark.usefixtures("killed_soon")
+async def test_a_message_that_is_too_long_is_not_parsed(how):
+    async with opened(odd("Huge", how)) as tools:
+        result = await call(tools)
+    assert result.state == "failed"
+    assert "more than 2 MB" in result.text
+
+
+async def test_a_server_with_too_many_tools_is_reported():
+    async with opened(odd("Huge", "tools")) as tools:
+        assert report(tools).problem == "It lists more than 1,000 tools."
 
 
 @pytest.mark.parametrize("case", ["Waiting", "Hanging"])

@@ -60,7 +60,7 @@ async def test_an_approval_is_for_a_command_and_all_that_its_server_says():
         (ServerSettings("srv", "true", cwd="/no/such/folder"), "There is no /no/such/folder"),
         (ServerSettings("srv", "a\0b"), "It cannot be started (embedded null byte)"),
         (ServerSettings("srv", "true", env=(("A=B", ""),)), "It cannot be started (illegal"),
-        (ServerSettings("srv", "true"), "It ended, or closed its output."),
+        (ServerSettings("srv", "true"), "It ended, closed its output"),
         (ServerSettings("srv", url="http://127.0.0.1:1/"), "Nothing usable answers at"),
     ],
 )
@@ -114,6 +114,7 @@ class Web(BaseHTTPRequestHandler):
         error = {"error": {"code": -32601, "message": told}}
         said = {"jsonrpc": "2.0", "id": message.get("id")} | (known if known["result"] else error)
         content = json.dumps(said).encode() if "id" in message else b""
+        content += b" " * (2_000_000 * (self.what == "huge"))
         self.send_response(200 if content else 202)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
@@ -169,6 +170,12 @@ async def test_a_secret_that_a_server_repeats_is_not_shown_and_one_that_dies_is_
         assert "sesame" not in f"{report(tools)}"
     assert "does not run. Nothing usable answers" in (await call(tools, allowed=go)).text
     await tools.close()
+
+
+async def test_a_response_that_is_too_long_is_not_parsed():
+    with web("huge") as (port, _):
+        async with opened(ServerSettings("web", url=f"http://127.0.0.1:{port}/")) as tools:
+            assert "it sent a message of more than 2 MB" in report(tools).problem
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
