@@ -64,6 +64,20 @@ def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> Co
     return Comparison(tuple(found), skipped + reached + below - len(tail))
 
 
+def kept(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the indices, in both versions, of the lines that have not changed."""
+    i = j = 0
+    for hunk in compare(old, new).hunks:
+        above = hunk.begin - 1 - i
+        yield from zip(range(i, i + above), range(j, j + above), strict=True)
+        i, j = i + above, j + above
+        for sign, _ in hunk.lines:
+            if sign == " ":
+                yield i, j
+            i, j = i + (sign != "+"), j + (sign != "-")
+    yield from zip(range(i, len(old)), range(j, len(new)), strict=True)
+
+
 def _same(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many lines are the same in the beginning."""
     pairs = enumerate(zip(one, other, strict=False))
