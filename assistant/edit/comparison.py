@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher, unified_diff
+from itertools import groupby
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -64,17 +65,16 @@ def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> Co
     return Comparison(tuple(found), skipped + reached + below - len(tail))
 
 
-def kept(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the indices, in both versions, of the lines that have not changed."""
+def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the indices, in both versions, of lines that are the same or that changed in place."""
     i = j = 0
     for hunk in compare(old, new).hunks:
-        above = hunk.begin - 1 - i
-        yield from zip(range(i, i + above), range(j, j + above), strict=True)
-        i, j = i + above, j + above
-        for sign, _ in hunk.lines:
-            if sign == " ":
-                yield i, j
-            i, j = i + (sign != "+"), j + (sign != "-")
+        all_signs = [" "] * (hunk.begin - 1 - i) + [line.sign for line in hunk.lines]
+        for _, group in groupby(all_signs, " ".__eq__):
+            signs = [*group]
+            i_end, j_end = i + len(signs) - signs.count("+"), j + len(signs) - signs.count("-")
+            yield from zip(range(i, i_end), range(j, j_end), strict=False)
+            i, j = i_end, j_end
     yield from zip(range(i, len(old)), range(j, len(new)), strict=True)
 
 

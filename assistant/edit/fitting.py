@@ -5,11 +5,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from assistant.edit.comparison import kept
-from assistant.edit.part import CLOSES, Part
+from assistant.edit.comparison import paired
+from assistant.edit.part import OPENS, Part
 
 STEPS = (4, 2, 8, 3)
 """Columns by which models and files indent; the first is a tab's, too."""
+BLANKS = " \t"
+CLOSER = re.compile(r"[)}\];,`]+|end")
+LABEL = re.compile(r"\s*(?:case|default|when)\b")
+"""What begins a line that may stand below a head without being indented further."""
 COPIED = 3
 """Lines of elsewhere in the file that a new part may have without repeating it."""
 
@@ -21,9 +25,10 @@ def without_surroundings(lines: Sequence[str], part: Part, new: Sequence[str]) -
     begin = _repeated_above(lines, part, texts)
     sizes = range(min(len(below), len(texts) - begin - 1), 0, -1)
     equal = (k for k in sizes if texts[-k:] == below[:k] and texts[-k:] != old[-k:])
-    end = len(texts) - next((k for k in equal if not all(map(CLOSES.match, below[:k]))), 0)
-    is_closed = begin or _balance(texts) < _balance(old)
-    while is_closed and end - begin > 1 and CLOSES.match(texts[end - 1]):
+    end = len(texts) - next((k for k in equal if not all(map(CLOSER.fullmatch, below[:k]))), 0)
+    is_more = bool(texts) and texts.count(texts[-1]) > old.count(texts[-1])
+    is_closed = begin or (is_more and _balance(texts) < _balance(old))
+    while is_closed and end - begin > 1 and CLOSER.fullmatch(texts[end - 1]):
         if _width(new[filled[end - 1]]) >= _width(new[filled[begin]]):
             break
         end -= 1
@@ -65,25 +70,29 @@ def indented(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
     before, after = ([_key(line, has_columns) for line in text] for text in (old, new))
     if not any(after) or (is_whole and before == after):
         return list(new)
-    pairs = [*kept(before, after)]
+    pairs = [*paired(before, after)]
     by_tabs = sum(line[:1] == "\t" for line in lines) > sum(line[:1] == " " for line in lines)
     step = STEPS[0] if by_tabs else _step(lines)
     width = [_width(line, step) for line in old]
-    ways = _ways(new, None if is_whole else width[0], step)
-    places = {j: width[i] for i, j in pairs}
+    alike = (
+        (i, j) for i, j in pairs if before[i] == after[j] or _blanks(old[i]) == _blanks(new[j])
+    )
+    aims = {j: width[i] for i, j in alike}
 
     def fit(columns: Sequence[int]) -> int:
-        aims = (places.get(j, n - (n - columns[0]) % step) for j, n in enumerate(columns))
-        return sum(n == aim for n, aim, text in zip(columns, aims, after, strict=True) if text)
+        goals = (aims.get(j, n - (n - columns[0]) % step) for j, n in enumerate(columns))
+        return sum(n == goal for n, goal, text in zip(columns, goals, after, strict=True) if text)
 
-    columns = max(ways, key=fit)
+    columns = max(_ways(new, None if is_whole else width[0], step), key=fit)
     result = [
-        ("\t" * (n // step) + " " * (n % step) if by_tabs else " " * n) + line.lstrip(" \t")
+        ("\t" * (n // step) + " " * (n % step) if by_tabs else " " * n) + line.lstrip(BLANKS)
         for n, line in zip(columns, _rows(old, new), strict=True)
     ]
     for i, j in pairs:
-        if not after[j] or abs(width[i] - columns[j]) < step:
+        if before[i] == after[j] and (not after[j] or abs(width[i] - columns[j]) < step):
             result[j] = old[i]
+        elif _blanks(old[i]) == _blanks(new[j]) and width[i] == columns[j]:
+            result[j] = _blanks(old[i]) + result[j].lstrip(BLANKS)
     return result
 
 
@@ -103,9 +112,13 @@ def _ways(new: Sequence[str], base: int | None, step: int) -> Iterator[list[int]
         if base is None:
             yield begins
             continue
-        lost, rest = base - begins[0], [_width(line, of) for line in filled[1:]]
-        is_first_alone = rest and min(rest) > least + step
-        for shift in (least, lost) if is_first_alone else (lost, least):
+        shifts = [base - begins[0]]
+        if (rest := [_width(line, of) for line in filled[1:]]) and min(rest) >= base:
+            has_block = OPENS.search(filled[0].rstrip())
+            if not has_block or rest[0] > base or LABEL.match(filled[1]):
+                is_first_alone = min(rest) > least + (step if has_block else 0)
+                shifts.insert(0 if is_first_alone else 1, least)
+        for shift in shifts:
             yield [base, *(max(0, n + shift) for n in begins[1:])]
 
 
@@ -115,7 +128,9 @@ def _rows(old: Sequence[str], new: Sequence[str]) -> list[str]:
     if not tabs or 3 * count < 2 * len(old):
         return list(new)
     fields = ((re.split(" {2,}", line), line.split(" "), [line]) for line in new)
-    return ["\t".join(next(row for row in ways if len(row) in (tabs + 1, 1))) for ways in fields]
+    return [
+        "\t".join(next(row for row in ways if len(row) > tabs or row is ways[2])) for ways in fields
+    ]
 
 
 def _heads(lines: Sequence[str], part: Part) -> list[int]:
@@ -123,7 +138,7 @@ def _heads(lines: Sequence[str], part: Part) -> list[int]:
     heads, width = list[int](), _width(lines[part.begin])
     for i in range(part.begin - 1, -1, -1):
         text = lines[i].strip()
-        if text and _width(lines[i]) < width and not CLOSES.match(text):
+        if text and _width(lines[i]) < width and not CLOSER.fullmatch(text):
             heads.append(i)
             width = _width(lines[i])
     return heads
@@ -136,8 +151,12 @@ def _step(lines: Sequence[str]) -> int:
     return further.most_common(1)[0][0] if further else STEPS[0]
 
 
+def _blanks(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(BLANKS))]
+
+
 def _width(line: str, tab: int = STEPS[0]) -> int:
-    return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(tab))
+    return len(_blanks(line).expandtabs(tab))
 
 
 def _balance(texts: Sequence[str]) -> int:

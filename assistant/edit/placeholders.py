@@ -24,7 +24,8 @@ WORDS = re.compile(
     |inchangée?s?|sans\ changements?|identiques?|comme\ avant|(?:le|du)\ reste|existante?s?|autres
     |invariat\w|immutat\w|come\ prima|altr[ie]|ongewijzigd|blijf\w+|overige|bez\ zmian|reszta
     |pozostał\w+|oförändra\w+|resten|без\ изменени|не\ измен|как\ раньше|прежн|остальн|существующ)
-    |不变|保持|省略|相同|其余|其他|剩余|现有|変更なし|同じ|そのまま|以下略|残り|既存|동일|변경\ ?없|그대로|생략|나머지|기존"""
+    |不变|保持|省略|相同|其余|其他|剩余|现有|変更なし|同じ|そのまま|以下略|残り|既存
+    |동일|변경\ ?없|그대로|생략|나머지|기존"""
 )
 """What models write of lines that they leave out, in some languages: a second opinion."""
 FAREWELL = re.compile(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from assistant.edit.fitting import indented, repeated, without_surroundings
 from assistant.edit.part import Part
@@ -134,6 +135,11 @@ class Rewrite:
         is_tagged = self.block[1] != FENCE
         if is_tagged and lines[0].startswith(FENCE) and not self.old.startswith(FENCE):
             lines = lines[1:]
-        is_over = len(FENCES.findall("\n".join([self.old, *lines]))) % 2 or not is_tagged
+        old = self.old.split("\n")
+        before, after = (
+            sum(1 for _ in takewhile(FENCE.__eq__, text[::-1])) for text in (old, lines)
+        )
+        is_odd = len(FENCES.findall("\n".join([*old, *lines]))) % 2
+        is_over = not is_tagged or (after > before and (before or is_odd))
         is_end = lines[-1] == self.block[1] or (lines[-1] == FENCE and is_over)
         return lines[:-1] if is_end else lines

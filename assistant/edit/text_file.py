@@ -8,11 +8,10 @@ import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
 from operator import add
 from pathlib import Path
 
-from assistant.edit.comparison import kept
+from assistant.edit.comparison import paired
 from assistant.talk.attachments import contents
 from models.errors import StorageError, UsageError
 
@@ -63,12 +62,10 @@ class TextFile:
         if len(set(ends)) < 2:
             return text.replace("\n", usual)
         old, new = self.text.split("\n"), text.split("\n")
-        own, pairs = list[str](), [*kept(old, new), (len(old), len(new))]
-        for (i, j), (i_end, j_end) in pairwise([(-1, -1), *pairs]):
-            changed = ends[i + 1 : i_end][: j_end - j - 1]  # these have the ends of those before
-            own += [*changed, *[usual] * (j_end - j - 1 - len(changed)), *ends[i_end : i_end + 1]]
-        own[len(new) - 1 :] = [""]
-        return "".join(map(add, new, own))
+        own = [usual] * (len(new) - 1)
+        for i, j in paired(old[:-1], new[:-1]):
+            own[j] = ends[i]
+        return "".join(map(add, new, [*own, ""]))
 
 
 def parse(path: Path, data: bytes) -> TextFile:
