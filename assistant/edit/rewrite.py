@@ -107,26 +107,26 @@ class Rewrite:
 
     def so_far(self, lines: Sequence[str]) -> tuple[str, ...]:
         """Return the lines of the text up to the last of the part that is written."""
-        return (*self.file.lines[: self.part.begin], *self._fitted(lines))
+        return (*self.file.lines[: self.part.begin], *lines)
 
     def new(self, answer: str) -> tuple[str, ...]:
-        """Return the lines of the whole text with the part as an answer has it."""
-        return (*self.so_far(self._written(answer)), *self.file.lines[self.part.end :])
+        """Return the lines of the whole text with the part as an answer has it, in its place."""
+        return (*self.so_far(self._fitted(answer)), *self.file.lines[self.part.end :])
 
     def gap(self, answer: str, stop: Stop) -> str:
         """Return why an answer is only a fragment, in half a sentence; empty if it is whole."""
         if stop not in (Stop.STOP_TOKEN, Stop.STOP_STRING):
             ends = {Stop.CANCELLED: "it was stopped", Stop.LENGTH: "it ran into the length limit"}
             return ends.get(stop, "the context is full")
-        written = self._fitted(self._written(answer))
+        written = self._fitted(answer)
         if not any(written) and self.old.strip():
             return "it is empty"
         return repeated(self.file.lines, self.part, written) or left_out(
             self.file.lines, self.new(answer)
         )
 
-    def _fitted(self, lines: Sequence[str]) -> list[str]:
-        new = without_surroundings(self.file.lines, self.part, lines)
+    def _fitted(self, answer: str) -> list[str]:
+        new = without_surroundings(self.file.lines, self.part, self._written(answer))
         return new if LAYOUT.search(self.wish) else indented(self.file.lines, self.part, new)
 
     def _written(self, answer: str) -> list[str]:

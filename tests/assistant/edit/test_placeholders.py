@@ -43,6 +43,10 @@ def test_functions_of_the_library_may_be_deleted_and_not_be_left_out(module):
             above, below = old[: node.lineno - 1], old[node.end_lineno :]
             indent = " " * node.col_offset
             assert left_out(old, [*above, *below]) == ""
+            if quoted := ast.get_docstring(node):
+                first, *_, last = range(node.body[0].lineno - 1, node.body[0].end_lineno + 1)
+                short = f'{indent}    """{quoted.split(chr(10))[0]}"""'
+                assert left_out(old, [*old[:first], short, *old[last:]]) == ""
             for mark in ("# other functions unchanged", "# ...", f"def {node.name}(): ..."):
                 assert left_out(old, [*above, f"{indent}{mark}", *below]), (node.name, mark)
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -59,3 +60,19 @@ def test_only_the_bytes_of_the_changed_line_change(made, name):
     answer = answered(rewrite, changed[slice(*part)])
     assert file.encoded("\n".join(rewrite.new(answer))) == data()
     assert rewrite.gap(answer, Stop.STOP_STRING) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wish", "end"),
+    [
+        ("a.md", "a", "x", "</file>"),
+        ("a.py", "a", "x", "```"),
+        ("a.py", "```", "x", "</file>"),
+        ("a.py", "a", "Begin with ```sh", "</file>"),
+        ("a.md", "</file>", "x", "</file_>"),
+    ],
+)
+def test_no_line_of_a_file_ends_its_block(name, text, wish, end):
+    """And models end with three marks what begins with four."""
+    rewrite = Rewrite(text_file.parse(Path(name), text.encode()), Part(0, 1), wish)
+    assert rewrite.block[1] == end
