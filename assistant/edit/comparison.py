@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher, unified_diff
+from itertools import groupby
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -62,6 +63,19 @@ def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> Co
         is_settled = tag == "equal" and end - begin == CONTEXT and end + CONTEXT < reached
         found.append(Hunk(skipped + group[0][1] + 1, lines, is_whole or is_settled))
     return Comparison(tuple(found), skipped + reached + below - len(tail))
+
+
+def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the indices, in both versions, of lines that are the same or that changed in place."""
+    i = j = 0
+    for hunk in compare(old, new).hunks:
+        all_signs = [" "] * (hunk.begin - 1 - i) + [line.sign for line in hunk.lines]
+        for _, group in groupby(all_signs, " ".__eq__):
+            signs = [*group]
+            i_end, j_end = i + len(signs) - signs.count("+"), j + len(signs) - signs.count("-")
+            yield from zip(range(i, i_end), range(j, j_end), strict=False)
+            i, j = i_end, j_end
+    yield from zip(range(i, len(old)), range(j, len(new)), strict=True)
 
 
 def _same(one: Sequence[str], other: Sequence[str]) -> int:

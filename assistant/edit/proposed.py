@@ -5,7 +5,10 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from assistant.edit.rewrite import left_out
+from assistant.edit.fitting import indented
+from assistant.edit.part import Part
+from assistant.edit.placeholders import left_out
+from assistant.edit.text_file import END
 from assistant.store.values import Attachment, Record
 
 BLOCK = re.compile(r"^(`{3,})[^`\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -30,13 +33,14 @@ def proposed(answer: str, attachments: Iterable[Attachment]) -> Proposed | None:
     `attachments` come in the order in which they were sent: of one name, the last counts.
     """
     files = {each.name: each.text for each in attachments}
+    versions = {name: END.sub("\n", text).split("\n") for name, text in files.items()}
     for _, text in reversed(BLOCK.findall(answer)):
-        lines = text.splitlines()
-        likeness = {name: _likeness(old.splitlines(), lines) for name, old in files.items()}
+        lines = END.sub("\n", text).split("\n")[:-1]
+        likeness = {name: _likeness(old, lines) for name, old in versions.items()}
         name = max(likeness, key=likeness.__getitem__, default="")
-        if name and likeness[name] >= ALIKE and lines != files[name].splitlines():
-            gap = left_out(files[name].splitlines(), lines)
-            return Proposed(name, files[name], text, gap)
+        if name and likeness[name] >= ALIKE and lines != (old := versions[name]):
+            new = indented(old, Part(0, len(old)), lines)
+            return Proposed(name, files[name], "\n".join([*new, ""]), left_out(old, new))
     return None
 
 

@@ -3,8 +3,11 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
+from assistant.edit.fitting import indented, repeated, without_surroundings
 from assistant.edit.part import Part
+from assistant.edit.placeholders import left_out
 from assistant.edit.text_file import TextFile
 from assistant.events import Stop
 from assistant.request import Message, Request
@@ -18,15 +21,13 @@ Rewrite {what}. What to change:
 
 Answer with {answer}, complete, and nothing else. Copy what does not change exactly.\
 """
-ELIDED = re.compile(
-    r"(?i)\.\.\.|…|\b(?:rest|remainder) of\b|\b(?:unchanged|existing|remaining) code"
-)
-"""What stands in a line for lines that a model leaves out."""
-COMMENT = re.compile(r"\s*(?:#|//|/\*|--|<!--|;|%)")
 MARGIN = 300
 """Tokens of the request around the text, and some more."""
 MARKDOWN = (".md", ".markdown", ".mdx")
+FENCE = "```"
 FENCES = re.compile("^`{3,}", re.MULTILINE)
+LAYOUT = re.compile(r"(?i)indent|einrück|whitespace|reformat|\b(?:tabs|spaces|blanks)\b")
+"""What a wish has that is about the blanks of lines."""
 GROWTH = 1.25
 """How many times as long as the old part a new one may well be."""
 
@@ -51,11 +52,13 @@ class Rewrite:
 
     @property
     def block(self) -> tuple[str, str]:
-        """How the block begins and ends that an answer is; in Markdown, which has fences, a tag."""
-        suffix, fence = self.file.path.suffix, fence_of(self.file.text)
-        tag = "file" + "_" * self.file.text.count("</file")
-        is_markdown = suffix.lower() in MARKDOWN
-        return (f"<{tag}>", f"</{tag}>") if is_markdown else (f"{fence}{suffix[1:]}", fence)
+        """How the block begins and ends that an answer is: a tag where there are fences inside.
+
+        Models end with three marks what begins with four.
+        """
+        suffix, tag = self.file.path.suffix, "file" + "_" * self.file.text.count("</file")
+        has_fences = suffix.lower() in MARKDOWN or FENCE in f"{self.file.text}{self.wish}"
+        return (f"<{tag}>", f"</{tag}>") if has_fences else (f"{FENCE}{suffix[1:]}", FENCE)
 
     def request(self, asked: Request, shown: Part) -> Request:
         """Return `asked` with the question: the `shown` lines, the wish, the beginning of a block.
@@ -107,34 +110,36 @@ class Rewrite:
         return (*self.file.lines[: self.part.begin], *lines)
 
     def new(self, answer: str) -> tuple[str, ...]:
-        """Return the lines of the whole text with the part as an answer has it."""
-        return (*self.so_far(self._written(answer)), *self.file.lines[self.part.end :])
+        """Return the lines of the whole text with the part as an answer has it, in its place."""
+        return (*self.so_far(self._fitted(answer)), *self.file.lines[self.part.end :])
 
     def gap(self, answer: str, stop: Stop) -> str:
         """Return why an answer is only a fragment, in half a sentence; empty if it is whole."""
         if stop not in (Stop.STOP_TOKEN, Stop.STOP_STRING):
             ends = {Stop.CANCELLED: "it was stopped", Stop.LENGTH: "it ran into the length limit"}
             return ends.get(stop, "the context is full")
-        written = self._written(answer)
+        written = self._fitted(answer)
         if not any(written) and self.old.strip():
             return "it is empty"
-        return left_out(self.file.lines, written)
+        return repeated(self.file.lines, self.part, written) or left_out(
+            self.file.lines, self.new(answer)
+        )
+
+    def _fitted(self, answer: str) -> list[str]:
+        new = without_surroundings(self.file.lines, self.part, self._written(answer))
+        return new if LAYOUT.search(self.wish) else indented(self.file.lines, self.part, new)
 
     def _written(self, answer: str) -> list[str]:
-        """Return the lines of an answer without blank ones around, and without the block's end.
-
-        Models end with three marks what begins with four, so that a fence is left over.
-        """
-        *lines, last = answer.strip("\n").split("\n")
-        _, end = self.block
-        is_over = len(FENCES.findall(f"{self.old}\n{answer}")) % 2
-        is_end = last == end or (is_over and len(last) > 2 and end.startswith(last))
-        return lines if is_end else [*lines, last]
-
-
-def left_out(old: Sequence[str], new: Sequence[str]) -> str:
-    """Return in half a sentence what stands for lines that a new version leaves out; or nothing."""
-    known = set(old)
-    marks = (line for line in new if COMMENT.match(line) and ELIDED.search(line))
-    mark = next((line for line in marks if line not in known), "")
-    return f"it leaves lines out: {mark.strip()}" if mark else ""
+        """Return the lines of an answer without the block's end, and without fences around it."""
+        lines = answer.strip("\n").split("\n")
+        is_tagged = self.block[1] != FENCE
+        if is_tagged and lines[0].startswith(FENCE) and not self.old.startswith(FENCE):
+            lines = lines[1:]
+        old = self.old.split("\n")
+        before, after = (
+            sum(1 for _ in takewhile(FENCE.__eq__, text[::-1])) for text in (old, lines)
+        )
+        is_odd = len(FENCES.findall("\n".join([*old, *lines]))) % 2
+        is_over = not is_tagged or (after > before and (before or is_odd))
+        is_end = lines[-1] == self.block[1] or (lines[-1] == FENCE and is_over)
+        return lines[:-1] if is_end else lines

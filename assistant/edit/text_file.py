@@ -12,7 +12,7 @@ from operator import add
 from pathlib import Path
 from secrets import token_hex
 
-from assistant.edit.comparison import compare
+from assistant.edit.comparison import paired
 from assistant.talk.attachments import contents
 from assistant.text_decoding import decode
 from models.errors import StorageError, UsageError
@@ -63,16 +63,10 @@ class TextFile:
         if len(set(ends)) < 2:
             return text.replace("\n", usual)
         old, new = self.text.split("\n"), text.split("\n")
-        own, at, ends = list[str](), 0, [*ends, usual]
-        for hunk in compare(old, new).hunks:
-            own += ends[at : hunk.begin - 1]
-            at = hunk.begin - 1
-            for sign, _ in hunk.lines:
-                own += {" ": ends[at : at + 1], "+": [usual], "-": []}[sign]
-                at += sign != "+"
-        own += ends[at:]
-        own[len(new) - 1 :] = [""]
-        return "".join(map(add, new, own))
+        own = [usual] * (len(new) - 1)
+        for i, j in paired(old[:-1], new[:-1]):
+            own[j] = ends[i]
+        return "".join(map(add, new, [*own, ""]))
 
 
 def parse(path: Path, data: bytes) -> TextFile:

@@ -38,9 +38,17 @@ def test_the_version_that_was_attached_last_counts():
 
 
 def test_lines_that_are_left_out_are_named():
-    found = proposed(f"```\n{CODE}\n# ... rest of the file\n```", FILES)
+    found = proposed(f"```\n{CODE[:25]}\n# ... rest of the file\n```", FILES)
     assert found is not None
-    assert found.gap == "it leaves lines out: # ... rest of the file"
+    assert found.gap == "lines 5 to 6 are replaced by “# ... rest of the file”"
+
+
+def test_a_line_that_is_kept_stays_as_it_is_however_it_is_indented():
+    old = "class A:\n\tdef f(self):\n\t\treturn 1\n"
+    answer = "```\nclass A:\n    def f(self):\n        return 2\n```"
+    found = proposed(answer, [Attachment("a.py", old)])
+    assert found is not None
+    assert found.text == old.replace("1", "2")
 
 
 def test_a_passage_of_a_file_is_no_file() -> None:

@@ -125,7 +125,7 @@ async def test_it_can_be_applied_after_the_next_start_while_the_file_is_there(
 async def test_what_is_doubtful_is_said_with_the_change(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answering(monkeypatch, f"```\n{NEW}# ... rest of the file\n```")
+    answering(monkeypatch, f"```\n{NEW[:-7]}# ... rest of the file\n```")
     async with open_chat(*pair) as chat:
         await ask(chat)
         Path("file.txt").write_text(f"{OLD}more\n")

@@ -238,7 +238,7 @@ def test_only_a_part_is_rewritten_and_the_rest_is_there_to_read(edit):
         (NEW, Stop.LENGTH, "it ran into the length limit"),
         (NEW, Stop.CONTEXT, "the context is full"),
         ("", Stop.STOP_STRING, "it is empty"),
-        ("line 0\n# ... rest of the lines", Stop.STOP_STRING, "it leaves lines out: # ... rest"),
+        ("line 0\n# ... rest of the lines", Stop.STOP_STRING, "lines 2 to 20 are replaced by “#"),
     ],
 )
 def test_a_fragment_is_named_and_never_written_unasked(edit, answer, stop, why):

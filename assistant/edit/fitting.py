@@ -1,0 +1,173 @@
+"""An answer fitted into its place: without what stands around it, indented as the file is."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from assistant.edit.comparison import paired
+from assistant.edit.part import OPENS, Part
+
+STEPS = (4, 2, 8, 3)
+"""Columns by which models and files indent; the first is a tab's, too."""
+BLANKS = " \t"
+CLOSER = re.compile(r"[)}\];,`]+|end")
+LABEL = re.compile(r"\s*(?:case|default|when)\b")
+"""What begins a line that may stand below a head without being indented further."""
+COPIED = 3
+"""Lines of elsewhere in the file that a new part may have without repeating it."""
+
+
+def without_surroundings(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
+    """Return the new lines of a part without those at their ends that repeat what is around it."""
+    filled = [i for i, line in enumerate(new) if line.strip()]
+    texts, old, below = _texts(new), _texts(lines[slice(*part)]), _texts(lines[part.end :])
+    begin = _repeated_above(lines, part, texts)
+    sizes = range(min(len(below), len(texts) - begin - 1), 0, -1)
+    equal = (k for k in sizes if texts[-k:] == below[:k] and texts[-k:] != old[-k:])
+    end = len(texts) - next((k for k in equal if not all(map(CLOSER.fullmatch, below[:k]))), 0)
+    is_more = bool(texts) and texts.count(texts[-1]) > old.count(texts[-1])
+    is_closed = begin or (is_more and _balance(texts) < _balance(old))
+    while is_closed and end - begin > 1 and CLOSER.fullmatch(texts[end - 1]):
+        if _width(new[filled[end - 1]]) >= _width(new[filled[begin]]):
+            break
+        end -= 1
+    return list(new[filled[begin] : filled[end - 1] + 1]) if begin < end else []
+
+
+def _repeated_above(lines: Sequence[str], part: Part, texts: Sequence[str]) -> int:
+    """Return how many lines in the beginning repeat, in order, lines above a part."""
+    above, heads = _texts(lines[: part.begin]), [lines[i].strip() for i in _heads(lines, part)]
+    old, at, count = _texts(lines[slice(*part)]), 0, 0
+    for text in texts:
+        if text not in above[at:] or text in old[:1]:
+            break
+        at, count = above.index(text, at) + 1, count + 1
+    is_beside = at == len(above) and (count > 1 or len(texts) > len(old))
+    is_head = count and texts[0] in [*heads, above[0]]
+    return count if count < len(texts) and (is_beside or is_head) else 0
+
+
+def repeated(lines: Sequence[str], part: Part, new: Sequence[str]) -> str:
+    """Return in half a sentence what the new lines of a part repeat of the rest of the file."""
+    counts, copies = Counter(_texts(lines)), {*_texts(new)} - {*_texts(lines[slice(*part)])}
+    copied = [i for i, line in enumerate(lines) if line.strip() in copies]
+    copied = [i for i in copied if counts[lines[i].strip()] == 1 and re.search(r"\w\w", lines[i])]
+    if len(copied) > COPIED or {*copied} & {*_heads(lines, part)}:
+        text = lines[copied[0]].strip()[:60]
+        return f"it repeats line {copied[0] + 1}, “{text}”, which was not to be rewritten"
+    return ""
+
+
+def indented(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
+    """Return the new lines of a part with the indentation of the file.
+
+    It begins where the old part did, and a line that is kept is the old one, byte for byte. If
+    all of a file differs in nothing but blanks, that is what was asked.
+    """
+    old, is_whole = lines[slice(*part)], not _texts([*lines[: part.begin], *lines[part.end :]])
+    has_columns = any("\t" in line.strip() for line in lines)
+    before, after = ([_key(line, has_columns) for line in text] for text in (old, new))
+    if not any(after) or (is_whole and before == after):
+        return list(new)
+    pairs = [*paired(before, after)]
+    by_tabs = sum(line[:1] == "\t" for line in lines) > sum(line[:1] == " " for line in lines)
+    step = STEPS[0] if by_tabs else _step(lines)
+    width = [_width(line, step) for line in old]
+    alike = (
+        (i, j) for i, j in pairs if before[i] == after[j] or _blanks(old[i]) == _blanks(new[j])
+    )
+    aims = {j: width[i] for i, j in alike}
+
+    def fit(columns: Sequence[int]) -> int:
+        goals = (aims.get(j, n - (n - columns[0]) % step) for j, n in enumerate(columns))
+        return sum(n == goal for n, goal, text in zip(columns, goals, after, strict=True) if text)
+
+    columns = max(_ways(new, None if is_whole else width[0], step), key=fit)
+    result = [
+        ("\t" * (n // step) + " " * (n % step) if by_tabs else " " * n) + line.lstrip(BLANKS)
+        for n, line in zip(columns, _rows(old, new), strict=True)
+    ]
+    for i, j in pairs:
+        if before[i] == after[j] and (not after[j] or abs(width[i] - columns[j]) < step):
+            result[j] = old[i]
+        elif _blanks(old[i]) == _blanks(new[j]) and width[i] == columns[j]:
+            result[j] = _blanks(old[i]) + result[j].lstrip(BLANKS)
+    return result
+
+
+def _ways(new: Sequence[str], base: int | None, step: int) -> Iterator[list[int]]:
+    """Yield the columns in which new lines may be meant to begin, the likeliest first.
+
+    The answer may be indented by other steps than the file, `step`; and where a part begins at a
+    `base`, all of it or its first line alone may have lost what is before it.
+    """
+    filled = [line for line in new if line.strip()]
+    least = 0 if base is None else min(map(_width, filled))
+    own, inner = _step(filled), [n for n in map(_width, filled) if n > least]
+    is_even = own in STEPS[:2] and not any((n - least) % own for n in inner)
+    sizes = (size for size in STEPS if size <= min(inner, default=0) - least)
+    for of in (own if is_even else step, step, *sizes):
+        begins = [n // of * step + n % of for n in (_width(line, of) - least for line in new)]
+        if base is None:
+            yield begins
+            continue
+        shifts = [base - begins[0]]
+        if (rest := [_width(line, of) for line in filled[1:]]) and min(rest) >= base:
+            has_block = OPENS.search(filled[0].rstrip())
+            if not has_block or rest[0] > base or LABEL.match(filled[1]):
+                is_first_alone = min(rest) > least + (step if has_block else 0)
+                shifts.insert(0 if is_first_alone else 1, least)
+        for shift in shifts:
+            yield [base, *(max(0, n + shift) for n in begins[1:])]
+
+
+def _rows(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Return new rows of a table with tabs between their columns, where old ones have them."""
+    tabs, count = Counter(line.strip().count("\t") for line in old).most_common(1)[0]
+    if not tabs or 3 * count < 2 * len(old):
+        return list(new)
+    fields = ((re.split(" {2,}", line), line.split(" "), [line]) for line in new)
+    return [
+        "\t".join(next(row for row in ways if len(row) > tabs or row is ways[2])) for ways in fields
+    ]
+
+
+def _heads(lines: Sequence[str], part: Part) -> list[int]:
+    """Return the lines in whose blocks a part stands, from the inside."""
+    heads, width = list[int](), _width(lines[part.begin])
+    for i in range(part.begin - 1, -1, -1):
+        text = lines[i].strip()
+        if text and _width(lines[i]) < width and not CLOSER.fullmatch(text):
+            heads.append(i)
+            width = _width(lines[i])
+    return heads
+
+
+def _step(lines: Sequence[str]) -> int:
+    """Return the columns by which lines are mostly indented further than the line before."""
+    widths = [_width(line) for line in lines if line.strip()]
+    further = Counter(b - a for a, b in pairwise(widths) if b > a)
+    return further.most_common(1)[0][0] if further else STEPS[0]
+
+
+def _blanks(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(BLANKS))]
+
+
+def _width(line: str, tab: int = STEPS[0]) -> int:
+    return len(_blanks(line).expandtabs(tab))
+
+
+def _balance(texts: Sequence[str]) -> int:
+    """Return how many more brackets are opened than closed."""
+    text = "".join(texts)
+    return sum(map(text.count, "([{")) - sum(map(text.count, ")]}"))
+
+
+def _texts(lines: Sequence[str]) -> list[str]:
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _key(line: str, has_columns: bool) -> str:
+    return " ".join(line.split()) if has_columns else line.strip()

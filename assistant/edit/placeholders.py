@@ -1,0 +1,148 @@
+"""Lines that stand for code which a new version leaves out, such as "# other methods unchanged"."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+SPACED = r"(?:\#+|--+|;+|%+|'|::|!|\.\.|(?i:rem|dnl)\b)(?=\s)"
+"""Signs of comments that may begin a line of code as well if no blank follows."""
+SIGN = rf"(?:{SPACED}|//+!?|/\*+|<!--|\{{/\*|\{{\{{!|\{{\#|\(\*|\{{-|\#\||<%(?:\#|--)|<\#)"
+COMMENT = re.compile(rf"{SIGN}.*|(\"{{3}}|'{{3}}).*\1|\[\w[\w,.:'-]*( [\w,.:'()-]+)+\]")
+BRACKETED = re.compile(r"\W*[\[(<{~*_=-]\s*[\w.…].*[\])>}~*_=-]\W*")
+TRAILING = re.compile(rf"\S\s*(?:{SIGN}|<(?=[\w ]+>))(.*)")
+DOTS = r"(?:\.{3}|…)(?![\w,(\[{$@])"
+ELLIPSIS = re.compile(rf"\W*{DOTS}\W*|(?:{SIGN}|\"{{3}}|'{{3}}|\[).*(?:\.{{3}}|…).*")
+INLINE = re.compile(rf"(?<!catch )(?:[({{\[>;:*/]\s*|\w\s+(?={DOTS}\s*[;<}})\]])){DOTS}")
+WORDS = re.compile(
+    r"""(?ix)\b(?:unchanged|untouched|unmodified|(?:no|without|not)\ change[sd]?|identical|omitted
+    |elided|truncated|snip|not\ shown|brevity|remain\w*|stays?|the\ rest|rest\ of|go(?:es)?\ here
+    |as\ (?:it|they|is|are|was|were|before|above)|same|existing|original|other\ \w+s|\.rest
+    |everything\ else|(?:sin|sem)\ (?:cambios|modificar|altera)|no\ cambian?|perman\w+|igual(?:es)?
+    |omitid[oa]s?|resto|restantes?|existentes?|dem[aá]s|otr[oa]s|outr[oa]s|unverändert\w*|bleib\w+
+    |gleich|wie\ (?:bisher|zuvor|vorher|gehabt|oben)|ausgelassen|restlich\w+|übrig\w+|bestehend\w+
+    |inchangée?s?|sans\ changements?|identiques?|comme\ avant|(?:le|du)\ reste|existante?s?|autres
+    |invariat\w|immutat\w|come\ prima|altr[ie]|ongewijzigd|blijf\w+|overige|bez\ zmian|reszta
+    |pozostał\w+|oförändra\w+|resten|без\ изменени|не\ измен|как\ раньше|прежн|остальн|существующ)
+    |不变|保持|省略|相同|其余|其他|剩余|现有|変更なし|同じ|そのまま|以下略|残り|既存
+    |동일|변경\ ?없|그대로|생략|나머지|기존"""
+)
+"""What models write of lines that they leave out, in some languages: a second opinion."""
+FAREWELL = re.compile(
+    r"""(?ix)\b(?:remov|delet|dropp?|moved|gone|replaced|deprecated|obsolete|no\ longer|todo|fixme
+    |nothing|use\b|see\b|entfernt|gelöscht|eliminad|supprim|удал)|删除|移除|削除"""
+)
+"""What people write in the place of lines that they delete."""
+LEAST = 3
+"""Lines of code that a comment must replace to be a placeholder whatever it says."""
+
+
+def left_out(old: Sequence[str], new: Sequence[str]) -> str:
+    """Return in half a sentence which old lines a placeholder replaces; empty if there is none.
+
+    A comment that nothing but it replaces code is one in any language. Words and an ellipsis
+    make one of a line that replaces a single line, or that has changed lines beside it.
+    """
+    versions = Versions(old, new)
+    known, written = Counter(old), Counter(new)
+    for index, line in enumerate(versions.new):
+        form = _form(line) if written[new[index]] > known[new[index]] else ""
+        if form and (lost := versions.replaced(index, form)):
+            first, last = lost[0] + 1, lost[-1] + 1
+            lines = f"lines {first} to {last} are" if last > first else f"line {first} is"
+            return f"{lines} replaced by “{line[:60]}”"
+    return ""
+
+
+def _form(line: str) -> str:
+    """Return what a line looks like: a "placeholder", "inline", a mere "comment", or neither."""
+    is_comment, words = COMMENT.fullmatch(line), WORDS.findall(line)
+    is_prose = len(words) > 1 and not re.search(r"[={}\[\];\"]", line)
+    if is_prose or ELLIPSIS.fullmatch(line):
+        return "placeholder"
+    if words and (is_comment or BRACKETED.fullmatch(line)):
+        return "placeholder"
+    trailing = TRAILING.search(line)
+    if INLINE.search(line) or (trailing and WORDS.search(trailing[1])):
+        return "inline"
+    return "comment" if is_comment and len(line) <= 80 and not FAREWELL.search(line) else ""
+
+
+class Versions:
+    """The lines of two versions without their indentation."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
+        self.old, self.new = ([line.strip() for line in lines] for lines in (old, new))
+        self._before, self._after = Counter(self.old), Counter(self.new)
+        self._words = {line: {*re.findall(r"\w+", line)} for line in self._before | self._after}
+        self._remarks = _remarks(self.old)
+        self._anchors = [*self._in_both()]
+
+    def replaced(self, index: int, form: str) -> list[int]:
+        """Return the indices of the old lines that a new line of a form stands for."""
+        begin, end = (-1, -1), (len(self.old), len(self.new))
+        i, j = next((pair for pair in reversed(self._anchors) if pair[1] < index), begin)
+        i_end, j_end = next((pair for pair in self._anchors if pair[1] > index), end)
+        most = 0 if form == "comment" else (i_end - i) // 2
+        i, fresh = self._nearest(range(i + 1, i_end), range(index - 1, j, -1), most, i)
+        below = range(i_end - 1, i, -1)
+        i_end, more = self._nearest(below, range(index + 1, j_end), most, i_end)
+        fresh += more
+        lost = [k for k in range(i + 1, i_end) if _says(self.old[k]) and self._is_lost(k)]
+        remarks = [k for k in lost if k in self._remarks]
+        if any(self._are_akin(self.new[index], self.old[k]) for k in remarks):
+            return []  # a remark is put in other words
+        if form == "comment":
+            return lost if not fresh and len(lost) - len(remarks) >= LEAST else []
+        return lost if len(lost) > 2 * fresh + (form == "inline") else []
+
+    def _is_lost(self, index: int) -> bool:
+        return self._before[self.old[index]] > self._after[self.old[index]]
+
+    def _in_both(self) -> Iterator[tuple[int, int]]:
+        """Yield in order the indices of lines that both versions have exactly once."""
+        once = {line for line, n in self._before.items() if n == self._after[line] == 1}
+        a, b = (
+            [i for i, line in enumerate(lines) if line in once and _says(line)]
+            for lines in (self.old, self.new)
+        )
+        kept = ([self.old[i] for i in a], [self.new[j] for j in b])
+        for block in SequenceMatcher(None, *kept, autojunk=False).get_matching_blocks():
+            yield from zip(a[block.a :][: block.size], b[block.b :][: block.size], strict=True)
+
+    def _nearest(self, old: range, new: range, most: int, otherwise: int) -> tuple[int, int]:
+        """Return the first old line that is akin to the nearest new one, and how many before it
+        are akin to none; `otherwise` if there are more than `most`.
+        """
+        fresh = 0
+        for line in (self.new[j] for j in new if _says(self.new[j])):
+            akin = next((i for i in old if self._are_akin(line, self.old[i])), None)
+            fresh += akin is None and not _form(line)
+            if akin is not None or fresh > most:
+                return otherwise if akin is None else akin, fresh
+        return otherwise, fresh
+
+    def _are_akin(self, line: str, other: str) -> bool:
+        """Say whether two lines have at least half of their words in common."""
+        one, two = self._words[line], self._words[other]
+        return len(one & two) * 2 >= max(len(one | two), 1)
+
+
+def _says(line: str) -> bool:
+    """Say whether a line has more than signs."""
+    return re.search(r"\w\w|[^\W\d_a-zA-Z]", line) is not None
+
+
+def _remarks(lines: Sequence[str]) -> set[int]:
+    """Return the indices of lines in comments, and in docstrings."""
+    inside, end, is_remark = set[int](), "", False
+    for i, line in enumerate(lines):
+        opened = None if end else re.match(r"(/\*)|(<!--)|.*?(\"{3}|'{3})", line)
+        if opened:
+            end = {1: "*/", 2: "-->"}.get(opened.lastindex or 0, opened[3])
+            is_remark = not opened[3] or line[:3] == opened[3]  # else it is data
+        if (end and is_remark) or COMMENT.fullmatch(line):
+            inside.add(i)
+        if end in line[opened.end() if opened else 0 :]:
+            end = ""
+    return inside
