@@ -20,6 +20,7 @@ HOMES = {
     "huggingface_hub": ("models/files/",), "textual": ("tui/",), "rich": ("tui/",),
     "click": ("tui/",), "jinja2": ("assistant/chat/",), "pathspec": ("assistant/passages/",),
     "pypdfium2": ("assistant/passages/",), "snowballstemmer": ("assistant/passages/",),
+    "tree_sitter": ("assistant/edit/",),
     "mcp": ("assistant/tools/",), "mcp_types": ("assistant/tools/",),
     "anyio": ("assistant/tools/",), "pydantic": ("assistant/tools/",),
     "msgspec": ("assistant/", "models/files/"), "numpy": ("models/", "assistant/"),

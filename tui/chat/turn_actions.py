@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
 from assistant.talk.attachments import read
@@ -144,6 +145,7 @@ class TurnActions:
         from assistant.edit import text_file
         from assistant.edit.comparison import compare
         from assistant.edit.proposed import proposed_by
+        from assistant.edit.review import review
         from tui.chat.turn_screens import ChangeScreen
 
         found = proposed_by(record, self._path.records)
@@ -159,6 +161,9 @@ class TurnActions:
         doubts = [f"This is only a fragment: {found.gap}."] if found.gap else []
         if file.encoded(found.old) != file.data:
             doubts.append("The file has changed since it was attached.")
+        before = takewhile(lambda other: other.id != record.id, self._path.records)
+        wish = "\n".join([other.content for other in before if other.role == "user"][::-1])
+        doubts += review(place.suffix, file.text, text_file.parse(place, new).text, wish)
 
         def write(allowed: bool | None) -> None:
             if allowed:

@@ -16,6 +16,7 @@ from rich.text import Text
 from assistant.edit import kept_versions, text_file
 from assistant.edit.comparison import Comparison, patch
 from assistant.edit.part import find, split
+from assistant.edit.review import review
 from assistant.edit.rewrite import Rewrite
 from assistant.edit.text_file import TextFile
 from assistant.events import Counted, Decoded, Event, Finished, Prefilled, Ready
@@ -67,21 +68,22 @@ def _opened(path: Path, writes: bool) -> TextFile:
 class EditSession:
     """Rewrite files one after another.
 
-    Without `asks` what is whole is written at once; with `prints` a patch is printed instead.
+    Without `asks` what is whole is written at once, and with `forces` all; with `prints` a patch
+    is printed instead.
     """
 
     def __init__(
-        self, console: EngineConsole, settings: Settings, asks: bool, prints: bool
+        self, console: EngineConsole, settings: Settings, asks: bool, prints: bool, forces: bool
     ) -> None:
         self._console, self._settings = console, settings
-        self._asks, self._prints = asks, prints
+        self._asks, self._prints, self._forces = asks, prints, forces
         self._ready: Ready | None = None
         self._now: dict[TextFile, bytes] = {}  # what files have become
 
     def run(self, parts: Sequence[Rewrite]) -> list[str]:
         """Rewrite parts of one file, the last one first, and write each that may be written.
 
-        Returns why some are not written where nobody is asked: they are only fragments.
+        Returns why some are not written where nobody is asked: fragments, and what lost something.
 
         Raises:
             SpecchatError: there is no new version, or it cannot be written.
@@ -117,7 +119,7 @@ class EditSession:
         return False
 
     def _part(self, asked: Rewrite) -> str:
-        """Rewrite a part of what its file is now; return why it is only a fragment, or nothing."""
+        """Rewrite a part of what its file is now; return why that is not written, or nothing."""
         before, path = asked.file, asked.file.path
         file = text_file.parse(path, self._now[before])
         if file.lines[: asked.part.end] != before.lines[: asked.part.end]:
@@ -126,13 +128,13 @@ class EditSession:
         finished, change = self._rewritten(rewrite)
         new = file.encoded("\n".join(rewrite.new(finished.text)))
         gap = rewrite.gap(finished.text, finished.stop)
-        self._say(" · ".join([f"{counts(change)} lines", *figures(finished.stats)]), "dim")
-        if gap and not self._asks:
-            return f"The new version of {path} is only a fragment: {gap}."
-        if gap:
-            self._say(f"This is only a fragment: {gap}.", "yellow")
+        self._say(f"{counts(change)} lines", "dim")
+        problems = self._problems(file, new, asked.wish, gap)
         if self._asks and new != file.data:
-            new = self._decided(file, new, bool(gap))
+            new = self._decided(file, new, asked.wish, bool(gap))
+        self._say(" · ".join(figures(finished.stats)), "dim")
+        if problems and not (self._asks or self._forces):
+            return f"{path} stays as it is; --force writes it anyway. {' '.join(problems)}"
         if path != STDIN and not self._prints:
             self._write(before, file, new)
         self._now[before] = new
@@ -179,7 +181,16 @@ class EditSession:
         counted: Counted = self._console.run(Count("", text), keeps=False)
         return counted.tokens
 
-    def _decided(self, file: TextFile, new: bytes, fragment: bool) -> bytes:
+    def _problems(self, file: TextFile, new: bytes, wish: str, gap: str = "") -> list[str]:
+        """Show what a new version lacks, has lost or has broken, and return it."""
+        text, suffix = text_file.parse(file.path, new).text, file.path.suffix
+        fragment = [f"This is only a fragment: {gap}."] if gap else []
+        problems = [*fragment, *review(suffix, file.text, text, wish)]
+        for problem in problems:
+            self._say(problem, "yellow")
+        return problems
+
+    def _decided(self, file: TextFile, new: bytes, wish: str, fragment: bool) -> bytes:
         """Ask whether a new version is to be written; return what the file is to be."""
         self._console.keeps = False
         while True:
@@ -198,6 +209,8 @@ class EditSession:
             if key == "e":
                 before, new = new, self._edited(file, new)
                 fragment = fragment and new == before  # the user has looked, and left it so
+                if new != before:
+                    self._problems(file, new, wish)
 
     def _edited(self, file: TextFile, new: bytes) -> bytes:
         """Return what the user makes of a new version in an editor, and show what changes then."""

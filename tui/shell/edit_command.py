@@ -18,7 +18,8 @@ EXAMPLE = 'specchat edit FILE "add type hints"'
 
 @click.command()
 @click.argument("arguments", nargs=-1, type=click.Path(), metavar='FILE... "WHAT TO CHANGE"')
-@click.option("--yes", is_flag=True, help="Write without asking, unless it is only a fragment.")
+@click.option("--yes", is_flag=True, help="Write without asking what is whole and lost nothing.")
+@click.option("--force", "forces", is_flag=True, help="With --yes or --diff: whatever it lost.")
 @click.option("--diff", "prints", is_flag=True, help="Print a patch, and write nothing.")
 @click.option("--check", metavar="COMMAND", help="Run this afterwards; if it fails, go back.")
 @click.option("--undo", is_flag=True, help="Bring back the files as they were before.")
@@ -26,6 +27,7 @@ EXAMPLE = 'specchat edit FILE "add type hints"'
 def edit(
     arguments: tuple[str, ...],
     yes: bool,
+    forces: bool,
     prints: bool,
     check: str | None,
     undo: bool,
@@ -42,8 +44,9 @@ def edit(
     Several parts of a file are rewritten from the last to the first, with one decision each.
     FILE - reads standard input, and the new version goes to standard output.
 
-    A new version that was cut, stopped, or leaves lines out is called a fragment. --yes never
-    writes one: exit code 3.
+    A new version that was cut, stopped, or leaves lines out is called a fragment. One that no
+    longer parses, uses names that nothing defines, or has lost functions, classes or imports that
+    the request does not name, says so. --yes writes neither, exit code 3, unless --force insists.
     """
     if undo:
         _undo(arguments, prints)
@@ -58,6 +61,8 @@ def edit(
     if check and (prints or "-" in files):
         raise UsageError("--check goes with neither --diff nor standard input.")
     asks = not (yes or prints or files == ["-"])
+    if forces and asks:
+        raise UsageError("--force goes with --yes or --diff; here, y writes whatever it lost.")
     if asks and not can_ask():
         raise UsageError(
             "Nobody can be asked here: add --yes to write, or --diff to print a patch."
@@ -68,7 +73,7 @@ def edit(
         from tui.shell.edit import EditSession, rewrites
 
         found = rewrites(files, wish, writes=not prints)
-        session = EditSession(console, chosen, asks, prints)
+        session = EditSession(console, chosen, asks, prints, forces)
         gaps = [gap for parts in found for gap in session.run(parts)]
         if check:
             console.hush()

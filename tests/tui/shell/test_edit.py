@@ -251,6 +251,39 @@ def test_a_fragment_is_named_and_never_written_unasked(edit, answer, stop, why):
     assert Path("file.txt").read_text() == OLD
 
 
+WHOLE = "import os\n\n\ndef one():\n    return os.name\n\n\ndef two():\n    return one()\n"
+BROKEN = [
+    (WHOLE.replace("import os", "from os import *"), "os is used in line 5, and defined nowhere."),
+    (WHOLE.replace("def two():\n    return one()\n", ""), "It loses two."),
+    (WHOLE.replace("name", "name ("), "It no longer parses, from line 5"),
+]
+
+
+@pytest.mark.parametrize(("answer", "why"), BROKEN)
+def test_what_is_broken_is_said_before_the_question_and_written_unasked_only_by_force(
+    edit, answer, why
+):
+    Path("a.py").write_text(WHOLE)
+    done = edit("a.py", "add type hints", "--yes", answers=[answer])
+    assert str(done.exception).startswith("a.py stays as it is; --force writes it anyway. ")
+    assert why in str(done.exception)
+    assert Path("a.py").read_text() == WHOLE
+    done = edit("a.py", "add type hints", answers=[answer] * 2, keys="n")
+    above, _, below = done.stderr.partition("Write a.py?")
+    assert why in above
+    assert "of guesses right" not in above
+    assert "tokens" in below
+    done = edit("a.py", "add type hints", "--yes", "--force", answers=[answer] * 3)
+    assert done.exit_code == 0, done.output
+    assert Path("a.py").read_text() == answer.rstrip("\n") + "\n"
+
+
+def test_to_insist_where_somebody_is_asked_is_a_usage_error(edit):
+    done = edit("file.txt", "spell 9", "--force", keys="y")
+    assert "--force goes with --yes or --diff" in str(done.exception)
+    assert not Scripted.requests
+
+
 def test_each_of_several_files_is_decided_on_its_own(edit):
     Path("other.txt").write_text(OLD)
     done = edit("file.txt", "other.txt", "spell 9", answers=[NEW, NEW], keys="ny")
@@ -311,7 +344,9 @@ def test_a_fragment_keeps_no_other_file_from_being_written(edit):
     Path("other.txt").write_text(OLD)
     done = edit("file.txt", "other.txt", "spell 9", "--yes", answers=["", NEW])
     assert done.exit_code == 1
-    assert str(done.exception) == "The new version of file.txt is only a fragment: it is empty."
+    assert str(done.exception) == (
+        "file.txt stays as it is; --force writes it anyway. This is only a fragment: it is empty."
+    )
     assert Path("file.txt").read_text() == OLD
     assert Path("other.txt").read_text() == f"{NEW}\n"
 

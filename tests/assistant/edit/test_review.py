@@ -1,0 +1,43 @@
+"""What an edit breaks or loses unasked is said; what was asked for is not held against it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.edit.review import review
+
+DATA = Path(__file__).with_name("review")
+CASES = json.loads((DATA / "cases.json").read_text())
+DEEP = "(" * 20_000 + ")" * 20_000
+
+
+def reviewed(case: dict[str, Any]) -> tuple[str, ...]:
+    old = new = (DATA / f"{case['file']}.txt").read_text()
+    for before, after in case["replace"]:
+        assert before in new, case
+        new = new.replace(before, after)
+    return review(Path(case["file"]).suffix, old, new, case["wish"])
+
+
+@pytest.mark.parametrize("faulty", [True, False])
+def test_of_forty_edits_at_least_38_are_judged_right(faulty):
+    cases = [case for case in CASES if case["faulty"] is faulty]
+    wrong = [(case, reviewed(case)) for case in cases if bool(reviewed(case)) is not faulty]
+    assert len(cases) == 40
+    assert len(wrong) <= 2, wrong
+
+
+@pytest.mark.parametrize(
+    ("suffix", "old", "new", "wish", "problems"),
+    json.loads((DATA / "sentences.json").read_text()),
+)
+def test_each_problem_is_a_sentence_of_its_own(suffix, old, new, wish, problems):
+    assert [*review(suffix, old, new, wish)] == problems
+
+
+@pytest.mark.parametrize("suffix", [".py", ".js", ".c", ".json", ".kt", ""])
+def test_hostile_texts_are_reviewed_too(suffix):
+    for text in ("", "\0", "\ud800", DEEP, "def " * 1000):
+        assert review(suffix, text, text, "x") == ()
