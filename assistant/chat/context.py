@@ -63,8 +63,8 @@ def fit(
     """Encode a conversation into at most `room` tokens; return them and the turns dropped.
 
     When a conversation outgrows the room, whole turns are dropped from its beginning until it takes
-    half. So the prompts of the next turns have the same prefix, and the caches stay valid. All
-    system messages stay, in their order, and the last question with the results of tools. The choice
+    half. So the prompts of the next turns have the same prefix, and the caches stay valid. System
+    messages stay, in their order, and the last question with what tools returned. The choice
     depends only on the conversation. `encode_turn` encodes a turn without the parts that every
     prompt has, such as tools; by default it is `encode`.
 

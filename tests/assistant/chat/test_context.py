@@ -4,6 +4,7 @@ import pytest
 
 from assistant.chat.context import drop_oversized, fit
 from assistant.request import Message
+from assistant.store.values import Role
 from models.errors import ContextFull
 
 
@@ -100,7 +101,7 @@ def test_a_result_that_is_far_too_long_is_refused_before_it_is_tokenised():
     ],
 )
 def test_system_messages_keep_their_order_when_turns_are_dropped(roles: str, kept: str) -> None:
-    names = {"s": "system", "u": "user", "a": "assistant"}
+    names: dict[str, Role] = {"s": "system", "u": "user", "a": "assistant"}
     given = [Message(names[role], f"{i}") for i, role in enumerate(roles.split(), 1)]
     huge = [Message("user", "x" * 99_999), Message("assistant", "x")]
     at = 1 if roles.startswith("s") else 0
