@@ -102,9 +102,8 @@ async def test_passages_and_sources_are_shown_and_one_is_opened_at_its_line(
         (foot,) = chat.shown(".footnote")
         assert foot.splitlines()[0].startswith("[1] notes/air.md:")
         assert foot.splitlines()[1] == "[7] is not a passage of this question."
-        await chat.until(
-            lambda: "~~[7]~~ (no such passage)" in chat.screen.query(Words).last()._text
-        )
+        struck = "~~[7]~~ (no such passage)"
+        await chat.until(lambda: struck in chat.screen.query(Words).last()._text)
         assert chat.prompt.attachments == (NOTES,)
         await chat.act("s")
         await chat.until(lambda: isinstance(chat.app.screen, SourcesScreen))
