@@ -178,7 +178,7 @@ class TurnActions:
 
         def undo() -> None:
             kept_versions.undo(file.path)
-            attach()  # in the place of the version that was undone
+            attach()  # instead of the version that was undone
 
         attach()
         if keeps:
