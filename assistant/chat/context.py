@@ -1,6 +1,7 @@
 """The context budget: count tokens, and drop the turns that do not fit."""
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from assistant.request import Message
 from models.errors import ContextFull
@@ -35,7 +36,7 @@ def drop_oversized(
     Raises:
         ContextFull: the system prompt, the last question or a later result is oversized.
     """
-    system, turns = _turns(messages)
+    head, turns = _turns(messages)
     most = int(room * _CLEARLY)
 
     def is_oversized(message: Message) -> bool:
@@ -43,7 +44,8 @@ def drop_oversized(
         text = "" if message.role == "assistant" else message.content
         return len(text) > SLICE and count(text, tokenize, most) > most
 
-    for message in filter(is_oversized, [*system, *(turns[-1] if turns else ())]):
+    required = [*filter(_is_system, messages), *(turns[-1] if turns else ())]
+    for message in filter(is_oversized, required):
         name, advice = _SHORTEN[message.role]
         raise ContextFull(
             f"The {name} has {len(message.content):,} characters, and there is room for {room:,} "
@@ -52,7 +54,7 @@ def drop_oversized(
     dropped = max((i for i, turn in enumerate(turns, 1) if any(map(is_oversized, turn))), default=0)
     if not dropped:
         return messages, 0
-    return [*system, *(message for turn in turns[dropped:] for message in turn)], dropped
+    return _without(head, turns, dropped), dropped
 
 
 def fit(
@@ -61,8 +63,8 @@ def fit(
     """Encode a conversation into at most `room` tokens; return them and the turns dropped.
 
     When a conversation outgrows the room, whole turns are dropped from its beginning until it takes
-    half. So the prompts of the next turns have the same prefix, and the caches stay valid. The
-    system prompt and the last question stay, with the results of tools after it. The choice
+    half. So the prompts of the next turns have the same prefix, and the caches stay valid. System
+    messages stay, in their order, and the last question with what tools returned. The choice
     depends only on the conversation. `encode_turn` encodes a turn without the parts that every
     prompt has, such as tools; by default it is `encode`.
 
@@ -72,13 +74,13 @@ def fit(
     tokens = encode(messages)
     if len(tokens) <= room:
         return tokens, 0
-    system, turns = _turns(messages)
-    sizes = _sizes(turns, encode_turn or encode)
-    frame = len(encode([*system, Message("user", "")]))  # what every prompt has
+    head, turns = _turns(messages)
+    droppable = [[each for each in turn if not _is_system(each)] for turn in turns]
+    sizes = _sizes(droppable, encode_turn or encode)
+    frame = len(encode([*filter(_is_system, messages), Message("user", "")]))  # in every prompt
     first = _first_turn(sizes, room - frame)
     while turns:
-        kept = [message for turn in turns[first:] for message in turn]
-        excess = len(tokens := encode([*system, *kept])) - room
+        excess = len(tokens := encode(_without(head, turns, first))) - room
         if excess <= 0:
             return tokens, first
         if first == len(turns) - 1:
@@ -101,16 +103,28 @@ def _sizes(turns: Sequence[Sequence[Message]], encode: Encode) -> list[int]:
     return sizes + [len(encode(turn)) - frame for turn in turns[-1:]]
 
 
+def _is_system(message: Message) -> bool:
+    return message.role == "system"
+
+
 def _turns(messages: Sequence[Message]) -> tuple[list[Message], list[list[Message]]]:
-    """Split a conversation into its system prompt and turns that begin with a question."""
-    system = [message for message in messages if message.role == "system"]
+    """Split a conversation into its first system messages and turns that begin with a question."""
+    head = [*takewhile(_is_system, messages)]
     turns: list[list[Message]] = []
-    for message in messages:
-        if message.role == "user" or (message.role != "system" and not turns):
+    for message in messages[len(head) :]:
+        if message.role == "user" or not turns:
             turns.append([])
-        if message.role != "system":
-            turns[-1].append(message)
-    return system, turns
+        turns[-1].append(message)
+    return head, turns
+
+
+def _without(
+    head: Sequence[Message], turns: Sequence[Sequence[Message]], dropped: int
+) -> list[Message]:
+    """Return a conversation without its first turns, but with their system messages."""
+    dropped_turns = (message for turn in turns[:dropped] for message in turn)
+    kept = (message for turn in turns[dropped:] for message in turn)
+    return [*head, *filter(_is_system, dropped_turns), *kept]
 
 
 def _first_turn(sizes: Sequence[int], room: int) -> int:

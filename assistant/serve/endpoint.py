@@ -64,6 +64,7 @@ class Endpoint:
         self._remembered = AnswerTokens()
         self._noticed = deque[str](maxlen=MAX_NOTICES_REMEMBERED)
         self._jobs = set[EventStream]()  # whose clients wait
+        self._reading: asyncio.Task[None] | None = None  # a task nobody refers to may vanish
         self._app = Starlette(
             routes=[
                 Route(CHAT, self._complete, methods=["POST"]),
@@ -140,7 +141,9 @@ class Endpoint:
             yield event
         end = exchange.answer.end
         if end is not None and len(self._jobs) == 1 and self._reads_ahead():
-            self._service.do(ReadAhead(_next_round(request, end)))
+            self._reading = asyncio.create_task(
+                _read_to_end(self._service.do(ReadAhead(_next_round(request, end))))
+            )
 
     async def _list(self, http: HttpRequest) -> Response:
         return _json(msgspec.json.encode({"object": "list", "data": [self._card]}))
@@ -160,6 +163,12 @@ class Endpoint:
         if name != self._name:
             why = f"There is no model {name} here. This is {self._name}."
             raise Refusal(404, why, "model_not_found", "model")
+
+
+async def _read_to_end(events: EventStream) -> None:
+    """Read what nobody waits for: the engine's other jobs wait for a stream that is left full."""
+    async for _ in events:
+        pass
 
 
 async def _refuse(http: HttpRequest, error: Exception) -> Response:

@@ -22,6 +22,7 @@ import msgspec
 from assistant.events import Stats
 from assistant.request import ToolCall
 from assistant.store.values import INTERRUPTED, Attachment, FullConversation, Record, Role, State
+from assistant.talk.support import Support, check, struck
 from assistant.tokens import Trace
 from models.errors import StorageError
 
@@ -171,7 +172,7 @@ def markdown(whole: FullConversation) -> str:
     parts = ["\n".join(["---", *(f"{name}: {_quoted(front[name])}" for name in front), "---"])]
     if whole.system:
         parts += ["## System", whole.system]
-    parts += [part for message in path for part in _message(message)]
+    parts += [part for message in path for part in _message(message, check(message, path))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -190,7 +191,7 @@ def _quoted(text: str) -> str:
     return _UNSAFE_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
-def _message(message: Record) -> Iterator[str]:
+def _message(message: Record, support: Support) -> Iterator[str]:
     yield f"## {_WHO[message.role]}"
     attached = [*map(_attachment, message.attachments)]
     if message.role == "user":
@@ -203,11 +204,12 @@ def _message(message: Record) -> Iterator[str]:
         yield returned if message.content else returned.partition("\n")[0]
     else:
         if message.content or not message.calls:
-            yield message.content
+            yield struck(message.content, support.wrong) if support.wrong else message.content
         for call in message.calls:
             yield _attachment(Attachment(f"{call.name} is called", call.arguments))
     if message.role == "assistant":
         yield from attached  # the passages that it cites
+        yield from (f"*{remark}*" for remark in support.remarks)
     if message.state in ("stopped", "failed"):
         yield f"*({message.stop or message.state})*"
 

@@ -6,9 +6,8 @@ from threading import Lock
 
 from assistant.events import CallDelta, Decoded, Event, Failed, Finished, Noticed, Prepared, Stop
 from assistant.store.values import Attachment, Record, State
-from assistant.talk.citing import sources
+from assistant.talk.citing import question_passages, sources
 from assistant.talk.events import Added, AnswerEnded, Changed, GivenBack, Noted, TalkEvent
-from assistant.talk.messages import passages_of
 from assistant.talk.shown_path import ShownPath
 from assistant.tokens import Step, Trace
 
@@ -104,7 +103,7 @@ class Answering:
 
     def begin(self, answer: AnswerSoFar) -> None:
         """Show an answer that begins, or goes on."""
-        self.under_way, self._passages = answer, passages_of(self._path.records)
+        self.under_way, self._passages = answer, question_passages(self._path.records[:-1])
         begun = replace(answer.record, state="streaming")
         self._tell(Added(begun) if begun == answer.record else Changed(begun))
 

@@ -13,7 +13,14 @@ from assistant.store.values import Attachment, Record
 from assistant.talk.answering import Answering, AnswerSoFar
 from assistant.talk.calling import Calling
 from assistant.talk.events import Noted, TalkEvent
-from assistant.talk.messages import ECHO, joined, messages_of, open_calls, without_more_calls
+from assistant.talk.messages import (
+    ECHO,
+    joined,
+    messages_of,
+    open_calls,
+    repeated_files,
+    without_more_calls,
+)
 from assistant.talk.shown_path import ShownPath
 from assistant.tokens import Trace
 
@@ -51,12 +58,14 @@ class Asking:
 
     def race(self, text: str, attachments: Sequence[Attachment] = ()) -> Request | None:
         """Return what a race answers: `text` after the path, or else the last question."""
-        path, added = self._path.records, joined(text, attachments)
-        while not added and path and path[-1].role != "user":
+        path = self._path.records
+        if joined(text, attachments):
+            path = (*path, _question(text, attachments))
+        while path and path[-1].role != "user":
             path = path[:-1]
-        if not added and not path:
+        if not path:
             return None
-        request = self._request(path, added=(Message("user", added),) if added else ())
+        request = self._request(path)
         return replace(request, stored=False, tools=())
 
     def next(
@@ -77,12 +86,16 @@ class Asking:
         calls = open_calls(path)
         if calls and path[-1].role == "tool":
             return self._request(path)
-        result = Message("tool", "", call_id=calls[0].id) if calls else None
-        return self._request(path, added=(result or Message("user", joined(text, attachments)),))
+        if calls:
+            return self._request(path, added=(Message("tool", "", call_id=calls[0].id),))
+        return self._request((*path, _question(text, attachments)))
 
     async def answer(self, plainly: bool = False) -> None:
         """Have the end of the path answered; `plainly`: without tools."""
         path, record = self._path.records, self._path.append(self._empty())
+        if len(record.siblings) == 1 and self.model and path[-1].role == "user":
+            for file in repeated_files(path, self.model.n_ctx).get(path[-1].id, ()):
+                self._tell(Noted(f"{file.name} is unchanged since it was sent; not read again."))
         request = self._request(path, again=len(record.siblings) - 1)
         request = replace(request, tools=()) if plainly else request
         await self._follow(AnswerSoFar(record), request)
@@ -110,8 +123,9 @@ class Asking:
 
         `again` counts the answers there are already to the question; `added` follows the path.
         """
-        asked, name = self._asks(), self.model.name if self.model else ""
-        messages = (*messages_of(path, self._path.system, name), *added)
+        asked, model = self._asks(), self.model
+        name, n_ctx = (model.name, model.n_ctx) if model else ("", 0)
+        messages = (*messages_of(path, self._path.system, name, n_ctx), *added)
         asked = replace(
             asked,
             messages=messages,
@@ -134,3 +148,8 @@ class Asking:
         self.stream = None
         ended = isinstance(event, Finished) and event.stop is not Stop.CANCELLED
         self._calls.live = ended and self._path.end == answer.record.id
+
+
+def _question(text: str, attachments: Sequence[Attachment]) -> Record:
+    """Return a question that is not sent yet."""
+    return Record(0, None, "user", text, 0.0, "complete", attachments=tuple(attachments))

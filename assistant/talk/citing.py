@@ -7,22 +7,36 @@ from dataclasses import replace
 from assistant.events import Origin, Token
 from assistant.request import COPYING
 from assistant.store.values import Attachment, Record
-from assistant.talk.messages import passages_of
+from assistant.talk.messages import latest, passages_of
 
 RUN = 8
 """Words in a row that an answer and a passage share only if one is quoted."""
 LENGTHS = (64, 32, 16)
 """Characters up to a copied token that are looked for; fewer stand in too many places."""
-BYTES_PER_TOKEN = 4
-"""About what a token has of most texts, in UTF-8."""
-_CODE = re.compile(r"(`{3,}).*?(?:\1|\Z)|`[^`\n]*`", re.DOTALL)
-_CITED = re.compile(r"(?<!\w)\[(\d{1,6}(?:, ?\d{1,6})*)\](?!\()")
+CODE = re.compile(r"(?P<fence>`{3,}).*?(?:(?P=fence)|\Z)|`[^`\n]*`", re.DOTALL)
+CITED = re.compile(r"(?<!\w)\[(?P<numbers>\d{1,6}(?:, ?\d{1,6})*)\](?!\()")
 
 
 def cited(answer: str) -> list[int]:
     """Return the numbers that an answer cites, in that order."""
-    found = (few.split(",") for few in _CITED.findall(_CODE.sub("", answer)))
+    found = (few.split(",") for few in CITED.findall(CODE.sub("", answer)))
     return [*dict.fromkeys(int(number) for few in found for number in few)]
+
+
+def question_passages(path: Iterable[Record]) -> dict[int, Attachment]:
+    """Return the passages of the question that ends a path, and those that it names, by number.
+
+    Questions before it that were not answered belong to it.
+    """
+    records, questions = [*path], list[Record]()
+    for record in reversed(records):
+        if record.role == "user":
+            questions.append(record)
+        elif record.role == "assistant" and questions:
+            break
+    numbers = {each.number for record in questions for each in record.attachments}
+    numbers.update(number for record in questions for number in cited(record.content))
+    return {number: each for number, each in passages_of(records).items() if number in numbers}
 
 
 def sources(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment, ...]:
@@ -79,7 +93,7 @@ def before_question(
         n_ctx: the tokens of the context. Half of it is what a long conversation keeps for sure.
     """
     standing = {
-        (each.name, each.text): each for each in passages_of(_latest(path, n_ctx // 2)).values()
+        (each.name, each.text): each for each in passages_of(latest(path, n_ctx // 2)).values()
     }
     new: list[Attachment] = []
     known: list[Attachment] = []
@@ -91,19 +105,3 @@ def before_question(
     first = max(passages_of(path), default=0) + 1
     counted = [replace(each, number=first + place) for place, each in enumerate(reversed(new))]
     return (*reversed(known), *counted)
-
-
-def _latest(path: Sequence[Record], room: int) -> list[Record]:
-    """Return the end of a path that has about `room` tokens."""
-    kept = []
-    for record in reversed(path):
-        texts = (record.content, *(each.text for each in record.attachments))
-        if (room := room - sum(map(tokens, texts))) < 0:
-            break
-        kept.append(record)
-    return kept
-
-
-def tokens(text: str) -> int:
-    """Return about how many tokens a text has."""
-    return len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN

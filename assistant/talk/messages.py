@@ -1,7 +1,7 @@
 """A path of stored messages as the messages of a request, and the calls along it."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -34,6 +34,9 @@ _UNRETURNED = {
 WAS_REFUSED = ToolResult("", "stopped", REFUSED)
 WAS_REFUSED_BEFORE = ToolResult("The user has just refused this call.", "stopped", REFUSED)
 WAS_STOPPED = ToolResult("", "stopped", CANCELLED)
+_UNCHANGED = "{} is unchanged, see above."
+BYTES_PER_TOKEN = 4
+"""About what a token has of most texts, in UTF-8."""
 ECHO = "<tools>"
 """How an answer begins that only repeats what the model was told of its tools."""
 
@@ -94,8 +97,11 @@ def repeats_earlier_calls(answers: Sequence[Sequence[ToolCall]]) -> bool:
     return bool(last) and last <= set().union(*before)
 
 
-def messages_of(path: Sequence[Record], system: str, model: str) -> tuple[Message, ...]:
-    """Return the messages that a model with this name reads."""
+def messages_of(
+    path: Sequence[Record], system: str, model: str, n_ctx: int = 0
+) -> tuple[Message, ...]:
+    """Return the messages that a model with this name, and a context of this size, reads."""
+    repeated = repeated_files(path, n_ctx)
     messages = [Message("system", system)] if system else []
     unanswered: tuple[str, ...] = ()  # ids of calls
     for record in path:
@@ -108,7 +114,9 @@ def messages_of(path: Sequence[Record], system: str, model: str) -> tuple[Messag
         messages += [Message("tool", NOT_RUN, call_id=call_id) for call_id in unanswered]
         unanswered = tuple(call.id for call in record.calls)
         is_user = record.role == "user"
-        content = joined(record.content, record.attachments) if is_user else record.content
+        content = record.content
+        if is_user:
+            content = joined(content, record.attachments, repeated.get(record.id, ()))
         if is_user and messages and messages[-1].role == "user":
             # A question that was never answered; many templates want the roles to alternate.
             content = f"{messages.pop().content}\n\n{content}"
@@ -134,14 +142,52 @@ def passages_of(path: Iterable[Record]) -> dict[int, Attachment]:
     return {each.number: each for each in all_of_it if each.number and each.text}
 
 
-def joined(text: str, attachments: Iterable[Attachment]) -> str:
+def repeated_files(path: Sequence[Record], n_ctx: int) -> dict[int, list[Attachment]]:
+    """Return, by the numbers of questions, the files that stand above them unchanged.
+
+    Only the end of a path counts, as the rest may be dropped: what about 3/8 of the context hold.
+    So when a conversation grows, a file is sent again with the question that it came with later.
+    """
+    versions: dict[str, Attachment] = {}
+    repeated: dict[int, list[Attachment]] = {}
+    for record in latest(path, n_ctx * 3 // 8):
+        for each in record.attachments if record.role == "user" else ():
+            if each.text and not each.number:
+                if versions.get(each.name) == each:
+                    repeated.setdefault(record.id, []).append(each)
+                versions[each.name] = each
+    return repeated
+
+
+def latest(path: Sequence[Record], budget: int) -> list[Record]:
+    """Return the end of a path that has about as many tokens as the budget, repetitions apart."""
+    kept, counted = list[Record](), set[str]()
+    for record in reversed(path):
+        texts = {record.content, *(each.text for each in record.attachments)} - counted
+        counted |= texts
+        if (budget := budget - sum(map(tokens, texts))) < 0:
+            break
+        kept.append(record)
+    return kept[::-1]
+
+
+def tokens(text: str) -> int:
+    """Return about how many tokens a text has."""
+    return len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN
+
+
+def joined(
+    text: str, attachments: Iterable[Attachment], repeated: Collection[Attachment] = ()
+) -> str:
     """Return the message that the model reads: each text between two fences, then the words.
 
-    What is attached is known before the words are, so it can be read while they are typed.
+    What is attached is known before the words are, so it can be read while they are typed. Of
+    files that are `repeated`, only the names are written.
     """
     given = [each for each in attachments if not each.is_folder]
     citing = CITING if any(each.number for each in given) else ""
-    parts = [*map(_fenced, given), citing, text]
+    texts = (_UNCHANGED.format(e.title) if e in repeated else _fenced(e) for e in given)
+    parts = [*texts, citing, text]
     return "\n\n".join(part for part in parts if part.strip())
 
 

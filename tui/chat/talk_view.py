@@ -27,9 +27,10 @@ from assistant.talk.events import (
     ToolsStart,
 )
 from assistant.talk.messages import passages_of
+from assistant.talk.support import check
 from assistant.tokens import Step
 from models.errors import StorageError
-from tui.chat.conversation.answer import Answer, below
+from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.turn import Turn
 from tui.chat.layout import ChatLayout
 from tui.chat.prompt.file_search import located
@@ -53,6 +54,7 @@ class TalkView:
     def __init__(self, parts: ChatLayout, talk: Talk) -> None:
         self._parts, self._view, self._talk = parts, parts.conversation, talk
         self._view.trace, self._view.changes = talk.path.trace, self._changes
+        self._view.support = lambda record: check(record, talk.path.records)
         self._figures: Decoded | None = None  # to be shown
         self._replaces = False  # whether the next answer replaces what had the keys
         self.asked: ApprovalTurn | None = None
@@ -132,7 +134,7 @@ class TalkView:
             return
         turn.record = record
         if isinstance(turn, Answer):
-            turn.finish(below(record), record.state)
+            turn.end(record)
 
     def _changes(self, record: Record) -> str:
         """Return the name of a file that is there and that an answer has a new version of."""

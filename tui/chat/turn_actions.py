@@ -177,9 +177,17 @@ class TurnActions:
 
         keeps = self._controller.settings.save
         kept_versions.write(file, new, file.data if keeps else None)
-        self._controller.parts.prompt.attached.add(read(file.path, name))
+
+        def attach() -> None:
+            self._controller.parts.prompt.attached.add(read(file.path, name))
+
+        def undo() -> None:
+            kept_versions.undo(file.path)
+            attach()  # instead of the version that was undone
+
+        attach()
         if keeps:
-            self._undo.append(lambda: kept_versions.undo(file.path))
+            self._undo.append(undo)
         back = " u takes it back." if keeps else ""
         self._view.notify(safe(f"Written: {name}.{back}"), timeout=8, markup=False)
 

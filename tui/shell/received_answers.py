@@ -31,6 +31,7 @@ class ReceivedAnswer:
     finished: Finished | None = None
     results: list["Record"] = field(default_factory=list)  # of its calls
     sources: "tuple[Attachment, ...]" = ()  # that it cites, or quotes
+    unsupported: tuple[str, ...] = ()  # on what its passages do not support
 
     def take(self, event: Decoded | Finished) -> None:
         """Take what the engine says of it."""
@@ -53,7 +54,7 @@ class ReceivedAnswer:
         """Return what is said of an answer that a program reads: its sources, and why it is cut."""
         passing = settings.sources["max_tokens"].is_passing
         cut = "" if end.stop == Stop.LENGTH and passing else MARKS.get(end.stop)
-        return [*filter(None, [named_sources(end.text, self.sources), cut])]
+        return [*filter(None, [named_sources(end.text, self.sources), *self.unsupported, cut])]
 
     def summary(
         self, end: Finished, settings: Settings, has_form: bool, conversation: int | None
@@ -62,7 +63,8 @@ class ReceivedAnswer:
         line = [*figures(end.stats), _mode(settings, end), *filter(None, [MARKS.get(end.stop)])]
         if conversation is not None:
             line.append(f"conversation {conversation}")
-        lines = [*filter(None, [named_sources(end.text, self.sources)]), " · ".join(line)]
+        sources = filter(None, [named_sources(end.text, self.sources)])
+        lines = [*sources, *self.unsupported, " · ".join(line)]
         if end.stats.masked_rows and has_form:
             lines.append(of_form(end.stats))
         if self.last is not None:
@@ -120,6 +122,7 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
         **({} if finished.complete else {"complete": False}),  # of the form that was asked for
         **({"calls": _calls(given, finished)} if finished.calls else {}),
         **({"sources": _sources(given)} if given.sources else {}),
+        **({"unsupported": given.unsupported} if given.unsupported else {}),
         "tokens": [_fields(token, TOKEN_FIELDS) for token in given.tokens],
         "stats": _fields(finished.stats, STATS_FIELDS),
     }

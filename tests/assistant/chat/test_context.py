@@ -4,6 +4,7 @@ import pytest
 
 from assistant.chat.context import drop_oversized, fit
 from assistant.request import Message
+from assistant.store.values import Role
 from models.errors import ContextFull
 
 
@@ -88,3 +89,23 @@ def test_a_result_that_is_far_too_long_is_refused_before_it_is_tokenised():
     later = [*messages, Message("assistant", "d"), Message("user", "e")]
     kept, dropped = drop_oversized(later, lambda text: [1] * len(text), 100)
     assert (list(kept), dropped) == (later[-1:], 1)
+
+
+@pytest.mark.parametrize(
+    ("roles", "kept"),
+    [
+        ("s u a s u a s u", "s1 s4 s7 u8"),  # those of dropped turns come first, as they did
+        ("s u a u a s u", "s1 s6 u7"),
+        ("u s a u a s u", "s2 s6 u7"),
+        ("s u a u a u s", "s1 u6 s7"),  # in the last turn: after its question
+    ],
+)
+def test_system_messages_keep_their_order_when_turns_are_dropped(roles: str, kept: str) -> None:
+    names: dict[str, Role] = {"s": "system", "u": "user", "a": "assistant"}
+    given = [Message(names[role], f"{i}") for i, role in enumerate(roles.split(), 1)]
+    huge = [Message("user", "x" * 99_999), Message("assistant", "x")]
+    at = 1 if roles.startswith("s") else 0
+    clear, _ = drop_oversized([*given[:at], *huge, *given[at:]], lambda text: [1] * len(text), 100)
+    assert clear == given
+    tokens, _ = fit(given, encode, len(kept.replace(" ", "")) + 2)
+    assert "".join(map(chr, tokens[:-2])) == kept.replace(" ", "")

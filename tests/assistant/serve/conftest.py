@@ -36,13 +36,13 @@ class Watched(EngineProcess):
 
     def __init__(self) -> None:
         self.ends: list[Finished | Failed] = []
-        self.read: list[ReadAhead] = []
+        self.read: list[EventStream] = []
         super().__init__()
 
     def do(self, job: AnyJob) -> EventStream:
         stream = super().do(job)
         if isinstance(job, ReadAhead):
-            self.read.append(job)
+            self.read.append(stream)
             return stream
         put = stream.put
 

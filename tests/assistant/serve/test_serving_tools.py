@@ -143,7 +143,8 @@ def test_what_a_client_continues_with_is_read_while_it_runs_its_tool(
     wanted = {"tool_choice": "required" if calls else "none", "max_tokens": 200 if calls else 20}
     message = ask(calling, parallel_tool_calls=False, **wanted).choices[0].message
     calling.until(lambda: len(calling.engine.read) == before + 1)
-    *_, answer, following = calling.engine.read[-1].request.messages
+    calling.until(lambda: calling.engine.read[-1]._read)  # to its end: others wait for it
+    *_, answer, following = calling.engine.read[-1].job.request.messages
     assert (answer.role, answer.content) == ("assistant", message.content or "")
     assert following.role == ("tool" if calls else "user")
     assert [call.name for call in answer.calls] == [

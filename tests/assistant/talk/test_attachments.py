@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.store.values import Attachment
+from assistant.store.values import Attachment, Record
 from assistant.talk.attachments import LIMIT, read
-from assistant.talk.messages import joined
+from assistant.talk.messages import joined, messages_of
 from models.errors import UsageError
 
 
@@ -67,3 +67,27 @@ def test_texts_come_before_the_words_if_there_are_any_and_none_ends_its_own_fenc
     found = re.findall(rf"(?:^|\n\n)x:\n(`{{3,}})\n(.*?)\n\1{ends}", message, re.DOTALL)
     assert [text for _, text in found] == texts
     assert all(fence not in text for fence, text in found)
+
+
+@pytest.mark.parametrize(
+    ("versions", "sent"),
+    [
+        ("aa", "a-"),
+        ("aaa", "a--"),
+        ("ab", "ab"),
+        ("aba", "aba"),  # as after an undo: the latest version counts
+        ("abb", "ab-"),
+    ],
+)
+def test_a_file_that_is_attached_again_unchanged_is_sent_once(versions: str, sent: str) -> None:
+    path = [
+        Record(i, None, "user", "?", 0.0, "complete", attachments=(Attachment("f.txt", text * 99),))
+        for i, text in enumerate(versions)
+    ]
+    answers = [Record(i, None, "assistant", "!", 0.0, "complete") for i in range(9, 13)]
+    turns = [record for pair in zip(path, answers, strict=False) for record in pair]
+    questions = [m.content for m in messages_of(turns, "", "", 8192) if m.role == "user"]
+    for text, question in zip(sent, questions, strict=True):
+        assert ("f.txt is unchanged, see above." in question) == (text == "-")
+        assert (text * 99 in question) == (text != "-")
+    assert not any("unchanged" in m.content for m in messages_of(turns, "", "", 60))

@@ -72,6 +72,8 @@ async def test_it_is_shown_written_attached_and_taken_back(
         assert (attached.name, attached.text) == ("file.txt", NEW.rstrip("\n"))
         await chat.pilot.press("u")
         assert Path("file.txt").read_text() == OLD
+        (attached,) = chat.prompt.attachments
+        assert (attached.name, attached.text) == ("file.txt", OLD.rstrip("\n"))
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "windows-1252", "utf-16", "utf-8-sig"])

@@ -13,6 +13,7 @@ from tests.tui.chat.test_applying import answering
 from tests.tui.chat.test_manners import lent
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.markdown_view import Words
 from tui.chat.panel.panel import Speculation
 from tui.chat.turn_screens import SourcesScreen
 
@@ -100,7 +101,9 @@ async def test_passages_and_sources_are_shown_and_one_is_opened_at_its_line(
         await chat.until(lambda: any("[1] notes/air.md:" in text for text in chat.shown(".chips")))
         (foot,) = chat.shown(".footnote")
         assert foot.splitlines()[0].startswith("[1] notes/air.md:")
-        assert "[7]" not in foot
+        assert foot.splitlines()[1] == "[7] is not a passage of this question."
+        struck = "~~[7]~~ (no such passage)"
+        await chat.until(lambda: struck in chat.screen.query(Words).last()._text)
         assert chat.prompt.attachments == (NOTES,)
         await chat.act("s")
         await chat.until(lambda: isinstance(chat.app.screen, SourcesScreen))

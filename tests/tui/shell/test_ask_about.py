@@ -56,7 +56,8 @@ def test_an_answer_names_its_sources_after_it(ask) -> None:
     done = ask("--about", "notes")
     assert done.exit_code == 0
     assert "[1] notes/air.md:1" in done.stderr
-    assert "[9]" not in done.stderr
+    assert "[9] is not a passage of this question." in done.stderr
+    assert "[9] notes" not in done.stderr
     (request,) = Citing.requests
     assert request.messages[-1].content.startswith("[1] notes/air.md:1:\n```\nZeppelins")
 

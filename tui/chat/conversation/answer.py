@@ -13,6 +13,7 @@ from textual.widgets import Static
 from assistant.events import CallDelta
 from assistant.settings.settings import View
 from assistant.stats import Stats
+from assistant.talk.support import Support, struck
 from assistant.tokens import Step, Trace
 from tui.chat.conversation.token_view import TokenView, whole
 from tui.chat.conversation.turn import Turn, Verb
@@ -55,8 +56,11 @@ class Answer(Turn):
         self.thought: Thought | None = None
         self.changes: Callable[[Record], str] = lambda _: ""
         """Returns the name of the attached file that it has a new version of, if it has."""
+        self.support: Callable[[Record], Support] = lambda _: Support()
+        """Returns what the passages of its question do not support."""
         self._changed_file = ""
         self._text = record.content if record and not self.busy else ""
+        self._marked = ""  # the text with wrong citations struck out, if there are any
         self._words: Words | None = None  # what it reads as, once somebody wants to see it
         # How the current text was decoded, to be asked for once.
         self._recall = partial(_beginning, trace, record) if trace and record else None
@@ -82,7 +86,7 @@ class Answer(Turn):
             if record.thought:
                 self._think(record.thought, record.stats)
             self.tokens.show([whole(self.text)])
-            self.finish(below(record), self.state)
+            self.end(record)
         elif self.view == "words":  # it was over before there was a place for it
             self.watch_view()
 
@@ -152,10 +156,21 @@ class Answer(Turn):
             self.view = "words"
         self.changed()
 
+    def end(self, record: "Record") -> None:
+        """Show how a stored answer ended, and what in it its passages do not support."""
+        support = self.support(record)
+        if support.wrong:
+            self._marked = struck(record.content, support.wrong)
+            shown = self._words is not None
+            self._drop_words()
+        self.finish(below(record, support.remarks), record.state)
+        if support.wrong and shown:
+            self.watch_view()
+
     def resume(self) -> None:
         """Continue with an answer that was stopped: rounds are added after those there are."""
         self.hold()
-        self.state, self.view = "streaming", "tokens"
+        self.state, self.view, self._marked = "streaming", "tokens", ""
         self._footnote.display = False
         self.tokens.grow(True)
         self._drop_words()
@@ -185,7 +200,7 @@ class Answer(Turn):
         if self.view == "words" and self._words is None:
             from tui.chat.conversation.markdown_view import Words
 
-            self._words = Words(self.text, self.busy)
+            self._words = Words(self._marked or self.text, self.busy)
             self._words.display = False
             self.mount(self._words, after=self.tokens)
             return
@@ -276,8 +291,10 @@ def _beginning(trace: Callable[[int], Trace], record: "Record") -> list[Step]:
     return steps
 
 
-def below(record: "Record") -> str:
-    """Return the lines below a stored answer: its sources, and how it was decoded."""
+def below(record: "Record", remarks: Sequence[str] = ()) -> str:
+    """Return the lines below a stored answer: its sources, remarks, and how it was decoded."""
     sources = one_line(named_sources(record.content, record.attachments))
     end = record.stop, record.state, record.stats, bool(record.thought), record.calls
-    return "\n".join(filter(None, (sources, footnote(record.content, *end))))
+    return "\n".join(
+        filter(None, (sources, *map(one_line, remarks), footnote(record.content, *end)))
+    )

@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from assistant.events import Origin, Token
 from assistant.settings.settings import View
+from assistant.talk.support import Support
 from assistant.tokens import Trace
 from tui.app.textual_private import reads_end
 from tui.chat.conversation.answer import Answer
@@ -64,6 +65,7 @@ class Conversation(VerticalScroll):
         self.trace: Callable[[int], Trace] = lambda _: ()
         """Returns how a stored answer was decoded, by its id."""
         self.changes: Callable[[Record], str] = lambda _: ""
+        self.support: Callable[[Record], Support] = lambda _: Support()
         """Returns the name of the attached file that an answer has a new version of, if it has."""
         self.asked = 0
         """How many questions the user has asked, also before this start."""
@@ -192,7 +194,7 @@ class Conversation(VerticalScroll):
         answer.auto = self.view == "words"
         answer.set_reactive(Answer.ghosts, self.ghosts)
         answer.set_reactive(Answer.thoughts, self.thoughts)
-        answer.hold, answer.changes = self._hold, self.changes
+        answer.hold, answer.changes, answer.support = self._hold, self.changes, self.support
         return answer
 
     # Where the reader is
