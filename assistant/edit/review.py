@@ -26,8 +26,8 @@ IMPORTS = re.compile(r"^(?:import_|use_decl|preproc_include|using_dir)")
 NAMES = re.compile(r"identifier$|^constant$")
 BINDS = {"name", "left", "pattern", "declarator", "parameter", "parameters", "alias"}
 OUTLINED = re.compile(
-    r"(?im)^[ \t]*(?:\w+[ \t]+){0,3}(?:def|class|func|fun|fn|function|struct|module|record|sub|proc|"
-    r"table|view|type|trait|object)[ \t]+(?:\w+[.:])*(\w+)[ \t]*(?=[({\[:=<]|$)"
+    r"(?im)^[ \t]*(?:\w+[ \t]+){0,3}(?:def|class|func|fun|fn|function|struct|module|record|sub|"
+    r"proc|table|view|type|trait|object)[ \t]+(?:\w+[.:])*(\w+)[ \t]*(?=[({\[:=<]|$)"
 )
 """The beginning of a definition in a language without a grammar."""
 REMOVES = re.compile(
@@ -210,7 +210,9 @@ def _heading(root: Node) -> str:
 
 def _lost(old: Outline, new: Outline) -> list[str]:
     """Return the definitions that are missing, without those within another such one."""
-    lost = [n for n, texts in old.definitions.items() if len(new.definitions.get(n, ())) < len(texts)]
+    lost = [
+        n for n, texts in old.definitions.items() if len(new.definitions.get(n, ())) < len(texts)
+    ]
     outer = [text for name in lost if name not in new.definitions for text in old.definitions[name]]
     return [
         name for name in lost
