@@ -32,7 +32,7 @@ FAREWELL = re.compile(
     r"""(?ix)\b(?:remov|delet|dropp?|moved|gone|replaced|deprecated|obsolete|no\ longer|todo|fixme
     |nothing|use\b|see\b|entfernt|gelöscht|eliminad|supprim|удал)|删除|移除|削除"""
 )
-"""What people write in the place of lines that they delete."""
+"""What people write instead of lines that they delete."""
 LEAST = 3
 """Lines of code that a comment must replace to be a placeholder whatever it says."""
 
@@ -88,12 +88,14 @@ class Versions:
         below = range(i_end - 1, i, -1)
         i_end, more = self._nearest(below, range(index + 1, j_end), most, i_end)
         fresh += more
+        if form == "comment" and fresh:
+            return []  # there is new code, of which it may speak
         lost = [k for k in range(i + 1, i_end) if _says(self.old[k]) and self._is_lost(k)]
         remarks = [k for k in lost if k in self._remarks]
         if any(self._are_akin(self.new[index], self.old[k]) for k in remarks):
             return []  # a remark is put in other words
         if form == "comment":
-            return lost if not fresh and len(lost) - len(remarks) >= LEAST else []
+            return lost if len(lost) - len(remarks) >= LEAST else []
         return lost if len(lost) > 2 * fresh + (form == "inline") else []
 
     def _is_lost(self, index: int) -> bool:
@@ -125,7 +127,8 @@ class Versions:
     def _are_akin(self, line: str, other: str) -> bool:
         """Say whether two lines have at least half of their words in common."""
         one, two = self._words[line], self._words[other]
-        return len(one & two) * 2 >= max(len(one | two), 1)
+        both = len(one & two)
+        return both > 0 and 3 * both >= len(one) + len(two)
 
 
 def _says(line: str) -> bool:

@@ -135,11 +135,13 @@ class Rewrite:
         is_tagged = self.block[1] != FENCE
         if is_tagged and lines[0].startswith(FENCE) and not self.old.startswith(FENCE):
             lines = lines[1:]
-        old = self.old.split("\n")
+        old, last = self.old.split("\n"), lines[-1]
         before, after = (
             sum(1 for _ in takewhile(FENCE.__eq__, text[::-1])) for text in (old, lines)
         )
         is_odd = len(FENCES.findall("\n".join([*old, *lines]))) % 2
         is_over = not is_tagged or (after > before and (before or is_odd))
-        is_end = lines[-1] == self.block[1] or (lines[-1] == FENCE and is_over)
-        return lines[:-1] if is_end else lines
+        opens = re.fullmatch("`{3,}[^`]+", last) and last != old[-1]  # which nothing can follow
+        return (
+            lines[:-1] if last == self.block[1] or opens or (last == FENCE and is_over) else lines
+        )

@@ -76,3 +76,20 @@ def test_no_line_of_a_file_ends_its_block(name, text, wish, end):
     """And models end with three marks what begins with four."""
     rewrite = Rewrite(text_file.parse(Path(name), text.encode()), Part(0, 1), wish)
     assert rewrite.block[1] == end
+
+
+FENCED = "```sh\ntool\n```\n\nend"
+OPEN = "```sh\ntool\n\nend"
+
+
+@pytest.mark.parametrize("text", [FENCED, OPEN, f"{FENCED}\n```", f"{OPEN}\n~~~"])
+@pytest.mark.parametrize(
+    "around", ["{}", "{}\n```", "{}\n```python>", "```py\n{}\n```", "{}\n</file>", "\n{}\n\n"]
+)
+def test_what_models_write_around_a_file_with_fences_is_no_part_of_it(text, around):
+    text = f"A\n{text}"
+    rewrite = Rewrite(
+        text_file.parse(Path("a.txt"), text.encode()), Part(0, text.count("\n") + 1), "x"
+    )
+    new = text.replace("tool", "TOOL")
+    assert "\n".join(rewrite.new(around.format(new))) == new
