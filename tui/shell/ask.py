@@ -33,7 +33,6 @@ from assistant.talk.events import (
     TalkEvent,
     ToolsStart,
 )
-from assistant.talk.support import check
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
 from assistant.tokens import said
@@ -171,7 +170,10 @@ class AskSession:
                     click.echo(f"{record.state}: {size}", err=True)
             case Changed(record) if record.role == "assistant" and record.state != "streaming":
                 self.received.answer.sources = record.attachments
-                self.received.answer.unsupported = check(record, self.talk.path.records).remarks
+                if self._folders or self._continued:  # else there are no passages
+                    from assistant.talk.support import check
+
+                    self.received.answer.unsupported = check(record, self.talk.path.records).remarks
             case Indexing(text, fraction):
                 self._say(text, "dim") if fraction is None else console.say(text)
             case Noted(text, severity) if severity != "error":
