@@ -7,8 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import groupby, pairwise
+from operator import attrgetter
 
 from tree_sitter import Language, Node, Parser
+
+from assistant.edit.comparison import compare
 
 GRAMMARS = {
     ".py": "python", ".pyi": "python", ".js": "javascript", ".mjs": "javascript",
@@ -22,12 +26,13 @@ DEFINES = re.compile(
     r"type_(?:spec|alias|item)|constructor|mod_item|namespace_def|preproc_(?:function_)?def|const_|"
     r"static_item|variable_declarator|public_field"
 )
-IMPORTS = re.compile(r"^(?:import_|use_decl|preproc_include|using_dir)")
+IMPORTS = re.compile(r"^(?:import_|future_import|use_decl|preproc_include|using_dir)")
 NAMES = re.compile(r"identifier$|^constant$")
 BINDS = {"name", "left", "pattern", "declarator", "parameter", "parameters", "alias"}
 OUTLINED = re.compile(
-    r"(?im)^[ \t]*(?:\w+[ \t]+){0,3}(?:def|class|func|fun|fn|function|struct|module|record|sub|"
-    r"proc|table|view|type|trait|object)[ \t]+(?:\w+[.:])*(\w+)[ \t]*(?=[({\[:=<]|$)"
+    r"(?im)^[ \t]*(?:(?:\w+[ \t]+){0,3}(?:def|class|func|fun|fn|function|struct|module|record|sub|"
+    r"proc|table|view|type|trait|object)[ \t]+(?:\w+[.:])*(\w+)[ \t]*(?=[({\[:=<]|$)|"
+    r"(?!else|new|return|await)(?:[\w<>\[\]?]+[ \t]+){1,5}(\w+)\([^;\n]{0,300}\)\s*(?:\{|=>))"
 )
 """The beginning of a definition in a language without a grammar."""
 REMOVES = re.compile(
@@ -36,14 +41,32 @@ REMOVES = re.compile(
 )
 RESHAPES = re.compile(
     r"(?i)merg|inlin|combin|unif|split|simplif|short|condens|refactor|rewrit|replac|convert|"
-    r"turn\b|\binto\b|dataclass|zusammen|ersetz|vereinfach|kürz|umschreib|remplac|reemplaz|"
+    r"turn\b|\brecord\b|\binto\b|dataclass|zusammen|ersetz|vereinfach|kürz|umschreib|remplac|reemplaz|"
     r"объедин|замен|упрост|合并|替换|短く"
 )
 RENAMES = re.compile(
     r"(?i)renam|[a-z]+case\b|umbenenn|renomm|renombr|rinomin|hernoem|переимен|重命名|改名"
 )
-TEXT_ONLY = re.compile(r"(?i)comment|docstring|quote|whitespace|print|kommentar|commentaire")
+ADDS = re.compile(
+    r"(?i)\W*(?:please\s+)?(?:add|document|comment|annotat|explain|log|füg|ajout|añad|aggiung|добав|"
+    r"添加|追加)"
+)
+RECORDS = re.compile(r"(?i)\brecord|dataclass|to (?:a )?(?:\w+ )?(?:function|component|struct)")
+"""What a class may become without its methods."""
+SIGN = attrgetter("sign")
+CODE = re.compile(r"(?!#|//|/\*|\*|--|\W*$)")
+"""The beginning of a line that is neither a comment nor only brackets."""
+TEXT_ONLY = re.compile(
+    r"(?i)comment|docstring|quote|space|print|logging|hint|annotat|block|loop|kommentar"
+)
 """What may be removed or converted without touching a definition."""
+NEEDS_IMPORT = {
+    ".java": "List ArrayList Map HashMap Set HashSet Arrays Collections Optional Objects "
+    "Collectors Stream Scanner Random Deque ArrayDeque IOException Path Files Instant Duration",
+    ".rs": "HashMap HashSet BTreeMap BTreeSet VecDeque Arc Rc RefCell Mutex RwLock PathBuf File",
+    ".js": "useState useEffect useMemo useCallback useRef useReducer useContext",
+}
+"""Names that mean nothing without an import, where others may stand in other files."""
 PROSE = ("", ".md", ".markdown", ".mdx", ".txt", ".rst", ".csv", ".tsv", ".log")
 LIKE, REMAINING, LISTED = 0.5, 0.4, 5
 """The share of its words that a renamed definition has in common with the old one, the share of
@@ -61,6 +84,7 @@ class Outline:
     bound: set[str] = field(default_factory=set)  # names that anything gives a meaning
     used: dict[str, int] = field(default_factory=dict)  # names in expressions, with their line
     qualifiers: set[str] = field(default_factory=set)  # names before a dot
+    members: set[str] = field(default_factory=set)  # names after one
     heading: str = ""  # the docstring or comment at the beginning
 
 
@@ -80,11 +104,18 @@ def review(suffix: str, old: str, new: str, request: str) -> tuple[str, ...]:
     if not before.error and after.error:
         line = new.split("\n")[after.error - 1].strip()
         problems.append(f"It no longer parses, from line {after.error}{after.reason}: {line}")
-    if lost := [name for name in _lost(before, after) if not _may_go(name, before, after, request)]:
+    asked = _asked(request, before, after)
+    lost = [
+        name for name in _lost(before, after) if not _may_go(name, before, after, request, asked)
+    ]
+    if lost:
         problems.append(f"It loses {_listed(lost)}.")
+    elif ADDS.match(asked) and not any(verb.search(asked) for verb in (REMOVES, RESHAPES, RENAMES)):
+        problems += _left_out(old.split("\n"), new.split("\n"))
     if not before.error and not after.error:
         problems += _undefined(suffix, before, after)
-        problems += _lost_imports(before, after, request)
+        problems += _left_over(before, after, new, asked)
+        problems += _lost_imports(suffix, before, after, request)
     if before.heading and not after.heading and not re.search("(?i)doc|comment|head", request):
         problems.append(f"It loses the {before.heading} that the file begins with.")
     return tuple(dict.fromkeys(problems))
@@ -98,7 +129,12 @@ def outline(suffix: str, text: str) -> Outline:
         found = Outline()
         for head, following in zip(heads, [*heads[1:], None], strict=False):
             body = text[head.start() : following.start() if following else None]
-            found.definitions.setdefault(head[1], []).append(body)
+            found.definitions.setdefault(head[1] or head[2], []).append(body)
+        names = {head.end(head.lastindex or 0) for head in heads}
+        for call in re.finditer(r"\w+(?=\()", text):
+            if call.end() not in names:
+                found.used.setdefault(call[0], text.count("\n", 0, call.start()) + 1)
+        found.bound |= found.definitions.keys()
         return found
     module = import_module(f"tree_sitter_{language}")
     grammar = getattr(module, f"language_{variant}" if variant else "language")()
@@ -175,6 +211,7 @@ def _add_name(node: Node, role: str, is_bound: bool, found: Outline) -> None:
         "field_identifier", "property_identifier",
     )  # fmt: skip
     if is_member:
+        found.members.add(name)
         return
     if is_bound:
         found.bound.add(name)
@@ -220,19 +257,56 @@ def _lost(old: Outline, new: Outline) -> list[str]:
     ]  # fmt: skip
 
 
-def _may_go(name: str, old: Outline, new: Outline, request: str) -> bool:
-    """Return whether a request explains that a definition is gone."""
-    words, reshapes = {*re.findall(r"\w+", request)}, RESHAPES.search(request)
-    if name in words:
+def _asked(request: str, *outlines: Outline) -> str:
+    """Return a request without the names of definitions, which may be verbs."""
+    first, *others = re.findall(r"\w+|\W+", request) or [""]
+    names = {name for outline in outlines for name in outline.definitions}
+    return "".join([first, *(word for word in others if word not in names)])
+
+
+def _left_out(old: list[str], new: list[str]) -> Iterator[str]:
+    """Yield where three statements or more are gone, and their words are not in their place."""
+    gone = Counter(map(str.strip, old)) - Counter(map(str.strip, new))
+    for hunk in compare(old, new).hunks:
+        runs = [(sign, [line.text for line in run]) for sign, run in groupby(hunk.lines, SIGN)]
+        number = hunk.begin
+        for (sign, lines), (following, added) in pairwise([*runs, (" ", [])]):
+            words = {*re.findall(r"\w+", " ".join(added if following == "+" else []))}
+            lost = [
+                at for at, line in enumerate(map(str.strip, lines), number)
+                if CODE.match(line) and line in gone and _is_mostly_new(line, words)
+            ]  # fmt: skip
+            if sign == "-" and len(lost) > 2:
+                yield f"It leaves out lines {lost[0]} to {lost[-1]}."
+            number += len(lines) * (sign != "+")
+
+
+def _is_mostly_new(line: str, words: set[str]) -> bool:
+    own = re.findall(r"\w+", line)
+    return sum(word not in words for word in own) * 2 > len(own)
+
+
+def _may_go(name: str, old: Outline, new: Outline, request: str, asked: str) -> bool:
+    """Return whether a request explains that a definition is gone.
+
+    A definition may go if the request names it and does not only add, if one that is like it
+    stands in its place, or if removals or another shape are `asked` for, nothing uses it any
+    more, and most of the others remain.
+    """
+    words, reshapes = {*re.findall(r"\w+", request)}, RESHAPES.search(asked)
+    renames, removes = reshapes or RENAMES.search(asked), REMOVES.search(asked)
+    is_verb = request.split()[:1] == [name]
+    if name in words and not is_verb and (renames or removes or not ADDS.match(asked)):
         return True
-    renames = reshapes or RENAMES.search(request)
     added = [other for other in new.definitions if other not in old.definitions]
     if any((other in words or renames) and _is_like(name, other, old, new) for other in added):
         return True
-    if not (reshapes or REMOVES.search(request)) or TEXT_ONLY.search(request):
+    if not (reshapes or removes) or TEXT_ONLY.search(asked):
         return False
     remaining = sum(other in new.definitions for other in old.definitions)
-    return name not in new.used and remaining >= min(REMAINING * len(old.definitions), 2)
+    is_record = reshapes and RECORDS.search(asked)
+    remain = remaining >= min(REMAINING * len(old.definitions), 2)
+    return name not in new.used and bool(remain or is_record)
 
 
 def _is_like(name: str, other: str, old: Outline, new: Outline) -> bool:
@@ -245,21 +319,39 @@ def _is_like(name: str, other: str, old: Outline, new: Outline) -> bool:
 
 def _undefined(suffix: str, old: Outline, new: Outline) -> Iterator[str]:
     """Yield the names that are used, and that nothing defines any more, or yet."""
+    is_open = any(re.search(r"\*;?$", statement) for statement in new.imports.values())
+    script = suffix in (".jsx", ".ts", ".tsx")
+    imported = NEEDS_IMPORT.get(".js" if script else suffix, "").split()
     for name, line in new.used.items():
-        is_new = name not in old.used and name not in old.bound
-        is_unknown = name in old.bound or (
-            is_new and suffix == ".py" and not hasattr(builtins, name) and "__" not in name
-        ) or (is_new and suffix == ".go" and name in new.qualifiers)  # fmt: skip
-        if is_unknown and name not in new.bound:
+        is_new = not is_open and name not in old.used and name not in old.bound
+        is_missed = name in imported or (suffix == ".go" and name in new.qualifiers)
+        if suffix == ".py":
+            is_missed = not hasattr(builtins, name) and "__" not in name
+        opened = re.sub(r"\w+(;?)$", r"*\1", old.imports.get(name, ""))
+        is_old = name in old.bound and opened not in new.imports.values()
+        if name not in new.bound and (is_old or (is_new and is_missed)):
             yield f"{name} is used in line {line}, and defined nowhere."
 
 
-def _lost_imports(old: Outline, new: Outline, request: str) -> Iterator[str]:
+def _left_over(old: Outline, new: Outline, text: str, asked: str) -> Iterator[str]:
+    """Yield definitions that are gone, and are used of an object that had them."""
+    owner = r"[\w\])]" if RENAMES.search(asked) else r"\b(?:self|this|cls)"
+    for name in old.definitions.keys() - new.definitions.keys() - new.bound:
+        use = re.search(rf"{owner}(?:\.|->){re.escape(name)}\b(?!\s*=[^=])", text)
+        if use and not re.search(rf"\b(?:self|this)\.{re.escape(name)}\s*[:=]", text):
+            line = text.count("\n", 0, use.start()) + 1
+            yield f"{name} is used in line {line}, and defined nowhere."
+
+
+def _lost_imports(suffix: str, old: Outline, new: Outline, request: str) -> Iterator[str]:
     """Yield the imports that are gone, of those that are used without being named."""
     asked = re.search("(?i)import|include|unused", request)
     if not asked and not REMOVES.search(request):
         for name, statement in old.imports.items():
-            if name not in new.imports and name not in old.used and name not in new.bound:
+            is_indirect = name == statement or suffix == ".rs"  # of a trait, only methods are used
+            gone = ({*old.used} - old.bound) | old.members
+            is_explained = is_indirect and gone - {*new.used} - new.members
+            if name not in {*new.imports, *old.used, *new.bound} and not is_explained:
                 yield f"It loses {statement}."
 
 

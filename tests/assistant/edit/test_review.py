@@ -29,6 +29,14 @@ def test_of_forty_edits_at_least_38_are_judged_right(faulty):
     assert len(wrong) <= 2, wrong
 
 
+def test_of_eighty_short_edits_at_least_76_are_judged_right():
+    cases = json.loads((DATA / "more.json").read_text())
+    asked = ("suffix", "old", "new", "wish")
+    wrong = [case for case in cases if bool(review(*map(case.get, asked))) is not case["faulty"]]
+    assert len(cases) == 80
+    assert len(wrong) <= 4, wrong
+
+
 @pytest.mark.parametrize(
     ("suffix", "old", "new", "wish", "problems"),
     json.loads((DATA / "sentences.json").read_text()),
