@@ -207,7 +207,7 @@ class Asking(Server):
 
 
 class Huge(Server):
-    """Sends more than is read: as one text, in many parts, without an end, or as a list."""
+    """Sends more than is read: in one piece, in many parts, without an end, or as a list."""
 
     def tools(self, cursor):
         count = 1_001 if self.argument == "tools" else 1
