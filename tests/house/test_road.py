@@ -11,7 +11,7 @@ from tests import ROOT
 from tests.house.trace import Trace
 from tests.terminal.terminal import DONE, TINY, idle, opened
 
-OPEN_CHAT, ASK = 106, 118
+OPEN_CHAT, ASK = 108, 120
 """Files that one answer may run: in a chat that is open, and of `ask` from start to end.
 
 96 to 104 and 117 were measured: what saves now and then falls into the traced answer,

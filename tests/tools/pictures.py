@@ -113,7 +113,7 @@ def edit(settings: Settings) -> None:
         path = Path(folder, "stack.py")
         path.write_text(CODE.lstrip("\n"))
         (parts,) = rewrites([str(path)], "add type hints", writes=False)
-        EditSession(console, settings, asks=False, prints=True).run(parts)
+        EditSession(console, settings, asks=False, prints=True, forces=False).run(parts)
     title = 'specchat edit stack.py "add type hints"'
     DOCS.joinpath("edit.svg").write_text(shown.export_svg(title=title))
 

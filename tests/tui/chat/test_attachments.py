@@ -216,7 +216,7 @@ async def test_file_that_cannot_be_attached_is_explained(folder: Path) -> None:
     async with at_the_prompt() as typist:
         await typist.pick("data", "enter")
         await typist.until(lambda: typist.told)
-        assert typist.told == ["data.txt is not text; only text can be part of a question."]
+        assert typist.told == ["data.txt is not text; only text can be used."]
         await typist.pick("notes")
         (folder / "notes.txt").unlink()
         await typist.pilot.press("enter")
