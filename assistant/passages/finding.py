@@ -1,6 +1,7 @@
-"""The passages that fit a question: BM25 over the words that tell most, without near copies."""
+"""The passages that fit a question: BM25 over the words that tell most, without copies."""
 
 import math
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,8 +18,6 @@ BEFORE, BEFORE_WEIGHT = 12, 0.3
 KNOWN, RELATED = 0.35, 0.5
 """How much of the question, by the weights of its words, the best passage has if the folder says
 anything of it; and how much of what that one has the others have."""
-COPY = 0.8
-"""How much two passages share of which one is a near copy."""
 
 
 def found(
@@ -66,17 +65,19 @@ def _counted(sql: sqlite3.Connection, terms: frozenset[str]) -> tuple[int, str]:
 def _distinct(
     sql: sqlite3.Connection, folder: Path, ids: Sequence[int], most: int
 ) -> dict[int, Passage]:
-    """Return the first passages that are no near copies of better ones."""
-    kept, seen = dict[int, Passage](), list[set[tuple[str, str, str]]]()
+    """Return the first passages, without those that have the same words as better ones.
+
+    A passage that differs in a single word, number or negation may be a correction: it stays.
+    """
+    kept, seen = dict[int, Passage](), list[list[str]]()
     for id_ in ids[: 4 * most]:
         path, first, last, heading, packed = sql.execute(
             "SELECT path, first, last, heading, packed FROM passage JOIN file ON file.id = file "
             "WHERE passage.id = ?", (id_,)
         ).fetchone()  # fmt: skip
         passage = Passage(first, last, heading, index_file.unpacked(packed), folder / path)
-        said = passage.text.split()
-        own = {*zip(said, said[1:], said[2:], strict=False)}
-        if not any(len(own & other) > COPY * max(len(own), len(other)) for other in seen):
+        own = re.findall(r"\w+", passage.text.casefold())
+        if own not in seen:
             kept[id_] = passage
             seen.append(own)
         if len(kept) == most:

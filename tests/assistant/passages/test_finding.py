@@ -62,12 +62,12 @@ def test_what_was_said_before_counts_but_less_than_the_question(write):
     assert index.find("And why?", before)[0].path.name == "b.md"
 
 
-def test_a_near_copy_is_left_out(write):
+def test_a_copy_is_left_out_and_a_correction_stands_beside_what_it_corrects(write):
     words = [f"beast{at}" for at in range(150)]
     index = write(
         a=" ".join(["zebra", *words]),
-        b=" ".join(["zebra", *words[:-1], "other"]),
-        c=" ".join(["zebra", *words[::-1]]),
+        b=" ".join(["Zebra:", *words]),
+        c=" ".join(["zebra", *words[:-1], "14"]),
     )
     assert len(index.find("zebra")) == 2
 
