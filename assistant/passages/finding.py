@@ -65,10 +65,7 @@ def _counted(sql: sqlite3.Connection, terms: frozenset[str]) -> tuple[int, str]:
 def _distinct(
     sql: sqlite3.Connection, folder: Path, ids: Sequence[int], most: int
 ) -> dict[int, Passage]:
-    """Return the first passages, without those that have the same words as better ones.
-
-    A passage that differs in a single word, number or negation may be a correction: it stays.
-    """
+    """Return the first passages, each text once; one that differs in a word may be a correction."""
     kept, seen = dict[int, Passage](), list[list[str]]()
     for id_ in ids[: 4 * most]:
         path, first, last, heading, packed = sql.execute(
