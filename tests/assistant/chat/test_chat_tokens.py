@@ -168,9 +168,11 @@ def test_an_answer_with_reasoning_goes_through_the_template(tmp_path):
         "{% for m in messages %}{{ m.role }}:{{ m.content.split('</think>')[-1] }};{% endfor %}"
     )
     with chat_of(tmp_path, template) as (vocab, chat):
-        answer = Message("assistant", "<think>x</think>y", (1, 2, 3))
-        tokens = chat.encode([Message("user", "q"), answer, Message("user", "r")])
-        assert bytes_of(vocab, tokens) == b"user:q;assistant:y;user:r;"
+        thought = tuple(vocab.tokenize("<think>x</think>y"))
+        for text, ids in (("<think>x</think>y", (1, 2, 3)), ("y", thought)):
+            answer = Message("assistant", text, ids)
+            tokens = chat.encode([Message("user", "q"), answer, Message("user", "r")])
+            assert bytes_of(vocab, tokens) == b"user:q;assistant:y;user:r;"
 
 
 def test_answers_that_a_template_wants_joined_keep_their_tokens(tmp_path):
