@@ -245,7 +245,7 @@ async def test_a_file_that_crashes_its_reader_is_named_and_read_again_when_it_ch
 
 async def test_a_reader_that_is_killed_costs_one_file(folder, cache):
     for name in ("a.txt", "slow.html", "z.txt"):
-        (folder / name).write_text(SLOW if "slow" in name else "zebra")
+        (folder / name).write_text(SLOW if "slow" in name else f"zebra {name}")
     async for progress in update(folder, cache):
         if progress.path.name == "slow.html" and not odd(FolderIndex(folder, cache)):
             (reader,) = workers()
