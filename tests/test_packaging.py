@@ -111,9 +111,9 @@ def test_what_was_installed_runs_and_is_what_was_built(installed, tmp_path):
     assert all(path.startswith(str(installed)) for path in found.stdout.split())
     target = tiny.write(tmp_path / "target.gguf", stops=False)
     asked = ["ask", "Hello", "--threads", "1", "--max-tokens", "3", "--ctx", "512", "--target"]
-    answer = run(installed, *asked, target, SPECCHAT_HOME=str(tmp_path / "home"))
+    answer = run(installed, *asked, target, "--json", SPECCHAT_HOME=str(tmp_path / "home"))
     assert answer.returncode == 0, answer.stderr
-    assert "3 tokens" in answer.stderr
+    assert '"generated_tokens":3' in answer.stdout.replace(" ", "")
 
 
 def test_what_is_locked_is_what_is_required_and_no_more_and_from_no_place():
