@@ -158,7 +158,7 @@ def _interrupt_loops(tree: Template) -> None:
     """Have every loop and macro of a template look at the clock whenever it begins again."""
     for node in [*tree.find_all((For, Macro, CallBlock))]:
         look = ExprStmt(Call(Name(_CHECK, "load"), [], [], None, None), lineno=node.lineno)
-        node.body.insert(0, look)  # type: ignore[attr-defined]
+        node.body.insert(0, look)  # type: ignore[attr-defined]  # all three have one
 
 
 def _failure(problem: str, where: str = "") -> str:

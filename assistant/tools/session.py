@@ -104,7 +104,9 @@ class _BoundedBytes(httpx2.AsyncByteStream):
 
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream
-        self.aclose = stream.aclose  # type: ignore[method-assign]
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         length = 0

@@ -162,8 +162,8 @@ class TurnActions:
         if file.encoded(found.old) != file.data:
             doubts.append("The file has changed since it was attached.")
         before = takewhile(lambda other: other.id != record.id, self._path.records)
-        wish = "\n".join([other.content for other in before if other.role == "user"][::-1])
-        doubts += review(place.suffix, file.text, text_file.parse(place, new).text, wish)
+        (*_, request) = (other.content for other in before if other.role == "user")
+        doubts += review(place.suffix, file.text, text_file.parse(place, new).text, request)
 
         def write(allowed: bool | None) -> None:
             if allowed:

@@ -11,6 +11,7 @@ from assistant.edit.review import review
 DATA = Path(__file__).with_name("review")
 CASES = json.loads((DATA / "cases.json").read_text())
 DEEP = "(" * 20_000 + ")" * 20_000
+NESTED = f"use {'a::{' * 3_000}b{'}' * 3_000};\n"
 
 
 def reviewed(case: dict[str, Any]) -> tuple[str, ...]:
@@ -45,7 +46,7 @@ def test_each_problem_is_a_sentence_of_its_own(suffix, old, new, wish, problems)
     assert [*review(suffix, old, new, wish)] == problems
 
 
-@pytest.mark.parametrize("suffix", [".py", ".js", ".c", ".json", ".kt", ""])
+@pytest.mark.parametrize("suffix", [".py", ".js", ".c", ".rs", ".json", ".kt", ""])
 def test_hostile_texts_are_reviewed_too(suffix):
-    for text in ("", "\0", "\ud800", DEEP, "def " * 1000):
+    for text in ("", "\0", "\ud800", DEEP, "def " * 1000, NESTED, "a" * 1_000_000):
         assert review(suffix, text, text, "x") == ()

@@ -44,6 +44,23 @@ async def ask(chat: Chat, text: str = OLD) -> None:
     await chat.ask("Spell it")
 
 
+async def test_what_is_lost_unasked_is_said_whatever_was_asked_before(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "".join(f"def f{number}():\n    return {number}\n\n\n" for number in range(4))
+    Path("file.py").write_text(code)
+    answering(monkeypatch, f"```py\n{code.partition('def f3')[0]}```\n")
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        chat.prompt.attached.add(Attachment("file.py", code.rstrip("\n")))
+        await chat.ask("Remove unused functions")
+        await chat.ask("Return 7 from f0")
+        await chat.act()
+        await chat.press("a")
+        await chat.until(lambda: isinstance(chat.app.screen, ChangeScreen))
+        assert "It loses f3." in "".join(str(each.render()) for each in chat.app.screen.query("*"))
+
+
 async def test_it_is_shown_written_attached_and_taken_back(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:

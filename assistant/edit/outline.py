@@ -1,0 +1,180 @@
+"""What a source file defines, imports and uses, as the grammar of its language reads it."""
+
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+
+from tree_sitter import Language, Node, Parser
+
+GRAMMARS = {
+    ".py": "python", ".pyi": "python", ".js": "javascript", ".mjs": "javascript",
+    ".jsx": "javascript", ".ts": "typescript.typescript", ".tsx": "typescript.tsx", ".go": "go",
+    ".rs": "rust", ".java": "java", ".c": "c", ".h": "cpp", ".cc": "cpp", ".cpp": "cpp",
+    ".hpp": "cpp", ".json": "json", ".toml": "toml", ".css": "css", ".html": "html", ".sh": "bash",
+}  # fmt: skip
+"""The grammar of each kind of file: its package without `tree_sitter_`, and its variant."""
+DEFINES = re.compile(
+    r"function|method|class|struct|enum_(?:item|decl|spec)|trait|interface|record|union|macro|"
+    r"type_(?:spec|alias|item)|constructor|mod_item|namespace_def|preproc_(?:function_)?def|const_|"
+    r"static_item|variable_declarator|public_field"
+)
+IMPORTS = re.compile(r"^(?:import_|future_import|use_decl|preproc_include|using_dir)")
+NAMES = re.compile(r"identifier$|^constant$")
+BINDS = {"name", "left", "pattern", "declarator", "parameter", "parameters", "alias"}
+OUTLINED = re.compile(
+    r"(?im)^[ \t]*(?:(?:\w+[ \t]+){0,3}(?:def|class|func|fun|fn|function|struct|module|record|sub|"
+    r"proc|table|view|type|trait|object)[ \t]+(?:\w+[.:])*(\w+)[ \t]*(?=[({\[:=<]|$)|"
+    r"(?!else|new|return|await)(?:[\w<>\[\]?]+[ \t]+){1,5}(\w+)\([^;\n]{0,300}\)\s*(?:\{|=>))"
+)
+"""The beginning of a definition in a language without a grammar."""
+
+
+@dataclass(slots=True)
+class Outline:
+    """What a text defines, imports and uses."""
+
+    error: int = 0  # the first line that does not parse, from 1
+    reason: str = ""  # why it does not, where that is known
+    definitions: dict[str, list[str]] = field(default_factory=dict)  # texts by last name
+    imports: dict[str, str] = field(default_factory=dict)  # statements by the name they import
+    bound: set[str] = field(default_factory=set)  # names that anything gives a meaning
+    used: dict[str, int] = field(default_factory=dict)  # names in expressions, with their line
+    qualifiers: set[str] = field(default_factory=set)  # names before a dot
+    members: set[str] = field(default_factory=set)  # names after one
+    heading: str = ""  # the docstring or comment at the beginning
+
+
+def outline(suffix: str, text: str) -> Outline:
+    """Return the outline of a text; without a grammar only what its lines seem to define."""
+    language, _, variant = GRAMMARS.get(suffix, "").partition(".")
+    if not language:
+        return _without_grammar(text)
+    module = import_module(f"tree_sitter_{language}")
+    grammar = getattr(module, f"language_{variant}" if variant else "language")()
+    root = Parser(Language(grammar)).parse(text.encode(errors="replace")).root_node
+    found = Outline(heading=_heading(root))
+    nodes = [(root, "", False)]
+    while nodes:
+        node, role, is_bound = nodes.pop()
+        if (node.is_error or node.is_missing) and not found.error:
+            found.error = node.start_point.row + 1
+        if IMPORTS.match(node.type):
+            _add_import(node, found)
+            continue
+        if NAMES.search(node.type):
+            _add_name(node, role, is_bound, found)
+            continue
+        if name := _defined(node):
+            found.definitions.setdefault(name, []).append(_text(node))
+            found.bound.add(name)
+        for child, of_child in reversed(_children(node)):
+            binds = of_child in BINDS or "parameter" in node.type or "pattern" in node.type
+            binds = (binds or (is_bound and not of_child)) and "augmented" not in node.type
+            of_child = "qualifier" if node.type == "selector_expression" else of_child
+            nodes.append((child, of_child, binds and of_child not in ("type", "value")))
+    if suffix in (".py", ".pyi"):
+        found.error, found.reason = _python_error(text)
+    return found
+
+
+def _without_grammar(text: str) -> Outline:
+    heads = [*OUTLINED.finditer(text)]
+    found = Outline()
+    for head, following in zip(heads, [*heads[1:], None], strict=False):
+        body = text[head.start() : following.start() if following else None]
+        found.definitions.setdefault(head[1] or head[2], []).append(body)
+    names = {head.end(head.lastindex or 0) for head in heads}
+    for call in re.finditer(r"\b\w+(?=\()", text):  # from its beginning, or a long word takes ages
+        if call.end() not in names:
+            found.used.setdefault(call[0], text.count("\n", 0, call.start()) + 1)
+    found.bound |= found.definitions.keys()
+    return found
+
+
+def _python_error(text: str) -> tuple[int, str]:
+    """Return the line that this Python refuses, and why: it knows more than the grammar."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return error.lineno or 1, f" ({error.msg})"
+    except (ValueError, RecursionError, MemoryError):
+        return 1, ""
+    return 0, ""
+
+
+def _add_import(node: Node, found: Outline) -> None:
+    statement, names = " ".join(_text(node).split()), set[str]()
+    for part in _leaves(node):
+        is_path = part.type in ("interpreted_string_literal_content", "interpreted_string_literal")
+        if NAMES.search(part.type) or is_path:
+            names.add(_text(part).strip('"').rpartition("/")[2])
+    for name in names or {statement}:
+        found.imports[name] = statement
+    found.bound |= names
+
+
+def _leaves(node: Node) -> Iterator[Node]:
+    """Yield what has no children; without the module that Python's `from` and `as` name."""
+    waiting = [node]
+    while waiting:
+        children = [child for child, role in _children(waiting.pop()) if role != "module_name"]
+        yield from (child for child in children if not child.child_count)
+        waiting += (child for child in reversed(children) if child.child_count)
+
+
+def _children(node: Node) -> list[tuple[Node, str]]:
+    """Return the children of a node with their roles, by a cursor: asking each is quadratic."""
+    cursor, children = node.walk(), list[tuple[Node, str]]()
+    is_there = cursor.goto_first_child()
+    while is_there and cursor.node:
+        children.append((cursor.node, cursor.field_name or ""))
+        is_there = cursor.goto_next_sibling()
+    return children
+
+
+def _add_name(node: Node, role: str, is_bound: bool, found: Outline) -> None:
+    name = _text(node)
+    is_member = role in ("attribute", "property", "field") or node.type in (
+        "field_identifier", "property_identifier",
+    )  # fmt: skip
+    if is_member:
+        found.members.add(name)
+        return
+    if is_bound:
+        found.bound.add(name)
+        return
+    found.used.setdefault(name, node.start_point.row + 1)
+    if role == "qualifier":
+        found.qualifiers.add(name)
+
+
+def _defined(node: Node) -> str:
+    """Return the last name of what a node defines; empty if it defines nothing."""
+    if not node.is_named or not DEFINES.search(node.type):
+        return ""
+    if node.type.endswith("_specifier") and not node.child_by_field_name("body"):
+        return ""  # C names a struct so where it is used
+    if node.type == "variable_declarator" and not re.search(
+        "function|arrow|class", getattr(node.child_by_field_name("value"), "type", "")
+    ):
+        return ""
+    named = node.child_by_field_name("name")
+    while named is None and (inner := node.child_by_field_name("declarator")):  # of C
+        node, named = inner, inner if NAMES.search(inner.type) else None
+    return _text(named) if named else ""
+
+
+def _heading(root: Node) -> str:
+    first = root.named_children[0] if root.named_children else None
+    if first is not None and first.type == "expression_statement" and first.named_children:
+        first = first.named_children[0]
+    kind = first.type if first else ""
+    return "comment" if "comment" in kind else "docstring" if kind == "string" else ""
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode(errors="replace")
