@@ -1,4 +1,4 @@
-"""120 questions about a folder in nine languages, 20 it cannot answer: `python -m` this, a table."""
+"""120 questions to a folder in nine languages, and 20 it has no answer to, as a table."""
 
 import asyncio
 import os
@@ -61,13 +61,12 @@ async def found(folder: Path, question: Question) -> list[str]:
     folders = AskedFolders(lambda event: None, lambda: Settings(about_seconds=60.0))
     model = type(MODEL)("target", "tiny", folder / "no.gguf", 1, 2 * 350 * MOST, 300, 0.0)
     *before, asked = question.messages
-    roles = ("user", "assistant")
     path = [
-        Record(at + 1, at or None, roles[at % 2], text, 0.0, "complete")
+        Record(at + 1, at or None, "assistant" if at % 2 else "user", text, 0.0, "complete")
         for at, text in enumerate(before)
     ]
     name = f"{folder}/"
-    hits = await folders.find(asked, [Attachment(name, "")], path, model)
+    hits, _ = await folders.find(asked, [Attachment(name, "")], path, model)
     return [each.name.removeprefix(name) for each in reversed(hits)]
 
 
