@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assistant.passages import finding, index_file
-from assistant.passages.splitting import Passage
 from models import child_process
 from models.errors import StorageError
 from models.files import disk
@@ -40,16 +39,18 @@ class FolderIndex:
         """Name a folder, and the folder for indexes; nothing is opened before it is used."""
         self.folder, self._path = folder, index_file.place(folder, cache)
 
-    def find(self, question: str, before: Sequence[str] = (), most: int = 8) -> list[Passage]:
-        """Return the passages that fit a question, best first; none if the folder says nothing.
+    def find(
+        self, question: str, before: Sequence[str] = (), answers: Sequence[str] = (), most: int = 8
+    ) -> finding.Hits:
+        """Return what the folder says about a question; it works while an update goes on.
 
-        It works while an update goes on. `before` is what was said before the question; its words
-        count less.
+        Words of the questions `before`, the last one first, count less than those of this one; of
+        `answers` the names and numbers count a little.
         """
         if self.folder.is_dir():
             with suppress(sqlite3.DatabaseError), closing(index_file.opened(self._path)) as sql:
-                return finding.found(sql, self.folder, question, before, most)
-        return []
+                return finding.found(sql, self.folder, question, before, answers, most)
+        return finding.Hits([], {})
 
     @property
     def state(self) -> IndexState:

@@ -12,7 +12,7 @@ from assistant.passages import words
 from assistant.passages.splitting import Passage
 from assistant.passages.walking import Found
 
-VERSION = 1
+VERSION = 2
 """Of the tables, and of how words are indexed; an index of another version is made again."""
 _TABLES = """
     PRAGMA journal_mode = WAL;
@@ -26,6 +26,7 @@ _TABLES = """
     CREATE INDEX passage_of_file ON passage (file);
     CREATE VIRTUAL TABLE words USING
         fts5 (terms, content = '', tokenize = 'unicode61 remove_diacritics 0');
+    CREATE TABLE vocabulary (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, word TEXT NOT NULL);
     INSERT INTO folder VALUES (x'{path}', 0);
     PRAGMA user_version = {version};
     COMMIT;
@@ -81,6 +82,7 @@ class IndexFile:
             self._sql.executescript(tables)
         self._sql.execute("PRAGMA synchronous = NORMAL")
         self._sql.execute("CREATE TEMP TABLE seen (path TEXT PRIMARY KEY)")
+        self._known = set[str]()  # terms that are in the vocabulary for sure
 
     def compare(self, found: Iterable[Found]) -> list[Found]:
         """Take over what was found in the folder; return the files that are to be read."""
@@ -119,12 +121,16 @@ class IndexFile:
         row = (found.path, found.size, found.changed, digest, language, reason)
         do = self._sql.execute
         file = do("INSERT INTO file VALUES (NULL, ?, ?, ?, ?, ?, ?)", row).lastrowid
-        for first, last, heading, text, _ in parts:
+        for first, last, heading, text, *_ in parts:
             packed = zlib.compress(text.encode("utf-8", "surrogatepass"))
             kept = (file, first, last, heading, packed)
             id_ = do("INSERT INTO passage VALUES (NULL, ?, ?, ?, ?, ?)", kept).lastrowid
-            said = words.terms(f"{found.path}\n{heading}\n{text}", language)
-            do("INSERT INTO words (rowid, terms) VALUES (?, ?)", (id_, said))
+            said = f"{found.path}\n{heading}\n{text}"
+            do("INSERT INTO words (rowid, terms) VALUES (?, ?)", (id_, words.terms(said, language)))
+            forms = words.forms(said, language)
+            new = [(term, forms[term]) for term in forms.keys() - self._known if len(term) > 2]
+            self._sql.executemany("INSERT OR IGNORE INTO vocabulary VALUES (NULL, ?, ?)", new)
+            self._known.update(term for term, _ in new)
 
     def commit(self) -> None:
         """Let what was written count."""
@@ -134,6 +140,10 @@ class IndexFile:
         """Say that the index is up to date, and close it."""
         if self._sql.execute("UPDATE folder SET current = 1 WHERE current = 0").rowcount:
             self._sql.execute("INSERT INTO words (words) VALUES ('optimize')")
+            self._sql.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab (main, words, row)")
+            self._sql.execute(
+                "DELETE FROM vocabulary WHERE term NOT IN (SELECT term FROM temp.terms)"
+            )
         self._sql.commit()
         self._sql.close()
 

@@ -25,6 +25,7 @@ class Passage(NamedTuple):
     heading: str  # the headings or the lines of code above it, from the outermost
     text: str
     path: Path = Path()  # of its file, where that is known
+    note: str = ""  # that another version of it is older or newer
 
 
 class _Placed(NamedTuple):

@@ -14,41 +14,73 @@ import snowballstemmer
 _LISTS = Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines()
 STOP_WORDS = {name: frozenset(found) for name, *found in map(str.split, _LISTS)}
 """By language: words that tell which language it is, and nothing else."""
+_STEMMED = frozenset(snowballstemmer.algorithms())
 _LETTERS = 60  # of a word; what is longer is none
 _SAMPLE = 20_000  # characters of a text that tell its language
+_STOP_SHARE = 0.04  # of the words of a text in a language that are stop words, at least
 # Scripts without spaces between words: pairs of characters are indexed.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2}")
 _PARTS = re.compile(r"_+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# With the vowel signs of the scripts that write them as marks.
+_WORD = re.compile("(?:\\w|[\u0300-\u036f\u064b-\u0655\u0900-\u0963\u0971-\u0dff])+")
+_NAME = re.compile(r"(?<![.!?:\n] )(?<!^)(?<!\w)[^\W\d_a-z][^\W_]+|\w*[\d_]\w*", re.MULTILINE)
+
+
+def languages(text: str) -> dict[str, int]:
+    """Return how many stop words of each language a text has, the languages with most first."""
+    found = _words(text[:_SAMPLE].lower())
+    counts = {each: sum(word in stop for word in found) for each, stop in STOP_WORDS.items()}
+    return dict(sorted(counts.items(), key=lambda each: -each[1]))
 
 
 def language(text: str) -> str:
-    """Return the language of a text; English if its words do not tell."""
-    found = _words(text[:_SAMPLE].lower())
-    return max(STOP_WORDS, key=lambda each: sum(word in STOP_WORDS[each] for word in found))
+    """Return the language of a text, or "" if its words do not tell."""
+    (best, count), *_ = languages(text).items()
+    return best if count > _STOP_SHARE * len(_words(text[:_SAMPLE])) else ""
 
 
 def terms(text: str, language: str) -> str:
     """Return the terms of a text in one line, as they follow each other."""
-    return " ".join([_said(word, language) for word in _words(text)])
+    return " ".join([term for word in _words(text) for term, _ in _terms(word, language)])
 
 
-def asked(question: str, languages: Iterable[str]) -> list[frozenset[str]]:
-    """Return for each word of a question which terms it may be in texts of these languages."""
+def forms(text: str, language: str) -> dict[str, str]:
+    """Return the terms of a text, each with a word that it stands for."""
+    return dict(pair for word in dict.fromkeys(_words(text)) for pair in _terms(word, language))
+
+
+def asked(question: str, languages: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return the words of a question, each with the terms it may be in these languages."""
     own = language(question)
     parts = dict.fromkeys(part for word in _words(question) for part in _parts(word, own))
-    return [frozenset(_term(part, each) for each in {own, *languages}) for part in parts]
+    return {part: frozenset(_term(part, each) for each in {own, *languages}) for part in parts}
+
+
+def subject(question: str) -> list[str]:
+    """Return the words of a question that say what it is about; "And why?" has none."""
+    return [*asked(question, ())]
+
+
+def names(answer: str) -> str:
+    """Return the names and numbers of an answer, without those of citations."""
+    return " ".join(_NAME.findall(re.sub(r"\[[\d, ]+\]", "", answer)))
+
+
+def has_stems(language: str) -> bool:
+    """Whether words of a language are indexed as their stems."""
+    return not language or language in _STEMMED
 
 
 _stemmer = cache(snowballstemmer.stemmer)
 
 
 @lru_cache(300_000)
-def _said(word: str, language: str) -> str:
-    return " ".join([_term(part, language) for part in _parts(word, language)])
+def _terms(word: str, language: str) -> list[tuple[str, str]]:
+    return [(_term(part, language), part) for part in _parts(word, language)]
 
 
 def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", unicodedata.normalize("NFKC", text))  # without ligatures
+    return _WORD.findall(unicodedata.normalize("NFKC", text))  # without ligatures
 
 
 def _parts(word: str, language: str) -> list[str]:
@@ -57,9 +89,10 @@ def _parts(word: str, language: str) -> list[str]:
         return [word[at : at + 2] for at in range(len(word) - 1)]
     parts = [part for part in _PARTS.split(word) if part and len(word) <= _LETTERS]
     found = map(str.lower, parts + ["".join(parts)] * (len(parts) > 1))
-    return [each for each in found if each not in STOP_WORDS[language]]
+    return [each for each in found if each not in STOP_WORDS.get(language, ())]
 
 
 def _term(part: str, language: str) -> str:
-    stem = _stemmer(language).stemWord(part) if part.isalpha() and len(part) > 2 else part
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", stem.casefold())))
+    if len(part) > 2 and has_stems(language) and not any(map(str.isdigit, part)):
+        part = _stemmer(language or "english").stemWord(part)
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", part.casefold())))

@@ -35,6 +35,7 @@ class Attachment:
     number: int = 0  # of a passage, from 1
     first: int = 0  # line of a passage in its file; of a PDF the page, of a docx the paragraph
     last: int = 0
+    note: str = ""  # that a passage of another file says nearly the same, and is older or newer
 
     @property
     def is_folder(self) -> bool:
@@ -43,11 +44,12 @@ class Attachment:
 
     @property
     def title(self) -> str:
-        """Its name, and where a passage stands: `[2] notes/garden.md:10-25`."""
+        """Its name, and where a passage stands: `[2] notes/garden.md:10-25 (newer than a.md)`."""
         if not self.number:
             return self.name
         last = f"-{self.last}" if self.last > self.first else ""
-        return f"[{self.number}] {self.name}:{self.first}{last}"
+        note = f" ({self.note})" if self.note else ""
+        return f"[{self.number}] {self.name}:{self.first}{last}{note}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Folders that questions are about: their indexes are kept up to date, and searched."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from math import inf
@@ -19,6 +19,7 @@ from models.files.places import cache_dir
 if TYPE_CHECKING:  # most conversations are about no folder
     from assistant.events import ModelInfo
     from assistant.passages.folder_index import FolderIndex
+    from assistant.passages.splitting import Passage
     from assistant.settings.settings import Settings
 
 FRESH_S = 30.0
@@ -29,8 +30,8 @@ PASSAGE = 350
 """Tokens of a usual passage."""
 LEAST, MOST = 2, 40
 """Passages before a question: one alone is the wrong one too often."""
-SAID_BEFORE = 2
-"""Messages before a question whose words are looked for as well."""
+ANSWERS_BEFORE = 3
+"""Answers before a question whose names and numbers are looked for."""
 
 
 class AskedFolders:
@@ -84,11 +85,12 @@ class AskedFolders:
             return
         if any(each.number for each in asked.attachments):
             return
-        found = await self.find(asked.content, asked.attachments, path.records[:-1], model)
+        before = path.records[:-1]
+        found, instead = await self.find(asked.content, asked.attachments, before, model)
         question = path.leaf
         if not wanted() or question is None or question.content != asked.content:
             return  # it was taken back
-        for note in self._notes(question.attachments, found):
+        for note in self._notes(question.attachments, found, instead):
             self._tell(Noted(note))
         if found:
             passages = (*question.attachments, *found)
@@ -100,25 +102,39 @@ class AskedFolders:
         attachments: Iterable[Attachment],
         path: Sequence[Record],
         model: "ModelInfo",
-    ) -> tuple[Attachment, ...]:
-        """Return the passages that stand before a question which follows a path, the best last."""
+    ) -> tuple[tuple[Attachment, ...], Mapping[str, str]]:
+        """Return the passages that stand before a question which follows a path, the best last.
+
+        With them come the words that no passage has, and those that were looked for instead.
+        """
         names = self.names(attachments)
-        return await asyncio.to_thread(self._find, names, question, path, model) if names else ()
+        if not names:
+            return (), {}
+        return await asyncio.to_thread(self._find, names, question, path, model)
 
     def _find(
         self, names: Sequence[str], question: str, path: Sequence[Record], model: "ModelInfo"
-    ) -> tuple[Attachment, ...]:
+    ) -> tuple[tuple[Attachment, ...], dict[str, str]]:
         from assistant.engine.machine_cache import known_reading
 
         token_s = known_reading(model.path, cache_dir()) or UNMEASURED_S
         for_time = int(self._settings().about_seconds / token_s / PASSAGE)
         most = min(max(for_time, LEAST), max(model.n_ctx // 2 // PASSAGE, 1), MOST)
-        said = [each.content for each in path[-SAID_BEFORE:] if each.role != "tool"]
-        found = ([*_found(name, question, said, most)] for name in names)
+        latest = [*reversed(path)]
+        asked = [each.content for each in latest if each.role == "user"]
+        answers = [each.content for each in latest if each.role == "assistant"][:ANSWERS_BEFORE]
+        hits = {name: _index(name).find(question, asked, answers, most) for name in names}
+        found = (_attachments(name, each.passages) for name, each in hits.items())
         in_turns = filter(None, chain.from_iterable(zip_longest(*found)))
-        return before_question(islice(in_turns, most), path, model.n_ctx)
+        instead = dict(chain.from_iterable(each.instead.items() for each in hits.values()))
+        return before_question(islice(in_turns, most), path, model.n_ctx), instead
 
-    def _notes(self, attachments: Iterable[Attachment], found: Sequence[Attachment]) -> list[str]:
+    def _notes(
+        self,
+        attachments: Iterable[Attachment],
+        found: Sequence[Attachment],
+        instead: Mapping[str, str],
+    ) -> list[str]:
         """Say what the user has to know of a search before the answer."""
         names, notes = self.names(attachments), []
         for name in names:
@@ -126,15 +142,18 @@ class AskedFolders:
                 notes.append(f"{name} is missing, or is not a folder.")
             elif not (state := _index(name).state).is_current:
                 notes.append(f"{name} is still being read; {_files(state.files)} so far.")
+        notes += [
+            f"“{no}” is nowhere there; “{other}” was looked for." for no, other in instead.items()
+        ]
         if names and not found:
             notes.append(f"Nothing in {' or '.join(names)} is about this; answered without it.")
         return notes
 
 
-def _found(name: str, question: str, said: Sequence[str], most: int) -> Iterable[Attachment]:
-    for each in _index(name).find(question, said, most):
+def _attachments(name: str, passages: "Iterable[Passage]") -> Iterator[Attachment]:
+    for each in passages:
         place = f"{name}{each.path.relative_to(located(name))}"
-        yield Attachment(place, each.text, 0, each.first, each.last)
+        yield Attachment(place, each.text, 0, each.first, each.last, each.note)
 
 
 def _known(name: str) -> str:

@@ -68,7 +68,7 @@ class ReadingAhead:
         is_new = not (path or attached)
         text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the likeliest, if any is
         if text and talk.folders:
-            attached += await talk.folders.find(text, attached, path, ready.target)
+            attached += (await talk.folders.find(text, attached, path, ready.target))[0]
         request = talk.asking.next(text, attached, self._unsent.replaced)
         return ReadAhead(request) if request and talk.idle else None
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from assistant.passages.folder_index import FolderIndex, update
@@ -35,6 +36,7 @@ def with_worker(monkeypatch, code: str) -> None:
     monkeypatch.setattr(child_process, "command", command)
 
 
-def names(index: FolderIndex, question: str) -> list[str]:
+def names(index: FolderIndex, question: str, before: Sequence[str] = ()) -> list[str]:
     """The files in which a question finds passages, best first."""
-    return [str(each.path.relative_to(index.folder)) for each in index.find(question)]
+    found = index.find(question, before).passages
+    return [str(each.path.relative_to(index.folder)) for each in found]

@@ -1,8 +1,10 @@
 """A question finds what a folder says of it, best first, each thing once, or nothing."""
 
+import os
+
 import pytest
 
-from assistant.passages import finding
+from assistant.passages import finding, words
 from assistant.passages.folder_index import FolderIndex
 from assistant.passages.splitting import Passage
 from tests.assistant.passages.indexes import indexed, names
@@ -34,9 +36,10 @@ def test_the_passage_with_the_rare_words_of_the_question_comes_first(write):
 
 def test_a_folder_that_says_nothing_of_a_question_finds_nothing(write):
     index = write(a="The zebra drinks in the evening.", b="The giraffe sleeps at night.")
-    assert index.find("What is the capital of Mongolia?") == []
-    assert index.find("Which bank in Mongolia finances evening trains to Peking?") == []
-    assert index.find("What is it?") == index.find("") == index.find('"" AND (* NEAR') == []
+    assert index.find("What is the capital of Mongolia?").passages == []
+    assert index.find("Which bank in Mongolia finances evening trains to Peking?").passages == []
+    for question in ("What is it?", "", '"" AND (* NEAR'):
+        assert index.find(question).passages == []
 
 
 def test_a_word_that_a_small_folder_does_not_know_is_not_all_of_the_question(write):
@@ -47,29 +50,102 @@ def test_a_word_that_a_small_folder_does_not_know_is_not_all_of_the_question(wri
 
 
 def test_a_folder_without_an_index_finds_nothing(tmp_path):
-    assert FolderIndex(tmp_path, tmp_path / "none").find("zebra") == []
+    assert FolderIndex(tmp_path, tmp_path / "none").find("zebra").passages == []
     assert FolderIndex(tmp_path, tmp_path / "none").state == (0, 0, (), 0, False)
 
 
-def test_what_was_said_before_counts_but_less_than_the_question(write):
+def test_an_earlier_question_counts_but_less_than_this_one_and_the_last_one_most(write):
     index = write(
         a="The zebra costs nine coins.", b="The giraffe costs ten coins.", c="The zebra sleeps.",
         d="The okapi eats leaves.",
     )  # fmt: skip
-    before = ["Tell me of the giraffe."]
-    assert index.find("What does it cost?", before)[0].path.name == "b.md"
-    assert index.find("What does the zebra cost?", before)[0].path.name == "a.md"
-    assert index.find("And why?", before)[0].path.name == "b.md"
+    before = ["Thanks.", "Tell me of the giraffe.", "And the zebra?"]
+    assert names(index, "What does it cost?", before)[:2] == ["b.md", "a.md"]
+    assert names(index, "What does the zebra cost?", before)[0] == "a.md"
+    assert names(index, "And why?", before)[0] == "b.md"
+    assert names(index, "yes", before)[0] == "b.md"
+    assert names(index, "no, the other one", before)[:2] == ["b.md", "c.md"]
 
 
-def test_a_copy_is_left_out_and_a_correction_stands_beside_what_it_corrects(write):
-    words = [f"beast{at}" for at in range(150)]
+def test_a_question_about_something_else_is_not_answered_from_what_was_asked_before(write):
+    index = write(a="The okapi eats leaves at noon.", b="Zebras sleep.", c="Lemurs climb.")
+    before = ["Which leaves does the okapi eat at noon?"]
+    assert names(index, "Which bank finances trains?", before) == []
+    assert names(index, "And who planted them?", before) == ["a.md"]
+
+
+def test_of_an_answer_only_names_and_numbers_count(write):
     index = write(
-        a=" ".join(["zebra", *words]),
-        b=" ".join(["Zebra:", *words]),
-        c=" ".join(["zebra", *words[:-1], "14"]),
+        **{f"a{at}": f"It costs money, {at}07." for at in range(9)}, b="Costs purple yarn."
     )
-    assert len(index.find("zebra")) == 2
+    answer = "A purple beast of yarn costs 407 coins [7]; ask in Leeds."
+    found = index.find("What does it cost?", [], [answer], most=1)
+    assert found.passages[0].path.name == "a4.md"
+    assert words.names(answer).split() == ["407", "Leeds"]
+    assert words.names("See [1, 2]. The get_user of parseX in Leeds.") == "get_user Leeds"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("30 days", "14 days"), ("Holloway", "Okafor"), ("may be", "may not be"),
+     ("3 March", "9 May"), ("sjette", "tredje"), ("lundi", "mardi")],
+)  # fmt: skip
+def test_a_version_that_differs_in_a_word_stands_beside_the_other(write, old, new):
+    text = " ".join(f"beast{at}" for at in range(150))
+    index = write(
+        a=f"zebra {text} {old}", b=f"zebra {text} {new}", c="A zebra.", d=f"zebra  {text}\n{old}"
+    )
+    for name, changed in (("a", 2), ("b", 3), ("d", 1)):
+        os.utime(index.folder / f"{name}.md", ns=(changed, changed))
+    indexed(index.folder, index.folder.parent / "cache")
+    found = index.find(f"zebra beast7 {old}", most=2).passages
+    notes = {each.path.name: each.note for each in found}
+    old_name = found[0].path.name
+    assert notes == {old_name: "older than b.md", "b.md": f"newer than {old_name}"}
+
+
+def test_the_same_text_is_found_once(write):
+    assert len(write(a="A zebra.", b="A  zebra.").find("zebra").passages) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "is_found"),
+    [
+        ("Die Kündigungsfrist ist lang.", "Welche Frist gilt?", True),
+        ("Die Frist der Kündigung ist lang.", "Wie ist die Kündigungsfrist?", True),
+        ("De opzegtermijn is lang en vast.", "Welke termijn geldt?", True),
+        ("Vattenpumpen är gammal och sliten.", "När startar pumpen?", True),
+        ("Opsigelsesvarslet er langt og fast.", "Hvad er et varsel?", True),
+        ("The transport was late in the night.", "Which port is it?", False),
+    ],
+)
+def test_a_compound_is_found_by_its_parts_and_they_by_it(write, text, question, is_found):
+    index = write(a=text, b="Nothing of the kind is here.", c="Else.")
+    assert names(index, question) == ["a.md"] * is_found
+
+
+@pytest.mark.parametrize(
+    ("asked", "instead", "is_found"),
+    [
+        ("recieved", {"recieved": "received"}, True),
+        ("gardne", {"gardne": "garden"}, True),
+        ("Gzrdzn", {}, False),
+        ("ligt", {}, False),  # too short: very many words are as near
+        ("userbyid", {}, True),
+    ],
+)
+def test_a_word_that_no_passage_has_is_looked_for_by_its_spelling(write, asked, instead, is_found):
+    index = write(a="get_user_by_id was received in the garden by a light, today.", b="Else.")
+    hits = index.find(asked)
+    assert (hits.instead, bool(hits.passages)) == (instead, is_found)
+
+
+@pytest.mark.parametrize("other", ["Leeds", "Der Hund und die Katze sind im Keller bei dem Ofen."])
+def test_a_question_in_another_language_needs_more_of_its_words(write, other):
+    text = "The telephone is in the hall, and the server is next to the stairs."
+    index = write(a=text, b="Else.", c="None of that.", d=other)
+    assert names(index, "Wo ist das Telephone der Nachbarn?") == []
+    assert names(index, "Wo ist das Telephone?") == ["a.md"]
 
 
 def test_passages_that_follow_each_other_are_one_with_the_lines_between(write):
@@ -78,7 +154,7 @@ def test_passages_that_follow_each_other_are_one_with_the_lines_between(write):
         sections[at] += " zebra"
     text = "".join(f"# Part\n\n{section}\n\n" for section in sections)
     index = write(a=text)
-    found = index.find("zebra")
+    found = index.find("zebra").passages
     assert len(found) == 2
     for each in found:
         assert each.text == "\n".join(text.split("\n")[each.first - 1 : each.last])
@@ -95,14 +171,14 @@ def test_passages_that_follow_each_other_take_the_place_of_the_best():
 
 def test_at_most_as_many_as_are_wanted_are_found(write):
     index = write(**{f"a{at}": f"The zebra {at} {'abcdefghij'[at] * 9}." for at in range(10)})
-    assert len(index.find("zebra", most=3)) == 3
-    assert len(index.find("zebra")) == 8
+    assert len(index.find("zebra", most=3).passages) == 3
+    assert len(index.find("zebra").passages) == 8
 
 
 def test_a_passage_is_found_by_its_headings_and_the_name_of_its_file(write):
     section = "# Install\n\n## Windows\n\n" + f"{LONG}\n\n" * 5
     index = write(guide=section, other="Nothing of the kind.", third="Else.")
-    found = index.find("install windows")
+    found = index.find("install windows").passages
     assert {each.heading for each in found} >= {"Install > Windows"} or len(found) == 1
     assert names(index, "guide")[0] == "guide.md"
 
@@ -117,7 +193,7 @@ def test_words_that_are_everywhere_are_not_looked_for(write, monkeypatch):
     assert names(index, "zebra giraffe")[0] == "c.md"
     monkeypatch.setattr(finding, "PLACES", 10)
     assert names(index, "zebra giraffe") == ["b.md", "c.md"]
-    assert len(index.find("zebra")) == 8  # but one word is always looked for
+    assert len(index.find("zebra").passages) == 8  # but one word is always looked for
 
 
 def test_of_a_long_question_the_end_is_looked_for(write, monkeypatch):

@@ -62,11 +62,11 @@ def test_each_kind_of_file_is_found_at_its_place(folder, cache):
         ("lion", "d.html", 5, 7), ("crocodile", "e.pdf", 1, 2), ("pelican", "f.docx", 1, 2),
         ("caracal", "g.txt", 1, 1), ("okapi café", "h.txt", 1, 1),
     ]:  # fmt: skip
-        (found,) = index.find(question)
+        (found,) = index.find(question).passages
         assert (found.path, found.first, found.last) == (folder / name, first, last)
-    assert index.find("lion")[0].text == "# Zoo\nThe lion & its cub\nsleep."
-    assert index.find("hyena") == []
-    assert index.find("pelican")[0].text == "# Birds\nThe pelican fishes."
+    assert index.find("lion").passages[0].text == "# Zoo\nThe lion & its cub\nsleep."
+    assert index.find("hyena").passages == []
+    assert index.find("pelican").passages[0].text == "# Birds\nThe pelican fishes."
     assert index.state == (8, 8, (), 0, True)
 
 
@@ -99,8 +99,8 @@ def test_an_index_after_many_changes_is_that_of_the_folder_as_it_is(folder, cach
         indexed(folder, cache)
     fresh = indexed(folder, tmp_path / "other")
     for beast in beasts:
-        assert set(FolderIndex(folder, cache).find(beast, most=50)) == set(
-            fresh.find(beast, most=50)
+        assert set(FolderIndex(folder, cache).find(beast, most=50).passages) == set(
+            fresh.find(beast, most=50).passages
         )
     counts = []
     for where in (cache, tmp_path / "other"):
@@ -118,7 +118,7 @@ def test_the_index_of_a_folder_that_is_gone_is_deleted(folder, cache, tmp_path):
     assert names(index, "zebra")
     (folder / "a.txt").unlink()
     folder.rmdir()
-    assert index.find("zebra") == []
+    assert index.find("zebra").passages == []
     indexed(other, cache)
     assert not index_file.place(folder, cache).exists()
     other.rmdir()
@@ -332,7 +332,7 @@ async def test_an_index_that_is_damaged_is_made_again(folder, cache, damage):
         (folder / "a.txt").write_text("zebra and giraffe")
     else:
         path.write_bytes(random.Random(1).randbytes(40_000) if damage == "random" else b"")
-    assert damage == "inside" or index.find("zebra") == []
+    assert damage == "inside" or index.find("zebra").passages == []
     index.find("zebra")
     await updated(folder, cache)
     assert names(index, "zebra") == ["a.txt"]
@@ -362,7 +362,7 @@ async def test_a_question_is_answered_while_the_folder_is_read(folder, cache, mo
         if each.path.name == "z.html":
             break
     until(lambda: index.state.passages == 30)
-    assert len(index.find("zebra", most=50)) == 30
+    assert len(index.find("zebra", most=50).passages) == 30
     assert not index.state.is_current
     await progress.aclose()
 

@@ -1,7 +1,9 @@
 """Questions about folders: what is found stands before them, and what is not is said."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,6 +117,48 @@ async def test_a_question_that_the_folder_says_nothing_about_is_said_to_be_one()
     assert made.talk.path.records[-1].attachments == ()
 
 
+async def test_what_was_looked_for_instead_of_a_misspelled_word_is_said() -> None:
+    made = stage()
+    await read(made)
+    assert BIRDS.strip() in await ask(made, "Where are zepelins mooored?", NOTES)
+    assert made.notes == [
+        "“zepelins” is nowhere there; “zeppelins” was looked for.",
+        "“mooored” is nowhere there; “moored” was looked for.",
+    ]
+    await made.answer("In Lima [1].")
+
+
+async def test_of_two_versions_both_stand_there_and_the_newer_is_said_to_be(notes: Path) -> None:
+    rule = "The boiler in the cellar of the house by the sea has to be looked at every {} days."
+    for name, days, changed in (("old", 30, 1), ("new", 14, 2)):
+        (notes / f"{name}.md").write_text(
+            " ".join([rule.format(days), *["And so on, and on."] * 9])
+        )
+        os.utime(notes / f"{name}.md", ns=(changed, changed))
+    made = stage()
+    made.talk.ready(replace(MODEL, n_ctx=4 * asked_folders.PASSAGE))
+    await read(made)
+    content = await ask(made, "How often is the boiler looked at?", NOTES)
+    assert "every 30 days" in content
+    assert "every 14 days" in content
+    assert "notes/new.md:1 (newer than old.md):" in content
+    assert "notes/old.md:1 (older than new.md):" in content
+    await made.answer("Every 14 days [2].")
+    (cited,) = made.talk.path.records[-1].attachments
+    assert cited.title.endswith(" than new.md)") or cited.title.endswith("(newer than old.md)")
+
+
+async def test_the_last_questions_say_what_the_next_one_is_about(notes: Path) -> None:
+    for beast in ("okapi", "lemur", "tapir"):
+        (notes / f"{beast}.md").write_text(f"The {beast} costs money. Its food costs more money.")
+    made = stage()
+    await read(made)
+    for count, text in enumerate(["What does the lemur cost?", "Thanks.", "And its food?"], 1):
+        content = await ask(made, text, NOTES, count=count)
+        await made.answer("It is written there.")
+    assert "okapi" not in content.split("lemur")[0]
+
+
 async def test_folders_of_the_settings_are_searched_for_every_question(notes: Path) -> None:
     made = stage(Settings(about=(notes,)))
     await read(made, shown(notes))
@@ -170,7 +214,8 @@ async def test_how_many_passages_there_are_follows_from_the_reading_speed(
         key = f"reading | {status.st_size} {status.st_mtime_ns} | "
         Records(cache_dir(), "costs.json", float).put(key, token_s)
         assert made.talk.folders is not None
-        return len(await made.talk.folders.find("Where do zeppelins fly?", [NOTES], (), info))
+        hits, _ = await made.talk.folders.find("Where do zeppelins fly?", [NOTES], (), info)
+        return len(hits)
 
     assert await count(0.9) == asked_folders.LEAST
     assert await count(4 / asked_folders.PASSAGE / 5.5) == 5

@@ -1,0 +1,136 @@
+"""The words of a folder: those that hold another, begin like it, or are spelled nearly so."""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import closing
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+from assistant.passages import index_file, words
+
+COMPOUNDING = {"german", "dutch", "swedish", "danish", "norwegian", "finnish", "hungarian",
+               "estonian"}  # fmt: skip
+INFLECTED = {"czech", "finnish", "hungarian", "estonian", "lithuanian", "polish", "russian",
+             "serbian", "turkish", "basque", "armenian"}  # fmt: skip
+"""Languages with stems that change, so that their words are found by how they begin as well."""
+LINKS = ("", "s", "es", "n", "en", "e", "er", "ens")
+"""What stands between the parts of a compound."""
+PART, SHORT = 4, 3
+"""Letters of a part of a compound; and of one that is a word of the question or the folder."""
+MOST = 40
+"""Terms that one word is looked for as."""
+
+
+class Vocabulary:
+    """All terms of a folder, each with a word that it stands for."""
+
+    def __init__(self, rows: Iterable[tuple[str, str]]) -> None:
+        """Hold terms and their words."""
+        self.words = dict(rows)
+        self._text = "\n".join(["", *self.words, ""])
+        self._spelled = "".join(f"\n{word} {term}" for term, word in self.words.items())
+
+    def compounds(self, part: str, asked: AbstractSet[str]) -> set[str]:
+        """Return the compounds that begin or end with a part, which is at least four letters.
+
+        What is left of one is a part as well: long enough, a word of the folder, or of `asked`.
+        """
+
+        def is_part(rest: str) -> bool:
+            if len(rest) >= PART and (len(part) > PART or f"\n{rest[:5]}" in self._text):
+                return True
+            bare = {rest.removeprefix(link).removesuffix(end) for link in LINKS for end in LINKS}
+            return any(len(each) >= SHORT and each in asked for each in bare)
+
+        ends = [(term, *term.split(part, 1)) for term in self._holding(part) if term != part]
+        fit = (term for term, first, last in ends if not (first and last) and is_part(first + last))
+        return set(islice(fit, MOST)) if len(part) >= PART or part in asked else set()
+
+    def holding(self, part: str) -> set[str]:
+        """Return the terms that a part stands in, such as a name without its first word."""
+        return set(islice(self._holding(part), MOST))
+
+    def parts(self, word: str, languages: Iterable[str]) -> list[frozenset[str]]:
+        """Return the terms of the two parts of a compound, or of the one that is known."""
+        pairs = []
+        for at in range(PART, len(word) - SHORT + 1):
+            bare = [word[:at].removesuffix(link) for link in LINKS]
+            first = self._known((each for each in bare if len(each) >= PART), languages)
+            pairs.append((first, self._known([word[at:]], languages)))
+        both = [pair for pair in pairs if all(pair)]
+        if both:
+            return [*both[len(both) // 2]]
+        return [max((each for pair in pairs for each in pair), key=_longest, default=frozenset())]
+
+    def _known(self, parts: Iterable[str], languages: Iterable[str]) -> frozenset[str]:
+        stems = {words.terms(part, each) for part in parts for each in languages}
+        return frozenset(each for each in stems if len(each) >= SHORT and each in self.words)
+
+    def beginning(self, word: str, rest: int) -> set[str]:
+        """Return the terms that begin most like a word; at most `rest` letters of each differ."""
+        for length in range(len(word), max(PART, len(word) - rest, len(word) // 2) - 1, -1):
+            terms = self._holding("\n" + word[:length])
+            if found := {each for each in islice(terms, MOST) if len(each) <= length + rest}:
+                return found
+        return set()
+
+    def resembling(self, word: str, stems: Iterable[str]) -> dict[str, str]:
+        """Return the terms, with their words, that are spelled most like a word or its stems.
+
+        Short words have too many neighbours: of five letters one may differ, of eight two.
+        """
+        if len(word) <= PART or not word.isalpha():
+            return {}
+        few, letters, found = 1 + (len(word) >= 8), {*word}, list[tuple[int, str]]()
+        stems = [each for each in stems if len(each) > 5 and few > 1]
+        length = f"{len(word) - few - 2},{len(word) + few}"
+        for own, term in re.findall(f"\n([{word[:2]}][^ \n]{{{length}}}) (.+)", self._spelled):
+            if len(letters.symmetric_difference(own)) <= 2 * few:
+                of_stems = (distance(term, stem) for stem in stems if len(term) > 5)
+                found.append((min(distance(own, word), *of_stems, few + 1), term))
+        least = min(found, default=(0, ""))[0]
+        fit = [term for far, term in found if far <= few and far == least]
+        return {term: self.words[term] for term in fit[:MOST]}
+
+    def _holding(self, part: str) -> Iterator[str]:
+        at = self._text.find(part)
+        while at >= 0:
+            last = self._text.index("\n", at + 1)
+            yield self._text[self._text.rfind("\n", 0, at + 1) + 1 : last]
+            at = self._text.find(part, last)
+
+
+def distance(one: str, other: str) -> int:
+    """Return how many letters are other, exchanged with the next one, added or missing.
+
+    Of the last two more than one counts double: letters are seldom forgotten twice.
+    """
+    before = row = list(range(len(other) + 1))
+    for i, letter in enumerate(one):
+        earlier, before, row = before, row, [i + 1]
+        for j, same in enumerate(other):
+            row.append(min(before[j] + (letter != same), before[j + 1] + 1, row[j] + 1))
+            if i and j and letter == other[j - 1] and same == one[i - 1]:
+                row[-1] = min(row[-1], earlier[j - 1] + 1)
+        if min(row) > 2:  # it only grows
+            break
+    return row[-1] + max(abs(len(one) - len(other)) - 1, 0)
+
+
+def _longest(terms: frozenset[str]) -> int:
+    return max(map(len, terms), default=0)
+
+
+def of(sql: sqlite3.Connection) -> Vocabulary:
+    """Return the vocabulary of an index; it is kept until the index has other words."""
+    (_, _, path), *_ = sql.execute("PRAGMA database_list")
+    return _read(path, *sql.execute("SELECT count(*), max(id) FROM vocabulary").fetchone())
+
+
+@lru_cache(2)
+def _read(path: str, count: int, last: int) -> Vocabulary:
+    with closing(index_file.opened(Path(path))) as sql:
+        return Vocabulary(sql.execute("SELECT term, word FROM vocabulary"))
