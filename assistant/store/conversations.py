@@ -78,7 +78,8 @@ def insert_conversation(sql: sqlite3.Connection, whole: FullConversation) -> int
 
     Raises:
         OverflowError: a number is too large for a column.
-        StorageError: the parent of a message does not come before it.
+        StorageError: the parent of a message does not come before it, two have one id, or the leaf
+            is none of them. Without a leaf it is the last one.
     """
     texts = well_formed(whole.title), whole.named, well_formed(whole.system)
     row = (*texts, whole.created, whole.updated, whole.pinned)
@@ -87,10 +88,15 @@ def insert_conversation(sql: sqlite3.Connection, whole: FullConversation) -> int
     for message in whole.messages:
         if message.parent not in numbers:
             raise StorageError(f"Message {message.id} follows {message.parent}, which is missing.")
+        if message.id in numbers:
+            raise StorageError(f"Two messages of “{whole.title[:60]}” have the id {message.id}.")
         here = messages.insert(sql, conversation, replace(message, parent=numbers[message.parent]))
         messages.keep_trace(sql, here, whole.traces.get(message.id, ()), more=False)
         numbers[message.id] = here
-    messages.set_leaf(sql, conversation, numbers.get(whole.leaf))
+    if whole.leaf not in numbers:
+        raise StorageError(f"The leaf of “{whole.title[:60]}”, {whole.leaf}, is missing.")
+    leaf = numbers[whole.leaf] if whole.leaf is not None else [*numbers.values()][-1]
+    messages.set_leaf(sql, conversation, leaf)
     return conversation
 
 

@@ -9,6 +9,7 @@ messages, too. Several conversations may follow one another.
 import json
 import os
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -150,7 +151,8 @@ def write_into(folder: Path, whole: FullConversation) -> Path:
     Raises:
         StorageError: it cannot be written.
     """
-    words = "".join(letter if letter.isalnum() else " " for letter in whole.title).split()
+    title = unicodedata.normalize("NFC", whole.title)  # a combining mark is part of a letter
+    words = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in title).split()
     stem = "-".join(words)[:60].lower() or "conversation"
     for number in count(1):
         path = folder / (f"{stem}.md" if number == 1 else f"{stem}-{number}.md")
@@ -171,7 +173,7 @@ def markdown(whole: FullConversation) -> str:
     }
     parts = ["\n".join(["---", *(f"{name}: {_quoted(front[name])}" for name in front), "---"])]
     if whole.system:
-        parts += ["## System", whole.system]
+        parts += ["## System", _closed(whole.system)]
     parts += [part for message in path for part in _message(message, check(message, path))]
     return "\n\n".join(parts) + "\n"
 
@@ -204,7 +206,7 @@ def _message(message: Record, support: Support) -> Iterator[str]:
         yield returned if message.content else returned.partition("\n")[0]
     else:
         if message.content or not message.calls:
-            yield struck(message.content, support.wrong) if support.wrong else message.content
+            yield _closed(struck(message.content, support.wrong))
         for call in message.calls:
             yield _attachment(Attachment(f"{call.name} is called", call.arguments))
     if message.role == "assistant":
@@ -212,6 +214,14 @@ def _message(message: Record, support: Support) -> Iterator[str]:
         yield from (f"*{remark}*" for remark in support.remarks)
     if message.state in ("stopped", "failed"):
         yield f"*({message.stop or message.state})*"
+
+
+def _closed(text: str) -> str:
+    """Return a text with its last fence closed, so that no heading after it is code."""
+    from markdown_it import MarkdownIt  # only for exports
+
+    *_, last = MarkdownIt().parse(f"{text}\n\n# end")
+    return f"{text}\n{last.markup}" if last.type == "fence" else text
 
 
 def _attachment(attachment: Attachment) -> str:

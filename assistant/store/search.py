@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from itertools import groupby, islice
+from unicodedata import normalize
 
 from assistant.store.values import ChatSummary
 from models.errors import well_formed
@@ -12,36 +13,80 @@ _MAX_WORD = 200
 _BEFORE, _AFTER = 30, 90  # characters of a snippet
 # Scripts without spaces between words: the index would take a sentence for one word.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_OTHER_SCRIPT = "[\u0e00-\uffff]"  # what a Latin word is one term with; one range is fast
 
 _LISTED = """
     SELECT *, (SELECT count(*) FROM message
         WHERE conversation = page.id AND hidden IS NULL) AS messages
     FROM (SELECT id, title, created, updated, pinned, {hit} AS hit FROM conversation {joined}
-        WHERE deleted IS NULL ORDER BY pinned DESC, updated DESC, id DESC LIMIT ?) page
+        WHERE deleted IS NULL ORDER BY pinned DESC, updated DESC, id DESC LIMIT :limit) page
     ORDER BY pinned DESC, updated DESC, id DESC"""
 # The conversations that match, each with its newest matching message.
-_INDEXED = """JOIN (SELECT conversation, max(message) AS message FROM (
-    SELECT conversation, id AS message FROM message_text CROSS JOIN message
-        ON message.id = message_text.rowid WHERE message_text MATCH ? AND hidden IS NULL
-    UNION ALL SELECT rowid, NULL FROM title_text WHERE title_text MATCH ?)
-    GROUP BY conversation) hits ON hits.conversation = conversation.id"""
-_SCANNED = """JOIN (SELECT conversation, max(message) AS message FROM (
+_HITS = """JOIN (SELECT conversation, max(message) AS message FROM (
     SELECT conversation, id AS message FROM message
-        WHERE hidden IS NULL AND state <> 'streaming' AND instr(content || char(0) || thought, ?)
-    UNION ALL SELECT id, NULL FROM conversation WHERE instr(title, ?))
+        WHERE hidden IS NULL AND state <> 'streaming' AND {in_message}
+    UNION ALL SELECT id, NULL FROM conversation WHERE {in_title})
     GROUP BY conversation) hits ON hits.conversation = conversation.id"""
+_INDEXED = "id IN (SELECT rowid FROM {index} WHERE {index} MATCH :query{number}"
+# A sentence without spaces is one term of the index, so that a word in it is not found there.
+_WITHIN = """ UNION ALL SELECT id FROM {table} WHERE instr(lower({text}), :word{number})
+    AND (lower({text}) GLOB :after{number} OR lower({text}) GLOB :before{number})"""
+_LITERAL = "instr(lower({text}), :word{number})"
+_MESSAGE = {"index": "message_text", "table": "message", "text": "content || char(0) || thought"}
+_TITLE = {"index": "title_text", "table": "conversation", "text": "title"}
+_VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab (main, {index}, row)"
 
 
 def listed(sql: sqlite3.Connection, search: str, limit: int) -> tuple[ChatSummary, ...]:
     """Return conversations, pinned ones first, then the newest."""
     search = well_formed(search).replace("\0", " ").strip()
     if not search:
-        rows = sql.execute(_LISTED.format(hit="NULL", joined=""), (limit,))
+        rows = sql.execute(_LISTED.format(hit="NULL", joined=""), {"limit": limit})
         return tuple(_summary(row, "") for row in rows)
-    words = expression(search)
-    query = _LISTED.format(hit="hits.message", joined=_INDEXED if words else _SCANNED)
-    found = sql.execute(query, (words or search, words or search, limit)).fetchall()
+    words = _words(search)
+    joined = _HITS.format(
+        in_message=_condition(words, _MESSAGE, _WITHIN if _has_other_scripts(sql) else ""),
+        in_title=_condition(words, _TITLE, _WITHIN),
+    )
+    values = {f"{key}{at}": part for at, word in enumerate(words) for key, part in word.items()}
+    query = _LISTED.format(hit="hits.message", joined=joined)
+    found = sql.execute(query, {"limit": limit, **values}).fetchall()
     return tuple(_summary(row, _snippet(sql, search, row["hit"])) for row in found)
+
+
+def _has_other_scripts(sql: sqlite3.Connection) -> bool:
+    sql.execute(_VOCABULARY.format(**_MESSAGE))
+    return bool(sql.execute("SELECT 1 FROM temp.terms WHERE term >= '\u0e00' LIMIT 1").fetchone())
+
+
+def _words(search: str) -> list[dict[str, str]]:
+    """Return of each word of a search what SQL needs; a `query` is of one that is indexed."""
+    parts = [part[:_MAX_WORD] for part in search.split()]
+    indexed = [part for part in parts if any(map(str.isalnum, part))][:_MAX_WORDS]
+    found = []
+    for part in indexed or parts[:_MAX_WORDS]:
+        bare = re.sub(r"([*?[])", r"[\1]", part.lower())
+        after, before = f"*{_OTHER_SCRIPT}{bare}*", f"*{bare}{_OTHER_SCRIPT}*"
+        word = {"word": part.lower(), "after": after, "before": before}
+        if indexed and not _UNSPACED.search(part):
+            # In quotation marks, words are never taken for operators of FTS5.
+            forms = {normalize(each, part).replace('"', '""') for each in ("NFC", "NFD")}
+            end = "*" * (part is indexed[-1])  # the last one may be unfinished
+            word["query"] = " OR ".join(f'"{form}"{end}' for form in sorted(forms))
+        found.append(word)
+    return found
+
+
+def _condition(words: list[dict[str, str]], table: dict[str, str], within: str) -> str:
+    """Return what SQL says of a text that has all words of a search."""
+    conditions = []
+    for number, word in enumerate(words):
+        is_indexed = "query" in word
+        if is_indexed:
+            conditions.append(f"{_INDEXED}{within})".format(**table, number=number))
+        if not is_indexed or re.search(r"\w[+#]+$", word["word"]):  # -> or C++
+            conditions.append(_LITERAL.format(**table, number=number))
+    return " AND ".join(conditions)
 
 
 def prompts(sql: sqlite3.Connection, limit: int) -> tuple[str, ...]:
@@ -53,16 +98,6 @@ def prompts(sql: sqlite3.Connection, limit: int) -> tuple[str, ...]:
     )
     newest = [text for text, _ in islice(groupby(text for (text,) in rows), limit)]
     return tuple(reversed(newest))
-
-
-def expression(search: str) -> str | None:
-    """Return the FTS5 query for a search; None if the index cannot answer it."""
-    parts = [part[:_MAX_WORD] for part in search.split()]
-    parts = [part for part in parts if any(map(str.isalnum, part))][:_MAX_WORDS]
-    if not parts or _UNSPACED.search(search):
-        return None
-    # In quotation marks, words are never taken for operators of FTS5.
-    return " ".join('"{}"'.format(part.replace('"', '""')) for part in parts) + "*"
 
 
 def _summary(row: sqlite3.Row, snippet: str) -> ChatSummary:
@@ -78,7 +113,7 @@ def _snippet(sql: sqlite3.Connection, search: str, message: int | None) -> str:
     word = search.split()[0]
     texts = [(str(text), re.search(rf"(?<!\w){re.escape(word)}", str(text), re.I)) for text in row]
     text, found = next((each for each in texts if each[1]), texts[0])
-    place = found.start() if found else max(0, text.find(word))
+    place = found.start() if found else max(0, text.lower().find(word.lower()))
     start, end = max(0, place - _BEFORE), place + _AFTER
     excerpt = " ".join(text[start:end].split())
     return f"{'…' * (start > 0)}{excerpt}{'…' * (end < len(text))}"

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from time import monotonic
@@ -152,7 +153,9 @@ def _entry(entry: os.DirEntry[str]) -> str:
     if entry.is_dir(follow_symlinks=False):
         return f"{entry.name}/"
     if entry.is_file(follow_symlinks=False):
-        return f"{entry.name} ({entry.stat(follow_symlinks=False).st_size:,} bytes)"
+        with suppress(FileNotFoundError):
+            return f"{entry.name} ({entry.stat(follow_symlinks=False).st_size:,} bytes)"
+        return f"{entry.name} [gone]"
     return f"{entry.name} [{'link' if entry.is_symlink() else 'no file'}]"
 
 

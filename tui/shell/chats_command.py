@@ -1,6 +1,7 @@
 """`specchat chats`: list, search, export, import and delete conversations."""
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -160,7 +161,7 @@ def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
         data = file.read(MAX_IMPORT_BYTES + 1)
         if len(data) > MAX_IMPORT_BYTES:
             raise StorageError(f"more than {MAX_IMPORT_BYTES >> 30} GiB are not imported at once.")
-        return tuple(read_json_lines(data.splitlines()))
+        return tuple(read_json_lines(data.removeprefix(BOM_UTF8).splitlines()))
     except OSError as error:
         raise StorageError(f"{name} cannot be read: {error.strerror}.") from error
     except StorageError as error:

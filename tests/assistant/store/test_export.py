@@ -1,12 +1,15 @@
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
-from assistant.store.exports import json_lines, markdown, read_json_lines
+from assistant.store.exports import json_lines, markdown, read_json_lines, write_into
 from assistant.store.store import Store
 from assistant.store.values import INTERRUPTED, Attachment
 from models.errors import StorageError
@@ -158,6 +161,44 @@ def test_of_conversations_one_of_which_cannot_be_added_none_is(store, parent):
     with pytest.raises(StorageError, match="is missing"):
         other.take_in([good, bad])
     assert other.summaries() == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (HEAD[:-1] + ',"leaf":2}', "leaf of “”, 2, is missing"),
+        (HEAD + "\n" + LINE, "Two messages of “” have the id 1"),
+    ],
+)
+def test_an_import_that_would_show_nothing_is_refused(store, line, why):
+    (whole,) = read_json_lines([*line.split("\n"), LINE])
+    with pytest.raises(StorageError, match=why):
+        store.take_in([whole])
+
+
+def test_without_a_leaf_the_last_message_is_shown(store):
+    (whole,) = read_json_lines([HEAD, LINE, LINE.replace('"id":1', '"id":2,"parent":1')])
+    assert len(store.path(added(store, whole))) == 2
+
+
+@pytest.mark.parametrize("fence", ["```", "````py", "~~~", "- a list\n\n```\nand\n```\n\n   ```"])
+def test_a_message_that_ends_within_a_fence_is_closed(store, fence):
+    conversation, _ = talk(store, f"{fence}\nx = 1", f"{fence}\ny = 1\n")
+    headings = [
+        token.content
+        for before, token in pairwise(MarkdownIt().parse(markdown(store.whole(conversation))))
+        if before.type == "heading_open"
+    ]
+    assert headings[-4:] == ["You", "Assistant"] * 2
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [("हिन्दी में सवाल", "हिन्दी-में-सवाल"), (normalize("NFD", "Файл й größe"), "файл-й-größe")],
+)
+def test_the_name_of_an_export_has_whole_letters(store, tmp_path, title, name):
+    conversation, _ = talk(store, title)
+    assert write_into(tmp_path, store.whole(conversation)).name == f"{name}.md"
 
 
 @given(st.text())

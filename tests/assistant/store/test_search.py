@@ -1,3 +1,5 @@
+from unicodedata import normalize
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,6 +16,8 @@ def library():
     talk(store, "Explique-moi le café crème", "C++ x->y; a_b_c foo-bar")
     talk(store, "日本語で話してください", "ไทยภาษา")
     store.rename(talk(store, "Nothing")[0], "Groceries for Zoë")
+    talk(store, "请修改youer服务端的计划", "iPhone手机 と 東京 旅行 の 予算")
+    store.rename(talk(store, "Python 予算計画 C# F")[0], normalize("NFD", "Файл größe"))
     yield store
     store.close()
 
@@ -32,9 +36,25 @@ def library():
         ('"hello" (world)', [1]),
         ("日本語", [3]),
         ("ภาษา", [3]),
-        ("answer to", [4, 3, 2, 1]),
+        ("answer to", [6, 5, 4, 3, 2, 1]),
+        ("youer", [5]),
+        ("YOUER", [5]),
+        ("youer bread", []),
+        ("iphone", [5]),
+        ("服务端", [5]),
+        ("旅行 東京", [5]),
+        ("予算", [6, 5]),
+        ("予算 python", [6]),
+        ("python 予算", [6]),
+        ("手机", [5]),
+        ("файл", [6]),
+        ("GRÖßE", [6]),
+        ("C++", [2]),
+        ("c++ x->y", [2]),
+        ("c#", [6]),
+        ("F#", []),
         ("answer groceries", []),
-        ("  ", [4, 3, 2, 1]),
+        ("  ", [6, 5, 4, 3, 2, 1]),
         ("zzz", []),
     ],
 )

@@ -165,3 +165,16 @@ async def test_with_two_folders_a_path_has_to_be_chosen(folder, tmp_path):
 )
 async def test_arguments_that_do_not_fit_are_a_failure(folder, arguments):
     assert (await call(Toolbox(folders=[folder]), "files__read", arguments)).state == "failed"
+
+
+async def test_a_list_names_a_file_that_vanishes_meanwhile(folder, monkeypatch):
+    def gone(found: int) -> list[os.DirEntry[str]]:
+        here = entries(found)
+        (folder / "a.py").unlink()
+        return here
+
+    entries = files.entries
+    monkeypatch.setattr(files, "entries", gone)
+    listed = (await use(folder, "list")).text
+    assert "a.py [gone]" in listed
+    assert "deep/" in listed

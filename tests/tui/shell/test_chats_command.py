@@ -1,4 +1,5 @@
 import json
+from codecs import BOM_UTF8
 from functools import partial
 
 import pytest
@@ -85,7 +86,7 @@ def test_exports_go_to_a_new_private_file_and_come_back(filled, tmp_path):
     run("delete", "1", "2", "--yes")
     assert len(run("import", str(out)).stdout.splitlines()) == 2
     assert len(json.loads(run("list", "--json").stdout)) == 2
-    again = run("import", "-", input=out.read_bytes()).stdout.splitlines()
+    again = run("import", "-", input=BOM_UTF8 + out.read_bytes()).stdout.splitlines()
     assert all(line.endswith("(there already)") for line in again)
     assert len(json.loads(run("list", "--json").stdout)) == 2
 
