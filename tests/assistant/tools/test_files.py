@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+from collections.abc import Callable
 from itertools import repeat
 from pathlib import Path
 from threading import Event
@@ -173,7 +174,7 @@ async def test_a_list_names_a_file_that_vanishes_meanwhile(folder, monkeypatch):
         (folder / "a.py").unlink()
         return here
 
-    entries = files.entries
+    entries: Callable[[int], list[os.DirEntry[str]]] = files.entries
     monkeypatch.setattr(files, "entries", gone)
     listed = (await use(folder, "list")).text
     assert "a.py [gone]" in listed
