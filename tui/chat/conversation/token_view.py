@@ -117,6 +117,12 @@ class TokenView(Still):
             self._height = len(self.lines) + viewport.height // ROOM
         return self._height
 
+    def on_resize(self) -> None:
+        """Lay out again what was last laid out for another width: Textual remembers heights."""
+        if self._flow is not None and self._flow.width != self.size.width:
+            self._lay_out(self.size.width)
+            self.refresh(layout=True)
+
     def notify_style_update(self) -> None:
         """Take the colours of another theme."""
         self._strips.clear()
@@ -166,6 +172,7 @@ class TokenView(Still):
 
     def _lay_out(self, width: int) -> None:
         self._flow = Flow(width, styles(self.app.no_color))
+        self._height = 0  # of another width it would leave blank lines
         self._strips.clear()
         self.kinds = set()
         self._coming = deque(run for step in self._steps for run in runs_of(step, self.ghosts))
