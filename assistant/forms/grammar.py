@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer, TokenizerWrapper
@@ -70,6 +70,11 @@ STYLE: JsonCompileOptions = {
     "lenient": False,  # what cannot be enforced is refused, not ignored
 }
 TOO_LARGE = "it is too large"
+NAMES = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+"""Keywords of objects whose keys are names."""
+VALUES = ("const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+NOTES = ("default", "example", "examples")
+LARGEST = 2**63 - 1  # as a bound, many schemas have it, and it is one after rounding, too
 LONGEST_WHY = 200  # characters of an explanation
 
 
@@ -135,7 +140,24 @@ def _schema(text: str) -> str:
         raise ValueError(f"it is not JSON (line {error.lineno}: {error.msg})") from error
     if not isinstance(schema, dict):
         raise ValueError("it is not a JSON object")
+    if rounded := next(_rounded(schema), None):
+        raise ValueError(f"it has a whole number that would be rounded: {rounded}")
     return LLMatcher.grammar_from_json_schema(schema, overrides=STYLE)
+
+
+def _rounded(part: object, is_value: bool = False) -> Iterator[int]:
+    """Yield the whole numbers of a schema that llguidance, which has only doubles, would round."""
+    if isinstance(part, list):
+        for each in part:
+            yield from _rounded(each, is_value)
+    elif isinstance(part, dict):
+        for key, inner in part.items():
+            if key in NAMES and isinstance(inner, dict) and not is_value:
+                yield from _rounded([*inner.values()])
+            elif is_value or key not in NOTES:
+                yield from _rounded(inner, is_value or key in VALUES)
+    elif is_value and isinstance(part, int) and abs(part) < 2**64 and part != LARGEST:
+        yield from [part] * (int(float(part)) != part)
 
 
 def _refused(form: AnswerForm, why: str) -> UsageError:

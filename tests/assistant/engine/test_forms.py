@@ -113,6 +113,15 @@ def test_a_continued_answer_ends_the_form_that_it_began(assistant):
         (AnswerForm("schema", '{"$ref": "https://example.org/a.json"}'), "another file"),
         (AnswerForm("schema", '{"items":' * 5000 + "{}" + "}" * 5000), "cannot be used: "),
         (AnswerForm("schema", json.dumps({"enum": [*map(str, range(90_000))]})), "it is too large"),
+        (AnswerForm("schema", '{"const": 1234567890123456789}'), "rounded: 1234567890123456789"),
+        (
+            AnswerForm("schema", '{"properties": {"a": {"enum": [{"b": -9007199254740993}]}}}'),
+            "-90",
+        ),
+        (
+            AnswerForm("schema", '{"items": {"minimum": 9007199254740993}}'),
+            "rounded: 9007199254740993",
+        ),
         (AnswerForm("regex", "(ab"), "unclosed group"),
         (AnswerForm("regex", "[^\\s\\S]"), "nothing matches it"),
         (AnswerForm("regex", "(?=a)b"), "look-around"),
@@ -126,6 +135,17 @@ def test_a_form_that_cannot_be_used_is_refused_in_a_sentence(assistant, form, wh
     assert why in str(refused.value)
     assert "\n" not in str(refused.value)
     assert end(ask(assistant, SCHEMA)).complete  # and the next is none the worse
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer", "maximum": 2**63 - 1, "minimum": 0, "default": 2**53 + 1},
+        {"type": "object", "properties": {"const": {"default": 2**53 + 1}, "enum": {}}},
+    ],
+)
+def test_whole_numbers_that_nothing_rounds_are_used(assistant, schema):
+    ask(assistant, AnswerForm("schema", json.dumps(schema)), max_tokens=1)
 
 
 def test_a_form_that_can_never_be_complete_ends_in_a_sentence(assistant):
