@@ -3,12 +3,13 @@
 # make native     compile ik_llama.cpp for this processor, and keep it if it is faster than its wheel
 # make test       set everything up, pass every check and test
 # make test-all   the same with the slow tests
+# make attack     only what attacks it: keys, pastes, files, servers, clients, full disks; 15 minutes
 # All are safe to repeat; what is done already is not done again.
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: chat llama native test test-all check lint types clean ready-to-test
+.PHONY: chat llama native test test-all attack check lint types clean ready-to-test
 
 define set_up
 	@command -v $(PYTHON) >/dev/null || { \
@@ -39,6 +40,13 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # With the tests that are too slow for every day; a release runs it.
 test-all: export SPECCHAT_TEST_ALL = 1
 test-all: test
+
+attack: export SPECCHAT_TEST_ALL = 1
+attack: ready-to-test
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/terminal/test_attacks.py \
+		tests/terminal/test_hostile_* tests/terminal/test_pasting.py tests/assistant/tools \
+		tests/assistant/serve/test_http.py tests/assistant/store/test_opening.py \
+		tests/assistant/passages/test_walking.py tests/assistant/edit/test_text_file.py
 
 check: ready-to-test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

@@ -19,6 +19,7 @@ from assistant.settings.settings import DEFAULT, THEMES, Settings, SettingSource
 from models.errors import ModelMissing, SpecchatError, StorageError
 from tui.app.program import Program
 from tui.app.signals import hangs_up
+from tui.app.textual_private import Palette
 from tui.chat.screen import ChatScreen
 from tui.safe import safe
 
@@ -201,6 +202,11 @@ class SpecchatApp(Program):
         self.appear(self.settings)
         if any(getattr(before, name) != getattr(self.settings, name) for name in RELOADING):
             self.look_for_models()
+
+    def action_command_palette(self) -> None:
+        """Show the palette."""
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Offer every key of the screen that has a name in the palette, too."""

@@ -5,6 +5,7 @@ No other module uses them, so checking a new version means checking this file.
 
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from itertools import takewhile
@@ -17,15 +18,18 @@ from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._compositor import CompositorUpdate
 from textual._xterm_parser import XTermParser
 from textual.app import App
+from textual.await_complete import AwaitComplete
+from textual.command import CommandPalette
 from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.geometry import Offset, Region
 from textual.keys import Keys
 from textual.message import Message
-from textual.screen import Screen
+from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets._footer import FooterKey as FooterKey
+from textual.worker import Worker
 
 from tui.app.terminal_input import TerminalInput
 
@@ -147,6 +151,26 @@ def _is_covered(widget: Widget, visible: Mapping[Widget, tuple[Region, Region]])
     own = Region.intersection(*visible[widget])
     in_front = takewhile(lambda other: other is not widget, visible)
     return any(Region.intersection(*visible[other]).overlaps(own) for other in in_front)
+
+
+class ClosedOnce(Screen[ScreenResultType]):
+    """A screen that a second key, before it is gone, does not close again with what is below."""
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Close it, if it is on top."""
+        return super().dismiss(result) if self.is_current else AwaitComplete()
+
+
+class Palette(CommandPalette, ClosedOnce[None]):
+    """Textual's palette (8.2.8), which fails where keys come faster than it is laid out."""
+
+    def _action_command_list(self, action: str) -> None:
+        with suppress(KeyError):  # of a page key: no line of its list is known
+            super()._action_command_list(action)
+
+    def run_worker(self, *work: Any, **options: Any) -> Worker[Any]:
+        """Run a worker; what looks for commands may go on where it is closed, and fail."""
+        return super().run_worker(*work, **options | {"exit_on_error": False})
 
 
 # Reading the terminal. Textual 8.2.8 ends a paste at any escape sequence in it, reads what follows

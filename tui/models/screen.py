@@ -6,7 +6,6 @@ from typing import ClassVar, Literal
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 
 from assistant.events import Ready
@@ -18,6 +17,7 @@ from models.errors import SpecchatError
 from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.stores import find
+from tui.app.textual_private import ClosedOnce
 from tui.models.details import ModelDetails
 from tui.models.downloads import Downloads
 from tui.models.inventory import ModelInventory, needed
@@ -36,7 +36,7 @@ WELCOME = (
 )
 
 
-class ModelsScreen(Screen[Choice | None]):
+class ModelsScreen(ClosedOnce[Choice | None]):
     """Choose a target or a draft, or fetch one; the conversation continues with what is returned.
 
     Nothing is `ready` on the first run.

@@ -9,7 +9,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Grid, Horizontal
 from textual.content import Content
 from textual.reactive import reactive
-from textual.screen import Screen
 from textual.widgets import Static
 
 from assistant.events import Event, Failed, Loading, RaceOver, RaceReady
@@ -18,6 +17,7 @@ from assistant.request import Race
 from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.program import Program
+from tui.app.textual_private import ClosedOnce
 from tui.figures import model_name
 from tui.race.lane_view import Board, LaneView
 from tui.race.recorded import RecordedLane, RecordedRace
@@ -38,7 +38,7 @@ REPLAY = "Replay at true speed, each as if alone."
 Phase = Literal["loading", "racing", "replay", "over"]
 
 
-class RaceScreen(Screen[None]):
+class RaceScreen(ClosedOnce[None]):
     """Have a race run, show it, and show it again as if each lane had the machine to itself."""
 
     AUTO_FOCUS = ""

@@ -9,8 +9,10 @@ from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import OptionList, Static
 
+from tui.app.textual_private import ClosedOnce
 
-class Dialog(ModalScreen[ScreenResultType]):
+
+class Dialog(ModalScreen[ScreenResultType], ClosedOnce[ScreenResultType]):
     """Hold a `.frame` that has a title above and its keys below; a small screen has all of it."""
 
     DEFAULT_CSS = """

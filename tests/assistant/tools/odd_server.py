@@ -103,6 +103,17 @@ class Pages(Server):
         return {"tools": [tool(f"t{page}")]} | ({"nextCursor": f"{page + 1}"} if page < 30 else {})
 
 
+class EndlessPages(Server):
+    def tools(self, cursor):
+        return {"tools": [], "nextCursor": f"{cursor or 0}1"[-9:]}
+
+
+class EndlessLine(Server):
+    def call(self, identity):
+        while True:
+            OUT.write(b"x" * 65536)
+
+
 class Revising(Server):
     """Says other things of its tool after each call, and counts how often it is asked."""
 

@@ -1,0 +1,220 @@
+"""Attacks on the whole program that are too long for every day: `make attack` runs them."""
+
+import ctypes
+import json
+import random
+import resource
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from assistant.store.store import Store
+from assistant.talk.attachments import read
+from models.errors import UsageError
+from tests import ROOT, tiny
+from tests.assistant.passages.indexes import indexed, names
+from tests.assistant.store.talks import talk
+from tests.assistant.tools import boxes
+from tests.patience import WAIT_S
+from tests.terminal.terminal import ESCAPE, QUIT, READY, F, opened, streaming
+from tests.tui.shell.test_serve_command import complete, head, serving
+
+pytestmark = pytest.mark.thorough
+LEFT, PASTED = b"\x1b[?1049l", "\x1b[201~"
+HELLO = [{"role": "user", "content": "Hi"}]
+BODY = json.dumps({"model": "target", "stream": True, "max_tokens": 50, "messages": HELLO}).encode()
+SEQUENCES = ("[A", "[B", "[5~", "[<0;9;9M", "[200~", "[201~", "Ox", "[1;5A", "]0;x", "P")
+CONTROLS = [chr(code) for code in range(1, 32) if code not in (3, 17, 26)]  # end or stop it
+KEYS = (*"aqyn ?/@:é한", *CONTROLS, *F[1:], *map("\x1b{}".format, SEQUENCES))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_minute_of_random_keys_ends_in_no_error_and_a_sound_terminal(
+    tmp_path: Path, models: list[str], seed: int
+) -> None:
+    keys, until = random.Random(seed), time.monotonic() + 20
+    with opened(tmp_path, *models, "--max-tokens", "30", cwd=tmp_path) as terminal:
+        terminal.shows(READY)
+        while time.monotonic() < until and LEFT not in terminal.seen:  # the palette has Quit, too
+            terminal.press(keys.choice(KEYS))
+            terminal.read(0.02)
+        while terminal.process.poll() is None and LEFT not in terminal.seen:
+            terminal.press(f"{PASTED}{ESCAPE}{ESCAPE}{QUIT}")
+            terminal.read(0.5)
+        assert terminal.end() == 0, terminal.text
+
+
+def test_what_was_seen_stays_when_the_disk_is_full_while_an_answer_streams(
+    tmp_path: Path, models: list[str]
+) -> None:
+    with opened(tmp_path, *models) as terminal:
+        streaming(terminal)
+        database = next((tmp_path / "home").rglob("chats.db"))
+        size = database.stat().st_size
+        limits = resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE, (size, -1))
+        terminal.until(lambda screen: "full" in screen or "not kept" in screen)
+        terminal.press(ESCAPE)
+        terminal.shows("You ·")
+        resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE, limits)
+        terminal.press("more\r")
+        terminal.streams()
+        terminal.press(ESCAPE)
+        terminal.quit()
+    with closing(sqlite3.connect(database)) as sql:
+        assert sql.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert sql.execute("SELECT count(*) FROM message WHERE role = 'user'").fetchone()[0] > 0
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tiny.write(tmp_path / "target.gguf", seed=1)
+
+
+def test_a_client_that_reads_a_byte_at_a_time_gets_all_and_others_do_not_wait(target: Path) -> None:
+    with serving("--target", target) as (_, url):
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+            client.connect(("127.0.0.1", int(url[:-3].rpartition(":")[2])))
+            client.sendall(head(len(BODY)).encode() + BODY)
+            answer, began = b"", time.monotonic()
+            while b"[DONE]" not in answer:
+                assert time.monotonic() - began < WAIT_S
+                answer += client.recv(1)
+                time.sleep(0.001)
+                if len(answer) == 100:
+                    assert complete(url, "target").usage.completion_tokens == 5
+        assert answer.startswith(b"HTTP/1.1 200")
+
+
+def test_clients_that_leave_at_any_moment_leave_a_server_that_answers(target: Path) -> None:
+    moments = random.Random(1)
+    with serving("--target", target) as (process, url):
+        address = ("127.0.0.1", int(url[:-3].rpartition(":")[2]))
+
+        def leave() -> None:
+            for _ in range(10):
+                with socket.create_connection(address) as client:
+                    client.sendall((head(len(BODY)).encode() + BODY)[: moments.randrange(400)])
+                    time.sleep(moments.random() / 5)
+
+        clients = [Thread(target=leave) for _ in range(8)]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        assert complete(url, "target").usage.completion_tokens == 5
+        assert process.poll() is None
+
+
+@pytest.mark.parametrize("case", ["EndlessPages", "EndlessLine"])
+async def test_what_a_server_of_tools_never_ends_is_limited(case: str) -> None:
+    async with boxes.opened(boxes.odd(case)) as tools:
+        if case == "EndlessLine":
+            assert (await boxes.call(tools)).state == "failed"
+        else:
+            assert boxes.report(tools).problem
+
+
+def test_a_clock_that_is_set_back_loses_and_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(Store(None)) as store:
+        first, _ = talk(store, "before")
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now - 10_000_000)
+        second, records = talk(store, "after")
+        assert {each.id for each in store.summaries()} == {first, second}
+        assert [each.content for each in store.path(second)] == [each.content for each in records]
+        assert store.summaries("after")[0].id == second
+
+
+@pytest.mark.parametrize("damage", ["truncated", "another model", "a folder"])
+def test_a_draft_that_is_no_draft_leaves_plain_answers(tmp_path: Path, damage: str) -> None:
+    target, draft = tiny.write(tmp_path / "t.gguf", seed=1), tmp_path / "d.gguf"
+    if damage == "truncated":
+        draft.write_bytes(target.read_bytes()[:2000])
+    elif damage == "a folder":
+        draft.mkdir()
+    else:
+        tiny.write(draft, seed=3, words=("other", "words"))
+    done = shell("ask", "Hi", "--target", target, "--draft", draft, "--max-tokens", "5")
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (0, 3)
+    assert done.stdout or str(draft) in done.stderr
+
+
+def shell(*arguments: object, **options: Any) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", "from tui.__main__ import main; main()", *map(str, arguments)]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    options = {**streams, "cwd": ROOT, "timeout": WAIT_S, **options}
+    return subprocess.run(command, check=False, text=True, **options)
+
+
+def without_privileges() -> None:
+    """Have the administrator obey permissions, from the next program on."""
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+        ctypes.CDLL(None).prctl(24, capability)  # PR_CAPBSET_DROP
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux to obey permissions")
+@pytest.mark.parametrize("mode", [0o000, 0o500])
+def test_a_home_that_is_closed_is_one_sentence(home: Path, mode: int) -> None:
+    home.mkdir()
+    home.chmod(mode)
+    done = shell("chats", "import", "-", input='{"specchat": 1}', preexec_fn=without_privileges)
+    home.chmod(0o700)
+    assert done.returncode == 4
+    assert str(home) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def changing(tmp_path: Path) -> Iterator[Path]:
+    """A file that somebody writes, cuts and removes all the time."""
+    file, stop = tmp_path / "log.txt", Event()
+
+    def change() -> None:
+        for number in range(1_000_000):
+            if stop.is_set():
+                return
+            file.write_bytes(b"line\n" * (number % 5000))
+            if number % 7 == 0:
+                file.unlink()
+                file.symlink_to("/etc/hostname") if number % 2 else file.touch()
+                file.unlink()
+
+    thread = Thread(target=change)
+    thread.start()
+    yield file
+    stop.set()
+    thread.join()
+
+
+def test_a_file_that_changes_while_it_is_read_is_one_of_its_versions_or_refused(
+    changing: Path,
+) -> None:
+    for _ in range(300):
+        try:
+            text = read(changing).text
+        except UsageError:
+            pass
+        else:
+            assert not text.replace("line\n", "").strip("line\n")
+
+
+def test_two_hundred_thousand_files_are_read_and_one_of_them_is_found(tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    for outer in range(200):
+        (inner := folder / f"{outer}").mkdir(parents=True)
+        for number in range(1000):
+            (inner / f"{number}.txt").write_text(f"It has the number {outer * 1000 + number}.")
+    index = indexed(folder, tmp_path / "cache")
+    assert index.state.files == 200_000
+    assert names(index, "Which file has the number 123456?")[0] == "123/456.txt"
