@@ -9,10 +9,10 @@ from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
+from assistant.events import Trace
 from assistant.store import messages
 from assistant.store.packing import unpack_trace
 from assistant.store.values import FullConversation, Imported, Record
-from assistant.tokens import Trace
 from models.errors import StorageError, well_formed
 
 _ROW = "SELECT title, named, system, created, updated, pinned, leaf FROM conversation WHERE id = ?"

@@ -20,11 +20,10 @@ from typing import Annotated
 
 import msgspec
 
-from assistant.events import Stats
+from assistant.events import Stats, Trace
 from assistant.request import ToolCall
 from assistant.store.values import INTERRUPTED, Attachment, FullConversation, Record, Role, State
 from assistant.talk.support import Support, check, struck
-from assistant.tokens import Trace
 from models.errors import StorageError
 
 FORMAT = 2

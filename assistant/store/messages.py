@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
+from assistant.events import Trace
 from assistant.store import packing
 from assistant.store.values import Record, title_from
-from assistant.tokens import Trace
 from models.errors import StorageError, well_formed
 
 _COLUMNS = [each.name for each in fields(Record) if each.name not in ("id", "siblings")]

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import msgspec
 
-from assistant.events import Stats
+from assistant.events import Stats, Trace
 from assistant.request import ToolCall
 from assistant.store.values import Attachment
-from assistant.tokens import Trace
 from models.errors import StorageError, well_formed
 
 _LEVEL = 3  # of zlib: 6 takes 3.6 times as long and saves 6 % (a synthetic trace of 400 tokens)

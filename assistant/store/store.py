@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from assistant.events import Trace
 from assistant.store import backups, conversations, messages
 from assistant.store.messages import not_found
 from assistant.store.opening import in_memory, on_disk
@@ -14,7 +15,6 @@ from assistant.store.packing import unpack_trace
 from assistant.store.purging import purge
 from assistant.store.search import listed, prompts
 from assistant.store.values import ChatSummary, FullConversation, Imported, Record, title_from
-from assistant.tokens import Trace
 from models.errors import StorageError, well_formed
 
 _MAX_LEARNED = 10_000  # conversations

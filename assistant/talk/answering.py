@@ -4,12 +4,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from threading import Lock
 
-from assistant.events import CallDelta, Decoded, Event, Failed, Finished, Noticed, Prepared, Stop
+from assistant.events import (
+    CallDelta,
+    Decoded,
+    Event,
+    Failed,
+    Finished,
+    Noticed,
+    Prepared,
+    Step,
+    Stop,
+    Trace,
+)
 from assistant.store.values import Attachment, Record, State
 from assistant.talk.citing import question_passages, sources
 from assistant.talk.events import Added, AnswerEnded, Changed, GivenBack, Noted, TalkEvent
 from assistant.talk.shown_path import ShownPath
-from assistant.tokens import Step, Trace
 
 WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
 """Ends that leave nothing unsaid."""

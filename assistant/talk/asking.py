@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assistant.events import Finished, Stop
+from assistant.events import Finished, Stop, Trace
 from assistant.request import Message, Request
 from assistant.service import EventStream
 from assistant.store.values import Attachment, Record
@@ -22,7 +22,6 @@ from assistant.talk.messages import (
     without_more_calls,
 )
 from assistant.talk.shown_path import ShownPath
-from assistant.tokens import Trace
 
 if TYPE_CHECKING:
     from assistant.events import ModelInfo

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assistant.events import Decoded, Event, Loading, Prefilled, Ready
+from assistant.events import Decoded, Event, Loading, Prefilled, Ready, Step
 from assistant.request import COPYING
 from assistant.settings.settings import Settings
 from assistant.talk.citing import copied_last
@@ -28,7 +28,6 @@ from assistant.talk.events import (
 )
 from assistant.talk.messages import passages_of
 from assistant.talk.support import check
-from assistant.tokens import Step
 from models.errors import StorageError
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.turn import Turn

@@ -5,10 +5,9 @@ import zlib
 from dataclasses import replace
 from pathlib import Path
 
-from assistant.events import Alternative, Ghost, Origin, Stats, Tally, Token
+from assistant.events import Alternative, Ghost, Origin, Stats, Step, Tally, Token
 from assistant.store import packing
 from assistant.store.values import Attachment
-from assistant.tokens import Step
 
 STATS = Stats(
     "sps", 2, 6, 5, 3, 9, 4, 5, 0.5, 0.25, 2.0, {3: 2}, 0.5, 1.0, 0.0, (Tally(2, 1),),
