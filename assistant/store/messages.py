@@ -34,18 +34,13 @@ _ANCESTORS = """WITH RECURSIVE up (id, parent, depth) AS (
 
 def record(sql: sqlite3.Connection, message: int) -> Record:
     """Return a message."""
-    rows = sql.execute(f"{_SELECT} WHERE id = ?", (message,)).fetchall()
-    if not rows:
-        raise not_found("message", message)
-    return _records(sql, rows)[0]
+    return _records(sql, [required(sql, f"{_SELECT} WHERE id = ?", "message", message)])[0]
 
 
 def path(sql: sqlite3.Connection, conversation: int) -> tuple[Record, ...]:
     """Return the messages from the root of a conversation to its leaf."""
-    row = sql.execute("SELECT leaf FROM conversation WHERE id = ?", (conversation,)).fetchone()
-    if row is None:
-        raise not_found("conversation", conversation)
-    return path_to(sql, row["leaf"])
+    query = "SELECT leaf FROM conversation WHERE id = ?"
+    return path_to(sql, required(sql, query, "conversation", conversation)["leaf"])
 
 
 def path_to(sql: sqlite3.Connection, message: int) -> tuple[Record, ...]:
@@ -67,10 +62,16 @@ def tree(sql: sqlite3.Connection, conversation: int) -> tuple[Record, ...]:
 
 def conversation_of(sql: sqlite3.Connection, message: int) -> int:
     """Return the id of the conversation that a message belongs to."""
-    row = sql.execute("SELECT conversation FROM message WHERE id = ?", (message,)).fetchone()
+    query = "SELECT conversation FROM message WHERE id = ?"
+    return int(required(sql, query, "message", message)["conversation"])
+
+
+def required(sql: sqlite3.Connection, query: str, what: str, id_: int) -> sqlite3.Row:
+    """Return the row of a conversation or message; StorageError if there is none."""
+    row: sqlite3.Row | None = sql.execute(query, (id_,)).fetchone()
     if row is None:
-        raise not_found("message", message)
-    return int(row[0])
+        raise not_found(what, id_)
+    return row
 
 
 def not_found(what: str, id_: int) -> StorageError:
