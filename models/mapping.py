@@ -8,6 +8,7 @@ the output keeps the target's law whatever the two vocabularies are.
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 
@@ -17,25 +18,8 @@ from models.gguf import FileVocabulary
 from models.gguf.vocabulary import BYTE, mismatch
 
 MIN_COVERAGE = 0.7  # the share of a text's tokens that a draft must have to be useful
-SAMPLE = """
-def parse_line(line: str) -> tuple[str, int]:
-    # Each line holds a name and a number, separated by a colon.
-    name, _, value = line.partition(":")
-    if not value.strip().isdigit():
-        raise ValueError(f"not a number: {value!r}")
-    return name.strip(), int(value)
-
-for (let i = 0; i < items.length; i++) { total += items[i].price * 1.19; }
-
-The harbour was quiet that morning. Two boats had left before sunrise, and nobody expected them
-back until the evening. "It will rain," she said, looking at the clouds over the island; he did not
-answer. In 1987 the town had 4,250 inhabitants, most of whom worked in the cannery or at sea.
-
-1. Preheat the oven to 180 °C.
-2. Mix the flour, sugar and butter, then add three eggs.
-
-Therefore x = (12 - 4) / 2 = 4, and the area of the triangle is 24 square metres.
-"""
+SAMPLE = Path(__file__).with_name("coverage_sample.txt").read_bytes()
+"""Code and prose, of which a draft must have the tokens."""
 
 
 class Mapping:
@@ -169,5 +153,5 @@ class Spelling:
 
 def coverage(target: Spelling, shared: Container[int]) -> float:
     """Return the share of a sample text's tokens that are among `shared`."""
-    tokens = list(target.spell(SAMPLE.encode()))
+    tokens = list(target.spell(SAMPLE))
     return sum(token in shared for token in tokens) / max(1, len(tokens))
