@@ -4,9 +4,8 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from assistant.events import Finished, Stop, Trace
+from assistant.events import Finished, ModelInfo, Stop, Trace
 from assistant.request import Message, Request
 from assistant.service import EventStream
 from assistant.store.values import Attachment, Record
@@ -22,9 +21,6 @@ from assistant.talk.messages import (
     without_more_calls,
 )
 from assistant.talk.shown_path import ShownPath
-
-if TYPE_CHECKING:
-    from assistant.events import ModelInfo
 
 
 class Asking:
@@ -91,7 +87,9 @@ class Asking:
 
     async def answer(self, plainly: bool = False) -> None:
         """Have the end of the path answered; `plainly`: without tools."""
-        path, record = self._path.records, self._path.append(self._empty())
+        path, name = self._path.records, self.model.name if self.model else ""
+        empty = Record(0, self._path.end, "assistant", "", time.time(), "streaming", model=name)
+        record = self._path.append(empty)
         if len(record.siblings) == 1 and self.model and path[-1].role == "user":
             for file in repeated_files(path, self.model.n_ctx).get(path[-1].id, ()):
                 self._tell(Noted(f"{file.name} is unchanged since it was sent; not read again."))
@@ -110,10 +108,6 @@ class Asking:
         self._path.claim(record, before)
         request = self._request(self._path.records)
         await self._follow(AnswerSoFar(record, before), request)
-
-    def _empty(self) -> Record:
-        name = self.model.name if self.model else ""
-        return Record(0, self._path.end, "assistant", "", time.time(), "streaming", model=name)
 
     def _request(
         self, path: Sequence[Record], again: int = 0, added: tuple[Message, ...] = ()

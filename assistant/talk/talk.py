@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from assistant.events import Failed
+from assistant.events import Failed, ModelInfo
 from assistant.request import Request
 from assistant.service import EventStream
 from assistant.store.values import Attachment, Record
@@ -25,7 +25,6 @@ from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 
 if TYPE_CHECKING:
-    from assistant.events import ModelInfo
     from assistant.store.store import Store
     from assistant.talk.asked_folders import AskedFolders
 
@@ -92,7 +91,7 @@ class Talk:
 
     # The model
 
-    def ready(self, model: "ModelInfo") -> None:
+    def ready(self, model: ModelInfo) -> None:
         """Have a model answer from now on, beginning with what waits."""
         self.asking.model, self.asking.expects_model = model, False
         if self.waits:
