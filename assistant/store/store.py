@@ -96,7 +96,7 @@ class Store:
         """Create a conversation; without a title, it is named after its first message."""
         title = " ".join(title.split())
         whole = conversations.conversation_from((), title, bool(title), system, {})
-        return self._database.write(conversations.insert_conversation, whole)
+        return self._database.write(lambda sql: conversations.insert_conversation(sql, whole))
 
     def newest(self) -> int | None:
         """Return the id of the conversation that was changed last; None if there is none."""
@@ -113,8 +113,8 @@ class Store:
     def system(self, conversation: int) -> str:
         """Return the system prompt of a conversation."""
         query = "SELECT system FROM conversation WHERE id = ?"
-        found = self._database.read(messages.required, query, "conversation", conversation)
-        return str(found["system"])
+        row = (query, "conversation", conversation)
+        return str(self._database.read(lambda sql: messages.required(sql, *row))["system"])
 
     def rename(self, conversation: int, title: str) -> None:
         """Set the title; an empty one names the conversation after its first message again."""
@@ -173,7 +173,7 @@ class Store:
 
     def trace(self, answer: int) -> Trace:
         """Return the trace of an answer; it is empty if the answer was imported without one."""
-        parts = self._database.read(messages.trace_parts, answer)
+        parts = self._database.read(lambda sql: messages.trace_parts(sql, answer))
         return tuple(step for packed in parts for step in unpack_trace(packed))
 
     def answer_tokens(self, model: str) -> Iterator[tuple[int, ...]]:
@@ -186,7 +186,7 @@ class Store:
     def take_in(self, wholes: Sequence[FullConversation]) -> tuple[Imported, ...]:
         """Add those conversations that are not stored yet; if one cannot be added, none is."""
         try:
-            return self._database.write(conversations.take_in, wholes)
+            return self._database.write(lambda sql: conversations.take_in(sql, wholes))
         except OverflowError as error:
             raise StorageError("A number in this conversation is too large.") from error
 

@@ -64,10 +64,7 @@ class Asking:
         return replace(request, stored=False, tools=())
 
     def next(
-        self,
-        text: str,
-        attachments: Sequence[Attachment] = (),
-        instead_of: Record | None = None,
+        self, text: str, attachments: Sequence[Attachment] = (), instead_of: Record | None = None
     ) -> Request | None:
         """Return what would be asked if `text` were sent now, or once a call has returned.
 

@@ -93,7 +93,7 @@ def tree(top: Path) -> Iterator[tuple[Path, list[str]]]:
     with suppress(ValueError):  # a null character in the name
         for place, folders, names in os.walk(top, followlinks=True):
             folder = Path(place)
-            if len(seen) == _MAX_FOLDERS or not _is_new(folder, seen):
+            if len(seen) == _MAX_FOLDERS or not is_new(folder, seen):
                 folders.clear()
                 continue
             is_deep = len(folder.parts) - len(top.parts) >= _MAX_DEPTH
@@ -105,9 +105,10 @@ def _shown(names: list[str]) -> list[str]:
     return sorted(name for name in names if not name.startswith("."))
 
 
-def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
+def is_new(path: Path, seen: set[tuple[int, int]]) -> bool:
+    """Whether a file or folder is there and none of those `seen`, by device and inode; add it."""
     try:
-        status = folder.stat()
+        status = path.stat()
     except OSError:
         return False
     place = status.st_dev, status.st_ino

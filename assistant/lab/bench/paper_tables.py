@@ -7,22 +7,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from assistant.decoding.lookahead.theory import expected_tokens
-from assistant.lab.bench import reports
+from assistant.lab.bench import plan, reports
 from assistant.lab.bench.answers import RunAnswer, kinds, matched, sums, together
-from assistant.lab.bench.plan import (
-    CHEN_K,
-    DRAFTS,
-    FILES,
-    GREEDY,
-    LOOKAHEADS,
-    NUCLEUS,
-    task_and_sampling,
-)
 from assistant.lab.bench.reports import geometric_mean, mean, ratio_of_sums
 from assistant.lab.table import Cell, Interval, ResultTable
 from assistant.system import System
 
-SPS = f"model={CHEN_K}"
+SPS = f"model={plan.CHEN_K}"
 CHEN = (
     ("task", ""), ("method", ""), ("ROUGE-2 [95 %]", ".3f"), ("ms/token", ".1f"),
     ("× ArS [95 %]", ".2f"),
@@ -65,7 +56,7 @@ def tables(
 
     `references` are summaries to compare with, by the question's name.
     """
-    greedy = [answer for answer in answers if task_and_sampling(answer.kind)[1] == GREEDY]
+    greedy = [answer for answer in answers if plan.task_and_sampling(answer.kind)[1] == plan.GREEDY]
     swept = [way for way in ways if way.name == "ars" or way.sources == ("model",)]
     alphas = _alphas(answers)
     rates = {kind: alpha.value for kind, draft, alpha, _ in alphas if draft == "model"}
@@ -83,9 +74,9 @@ def tables(
 
 def _chen(answers: Sequence[RunAnswer], references: Mapping[str, str]) -> ResultTable:
     rows: list[list[Cell]] = []
-    for kind in sorted(kinds(answers), key=lambda kind: task_and_sampling(kind)[0]):
+    for kind in sorted(kinds(answers), key=lambda kind: plan.task_and_sampling(kind)[0]):
         both = matched(answers, SPS, "ars", kind)
-        if task_and_sampling(kind)[1] not in (GREEDY, NUCLEUS) or not both:
+        if plan.task_and_sampling(kind)[1] not in (plan.GREEDY, plan.NUCLEUS) or not both:
             continue
         scored = [
             [rouge_2(each.answers[0].text, reference) for each in pair]
@@ -96,7 +87,7 @@ def _chen(answers: Sequence[RunAnswer], references: Mapping[str, str]) -> Result
         ratio = geometric_mean([each.speedup(reference) for each, reference in both.values()])
         for name, stats, scores, gain in (
             ("ArS", ars, [theirs for _, theirs in scored], None),
-            (f"SpS K={CHEN_K}", own, [ours - theirs for ours, theirs in scored], ratio),
+            (f"SpS K={plan.CHEN_K}", own, [ours - theirs for ours, theirs in scored], ratio),
         ):
             token_ms = 1000 * stats.decode_s / stats.generated_tokens
             rows.append([kind, name, mean(scores) if scores else None, token_ms, gain])
@@ -107,7 +98,7 @@ def _alphas(answers: Sequence[RunAnswer]) -> list[tuple[str, str, Interval, floa
     """Return each draft's acceptance rate by task, and how often it proposes anything."""
     rows: list[tuple[str, str, Interval, float]] = []
     for kind in kinds(answers):
-        for draft in DRAFTS:
+        for draft in plan.DRAFTS:
             own = sums(answers, f"{draft}=1", kind).values()
             if stats := [each.stats for each in own if each.stats.tested]:
                 alpha = ratio_of_sums([(each.accepted, each.tested) for each in stats])
@@ -120,7 +111,7 @@ def _speeds(greedy: Sequence[RunAnswer], rates: Mapping[str, float]) -> list[lis
     """Return every lookahead of the model by task: what was measured, and what formulas say."""
     rows: list[list[Cell]] = []
     for kind, alpha in rates.items():
-        for k in LOOKAHEADS:
+        for k in plan.LOOKAHEADS:
             both = matched(greedy, f"model={k}", "ars", kind).values()
             if not any(own.stats.drafted for own, _ in both):
                 continue
@@ -145,7 +136,7 @@ def _speeds(greedy: Sequence[RunAnswer], rates: Mapping[str, float]) -> list[lis
 
 def _weights(answers: Sequence[RunAnswer], ways: Sequence[System]) -> list[list[Cell]]:
     """Return each way to run the model on the mixed prompts, other weights first."""
-    files = [answer for answer in answers if task_and_sampling(answer.kind)[1] == FILES]
+    files = [answer for answer in answers if plan.task_and_sampling(answer.kind)[1] == plan.FILES]
     rows: list[list[Cell]] = []
     first = ""
     for way in sorted(ways, key=lambda way: way.target is None):
