@@ -75,10 +75,8 @@ class Calling:
         leaf, limit = self._path.leaf, self.tools.settings.rounds
         if not (self.live and self.wanted and leaf and leaf.role == "tool"):
             return False
-        if (
-            self._goes_on
-            or len(messages.calls_since_question(self._path.records, self._agreed)) < limit
-        ):
+        answers = messages.calls_since_question(self._path.records, self._agreed)
+        if self._goes_on or len(answers) < limit:
             return True
         self.live = False
         times = "once" if limit == 1 else f"{limit} times"
@@ -132,9 +130,8 @@ class Calling:
             return  # meanwhile something else may be on the screen
         conversation = self._path.conversation
         tool = self.tools.find(call.name)
-        again = (
-            messages.WAS_REFUSED_BEFORE if messages.was_refused(self._path.records, call) else None
-        )
+        is_refused = messages.was_refused(self._path.records, call)
+        again = messages.WAS_REFUSED_BEFORE if is_refused else None
         if self.live and (end := again if tool else messages.unknown(call.name)):
             self._end_unrun(call, end)
             return
@@ -197,9 +194,7 @@ class Calling:
             self._tell(Noted(f"{call.name} has changed meanwhile. Look at the call again."))
             return
         self._end(record, end, monotonic() - began)
-        self.live = (
-            end is not messages.WAS_STOPPED and path.leaf is not None and path.leaf.id == record.id
-        )
+        self.live = end is not messages.WAS_STOPPED and path.end == record.id
 
     def moved(self, records: Mapping[int, Record]) -> None:
         """Note that messages have other numbers now."""
