@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from assistant.calling.arguments import JsonArguments, Schema, closed
-from assistant.calling.elements import XmlArguments
 from assistant.calling.formats import BARE, BARE_BETWEEN, BARE_STARTS, CallFormat
-from assistant.calling.gemma import GemmaArguments
+from assistant.calling.syntaxes import GemmaArguments, XmlArguments
 from assistant.calling.wording import read_json
 from assistant.events import CallDelta
 from assistant.request import Request, ToolCall

@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from assistant.events import Trace
 from assistant.store import messages
-from assistant.store.packing import unpack_trace
+from assistant.store.messages import unpack_trace
 from assistant.store.values import FullConversation, Imported, Record
 from models.errors import StorageError, well_formed
 

@@ -10,9 +10,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from assistant.events import Trace
 from assistant.store import backups, conversations, messages
-from assistant.store.messages import not_found
+from assistant.store.messages import not_found, unpack_trace
 from assistant.store.opening import in_memory, on_disk
-from assistant.store.packing import unpack_trace
 from assistant.store.purging import purge
 from assistant.store.search import listed, prompts
 from assistant.store.values import FullConversation, Imported, Record, title_from

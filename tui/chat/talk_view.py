@@ -139,7 +139,7 @@ class TalkView:
         """Return the name of a file that is there and that an answer has a new version of."""
         if not any(each.attachments for each in self._talk.path.records):
             return ""
-        from assistant.edit.proposed import proposed_by
+        from assistant.edit.rewrite import proposed_by
 
         found = proposed_by(record, self._talk.path.records)
         is_there = found and located(found.name, self._parts.prompt.picker.root).is_file()
