@@ -11,7 +11,7 @@ from assistant.service import EventStream
 from assistant.store.values import Attachment, Record
 from assistant.talk.answering import Answering, AnswerSoFar
 from assistant.talk.calling import Calling
-from assistant.talk.events import Noted, TalkEvent
+from assistant.talk.events import Noted, Tell
 from assistant.talk.messages import (
     ECHO,
     joined,
@@ -31,7 +31,7 @@ class Asking:
 
     def __init__(
         self,
-        tell: Callable[[TalkEvent], None],
+        tell: Tell,
         do: Callable[[Request], EventStream],
         path: ShownPath,
         calls: Calling,

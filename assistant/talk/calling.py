@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -17,7 +17,7 @@ from assistant.talk.events import (
     CallWaits,
     Changed,
     Noted,
-    TalkEvent,
+    Tell,
     ToolsStart,
 )
 from assistant.talk.shown_path import ShownPath
@@ -34,9 +34,7 @@ class Calling:
     Arguments are as for `Talk`.
     """
 
-    def __init__(
-        self, tell: Callable[[TalkEvent], None], path: ShownPath, tools: ToolSet, goes_on: bool
-    ) -> None:
+    def __init__(self, tell: Tell, path: ShownPath, tools: ToolSet, goes_on: bool) -> None:
         self._tell, self._path, self.tools, self._goes_on = tell, path, tools, goes_on
         self.asked: CallWaits | None = None
         """The call that the user is asked about."""

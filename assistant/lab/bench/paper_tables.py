@@ -18,35 +18,15 @@ CHEN = (
     ("task", ""), ("method", ""), ("ROUGE-2 [95 %]", ".3f"), ("ms/token", ".1f"),
     ("× ArS [95 %]", ".2f"),
 )  # fmt: skip
-CHEN_NOTE = (
-    "ROUGE-2: F1 without stemming, of summaries; for SpS, its difference from ArS, which is 0 if "
-    "nothing but the speed changes. Chen et al., Chinchilla 70B with a 4B draft, K = 4: XSum "
-    "nucleus 0.112 and 0.114 at 1.92x, greedy 0.157 and 0.156 at 2.01x."
-)
 ALPHA = (("task", ""), ("draft", ""), ("α [95 %]", ".2f"), ("proposes", ".0%"))
-ALPHA_NOTE = (
-    "α: share of the proposals of each draft that are accepted, with K = 1; and in how many rounds "
-    "it has one. Unigram, bigram and suffix see only the conversation. Leviathan et al., "
-    "translation and summaries: unigram 0.08 and 0.13, bigram 0.20 and 0.23, T5-small for T5-XXL "
-    "0.75 and 0.65 at T=0, 0.62 and 0.53 at T=1."
-)
 SPEED = (
     ("task", ""), ("K", ""), ("/round", ".2f"), ("eq. 1", ".2f"), ("× ArS [95 %]", ".2f"),
     ("th. 3.8", ".2f"), ("+ t(n)", ".2f"),
 )  # fmt: skip
-SPEED_NOTE = (
-    "/round: tokens of a round, and equation 1 with α of the model. × ArS: speed, theorem 3.8 with "
-    "c as measured, which takes a batch to take as long as one token, and with the batch's "
-    "measured time, + t(n); neither counts what the draft takes to read the prompt."
-)
 WEIGHTS = (
     ("weights and method", ""), ("tokens/s", ".1f"), ("× first [95 %]", ".2f"), ("slowest", ".1f"),
     ("fastest", ".1f"), ("accepted", ".0%"),
 )  # fmt: skip
-WEIGHTS_NOTE = (
-    "As Qualcomm compares them: weights of fewer bits, speculation, and both; speeds of all "
-    "prompts, and of the slowest and the fastest one."
-)
 
 
 def tables(
@@ -60,15 +40,13 @@ def tables(
     swept = [way for way in ways if way.name == "ars" or way.sources == ("model",)]
     alphas = _alphas(answers)
     rates = {kind: alpha.value for kind, draft, alpha, _ in alphas if draft == "model"}
-    title = "Leviathan et al. 2023, table"
+    title, weights = "Leviathan et al. 2023, table", _weights(answers, ways)
     return [
         _chen(answers, references),
         *reports.sweep(greedy, swept),
-        ResultTable(f"{title} 3", ALPHA, alphas, ALPHA_NOTE, bars=2),
-        ResultTable(f"{title} 2", SPEED, _speeds(greedy, rates), SPEED_NOTE, bars=4),
-        ResultTable(
-            "Fewer bits, and speculation", WEIGHTS, _weights(answers, ways), WEIGHTS_NOTE, 1
-        ),
+        ResultTable(f"{title} 3", ALPHA, alphas, reports.NOTES["alpha"], bars=2),
+        ResultTable(f"{title} 2", SPEED, _speeds(greedy, rates), reports.NOTES["speed"], bars=4),
+        ResultTable("Fewer bits, and speculation", WEIGHTS, weights, reports.NOTES["weights"], 1),
     ]
 
 
@@ -91,7 +69,7 @@ def _chen(answers: Sequence[RunAnswer], references: Mapping[str, str]) -> Result
         ):
             token_ms = 1000 * stats.decode_s / stats.generated_tokens
             rows.append([kind, name, mean(scores) if scores else None, token_ms, gain])
-    return ResultTable("Chen et al. 2023, table 1", CHEN, rows, CHEN_NOTE, bars=4)
+    return ResultTable("Chen et al. 2023, table 1", CHEN, rows, reports.NOTES["chen"], bars=4)
 
 
 def _alphas(answers: Sequence[RunAnswer]) -> list[tuple[str, str, Interval, float]]:
