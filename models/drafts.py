@@ -137,10 +137,10 @@ class Pairing:
         from models.mapping import shared_tokens  # imports numpy
 
         try:
-            mapping = shared_tokens(self._tokens, read_vocabulary(draft.path))
+            shared = shared_tokens(self._tokens, read_vocabulary(draft.path))
         except ModelError as error:
             return DraftVerdict(False, str(error))
-        return DraftVerdict(True, f"{mapping.size:,} tokens in common")
+        return DraftVerdict(True, f"{len(shared.targets):,} tokens in common")
 
     @cached_property
     def _tokens(self) -> FileVocabulary:

@@ -1,18 +1,17 @@
-"""Tokens of a draft as tokens of its target: ids differ, and some are missing.
+"""Map a draft's vocabulary to its target's: ids differ, and some tokens are missing.
 
 Timor et al. 2025, "Accelerating LLM Inference with Lossless Speculative Decoding Algorithms for
 Heterogeneous Vocabularies", algorithm 4: tokens are the same whose bytes are the same, and what the
-target lacks is never proposed. The row that is drawn from, renamed, is the row that is verified, so
-the output keeps the target's law whatever the two vocabularies are.
+target lacks is never proposed.
 """
 
-from collections.abc import Callable, Container, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from models.base import Ids, Logits
+from models.base import Ids
 from models.errors import ModelError
 from models.gguf import FileVocabulary
 from models.gguf.vocabulary import BYTE, mismatch
@@ -22,87 +21,26 @@ SAMPLE = Path(__file__).with_name("coverage_sample.txt").read_bytes()
 """Code and prose, of which a draft must have the tokens."""
 
 
-class Mapping:
-    """Says which draft token is which target token.
+class SharedTokens(NamedTuple):
+    """The tokens that two vocabularies share, and what a draft reads instead of the others."""
 
-    A warp sees the `shared` logits of a draft: one for each token in both vocabularies, in the
-    order of the target's ids. `named` gives the ids in its row the target's numbers.
-
-    Args:
-        targets: ids of the target, ascending.
-        drafts: the draft's ids of the same tokens, none of them twice.
-        n_target: how many tokens the target has.
-        spell: what the draft reads instead of a target token that it lacks; None if only padding is
-            missing.
-    """
-
-    def __init__(
-        self,
-        targets: Ids,
-        drafts: Ids,
-        n_target: int,
-        spell: Callable[[int], tuple[int, ...]] | None = None,
-    ) -> None:
-        self.size = len(targets)
-        in_order = np.array_equal(drafts, np.arange(self.size))
-        self._drafts: slice | Ids = slice(self.size) if in_order else drafts  # a slice is a view
-        self._targets, self._spell = targets, spell
-        self._same = in_order and np.array_equal(targets, drafts)
-        self._complete = self._same and self.size == n_target
-        alike = zip(targets.tolist(), zip(drafts.tolist(), strict=True), strict=True)
-        self._readings: dict[int, tuple[int, ...]] = dict(alike)
-        self._places = np.full(n_target, self.size)  # unshared tokens come last
-        self._places[targets] = np.arange(self.size)
-
-    def known(self, tokens: Sequence[int]) -> list[int]:
-        """Return what the draft reads for `tokens` of the target; there may be more of them."""
-        if self._complete:
-            return list(tokens)
-        return list(chain.from_iterable(map(self._reading, tokens)))
-
-    def shared(self, logits: Logits) -> Logits:
-        """Return the logits of the tokens in both vocabularies."""
-        return logits[self._drafts]
-
-    def places(self, tokens: Sequence[int]) -> Sequence[int]:
-        """Return the positions of target tokens among the shared ones; `size` if absent."""
-        if self._same:
-            return tokens
-        places: list[int] = self._places[np.asarray(tokens, np.intp)].tolist()
-        return places
-
-    def placed(self, ids: Ids) -> Ids:
-        """Return where ids of the target stand among the shared ones, without those that do not."""
-        places = self._places[ids]
-        found: Ids = places[places < self.size]
-        return found
-
-    def named(self, places: Ids) -> Ids:
-        """Return the target's ids at positions among the shared tokens, in the same order."""
-        return places if self._same else self._targets[places]
-
-    def _reading(self, token: int) -> tuple[int, ...]:
-        if token not in self._readings:
-            # Every token must map to something, or there might be nothing to read.
-            self._readings[token] = (self._spell(token) if self._spell else ()) or (0,)
-        return self._readings[token]
+    targets: Ids  # the target's ids, ascending
+    drafts: Ids  # the draft's ids of the same tokens, none of them twice
+    n_target: int  # how many tokens the target has
+    spell: Callable[[int], tuple[int, ...]] | None = None
+    """What the draft reads instead of a target's token; None if only padding is missing."""
 
 
-def by_number(target: int, draft: int) -> Mapping:
-    """Return the mapping of two vocabularies of these sizes that agree, padding aside."""
-    ids = np.arange(min(target, draft))
-    return Mapping(ids, ids, target)
-
-
-def shared_tokens(target: FileVocabulary, draft: FileVocabulary) -> Mapping:
-    """Return the mapping by number where vocabularies agree, padding aside, else by bytes.
+def shared_tokens(target: FileVocabulary, draft: FileVocabulary) -> SharedTokens:
+    """Return what is shared by number where vocabularies agree, padding aside, else by bytes.
 
     Raises:
         ModelError: the draft lacks too many of the target's tokens.
     """
     difference = mismatch(target, draft)
     if difference is None:
-        return by_number(target.size, draft.size)
+        ids = np.arange(min(target.size, draft.size))
+        return SharedTokens(ids, ids, target.size)
     ours, theirs = Spelling(target), Spelling(draft)
     pairs = {token: theirs.numbers.get(text) for text, token in ours.numbers.items()}
     pairs |= {token: theirs.controls.get(text) for text, token in ours.controls.items()}
@@ -113,7 +51,7 @@ def shared_tokens(target: FileVocabulary, draft: FileVocabulary) -> Mapping:
             f"a different vocabulary: {difference}, and it has only {covered:.0%} of the tokens of "
             f"ordinary text; {MIN_COVERAGE:.0%} is needed"
         )
-    return Mapping(
+    return SharedTokens(
         np.fromiter(shared.keys(), np.intp),
         np.fromiter(shared.values(), np.intp),
         target.size,

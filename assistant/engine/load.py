@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from assistant.decoding.lookahead.controller import Controller
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
@@ -20,8 +21,6 @@ from assistant.engine.times import typical_costs
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.request import Setup
 from models.errors import EngineRefused, ModelError, SpecchatError, well_formed
-from models.gguf import read_vocabulary
-from models.mapping import Mapping, by_number, shared_tokens
 from models.native import loaded
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import shared
@@ -184,9 +183,12 @@ def _mapping(target: NativeModel, draft: NativeModel) -> Mapping:
     """
     ours, theirs = target.weights, draft.weights
     if ours.header.vocabulary == theirs.header.vocabulary:
-        return by_number(target.n_vocab, draft.n_vocab)
+        return Mapping.by_number(target.n_vocab, draft.n_vocab)
+    from models.gguf import read_vocabulary
+    from models.mapping import shared_tokens
+
     try:
-        return shared_tokens(read_vocabulary(ours.path), read_vocabulary(theirs.path))
+        return Mapping(*shared_tokens(read_vocabulary(ours.path), read_vocabulary(theirs.path)))
     except ModelError as error:
         names = f"{theirs.path.name} cannot draft for {ours.path.name}"
         raise ModelError(f"{names}: {error}.") from error

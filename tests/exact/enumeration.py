@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, cast
 
 from assistant.decoding.loops import speculative
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule
@@ -14,7 +15,6 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Drafter
 from assistant.decoding.sources.model import ModelSource
-from models.mapping import by_number
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import distance, law
 from tests.exact.planners import ControllerPlanner, FixedPlanner, Planners, WhimsicalPlanner
@@ -115,7 +115,7 @@ def _vocabularies() -> Iterator[Case]:
     more, fewer = partial(modelled, Toy(4, 2), 3), partial(modelled, Toy(3, 2), 4)
     yield Case("model, padded", FIXED, Toy(3, 1), more, two, 2, warp=repeats_halved)
     yield Case("model, short", FIXED, Toy(4, 1), fewer, two, 2, warp=repeats_halved)
-    unwarped = partial(Cascade, Unwarped(cast(Any, Toy(3, 2)), by_number(3, 3)))
+    unwarped = partial(Cascade, Unwarped(cast(Any, Toy(3, 2)), Mapping.by_number(3, 3)))
     yield Case("model, not warped", FIXED, Toy(3, 1), unwarped, two, warp=best_two)
     four = partial(modelled, Toy(4, 6, "zeros"), 4)
     yield Case("model of four tokens", FIXED, Toy(4, 5, "zeros"), four, two, 3)

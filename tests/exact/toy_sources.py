@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, cast
 
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Proposal, Rows
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import EMPTY, Row, one_hot
 from models.errors import ModelError
-from models.mapping import by_number
 from tests.exact.exact_rows import row_of
 from tests.exact.toy import Toy
 
@@ -132,7 +132,7 @@ def modelled(draft: Toy, n_vocab: int = 3) -> Cascade:
 
 def modelled_by(draft: Toy, n_vocab: int = 3) -> ModelSource:
     """Return a source that asks a model, for a target of `n_vocab` tokens."""
-    mapping = by_number(n_vocab, draft.n_vocab)
+    mapping = Mapping.by_number(n_vocab, draft.n_vocab)
     return ModelSource(cast(Any, draft), mapping, failures=(ModelError,))
 
 

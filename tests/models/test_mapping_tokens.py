@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
@@ -13,7 +14,7 @@ from assistant.decoding.warp import Row, warp
 from assistant.request import Sampling
 from models.gguf import FileVocabulary, read_vocabulary
 from models.gguf.vocabulary import BYTE, BYTE_NAMES, NORMAL, UNUSED
-from models.mapping import Mapping, shared_tokens
+from models.mapping import shared_tokens
 from tests import tiny
 from tests.exact.test_exactness import law_of_round
 from tests.exact.toy import Toy, best_two, chain_rule, completed, repeats_halved
@@ -44,7 +45,7 @@ def pairs(mapping: Mapping, n_draft: int) -> dict[int, int]:
 
 
 def test_equal_vocabularies_cost_nothing():
-    mapping = shared_tokens(gpt2("one"), gpt2("one"))
+    mapping = Mapping(*shared_tokens(gpt2("one"), gpt2("one")))
     logits, ids, tokens = np.zeros(257, np.float32), np.array([3, 5]), [1, 2]
     assert np.shares_memory(mapping.shared(logits), logits)
     assert mapping.named(ids) is ids
@@ -56,14 +57,14 @@ def test_equal_vocabularies_cost_nothing():
 def test_padding_of_one_side_is_never_proposed_and_read_as_token_0(longer):
     padded, plain = gpt2("one", "pad", kinds={257: UNUSED}), gpt2("one")
     target, draft = (padded, plain) if longer == "target" else (plain, padded)
-    mapping = shared_tokens(target, draft)
+    mapping = Mapping(*shared_tokens(target, draft))
     assert len(mapping.shared(np.zeros(draft.size, np.float32))) == 257
     assert mapping.known([5, target.size - 1]) == [5, 0 if longer == "target" else 256]
 
 
 def test_tokens_of_the_same_bytes_are_the_same_however_they_are_written():
     target, draft = gpt2(" the", "Größe", "\n\n"), sentencepiece("\n\n", "Größe", " the", "other")
-    mapping = shared_tokens(target, draft)
+    mapping = Mapping(*shared_tokens(target, draft))
     found = pairs(mapping, draft.size)
     assert [found[token] for token in (256, 257, 258)] == [258, 257, 256]
     assert all(found[byte] == byte for byte in range(256))
@@ -72,7 +73,7 @@ def test_tokens_of_the_same_bytes_are_the_same_however_they_are_written():
 
 def test_character_is_preferred_to_the_byte_that_it_is():
     target, draft = gpt2(), sentencepiece("A")
-    assert pairs(shared_tokens(target, draft), draft.size)[65] == 256
+    assert pairs(Mapping(*shared_tokens(target, draft)), draft.size)[65] == 256
 
 
 def test_control_tokens_are_the_same_by_name_and_never_text():
@@ -80,14 +81,14 @@ def test_control_tokens_are_the_same_by_name_and_never_text():
     target = gpt2(name, "x", kinds={256: CONTROL})
     as_control = gpt2("y", name, kinds={257: CONTROL})
     as_text = gpt2("y", name)
-    assert pairs(shared_tokens(target, as_control), 258)[256] == 257
-    assert 256 not in pairs(shared_tokens(target, as_text), 258)
+    assert pairs(Mapping(*shared_tokens(target, as_control)), 258)[256] == 257
+    assert 256 not in pairs(Mapping(*shared_tokens(target, as_text)), 258)
 
 
 def test_ids_ascend_wherever_the_control_tokens_are_so_that_each_can_be_looked_up():
     target = gpt2("<|end|>", "ab", kinds={256: CONTROL})
     draft = gpt2("ab", "cd", "<|end|>", kinds={258: CONTROL})
-    mapping = shared_tokens(target, draft)
+    mapping = Mapping(*shared_tokens(target, draft))
     probs = np.arange(1.0, mapping.size + 1)
     row = Row(mapping.named(np.arange(mapping.size)), probs / probs.sum())
     assert row.ids.tolist() == list(range(258))
@@ -101,7 +102,7 @@ def test_each_token_is_mapped_at_most_once_whatever_the_vocabularies_are():
     for _ in range(50):
         target = gpt2(*rng.permutation(words), kinds={257: int(rng.choice([1, 3, 4, 5]))})
         draft = (gpt2, sentencepiece)[rng.integers(2)](*rng.choice(words, 8))  # some twice
-        found = pairs(shared_tokens(target, draft), draft.size)
+        found = pairs(Mapping(*shared_tokens(target, draft)), draft.size)
         assert list(found) == sorted(set(found))
         assert len(set(found.values())) == len(found)
         for ours, theirs in found.items():
@@ -111,7 +112,7 @@ def test_each_token_is_mapped_at_most_once_whatever_the_vocabularies_are():
 
 def test_what_the_draft_lacks_is_spelt_by_the_longest_that_it_has():
     target, draft = gpt2("unbelievable", "🎈"), gpt2("un", "believ", "able", "unb")
-    mapping = shared_tokens(target, draft)
+    mapping = Mapping(*shared_tokens(target, draft))
     spelt = mapping.known([256])
     assert b"".join(map(draft.piece, spelt)) == b"unbelievable"
     assert spelt[0] == 259
@@ -120,12 +121,12 @@ def test_what_the_draft_lacks_is_spelt_by_the_longest_that_it_has():
 
 def test_something_is_read_for_every_token():
     target, draft = gpt2("é"), gpt2("x", base=BYTES[:128])
-    assert shared_tokens(target, draft).known([256]) == [0]
+    assert Mapping(*shared_tokens(target, draft)).known([256]) == [0]
 
 
 def test_beginning_of_a_text_is_read_as_the_beginning_of_what_is_read_for_it():
     target, draft = gpt2("unbelievable", " the", "x" * 9), gpt2("believ", " t")
-    mapping = shared_tokens(target, draft)
+    mapping = Mapping(*shared_tokens(target, draft))
     tokens = np.random.default_rng(1).integers(0, target.size, 60).tolist()
     whole = mapping.known(tokens)
     for end in range(len(tokens)):
@@ -145,7 +146,7 @@ def test_beginning_of_a_text_is_read_as_the_beginning_of_what_is_read_for_it():
 def test_warping_what_is_shared_is_warping_a_row_in_which_all_else_is_impossible(sampling):
     rng = np.random.default_rng(2)
     target, draft = gpt2("ab", "cd", " the"), gpt2(" the", "xy", "ab")
-    mapping = shared_tokens(target, draft)
+    mapping = Mapping(*shared_tokens(target, draft))
     found = pairs(mapping, draft.size)
     for _ in range(20):
         logits = rng.normal(0, 3, draft.size).astype(np.float32)
@@ -189,7 +190,7 @@ def test_tiny_files_are_read_as_they_were_written(tmp_path):
 @pytest.mark.weights
 def test_a_foreign_draft_covers_most_of_what_the_default_target_says(default_pair, smollm2):
     target, foreign = read_vocabulary(default_pair[0]), read_vocabulary(smollm2)
-    mapping = shared_tokens(target, foreign)
+    mapping = Mapping(*shared_tokens(target, foreign))
     assert 35_000 < mapping.size < 45_000
     for ours, theirs in itertools.islice(pairs(mapping, foreign.size).items(), 0, None, 97):
         assert target.piece(ours) == foreign.piece(theirs)

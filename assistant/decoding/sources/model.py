@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.model import DraftFailed, Logits, Model
 from assistant.decoding.row import Ids, Row
 from assistant.decoding.sources.draft import Rows
 from assistant.decoding.warp import Warp
-from models.mapping import Mapping
 
 MODEL = "model"  # the name of the source that computes
 WINDOW = 512  # tokens of a long text that are read, the last ones

@@ -9,6 +9,7 @@ import numpy as np
 from law import distance, law  # type: ignore[import-not-found]
 
 from assistant.decoding.loops import speculative
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
@@ -16,7 +17,6 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Fixed
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
-from models.mapping import by_number
 
 VOCABULARY, LENGTH = 3, 3
 
@@ -46,7 +46,7 @@ def row(logits, history):
 
 def sampled(rule, rng, target, draft):
     tokens = [0, 1, 0]
-    model = ModelSource(draft, by_number(VOCABULARY, VOCABULARY))
+    model = ModelSource(draft, Mapping.by_number(VOCABULARY, VOCABULARY))
     rounds = speculative(
         target, Cascade(SuffixSource(), model), tokens, lambda: Fixed(2), row, rule(rng)
     )

@@ -15,6 +15,7 @@ import pytest
 
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
@@ -29,7 +30,6 @@ from assistant.engine.sources.ngram import NgramSource, Tables, learn
 from assistant.events import Decoded, Origin, Stop
 from assistant.request import AnswerForm, Message, Request, Sampling
 from models.errors import ContextFull, UsageError
-from models.mapping import by_number
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
@@ -122,7 +122,7 @@ def pair(opened):
 
     def pair(target: str, draft: str, n_ctx: int = N_CTX) -> Assistant:
         model, small = opened(target, n_ctx), opened(draft, rows=1)
-        source = ModelSource(small, by_number(model.n_vocab, small.n_vocab))
+        source = ModelSource(small, Mapping.by_number(model.n_vocab, small.n_vocab))
         return Assistant(model, model.weights.vocab, [SuffixSource(), TailSource(), source])
 
     return pair

@@ -5,13 +5,13 @@ import pytest
 
 from assistant.chat.prompt_tokens import ChatTokens
 from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Fixed, Proposal
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import one_hot, warp
 from assistant.request import Message, Sampling
-from models.mapping import by_number
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests.patience import ALL
@@ -123,7 +123,7 @@ def test_the_default_pair_parts_from_ars_only_at_near_ties(open_model, default_p
     noise = max(width_difference(target, ars, width)[0] for width in (2, 4, 8))
     for k in (1, 3, 7):
         sps, accepted, tested = list(prompt), 0, 0
-        drafter = Cascade(ModelSource(draft, by_number(target.n_vocab, draft.n_vocab)))
+        drafter = Cascade(ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab)))
         rounds = speculative(
             target, drafter, sps, lambda k=k: Fixed(k), greedy, TokenRule(np.random.default_rng())
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.model import ModelSource
@@ -15,7 +16,6 @@ from assistant.decoding.sources.tail import TailSource
 from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import PlannedRound, Rounds
 from models.base import common_prefix
-from models.mapping import by_number
 from tests.assistant.engine.pressing import greedy
 
 VOCABULARY = 3000
@@ -159,7 +159,7 @@ def answered(controller, machine: Machine, text: Text):
     target, draft = (PaperModel(role, machine, text) for role in ("target", "draft"))
     tokens = text.tokens[: text.prompt]
     target.held = tokens[:-1]
-    model = ModelSource(draft, by_number(VOCABULARY, VOCABULARY))
+    model = ModelSource(draft, Mapping.by_number(VOCABULARY, VOCABULARY))
     drafter, rule = Cascade(SuffixSource(), TailSource(), model), BlockRule(random.Random(0))
     policy, said, proposed = Policy(Control("auto"), controller), 0, 0
     for step in Rounds(target, tokens, drafter, rule, greedy, policy, clock=lambda: machine.now):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.row import Row, one_hot
 from assistant.decoding.rules import coupled
 from assistant.decoding.rules.coupled import BLOCK, CoupledRule
@@ -17,7 +18,6 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Fixed, Rows
 from assistant.decoding.sources.model import ModelSource
 from assistant.lab.bench.baselines import RandomSource
-from models.mapping import by_number
 from tests.assistant.chi_square import agrees
 from tests.exact.exact_rows import keep_all
 from tests.exact.random_plan import Parrot, Whims
@@ -86,7 +86,7 @@ class Hindsight(Cascade):
 @pytest.mark.parametrize("drafter", [Cascade, Hindsight])
 def test_sps_says_what_ars_says_whatever_the_plan_and_even_if_it_looks_at_what_was_drawn(drafter):
     target, lengths = Toy(4, 3), set()
-    sources = (Parrot(4), ModelSource(Toy(4, 4), by_number(4, 4)), RandomSource(4))
+    sources = (Parrot(4), ModelSource(Toy(4, 4), Mapping.by_number(4, 4)), RandomSource(4))
     for seed in range(5):
         text, kept = sps(target, drafter(*sources), seed, lambda s=seed: Whims(5, s))
         assert text == ars(target, seed)

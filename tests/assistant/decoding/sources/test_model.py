@@ -2,8 +2,8 @@
 
 import pytest
 
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.model import ModelSource
-from models.mapping import by_number
 from tests.assistant.engine.pressing import greedy
 
 WINDOW = 40
@@ -16,7 +16,7 @@ def model(open_model, tiny_draft):
 
 @pytest.fixture
 def source(model):
-    return ModelSource(model, by_number(model.n_vocab, model.n_vocab), WINDOW)
+    return ModelSource(model, Mapping.by_number(model.n_vocab, model.n_vocab), WINDOW)
 
 
 def test_of_a_long_new_text_the_end_is_read(source):

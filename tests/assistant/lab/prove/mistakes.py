@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule, Verdict, residual
@@ -18,7 +19,6 @@ from assistant.decoding.warp import warped
 from assistant.lab.protocol import Check
 from assistant.lab.prove.samples import Sampler, sampled
 from assistant.request import Sampling
-from models.mapping import by_number
 
 TARGET = ((5, 4, 1), (1, 0, 9), (3, 3, 4))
 """What follows each of the tokens 0, 1 and 2, in tenths."""
@@ -69,7 +69,7 @@ CASES: Sequence[tuple[str, Callable[[Any], Rule], type[Cascade], bool]] = (
 
 def sampler(cascade: type[Cascade] = Cascade, sources: Sequence[Source] | None = None) -> Sampler:
     """Return what samples the small example."""
-    draft = ModelSource(table(DRAFT), by_number(len(TARGET), len(DRAFT)))
+    draft = ModelSource(table(DRAFT), Mapping.by_number(len(TARGET), len(DRAFT)))
     made = Sampler(table(TARGET), [draft] if sources is None else sources, [0], WARP)
     made._drafter = cascade(*made._drafter.sources.values())
     return made

@@ -5,6 +5,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Verdict
 from assistant.decoding.sources.draft import Draft
@@ -21,7 +22,6 @@ from assistant.lab.prove.replay import STRAYS, TOO_FAR, TRACE, compared, texts, 
 from assistant.request import Sampling, Setup
 from models.errors import Cancelled
 from models.files.snapshots import Snapshots
-from models.mapping import by_number
 from models.native.model import NativeModel
 from tests import tiny
 from tests.engine import llama_alone
@@ -58,7 +58,7 @@ def pair(open_model, tiny_target, tiny_draft):
 
 
 def pair_of(target, draft, sampling=HOT):
-    source = ModelSource(draft, by_number(target.n_vocab, target.n_vocab))
+    source = ModelSource(draft, Mapping.by_number(target.n_vocab, target.n_vocab))
     sources = [SuffixSource(), TailSource(), source]
     return ProvedPair(Assistant(target, target.weights.vocab, sources), sampling, 3, 5)
 
