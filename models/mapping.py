@@ -5,7 +5,7 @@ Heterogeneous Vocabularies", algorithm 4: tokens are the same whose bytes are th
 target lacks is never proposed.
 """
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,7 +45,8 @@ def shared_tokens(target: FileVocabulary, draft: FileVocabulary) -> SharedTokens
     pairs = {token: theirs.numbers.get(text) for text, token in ours.numbers.items()}
     pairs |= {token: theirs.controls.get(text) for text, token in ours.controls.items()}
     shared = {target: draft for target, draft in sorted(pairs.items()) if draft is not None}
-    covered = coverage(ours, shared.keys())
+    tokens = list(ours.spell(SAMPLE))
+    covered = sum(token in shared for token in tokens) / max(1, len(tokens))
     if covered < MIN_COVERAGE:
         raise ModelError(
             f"a different vocabulary: {difference}, and it has only {covered:.0%} of the tokens of "
@@ -87,9 +88,3 @@ class Spelling:
             if end is not None:
                 yield self.numbers[text[start:end]]
             start = end or start + 1
-
-
-def coverage(target: Spelling, shared: Container[int]) -> float:
-    """Return the share of a sample text's tokens that are among `shared`."""
-    tokens = list(target.spell(SAMPLE))
-    return sum(token in shared for token in tokens) / max(1, len(tokens))

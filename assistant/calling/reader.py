@@ -18,11 +18,6 @@ Arguments = JsonArguments | XmlArguments | GemmaArguments
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def new_id() -> str:
-    """Return a random id for a call."""
-    return "call_" + "".join(secrets.choice(_LETTERS) for _ in range(9))
-
-
 def calls_of(form: CallFormat, request: Request) -> "CallReader | None":
     """Return the reader of the calls in an answer to a request; None if it must have none."""
     if not request.tools or request.tool_choice == "none":
@@ -130,7 +125,8 @@ class CallReader:
         if head is None:
             return None
         self._unread = self._unread[head.end() :]
-        self._call = ToolCall(head[1], "", next(self._ids, "") or new_id())
+        new_id = "call_" + "".join(secrets.choice(_LETTERS) for _ in range(9))
+        self._call = ToolCall(head[1], "", next(self._ids, "") or new_id)
         self._deltas.append(CallDelta(len(self.calls), self._call.id, head[1], ""))
         match self._form.syntax:
             case "xml":

@@ -37,11 +37,6 @@ def unpack_trace(packed: bytes) -> Trace:
         ) from error
 
 
-def pack_ids(ids: Sequence[int]) -> bytes:
-    """Encode token ids, 4 bytes each."""
-    return struct.pack(f"<{len(ids)}i", *ids)
-
-
 def unpack_ids(packed: bytes | None) -> tuple[int, ...]:
     """Decode token ids; damaged ones are dropped, and the text is tokenised again."""
     return struct.unpack(f"<{len(packed) // 4}i", packed) if packed and len(packed) % 4 == 0 else ()
@@ -99,7 +94,7 @@ _COLUMNS = [each.name for each in fields(Record) if each.name not in ("id", "sib
 # Conversions to and from columns; values without one are stored as they are.
 _PACK: dict[str, Callable[[Any], Any]] = {
     "content": well_formed, "thought": well_formed, "model": well_formed,
-    "token_ids": pack_ids, "attachments": pack_attachments,
+    "token_ids": lambda ids: struct.pack(f"<{len(ids)}i", *ids), "attachments": pack_attachments,
     "stats": pack_stats, "calls": pack_calls,
 }  # fmt: skip
 _UNPACK: dict[str, Callable[[Any], Any]] = {
@@ -226,12 +221,6 @@ def append(sql: sqlite3.Connection, conversation: int, new: Record) -> Record:
 def set_leaf(sql: sqlite3.Connection, conversation: int, leaf: int | None) -> None:
     """Set the message at which a conversation stands."""
     sql.execute("UPDATE conversation SET leaf = ? WHERE id = ?", (leaf, conversation))
-
-
-def trace_parts(sql: sqlite3.Connection, message: int) -> list[bytes]:
-    """Return the packed parts of a trace, in order."""
-    query = "SELECT packed FROM trace WHERE message = ? ORDER BY part"
-    return [packed for (packed,) in sql.execute(query, (message,))]
 
 
 def keep_trace(sql: sqlite3.Connection, message: int, steps: Trace, more: bool) -> None:

@@ -172,8 +172,9 @@ class Store:
 
     def trace(self, answer: int) -> Trace:
         """Return the trace of an answer; it is empty if the answer was imported without one."""
-        parts = self._database.read(lambda sql: messages.trace_parts(sql, answer))
-        return tuple(step for packed in parts for step in unpack_trace(packed))
+        query = "SELECT packed FROM trace WHERE message = ? ORDER BY part"
+        parts = self._database.read(lambda sql: sql.execute(query, (answer,)).fetchall())
+        return tuple(step for (packed,) in parts for step in unpack_trace(packed))
 
     def answer_tokens(self, model: str) -> Iterator[tuple[int, ...]]:
         """Yield the token ids of each answer of a model, newest conversations first."""

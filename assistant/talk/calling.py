@@ -8,7 +8,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Literal
 
-from assistant.request import ToolCall
+from assistant.request import Tool, ToolCall
 from assistant.store.values import TOOLS_OF, Record
 from assistant.talk import messages
 from assistant.talk.events import (
@@ -133,7 +133,7 @@ class Calling:
         if self.live and (end := again if tool else messages.unknown(call.name)):
             self._end_unrun(call, end)
             return
-        tool = tool or messages.unoffered(call)
+        tool = tool or OfferedTool(Tool(call.name, "", "{}"), "", False, "")  # not offered any more
         if not (self.live and self.tools.approved(tool, conversation)):
             decision = await self._decision(CallWaits(call, tool, urgent=self.live))
             if decision is None or self.next != call:  # something else is on the screen

@@ -62,19 +62,14 @@ def is_label(text: str) -> bool:
     return _LABEL.fullmatch(text) is not None
 
 
-def labelled(files: Iterable[str]) -> dict[str, str]:
-    """Return the quantisation of each file that holds a whole model and names one."""
-    named = {file: match[1].upper() for file in files if (match := _NAMED.fullmatch(file))}
-    return {file: kind for file, kind in named.items() if is_model(file.split("/")[-1])}
-
-
 def choose(repo: str, files: Iterable[str], label: str) -> str:
     """Return the file of a repository that has a quantisation; split ones are not considered.
 
     Raises:
         ModelMissing: there is none, or more than one; the text lists what there is.
     """
-    models = labelled(files)
+    named = {file: match[1].upper() for file in files if (match := _NAMED.fullmatch(file))}
+    models = {file: kind for file, kind in named.items() if is_model(file.split("/")[-1])}
     fitting = [file for file, kind in models.items() if kind == label.upper()]
     if len(fitting) == 1:
         return fitting[0]
