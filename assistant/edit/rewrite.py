@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from pathlib import Path
 from typing import NamedTuple
 
 from assistant.edit.fitting import indented, repeated, without_surroundings
@@ -18,13 +19,7 @@ from assistant.request import Message, Request
 from assistant.store.values import Attachment, Record
 from assistant.talk.messages import fence_of, joined
 
-ASKED = """\
-Rewrite {what}. What to change:
-
-{wish}
-
-Answer with {answer}, complete, and nothing else. Copy what does not change exactly.\
-"""
+ASKED = Path(__file__).with_name("rewrite.txt").read_text("utf-8")
 MARGIN = 300
 """Tokens of the request around the text, and some more."""
 MARKDOWN = (".md", ".markdown", ".mdx")
