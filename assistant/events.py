@@ -3,6 +3,7 @@
 Events are tagged with their names there, so that one may hold another.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -119,6 +120,38 @@ def _acceptance(proposal: Token | Ghost) -> float | None:
     if proposal.target_prob is None or not proposal.draft_prob:
         return None
     return min(1.0, proposal.target_prob / proposal.draft_prob)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One round: accepted proposals, those thrown away, and the token after them."""
+
+    tokens: tuple[Token, ...]
+    ghosts: tuple[Ghost, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Return what the round adds to the answer."""
+        return said(self.tokens)
+
+    @property
+    def thought(self) -> str:
+        """Return what the round adds to the thought before it."""
+        return said(self.tokens, "thought")
+
+    def part(self, part: Part) -> "Step":
+        """Return what the round adds to one part; rejected proposals go with its last token."""
+        tokens = tuple(token for token in self.tokens if token.part == part)
+        whose = self.tokens[-1].part if self.tokens else "answer"
+        return Step(tokens, self.ghosts if whose == part else ())
+
+
+Trace = tuple[Step, ...]
+
+
+def said(tokens: Iterable[Token], part: Part = "answer") -> str:
+    """Return the text of one part of some tokens."""
+    return "".join(token.text for token in tokens if token.part == part)
 
 
 class Loading(Struct, frozen=True, tag=True):

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -13,6 +14,12 @@ from models.progress import CancelFlag, stop_if_asked
 ROOT = str(Path(__file__).parents[1])
 PR_SET_PDEATHSIG = 1
 LOOK_S = 0.05  # seconds between two looks whether a process is to be stopped
+# System calls, the same on every processor.
+_CREATE_RULESET, _RESTRICT_SELF = 444, 446
+_VERSION = 1  # a flag: create nothing, tell the version
+_NETWORK_SINCE = 4
+_BIND_AND_CONNECT_TCP = 3
+_SET_NO_NEW_PRIVS = 38
 
 
 def command(module: str, *arguments: object) -> list[str]:
@@ -68,3 +75,35 @@ def die_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the line above
         os._exit(0)
+
+
+def confine(parent: int) -> None:
+    """Have this process die with its parent, leave no core file, and open no connection."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold the conversation
+    die_with(parent)
+    forbid_connections()  # before there is a second thread, which it would not bind
+
+
+def forbid_connections() -> bool:
+    """Have the system refuse TCP to this thread and all that it starts, for good: even if a model
+    file takes over its native code. Return whether it does; not before Linux 6.7.
+
+    Landlock restricts no files here: another model may be loaded from anywhere later, and the
+    drivers of graphics cards keep caches in places of their own.
+    """
+    if sys.platform != "linux":
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    if libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION) < _NETWORK_SINCE:
+        return False
+    rules = (ctypes.c_uint64 * 2)(0, _BIND_AND_CONNECT_TCP)  # what is ruled of files, and of TCP
+    size = ctypes.c_size_t(ctypes.sizeof(rules))
+    ruleset = libc.syscall(_CREATE_RULESET, ctypes.byref(rules), size, 0)
+    if ruleset < 0:
+        return False
+    try:
+        libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        return bool(libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0)
+    finally:
+        os.close(ruleset)

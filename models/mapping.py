@@ -5,7 +5,8 @@ Heterogeneous Vocabularies", algorithm 4: tokens are the same whose bytes are th
 target lacks is never proposed.
 """
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,25 +17,8 @@ from models.gguf import FileVocabulary
 from models.gguf.vocabulary import BYTE, mismatch
 
 MIN_COVERAGE = 0.7  # the share of a text's tokens that a draft must have to be useful
-SAMPLE = """
-def parse_line(line: str) -> tuple[str, int]:
-    # Each line holds a name and a number, separated by a colon.
-    name, _, value = line.partition(":")
-    if not value.strip().isdigit():
-        raise ValueError(f"not a number: {value!r}")
-    return name.strip(), int(value)
-
-for (let i = 0; i < items.length; i++) { total += items[i].price * 1.19; }
-
-The harbour was quiet that morning. Two boats had left before sunrise, and nobody expected them
-back until the evening. "It will rain," she said, looking at the clouds over the island; he did not
-answer. In 1987 the town had 4,250 inhabitants, most of whom worked in the cannery or at sea.
-
-1. Preheat the oven to 180 °C.
-2. Mix the flour, sugar and butter, then add three eggs.
-
-Therefore x = (12 - 4) / 2 = 4, and the area of the triangle is 24 square metres.
-"""
+SAMPLE = Path(__file__).with_name("coverage_sample.txt").read_bytes()
+"""Code and prose, of which a draft must have the tokens."""
 
 
 class SharedTokens(NamedTuple):
@@ -61,7 +45,8 @@ def shared_tokens(target: FileVocabulary, draft: FileVocabulary) -> SharedTokens
     pairs = {token: theirs.numbers.get(text) for text, token in ours.numbers.items()}
     pairs |= {token: theirs.controls.get(text) for text, token in ours.controls.items()}
     shared = {target: draft for target, draft in sorted(pairs.items()) if draft is not None}
-    covered = coverage(ours, shared.keys())
+    tokens = list(ours.spell(SAMPLE))
+    covered = sum(token in shared for token in tokens) / max(1, len(tokens))
     if covered < MIN_COVERAGE:
         raise ModelError(
             f"a different vocabulary: {difference}, and it has only {covered:.0%} of the tokens of "
@@ -103,9 +88,3 @@ class Spelling:
             if end is not None:
                 yield self.numbers[text[start:end]]
             start = end or start + 1
-
-
-def coverage(target: Spelling, shared: Container[int]) -> float:
-    """Return the share of a sample text's tokens that are among `shared`."""
-    tokens = list(target.spell(SAMPLE.encode()))
-    return sum(token in shared for token in tokens) / max(1, len(tokens))

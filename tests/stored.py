@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from assistant.events import Trace
 from assistant.request import ToolCall
 from assistant.store.store import Store
 from assistant.store.values import Attachment, Record
-from assistant.tokens import Trace
 
 
 def ask(

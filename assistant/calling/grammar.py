@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from assistant.calling.arguments import Schema
-from assistant.calling.elements import XmlRules
 from assistant.calling.formats import BARE, BARE_AGAIN, BARE_BETWEEN, BARE_END, CallFormat
-from assistant.calling.gemma import GemmaRules
 from assistant.calling.lark import ALL, LarkRules, pattern_of
+from assistant.calling.syntaxes import GemmaRules, XmlRules
 from assistant.request import ToolChoice
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from assistant.calling.arguments import JsonArguments, Schema, closed
-from assistant.calling.elements import XmlArguments
 from assistant.calling.formats import BARE, BARE_BETWEEN, BARE_STARTS, CallFormat
-from assistant.calling.gemma import GemmaArguments
+from assistant.calling.syntaxes import GemmaArguments, XmlArguments
 from assistant.calling.wording import read_json
 from assistant.events import CallDelta
 from assistant.request import Request, ToolCall
@@ -17,11 +16,6 @@ from assistant.streamed_text import split
 Arguments = JsonArguments | XmlArguments | GemmaArguments
 """Streaming parsers of the arguments of one call."""
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
-
-
-def new_id() -> str:
-    """Return a random id for a call."""
-    return "call_" + "".join(secrets.choice(_LETTERS) for _ in range(9))
 
 
 def calls_of(form: CallFormat, request: Request) -> "CallReader | None":
@@ -131,7 +125,8 @@ class CallReader:
         if head is None:
             return None
         self._unread = self._unread[head.end() :]
-        self._call = ToolCall(head[1], "", next(self._ids, "") or new_id())
+        new_id = "call_" + "".join(secrets.choice(_LETTERS) for _ in range(9))
+        self._call = ToolCall(head[1], "", next(self._ids, "") or new_id)
         self._deltas.append(CallDelta(len(self.calls), self._call.id, head[1], ""))
         match self._form.syntax:
             case "xml":

@@ -4,26 +4,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 
 from assistant.calling.formats import HERMES
 from assistant.request import Message, Tool, ToolCall
 
 _ID = 9  # characters
-_OFFER = """\
-# Tools
-
-You may call one or more functions to assist with the user query.
-
-You are provided with function signatures within <tools></tools> XML tags:
-<tools>
-{tools}
-</tools>
-
-For each function call, return a json object with function name and arguments within \
-<tool_call></tool_call> XML tags:
-<tool_call>
-{{"name": <function-name>, "arguments": <args-json-object>}}
-</tool_call>"""
+_OFFER = Path(__file__).with_name("offer.txt").read_text("utf-8")
 
 
 def described(tool: Tool) -> dict[str, object]:

@@ -8,7 +8,6 @@ from itertools import groupby, repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from assistant.chat.thinking import Markers, PartPosition
 from assistant.chat.thought_reader import AnswerBeginning
 from assistant.events import Part, Token
 from assistant.streamed_text import ending, split
@@ -17,64 +16,12 @@ if TYPE_CHECKING:
     from assistant.calling.reader import CallReader  # which few answers need
 
 
-class TextParts:
-    """Assign each character of an answer to a part, as soon as that is certain.
-
-    Markers separate thoughts from the rest; calls are separated from that; and a stop string in
-    what then remains ends the answer. Text that may begin any of these is held back.
-    """
-
-    def __init__(self, markers: Markers, at: PartPosition, calls: CallReader | None) -> None:
-        self.stops: Sequence[str] = ()
-        """Strings that end the answer and are not part of it."""
-        self.stopped = False
-        """Whether a stop string has ended the answer."""
-        self._markers, self._at, self._calls = markers, at, calls
-        self._held = ""  # may begin a stop string
-
-    @property
-    def now(self) -> Part:
-        """The part that more text would belong to."""
-        in_calls = self._at.place != "thought" and self._calls and self._calls.begun
-        return "call" if in_calls else self._at.part
-
-    def read(self, text: str) -> list[Part]:
-        """Take more text; return the parts of the characters that have become certain, in order."""
-        self._at, segments = self._markers.read(self._at, text)
-        return [part for segment in segments for part in self._of_segment(*segment)]
-
-    def flush(self) -> list[Part]:
-        """Return the parts of the characters that are held back, since no more text comes."""
-        at, self._at = self._at, replace(self._at, held="")
-        return [*self._of_segment(at.part, at.held), *self._of_held()]
-
-    def _of_segment(self, part: Part, text: str) -> Iterator[Part]:
-        if part != "answer":
-            yield from self._of_held()
-            yield from repeat(part, len(text))
-            return
-        text, calls = self._calls.read(text) if self._calls else (text, "")
-        yield from self._up_to_stop(text)
-        if calls:
-            yield from self._of_held()
-            yield from repeat("call", len(calls))
-
-    def _of_held(self) -> Iterator[Part]:
-        if self._calls:
-            yield from self._up_to_stop(self._calls.flush())
-        yield from repeat("answer", len(self._held))
-        self._held = ""
-
-    def _up_to_stop(self, text: str) -> Iterator[Part]:
-        if not self.stopped:
-            before, stop, self._held = split(self._held + text, self.stops)
-            yield from repeat("answer", len(before))
-            if stop:
-                self.stopped, self._held = True, ""
-
-
 class AnswerText:
     """Turn the tokens of an answer under way into tokens that belong to one part each.
+
+    A character belongs to a part as soon as that is certain. Markers separate thoughts from the
+    rest; calls are separated from that; and a stop string in what then remains ends the answer.
+    Text that may begin any of these is held back.
 
     Args:
         beginning: where the answer begins, and how its tokens are decoded.
@@ -93,25 +40,24 @@ class AnswerText:
         self.said: dict[Part, str] = {"answer": "", "thought": "", "call": "", "marker": ""}
         """The text returned so far, by parts."""
         self.calls = calls
-        self._text, self._begun = beginning.text, b""  # bytes of an incomplete character
-        self._parts = TextParts(beginning.markers, beginning.at, calls)
+        self.stopped = False
+        """Whether a stop string has ended the answer."""
+        self._text, self._markers, self._at, _ = beginning
+        self._begun = b""  # bytes of an incomplete character
+        self._stops: Sequence[str] = ()
+        self._held = ""  # may begin a stop string
         self._tokens: list[Token] = []  # not returned yet
         self._known: list[Part] = []  # of their characters, as far as they are certain
         self._earlier = 0  # characters of `begun` that are still held back before them
         for token in begun:
             said = self.complete(token)
-            self._earlier += len(said) - len(self._parts.read(said))
-        self._parts.stops = stops
+            self._earlier += len(said) - len(self._read(said))
+        self._stops = stops
 
     @property
     def thinks(self) -> bool:
         """Whether the next token comes within a thought."""
-        return self._parts.now == "thought"
-
-    @property
-    def stopped(self) -> bool:
-        """Whether a stop string has ended the answer."""
-        return self._parts.stopped
+        return self._now == "thought"
 
     def complete(self, token: int) -> str:
         """Return the text that the next token completes."""
@@ -125,12 +71,12 @@ class AnswerText:
         One with text of two parts becomes two tokens.
         """
         self._tokens.append(token)
-        self._known += self._parts.read(token.text)
+        self._known += self._read(token.text)
         return self._told()
 
     def flush(self) -> list[Token]:
         """Return the tokens that are held back, since no more come."""
-        self._known += [] if self.stopped else self._parts.flush()
+        self._known += [] if self.stopped else self._last()
         return self._told()
 
     def end(self) -> tuple[str, str]:
@@ -168,4 +114,44 @@ class AnswerText:
         for part, said in groupby(letters, key=itemgetter(0)):
             yield replace(token, part=part, text="".join(letter for _, letter in said))
         if not letters:
-            yield replace(token, part="marker" if parts else self._parts.now)
+            yield replace(token, part="marker" if parts else self._now)
+
+    @property
+    def _now(self) -> Part:
+        """The part that more text would belong to."""
+        in_calls = self._at.place != "thought" and self.calls and self.calls.begun
+        return "call" if in_calls else self._at.part
+
+    def _read(self, text: str) -> list[Part]:
+        """Take more text; return the parts of the characters that have become certain, in order."""
+        self._at, segments = self._markers.read(self._at, text)
+        return [part for segment in segments for part in self._of_segment(*segment)]
+
+    def _last(self) -> list[Part]:
+        """Return the parts of the characters that are held back, since no more text comes."""
+        at, self._at = self._at, replace(self._at, held="")
+        return [*self._of_segment(at.part, at.held), *self._of_held()]
+
+    def _of_segment(self, part: Part, text: str) -> Iterator[Part]:
+        if part != "answer":
+            yield from self._of_held()
+            yield from repeat(part, len(text))
+            return
+        text, calls = self.calls.read(text) if self.calls else (text, "")
+        yield from self._up_to_stop(text)
+        if calls:
+            yield from self._of_held()
+            yield from repeat("call", len(calls))
+
+    def _of_held(self) -> Iterator[Part]:
+        if self.calls:
+            yield from self._up_to_stop(self.calls.flush())
+        yield from repeat("answer", len(self._held))
+        self._held = ""
+
+    def _up_to_stop(self, text: str) -> Iterator[Part]:
+        if not self.stopped:
+            before, stop, self._held = split(self._held + text, self._stops)
+            yield from repeat("answer", len(before))
+            if stop:
+                self.stopped, self._held = True, ""

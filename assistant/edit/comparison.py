@@ -100,7 +100,8 @@ def patch(path: Path, old: bytes, new: bytes) -> bytes:
     real = os.path.realpath(path)  # neither program follows a link
     relative = os.path.relpath(real)
     named = os.fsencode(real[1:] if relative.startswith("../") else relative).decode("latin-1")
-    before, after = (_kept_ends(data.decode("latin-1")) for data in (old, new))
+    texts = (data.decode("latin-1") for data in (old, new))
+    before, after = (re.findall(r"[^\n]*\n|[^\n]+$", text) for text in texts)  # with their ends
     lines = unified_diff(before, after, _quoted(f"a/{named}"), _quoted(f"b/{named}"))
     ended = (
         line if line[-1] == "\n" else f"{line}\n\\ No newline at end of file\n" for line in lines
@@ -112,8 +113,3 @@ def _quoted(name: str) -> str:
     """Return a name as git spells it."""
     spelt = re.sub(r'[\0-\x1f"\\\x7f]', lambda found: f"\\{ord(found[0]):03o}", name)
     return f'"{spelt}"' if spelt != name or " " in name else name
-
-
-def _kept_ends(text: str) -> list[str]:
-    """Return the lines of a text; they end at newlines alone."""
-    return re.findall(r"[^\n]*\n|[^\n]+$", text)

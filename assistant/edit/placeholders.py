@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from pathlib import Path
 
 SPACED = r"(?:\#+|--+|;+|%+|'|::|!|\.\.|(?i:rem|dnl)\b)(?=\s)"
 """Signs of comments that may begin a line of code as well if no blank follows."""
@@ -14,19 +15,7 @@ TRAILING = re.compile(rf"\S\s*(?:{SIGN}|<(?=[\w ]+>))(.*)")
 DOTS = r"(?:\.{3}|…)(?![\w,(\[{$@])"
 ELLIPSIS = re.compile(rf"\W*{DOTS}\W*|(?:{SIGN}|\"{{3}}|'{{3}}|\[).*(?:\.{{3}}|…).*")
 INLINE = re.compile(rf"(?<!catch )(?:[({{\[>;:*/]\s*|\w\s+(?={DOTS}\s*[;<}})\]])){DOTS}")
-WORDS = re.compile(
-    r"""(?ix)\b(?:unchanged|untouched|unmodified|(?:no|without|not)\ change[sd]?|identical|omitted
-    |elided|truncated|snip|not\ shown|brevity|remain\w*|stays?|the\ rest|rest\ of|go(?:es)?\ here
-    |as\ (?:it|they|is|are|was|were|before|above)|same|existing|original|other\ \w+s|\.rest
-    |everything\ else|(?:sin|sem)\ (?:cambios|modificar|altera)|no\ cambian?|perman\w+|igual(?:es)?
-    |omitid[oa]s?|resto|restantes?|existentes?|dem[aá]s|otr[oa]s|outr[oa]s|unverändert\w*|bleib\w+
-    |gleich|wie\ (?:bisher|zuvor|vorher|gehabt|oben)|ausgelassen|restlich\w+|übrig\w+|bestehend\w+
-    |inchangée?s?|sans\ changements?|identiques?|comme\ avant|(?:le|du)\ reste|existante?s?|autres
-    |invariat\w|immutat\w|come\ prima|altr[ie]|ongewijzigd|blijf\w+|overige|bez\ zmian|reszta
-    |pozostał\w+|oförändra\w+|resten|без\ изменени|не\ измен|как\ раньше|прежн|остальн|существующ)
-    |不变|保持|省略|相同|其余|其他|剩余|现有|変更なし|同じ|そのまま|以下略|残り|既存
-    |동일|변경\ ?없|그대로|생략|나머지|기존"""
-)
+WORDS = re.compile(Path(__file__).with_name("left_out.txt").read_text("utf-8"))
 """What models write of lines that they leave out, in some languages: a second opinion."""
 FAREWELL = re.compile(
     r"""(?ix)\b(?:remov|delet|dropp?|moved|gone|replaced|deprecated|obsolete|no\ longer|todo|fixme

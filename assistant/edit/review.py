@@ -69,7 +69,8 @@ def review(suffix: str, old: str, new: str, request: str) -> tuple[str, ...]:
         name for name in _lost(before, after) if not _may_go(name, before, after, request, asked)
     ]
     if lost:
-        problems.append(f"It loses {_listed(lost)}.")
+        more = f" and {len(lost) - LISTED} more" * (len(lost) > LISTED)
+        problems.append(f"It loses {', '.join(lost[:LISTED])}{more}.")
     elif ADDS.match(asked) and not any(verb.search(asked) for verb in (REMOVES, RESHAPES, RENAMES)):
         problems += _left_out(old.split("\n"), new.split("\n"))
     if not before.error and not after.error:
@@ -189,8 +190,3 @@ def _lost_imports(suffix: str, old: Outline, new: Outline, request: str) -> Iter
             is_explained = is_indirect and gone - {*new.used} - new.members
             if name not in {*new.imports, *old.used, *new.bound} and not is_explained:
                 yield f"It loses {statement.rstrip(';')}."
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return f"{', '.join(names[:LISTED])}{more}"

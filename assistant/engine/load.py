@@ -26,6 +26,9 @@ from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import shared
 from models.progress import CancelFlag
 
+_Open = Callable[[Role, Path, int], NativeModel]
+"""Opens a model of a role and a file, with so many rows."""
+
 
 def load(
     setup: Setup, control: Control, emit: Callable[[Event], None], opened: ExitStack
@@ -93,9 +96,7 @@ def _open(
     return model
 
 
-def _target(
-    setup: Setup, choice: EngineChoice, open_: Callable[[Role, Path, int], NativeModel]
-) -> NativeModel:
+def _target(setup: Setup, choice: EngineChoice, open_: _Open) -> NativeModel:
     try:
         target = open_("target", setup.target, MAX_ROWS)
     except EngineRefused as error:
@@ -107,9 +108,7 @@ def _target(
     return target
 
 
-def _draft(
-    setup: Setup, target: NativeModel, open_: Callable[[Role, Path, int], NativeModel]
-) -> tuple[NativeModel, ModelSource]:
+def _draft(setup: Setup, target: NativeModel, open_: _Open) -> tuple[NativeModel, ModelSource]:
     """Load the draft.
 
     Raises:

@@ -69,18 +69,15 @@ class Resuming:
             self._snapshots.close()
             self._snapshots = None
 
-    @property
-    def _rolls_back(self) -> bool:
-        return self._model.rollback is None and not self._model.restores_in_part
-
     def _restore(self, snapshots: "Snapshots", tokens: Sequence[int]) -> None:
         """Bring back the snapshot that has most in common with a prompt, if it has enough."""
+        rolls_back = self._model.rollback is None and not self._model.restores_in_part
 
         def spared(found: "FoundSnapshot") -> int:
             common = common_prefix(found.tokens, tokens)
             goes_on = common == len(found.tokens) < len(tokens)
             fits = len(found.tokens) <= self._model.n_ctx
-            return common if fits and (goes_on or self._rolls_back) else 0
+            return common if fits and (goes_on or rolls_back) else 0
 
         best = max(snapshots.find(), key=spared, default=None)
         if best is None or spared(best) < self._model.cached(tokens) + MIN_TOKENS_KEPT:

@@ -99,7 +99,8 @@ class Rounds:
     def _round(self) -> PlannedRound:
         controller, drafter = self._policy.controller, self._drafter
         draft_s, tables_s, started = self._draft_s, drafter.tables_s, self._clock()
-        again = self._reevaluated()
+        read = self._tokens[:-1]  # of which a target that rolls back in steps has lost some
+        again = 0 if self._target.rollback is None else len(read) - self._target.cached(read)
         if controller:
             controller.at(len(self._tokens))
         plan, draft = self._drafted(again)
@@ -110,12 +111,6 @@ class Rounds:
         draft_s, tables_s = self._draft_s - draft_s, drafter.tables_s - tables_s
         controller.observe(RoundCost(round_, plan, seconds, draft_s, tables_s, again))
         return PlannedRound(round_, controller.forecast(plan))
-
-    def _reevaluated(self) -> int:
-        """Return how many tokens a target that rolls back in steps has to evaluate again."""
-        if self._target.rollback is None:
-            return 0
-        return len(self._tokens) - 1 - self._target.cached(self._tokens[:-1])
 
     def _drafted(self, again: int) -> tuple[RoundPlan, Draft]:
         if why := self._silence():

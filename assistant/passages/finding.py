@@ -93,10 +93,8 @@ class _Search:
         return _Term(factor, places, query)
 
     def _word(self, word: str, own: frozenset[str], asked: AbstractSet[str]) -> _Word:
-        terms = [
-            self._counted(own),
-            *(self._counted(*each) for each in self._others(word, own, asked)),
-        ]
+        others = (self._counted(*each) for each in self._others(word, own, asked))
+        terms = [self._counted(own), *others]
         known = [each for each in terms if each.places]
         if not any(each.factor > PART / 2 for each in known) and len(self.instead) < RESEMBLED:
             near = self._vocabulary.resembling(word, own)
@@ -150,12 +148,8 @@ class _Search:
             ).fetchone()  # fmt: skip
             text = index_file.unpacked(packed)
             if language not in self._foreign or shares[id_] >= least:
-                yield _Version(
-                    shares[id_],
-                    id_,
-                    changed,
-                    Passage(first, last, heading, text, self._folder / path),
-                )
+                passage = Passage(first, last, heading, text, self._folder / path)
+                yield _Version(shares[id_], id_, changed, passage)
 
 
 def found(

@@ -22,7 +22,6 @@ from assistant.passages import index_file, reading, words
 from assistant.passages.index_file import IndexFile
 from assistant.passages.splitting import split
 from assistant.passages.walking import Found, walk
-from assistant.process.landlock import forbid_connections
 from assistant.tools.folders import Folders, UnreadablePath
 from models import child_process
 
@@ -85,12 +84,10 @@ def _limit_time(seconds: int | None) -> None:
 
 def main() -> None:
     """Confine this process, and do what it was started for."""
-    child_process.die_with(int(sys.argv[-1]))
+    child_process.confine(int(sys.argv[-1]))
     os.nice(19)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(ValueError, OSError):  # not on macOS
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    forbid_connections()
     folder, path, *unread = sys.argv[1:-1]
     try:
         update(Path(folder), Path(path), dict(zip(unread[::2], unread[1::2], strict=True)))

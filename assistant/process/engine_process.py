@@ -1,7 +1,7 @@
 """The engine as its clients have it: a process that is started, used, watched and replaced."""
 
 import asyncio
-from collections import deque
+from collections import defaultdict, deque
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -38,7 +38,8 @@ class EngineProcess:
         self._starting = asyncio.Lock()  # held while a process is started, or closed for good
         self._setup: Setup | None = None  # the last one sent
         self._engine: str | None = None  # that the worker has loaded, as far as that is known
-        self._others: dict[str, EngineProcess] = {}  # by the engine that they have loaded
+        # Those that run the parts of jobs which need another engine, by its name.
+        self._others = defaultdict[str, EngineProcess](lambda: EngineProcess(protocol))
         self._merging: set[asyncio.Task[None]] = set()
         self._deaths, self._not_before = 0, 0.0  # in a row, while loading; and the next attempt
         self._is_closed = False
@@ -66,7 +67,7 @@ class EngineProcess:
         if {*parts} <= {ours, "auto"}:
             return self._queue(job)
         streams = [
-            self._queue(part) if engine == ours else self._other(engine).do(part)
+            self._queue(part) if engine == ours else self._others[engine].do(part)
             for engine, part in parts.items()
         ]
 
@@ -80,12 +81,6 @@ class EngineProcess:
         self._merging.add(merging)
         merging.add_done_callback(self._merging.discard)
         return whole
-
-    def _other(self, engine: str) -> "EngineProcess":
-        """Return the process that runs the parts of jobs which need another engine."""
-        if engine not in self._others:
-            self._others[engine] = EngineProcess(self._protocol)
-        return self._others[engine]
 
     def _queue(self, job: AnyJob) -> EventStream:
         stream = EventStream(job, self._obey)

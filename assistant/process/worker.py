@@ -9,14 +9,12 @@ terminal.
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 from assistant.process import wire
-from assistant.process.landlock import forbid_connections
 from assistant.process.wire import CHAT, Envelope, Garbled, Protocol
 from assistant.request import Cancel, NextStep, Steer
 from models import child_process
@@ -37,7 +35,8 @@ def main(known: Callable[[], Jobs]) -> NoReturn:
     commands, events = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    _confine(int(sys.argv[-1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    child_process.confine(int(sys.argv[-1]))
     serve(commands, events, *known())
 
 
@@ -71,13 +70,6 @@ def serve(
         os.write(2, f"garbled command: {error}\n".encode())
         os._exit(1)
     os._exit(0)
-
-
-def _confine(parent: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
-    child_process.die_with(parent)
-    forbid_connections()  # before there is a second thread, which it would not bind
 
 
 def chat() -> Jobs:

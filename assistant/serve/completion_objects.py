@@ -5,10 +5,9 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from assistant.events import CallDelta, Decoded, Finished, Stats, Stop, Token
+from assistant.events import CallDelta, Decoded, Finished, Stats, Stop, Token, said
 from assistant.serve.completion_schema import CompletionRequest
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS, Tally
-from assistant.tokens import said
 
 Object = dict[str, Any]
 

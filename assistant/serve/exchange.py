@@ -59,10 +59,8 @@ class Exchange:
         Raises:
             ClientDisconnect: it has disconnected.
         """
-        task, leaving = (
-            asyncio.ensure_future(answering),
-            asyncio.ensure_future(self._disconnected()),
-        )
+        task = asyncio.ensure_future(answering)
+        leaving = asyncio.ensure_future(self._disconnected())
         try:
             await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():

@@ -48,9 +48,13 @@ class Layers:
     @cached_property
     def given(self) -> Given:
         """What counts."""
-        chosen = {name: (choice.value, STATE) for name, choice in self.choices.items()}
-        counting = {name: chosen[name] for name in chosen if self._counts(name, self.below)}
-        return {**self.below, **counting, **self.passing}
+        # A choice is the last word until `config.toml` says something else.
+        chosen = {
+            name: (choice.value, STATE)
+            for name, choice in self.choices.items()
+            if self.below[name][1] == DEFAULT or self.below[name][0] == choice.over
+        }
+        return {**self.below, **chosen, **self.passing}
 
     @cached_property
     def below(self) -> Given:
@@ -59,13 +63,6 @@ class Layers:
         return {key.name: (key.default, DEFAULT) for key in KEYS.values()} | {
             key: (value, said) for key, value in self.config.values.items()
         }
-
-    def _counts(self, name: str, below: Given) -> bool:
-        """Say whether a choice is still the last word."""
-        if name not in self.choices:
-            return False
-        choice, (value, source) = self.choices[name], below[name]
-        return source == DEFAULT or value == choice.over
 
     def settings(self, start: Settings | None = None, before: "Layers | None" = None) -> Settings:
         """Return the settings in force; or those at the `start`, with what has changed since."""

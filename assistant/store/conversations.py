@@ -9,10 +9,10 @@ from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
+from assistant.events import Trace
 from assistant.store import messages
-from assistant.store.packing import unpack_trace
+from assistant.store.messages import unpack_trace
 from assistant.store.values import FullConversation, Imported, Record
-from assistant.tokens import Trace
 from models.errors import StorageError, well_formed
 
 _ROW = "SELECT title, named, system, created, updated, pinned, leaf FROM conversation WHERE id = ?"
@@ -33,9 +33,7 @@ _LEAF_IS_HIDDEN = """SELECT 1 FROM conversation c JOIN message m ON m.id = leaf
 
 def whole(sql: sqlite3.Connection, conversation: int) -> FullConversation:
     """Return a conversation with all of its branches."""
-    row = sql.execute(_ROW, (conversation,)).fetchone()
-    if row is None:
-        raise messages.not_found("conversation", conversation)
+    row = messages.required(sql, _ROW, "conversation", conversation)
     traces: dict[int, Trace] = {}
     packed = sql.execute(_TRACES, (conversation,))
     for id_, parts in groupby(packed, itemgetter("message")):
@@ -115,7 +113,10 @@ def choose(sql: sqlite3.Connection, message: int) -> None:
 
 
 def drop(sql: sqlite3.Connection, message: int) -> None:
-    """Hide a message and its descendants; if the leaf is among them, switch to a sibling."""
+    """Hide a message and its descendants; `Store.close` removes them for good.
+
+    If the leaf is among them, switch to a sibling.
+    """
     dropped, conversation = messages.record(sql, message), messages.conversation_of(sql, message)
     sql.execute(
         f"{_DESCENDANTS} UPDATE message SET hidden = ? WHERE id IN (SELECT id FROM down)",

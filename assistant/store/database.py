@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar, TypeVarTuple
+from typing import TypeVar
 
 from assistant.store.schema import rebuild_indexes
 from models.errors import StorageError
@@ -107,7 +107,6 @@ def transaction(sql: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iter
         raise
 
 
-_Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
 
 
@@ -119,17 +118,13 @@ class Database:
         self._sql = sql
         self._lock = threading.RLock()
 
-    def read(
-        self, do: Callable[[sqlite3.Connection, *_Arguments], _Result], *arguments: *_Arguments
-    ) -> _Result:
+    def read(self, do: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Run queries in one read transaction, and return what `do` returns."""
-        return self._transacted("BEGIN", lambda sql: do(sql, *arguments))
+        return self._transacted("BEGIN", do)
 
-    def write(
-        self, do: Callable[[sqlite3.Connection, *_Arguments], _Result], *arguments: *_Arguments
-    ) -> _Result:
+    def write(self, do: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Run changes in one transaction; they are on disk when this returns."""
-        return self._transacted("BEGIN IMMEDIATE", lambda sql: do(sql, *arguments))
+        return self._transacted("BEGIN IMMEDIATE", do)
 
     @contextmanager
     def alone(self) -> Iterator[sqlite3.Connection]:

@@ -20,11 +20,11 @@ from typing import Annotated
 
 import msgspec
 
-from assistant.events import Stats
+from assistant.events import Stats, Trace
 from assistant.request import ToolCall
 from assistant.store.values import INTERRUPTED, Attachment, FullConversation, Record, Role, State
+from assistant.talk.messages import fence_of
 from assistant.talk.support import Support, check, struck
-from assistant.tokens import Trace
 from models.errors import StorageError
 
 FORMAT = 2
@@ -225,8 +225,7 @@ def _closed(text: str) -> str:
 
 
 def _attachment(attachment: Attachment) -> str:
-    runs = re.findall("`{3,}", attachment.text)
-    fence = "`" * (max(map(len, runs), default=2) + 1)
+    fence = fence_of(attachment.text)
     name = " ".join(attachment.title.split()).replace("`", "'")
     if (attachment.number or attachment.is_folder) and not attachment.text:
         return f"`{name}`"

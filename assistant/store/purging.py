@@ -40,7 +40,7 @@ def purge(database: Database, conversation: int | None = None) -> None:
         except OSError as error:
             why = f"{error.filename} cannot be removed: {error.strerror}"
             raise StorageError(f"Nothing was deleted, because {why}.") from error
-    database.write(_remove, conversation)
+    database.write(lambda sql: _remove(sql, conversation))
     _vacuum(database)
 
 

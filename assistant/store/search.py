@@ -37,8 +37,12 @@ _TITLE = {"index": "title_text", "table": "conversation", "text": "title"}
 _VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab (main, {index}, row)"
 
 
-def listed(sql: sqlite3.Connection, search: str, limit: int) -> tuple[ChatSummary, ...]:
-    """Return conversations, pinned ones first, then the newest."""
+def listed(sql: sqlite3.Connection, search: str = "", limit: int = 200) -> tuple[ChatSummary, ...]:
+    """Return conversations, pinned ones first, then the newest.
+
+    With a search: those that contain all of its words (the last may be the beginning of a word),
+    each with a snippet from its newest matching message.
+    """
     search = well_formed(search).replace("\0", " ").strip()
     if not search:
         rows = sql.execute(_LISTED.format(hit="NULL", joined=""), {"limit": limit})
@@ -89,7 +93,7 @@ def _condition(words: list[dict[str, str]], table: dict[str, str], within: str) 
     return " AND ".join(conditions)
 
 
-def prompts(sql: sqlite3.Connection, limit: int) -> tuple[str, ...]:
+def prompts(sql: sqlite3.Connection, limit: int = 500) -> tuple[str, ...]:
     """Return the last `limit` questions, oldest first, without repetitions in a row."""
     rows = sql.execute(
         "SELECT content FROM message CROSS JOIN conversation c ON c.id = conversation "

@@ -2,19 +2,19 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from assistant.events import Trace
 from assistant.store import backups, conversations, messages
-from assistant.store.messages import not_found
+from assistant.store.messages import not_found, unpack_trace
 from assistant.store.opening import in_memory, on_disk
-from assistant.store.packing import unpack_trace
 from assistant.store.purging import purge
 from assistant.store.search import listed, prompts
-from assistant.store.values import ChatSummary, FullConversation, Imported, Record, title_from
-from assistant.tokens import Trace
+from assistant.store.values import FullConversation, Imported, Record, title_from
 from models.errors import StorageError, well_formed
 
 _MAX_LEARNED = 10_000  # conversations
@@ -23,6 +23,21 @@ _MARK_UPDATED = """UPDATE conversation SET updated = ?
 _ENDS = (
     "content", "thought", "token_ids", "attachments", "calls", "stats", "stop", "state", "seconds"
 )  # fmt: skip
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+def _method(
+    function: Callable[Concatenate[sqlite3.Connection, _Arguments], _Result], writes: bool = False
+) -> Callable[Concatenate["Store", _Arguments], _Result]:
+    """Return a method that runs a function of messages or conversations in a transaction."""
+
+    @wraps(function)
+    def method(store: "Store", /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        run = store._database.write if writes else store._database.read
+        return run(lambda sql: function(sql, *args, **kwargs))
+
+    return method
 
 
 class Store:
@@ -65,19 +80,22 @@ class Store:
         if lock:
             lock.close()
 
-    def summaries(self, search: str = "", limit: int = 200) -> tuple[ChatSummary, ...]:
-        """Return conversations, pinned ones first, then the newest.
-
-        With a search: those that contain all of its words (the last may be the beginning of a
-        word), each with a snippet from its newest matching message.
-        """
-        return self._database.read(listed, search, limit)
+    summaries = _method(listed)
+    prompts = _method(prompts)
+    path = _method(messages.path)
+    tree = _method(messages.tree)
+    append = _method(messages.append, writes=True)
+    whole = _method(conversations.whole)
+    choose = _method(conversations.choose, writes=True)
+    drop = _method(conversations.drop, writes=True)
+    restore = _method(conversations.restore, writes=True)
+    fork = _method(conversations.fork, writes=True)
 
     def begin(self, title: str = "", system: str = "") -> int:
         """Create a conversation; without a title, it is named after its first message."""
         title = " ".join(title.split())
         whole = conversations.conversation_from((), title, bool(title), system, {})
-        return self._database.write(conversations.insert_conversation, whole)
+        return self._database.write(lambda sql: conversations.insert_conversation(sql, whole))
 
     def newest(self) -> int | None:
         """Return the id of the conversation that was changed last; None if there is none."""
@@ -93,12 +111,9 @@ class Store:
 
     def system(self, conversation: int) -> str:
         """Return the system prompt of a conversation."""
-        system: str | None = self._value(
-            "SELECT system FROM conversation WHERE id = ?", conversation
-        )
-        if system is None:
-            raise not_found("conversation", conversation)
-        return system
+        query = "SELECT system FROM conversation WHERE id = ?"
+        row = (query, "conversation", conversation)
+        return str(self._database.read(lambda sql: messages.required(sql, *row))["system"])
 
     def rename(self, conversation: int, title: str) -> None:
         """Set the title; an empty one names the conversation after its first message again."""
@@ -127,38 +142,6 @@ class Store:
     def remove(self, conversation: int) -> None:
         """Remove a conversation for good, from the file, its free pages and its backup."""
         purge(self._database, conversation)
-
-    def prompts(self, limit: int = 500) -> tuple[str, ...]:
-        """Return the last `limit` questions, oldest first, without repetitions in a row."""
-        return self._database.read(prompts, limit)
-
-    def path(self, conversation: int) -> tuple[Record, ...]:
-        """Return the messages from the root of a conversation to its leaf."""
-        return self._database.read(messages.path, conversation)
-
-    def tree(self, conversation: int) -> tuple[Record, ...]:
-        """Return the messages of all branches of a conversation, each after its parent."""
-        return self._database.read(messages.tree, conversation)
-
-    def choose(self, message: int) -> None:
-        """Switch the conversation to the newest branch through a message."""
-        self._database.write(conversations.choose, message)
-
-    def drop(self, message: int) -> None:
-        """Hide a message and its descendants; `close` removes them for good."""
-        self._database.write(conversations.drop, message)
-
-    def restore(self, message: int) -> None:
-        """Undo `drop`."""
-        self._database.write(conversations.restore, message)
-
-    def fork(self, message: int) -> int:
-        """Copy the path to a message into a new conversation, and return its id."""
-        return self._database.write(conversations.fork, message)
-
-    def append(self, conversation: int, record: Record) -> Record:
-        """Add a message after its parent, make it the leaf, and return it with its number."""
-        return self._database.write(messages.append, conversation, record)
 
     def stream(self, answer: int, content: str, trace: Trace, thought: str = "") -> None:
         """Store an unfinished answer: its whole text and trace so far."""
@@ -189,8 +172,9 @@ class Store:
 
     def trace(self, answer: int) -> Trace:
         """Return the trace of an answer; it is empty if the answer was imported without one."""
-        parts = self._database.read(messages.trace_parts, answer)
-        return tuple(step for packed in parts for step in unpack_trace(packed))
+        query = "SELECT packed FROM trace WHERE message = ? ORDER BY part"
+        parts = self._database.read(lambda sql: sql.execute(query, (answer,)).fetchall())
+        return tuple(step for (packed,) in parts for step in unpack_trace(packed))
 
     def answer_tokens(self, model: str) -> Iterator[tuple[int, ...]]:
         """Yield the token ids of each answer of a model, newest conversations first."""
@@ -199,14 +183,10 @@ class Store:
                 if record.model == model and record.token_ids:
                     yield record.token_ids
 
-    def whole(self, conversation: int) -> FullConversation:
-        """Return a conversation with all of its branches."""
-        return self._database.read(conversations.whole, conversation)
-
     def take_in(self, wholes: Sequence[FullConversation]) -> tuple[Imported, ...]:
         """Add those conversations that are not stored yet; if one cannot be added, none is."""
         try:
-            return self._database.write(conversations.take_in, wholes)
+            return self._database.write(lambda sql: conversations.take_in(sql, wholes))
         except OverflowError as error:
             raise StorageError("A number in this conversation is too large.") from error
 

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from assistant.events import Stats
+from assistant.events import Stats, Trace
 from assistant.request import ToolCall
-from assistant.tokens import Trace
 
 Role = Literal["system", "user", "assistant", "tool"]
 State = Literal["streaming", "complete", "stopped", "failed"]

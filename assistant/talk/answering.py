@@ -1,15 +1,25 @@
 """The answer under way: what there is of it, kept and shown as it comes, and its end."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from threading import Lock
 
-from assistant.events import CallDelta, Decoded, Event, Failed, Finished, Noticed, Prepared, Stop
+from assistant.events import (
+    CallDelta,
+    Decoded,
+    Event,
+    Failed,
+    Finished,
+    Noticed,
+    Prepared,
+    Step,
+    Stop,
+    Trace,
+)
 from assistant.store.values import Attachment, Record, State
 from assistant.talk.citing import question_passages, sources
-from assistant.talk.events import Added, AnswerEnded, Changed, GivenBack, Noted, TalkEvent
+from assistant.talk.events import Added, AnswerEnded, Changed, GivenBack, Noted, Tell
 from assistant.talk.shown_path import ShownPath
-from assistant.tokens import Step, Trace
 
 WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
 """Ends that leave nothing unsaid."""
@@ -88,7 +98,7 @@ class Answering:
     It may be of another conversation than that on the screen.
     """
 
-    def __init__(self, tell: Callable[[TalkEvent], None], path: ShownPath) -> None:
+    def __init__(self, tell: Tell, path: ShownPath) -> None:
         self._tell, self._path = tell, path
         self.under_way: AnswerSoFar | None = None
         """The answer, until it has ended."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from assistant.store.values import Attachment, Record
 from assistant.talk.citing import before_question
-from assistant.talk.events import Changed, Indexing, Noted, TalkEvent
+from assistant.talk.events import Changed, Indexing, Noted, Tell
 from assistant.talk.shown_path import ShownPath
 from models.errors import StorageError
 from models.files.places import cache_dir
@@ -37,9 +37,7 @@ ANSWERS_BEFORE = 3
 class AskedFolders:
     """Keep the indexes of folders up to date, and find passages in them."""
 
-    def __init__(
-        self, tell: Callable[[TalkEvent], None], settings: "Callable[[], Settings]"
-    ) -> None:
+    def __init__(self, tell: Tell, settings: "Callable[[], Settings]") -> None:
         self._tell, self._settings = tell, settings
         self._read: dict[str, float] = {}  # when each was read last, or will have been
         self._news: dict[str, str] = {}  # what was said of each

@@ -4,15 +4,14 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from assistant.events import Finished, Stop
+from assistant.events import Finished, ModelInfo, Stop, Trace
 from assistant.request import Message, Request
 from assistant.service import EventStream
 from assistant.store.values import Attachment, Record
 from assistant.talk.answering import Answering, AnswerSoFar
 from assistant.talk.calling import Calling
-from assistant.talk.events import Noted, TalkEvent
+from assistant.talk.events import Noted, Tell
 from assistant.talk.messages import (
     ECHO,
     joined,
@@ -22,10 +21,6 @@ from assistant.talk.messages import (
     without_more_calls,
 )
 from assistant.talk.shown_path import ShownPath
-from assistant.tokens import Trace
-
-if TYPE_CHECKING:
-    from assistant.events import ModelInfo
 
 
 class Asking:
@@ -36,7 +31,7 @@ class Asking:
 
     def __init__(
         self,
-        tell: Callable[[TalkEvent], None],
+        tell: Tell,
         do: Callable[[Request], EventStream],
         path: ShownPath,
         calls: Calling,
@@ -69,10 +64,7 @@ class Asking:
         return replace(request, stored=False, tools=())
 
     def next(
-        self,
-        text: str,
-        attachments: Sequence[Attachment] = (),
-        instead_of: Record | None = None,
+        self, text: str, attachments: Sequence[Attachment] = (), instead_of: Record | None = None
     ) -> Request | None:
         """Return what would be asked if `text` were sent now, or once a call has returned.
 
@@ -92,7 +84,9 @@ class Asking:
 
     async def answer(self, plainly: bool = False) -> None:
         """Have the end of the path answered; `plainly`: without tools."""
-        path, record = self._path.records, self._path.append(self._empty())
+        path, name = self._path.records, self.model.name if self.model else ""
+        empty = Record(0, self._path.end, "assistant", "", time.time(), "streaming", model=name)
+        record = self._path.append(empty)
         if len(record.siblings) == 1 and self.model and path[-1].role == "user":
             for file in repeated_files(path, self.model.n_ctx).get(path[-1].id, ()):
                 self._tell(Noted(f"{file.name} is unchanged since it was sent; not read again."))
@@ -111,10 +105,6 @@ class Asking:
         self._path.claim(record, before)
         request = self._request(self._path.records)
         await self._follow(AnswerSoFar(record, before), request)
-
-    def _empty(self) -> Record:
-        name = self.model.name if self.model else ""
-        return Record(0, self._path.end, "assistant", "", time.time(), "streaming", model=name)
 
     def _request(
         self, path: Sequence[Record], again: int = 0, added: tuple[Message, ...] = ()

@@ -2,33 +2,23 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Literal
 
-from assistant.request import ToolCall
+from assistant.request import Tool, ToolCall
 from assistant.store.values import TOOLS_OF, Record
+from assistant.talk import messages
 from assistant.talk.events import (
     Added,
     CallSettled,
     CallWaits,
     Changed,
     Noted,
-    TalkEvent,
+    Tell,
     ToolsStart,
-)
-from assistant.talk.messages import (
-    WAS_REFUSED,
-    WAS_REFUSED_BEFORE,
-    WAS_STOPPED,
-    calls_since_question,
-    open_calls,
-    repeats_earlier_calls,
-    unknown,
-    unoffered,
-    was_refused,
 )
 from assistant.talk.shown_path import ShownPath
 from assistant.talk.tool_set import ToolSet
@@ -44,9 +34,7 @@ class Calling:
     Arguments are as for `Talk`.
     """
 
-    def __init__(
-        self, tell: Callable[[TalkEvent], None], path: ShownPath, tools: ToolSet, goes_on: bool
-    ) -> None:
+    def __init__(self, tell: Tell, path: ShownPath, tools: ToolSet, goes_on: bool) -> None:
         self._tell, self._path, self.tools, self._goes_on = tell, path, tools, goes_on
         self.asked: CallWaits | None = None
         """The call that the user is asked about."""
@@ -69,23 +57,24 @@ class Calling:
     @property
     def next(self) -> ToolCall | None:
         """The first call at the end of the path that has no result yet."""
-        calls = open_calls(self._path.records) if self.wanted and not self.running else ()
+        calls = messages.open_calls(self._path.records) if self.wanted and not self.running else ()
         return calls[0] if calls else None
 
     @property
     def in_words(self) -> bool:
         """Whether the model must not ask for tools again: it has too often, or repeats itself."""
-        answers = calls_since_question(self._path.records)
+        answers = messages.calls_since_question(self._path.records)
         bounded = self._goes_on and self.wanted
         is_over = bounded and len(answers) >= self.tools.settings.rounds
-        return is_over or repeats_earlier_calls(answers)
+        return is_over or messages.repeats_earlier_calls(answers)
 
     def want_answer(self) -> bool:
         """Say whether results are to be answered now; if there were too many, tell the user."""
         leaf, limit = self._path.leaf, self.tools.settings.rounds
         if not (self.live and self.wanted and leaf and leaf.role == "tool"):
             return False
-        if self._goes_on or len(calls_since_question(self._path.records, self._agreed)) < limit:
+        answers = messages.calls_since_question(self._path.records, self._agreed)
+        if self._goes_on or len(answers) < limit:
             return True
         self.live = False
         times = "once" if limit == 1 else f"{limit} times"
@@ -139,17 +128,18 @@ class Calling:
             return  # meanwhile something else may be on the screen
         conversation = self._path.conversation
         tool = self.tools.find(call.name)
-        again = WAS_REFUSED_BEFORE if was_refused(self._path.records, call) else None
-        if self.live and (end := again if tool else unknown(call.name)):
+        is_refused = messages.was_refused(self._path.records, call)
+        again = messages.WAS_REFUSED_BEFORE if is_refused else None
+        if self.live and (end := again if tool else messages.unknown(call.name)):
             self._end_unrun(call, end)
             return
-        tool = tool or unoffered(call)
+        tool = tool or OfferedTool(Tool(call.name, "", "{}"), "", False, "")  # not offered any more
         if not (self.live and self.tools.approved(tool, conversation)):
             decision = await self._decision(CallWaits(call, tool, urgent=self.live))
             if decision is None or self.next != call:  # something else is on the screen
                 return
             if decision == "refuse":
-                self._end_unrun(call, WAS_REFUSED)
+                self._end_unrun(call, messages.WAS_REFUSED)
                 self.live = True
                 return
         await self._run(call, tool)
@@ -180,8 +170,8 @@ class Calling:
     def refuse(self) -> None:
         """Refuse what is not decided: the user goes on without it."""
         self.ask_no_more()
-        for call in open_calls(self._path.records) if self.wanted else ():
-            self._end_unrun(call, WAS_REFUSED)
+        for call in messages.open_calls(self._path.records) if self.wanted else ():
+            self._end_unrun(call, messages.WAS_REFUSED)
 
     # A call under way
 
@@ -195,14 +185,14 @@ class Calling:
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) and task.cancelling():  # the program ends
                 raise
-            end = WAS_STOPPED
+            end = messages.WAS_STOPPED
         record, self.running = self.running, None
         if end is None:
             path.remove(record)
             self._tell(Noted(f"{call.name} has changed meanwhile. Look at the call again."))
             return
         self._end(record, end, monotonic() - began)
-        self.live = end is not WAS_STOPPED and path.leaf is not None and path.leaf.id == record.id
+        self.live = end is not messages.WAS_STOPPED and path.end == record.id
 
     def moved(self, records: Mapping[int, Record]) -> None:
         """Note that messages have other numbers now."""
@@ -217,7 +207,7 @@ class Calling:
     def leave(self) -> None:
         """Keep the call under way as stopped: the program ends."""
         if self.running is not None:
-            self._end(self.running, WAS_STOPPED, 0.0)
+            self._end(self.running, messages.WAS_STOPPED, 0.0)
 
     def _begin(self, call: ToolCall) -> Record:
         path = self._path

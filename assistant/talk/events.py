@@ -1,6 +1,6 @@
 """What a conversation tells its client, besides the events of the engine: what is to be shown."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -114,3 +114,5 @@ TalkEvent = (
     PathShown | Added | Changed | Removed | AnswerEnded | FullyAnswered | CallWaits | CallSettled
     | ToolsStart | GivenBack | Noted | NotSaved | NeedsModel | Indexing | Event
 )  # fmt: skip
+Tell = Callable[[TalkEvent], None]
+"""Is given each event, in order."""

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from assistant.request import Message, Tool, ToolCall
+from assistant.request import Message, ToolCall
 from assistant.store.values import CANCELLED, REFUSED, Attachment, Record
-from assistant.tools.values import OfferedTool, ToolResult, tool_result
+from assistant.tools.values import ToolResult, tool_result
 
 NO_MORE = "No more calls will be run. Answer the question in words, with what is known."
 """What a model reads with the last result before an answer that must not call.
@@ -44,16 +44,6 @@ ECHO = "<tools>"
 def unknown(name: str) -> ToolResult:
     """Return how a call ends of a tool that is not offered."""
     return tool_result(f"There is no tool {name}.", failed=True)
-
-
-def unoffered(call: ToolCall) -> OfferedTool:
-    """Return what is known of a tool that is not offered, or no longer."""
-    return OfferedTool(Tool(call.name, "", "{}"), "", False, "")
-
-
-def result_text(text: str, stop: str | None) -> str:
-    """Return what the model reads of how a call ended."""
-    return text or _UNRETURNED.get(stop or "", "It returned nothing.")
 
 
 def open_calls(path: Sequence[Record]) -> tuple[ToolCall, ...]:
@@ -108,7 +98,7 @@ def messages_of(
         if record.role == "tool":
             call_id = record.calls[0].id if record.calls else ""
             unanswered = tuple(each for each in unanswered if each != call_id)
-            text = result_text(record.content, record.stop)
+            text = record.content or _UNRETURNED.get(record.stop or "", "It returned nothing.")
             messages.append(Message("tool", text, call_id=call_id))
             continue
         messages += [Message("tool", NOT_RUN, call_id=call_id) for call_id in unanswered]

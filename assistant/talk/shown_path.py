@@ -6,9 +6,9 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
+from assistant.events import Trace
 from assistant.store.values import Attachment, Record
-from assistant.talk.events import Added, NotSaved, PathShown, Removed, TalkEvent
-from assistant.tokens import Trace
+from assistant.talk.events import Added, NotSaved, PathShown, Removed, Tell
 from models.errors import StorageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ShownPath:
 
     def __init__(
         self,
-        tell: Callable[[TalkEvent], None],
+        tell: Tell,
         store: "Store | None",
         system: Callable[[], str],
         writes: bool = True,

@@ -47,12 +47,9 @@ class Support(NamedTuple):
 
 def check(answer: Record, path: Sequence[Record]) -> Support:
     """Check an answer against the passages of its question; `path` may go on after the answer."""
-    before = (
-        [*takewhile(lambda record: record.id != answer.id, path)]
-        if answer.role == "assistant"
-        else []
-    )
-    if not answer.content or answer.calls or not passages_of(before):
+    before = [*takewhile(lambda record: record.id != answer.id, path)]
+    is_text = answer.role == "assistant" and answer.content and not answer.calls
+    if not is_text or not passages_of(before):
         return Support()
     passages, numbers = question_passages(before), cited(answer.content)
     wrong = tuple(number for number in numbers if number not in passages)
@@ -63,14 +60,11 @@ def check(answer: Record, path: Sequence[Record]) -> Support:
         lines.append("No passage is cited.")
     files = (each for record in before for each in record.attachments if not each.number)
     texts = [f"{each.title}\n{each.text}" for each in (*passages.values(), *files)]
-    missing = unsupported(answer.content, [*texts, *_given(before)])
+    given = (record.content for record in before if record.role != "assistant")
+    missing = unsupported(answer.content, [*texts, *given])
     listed = ", ".join(missing[:MOST_MISSING]) + " …" * (len(missing) > MOST_MISSING)
     lines += [f"Not in the passages: {listed}."] * bool(missing)
     return Support(wrong, tuple(lines))
-
-
-def _given(path: Iterable[Record]) -> Iterator[str]:
-    return (record.content for record in path if record.role != "assistant")
 
 
 def struck(answer: str, wrong: Iterable[int]) -> str:

@@ -4,28 +4,20 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from assistant.events import Failed
+from assistant.events import Failed, ModelInfo
 from assistant.request import Request
 from assistant.service import EventStream
 from assistant.store.values import Attachment, Record
 from assistant.talk.answering import Answering
 from assistant.talk.asking import Asking
 from assistant.talk.calling import Calling
-from assistant.talk.events import (
-    FullyAnswered,
-    GivenBack,
-    NeedsModel,
-    Noted,
-    PathShown,
-    TalkEvent,
-)
+from assistant.talk.events import FullyAnswered, GivenBack, NeedsModel, Noted, PathShown, TalkEvent
 from assistant.talk.shown_path import ShownPath
 from assistant.talk.tool_set import ToolSet
 from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 
 if TYPE_CHECKING:
-    from assistant.events import ModelInfo
     from assistant.store.store import Store
     from assistant.talk.asked_folders import AskedFolders
 
@@ -92,7 +84,7 @@ class Talk:
 
     # The model
 
-    def ready(self, model: "ModelInfo") -> None:
+    def ready(self, model: ModelInfo) -> None:
         """Have a model answer from now on, beginning with what waits."""
         self.asking.model, self.asking.expects_model = model, False
         if self.waits:
@@ -117,20 +109,14 @@ class Talk:
     # What the user says
 
     def say(
-        self,
-        text: str,
-        attachments: Sequence[Attachment] = (),
-        instead_of: Record | None = None,
+        self, text: str, attachments: Sequence[Attachment] = (), instead_of: Record | None = None
     ) -> None:
         """Keep what the user says, at the end or `instead_of` an earlier question; answer it."""
         self._question = self.add_question(text, attachments, instead_of)
         self.answer()
 
     def add_question(
-        self,
-        text: str,
-        attachments: Sequence[Attachment] = (),
-        instead_of: Record | None = None,
+        self, text: str, attachments: Sequence[Attachment] = (), instead_of: Record | None = None
     ) -> Record:
         """Keep what the user says, without an answer. Calls that were not decided are refused."""
         if instead_of is not None and self.path.shows(instead_of):

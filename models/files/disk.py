@@ -31,16 +31,8 @@ def require_room(folder: Path, needed: int) -> None:
         )
 
 
-@contextmanager
-def disk_errors(folder: Path) -> Iterator[None]:
-    """Turn a disk error into a `StorageError`."""
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(_sentence(folder, error)) from error
-
-
-def _sentence(folder: Path, error: OSError) -> str:
+def explanation(folder: Path, error: OSError) -> str:
+    """Return what a disk error means for a download to a folder, and what to do, in sentences."""
     place = error.filename or folder
     if error.errno in _FULL:
         return (

@@ -62,19 +62,14 @@ def is_label(text: str) -> bool:
     return _LABEL.fullmatch(text) is not None
 
 
-def labelled(files: Iterable[str]) -> dict[str, str]:
-    """Return the quantisation of each file that holds a whole model and names one."""
-    named = {file: match[1].upper() for file in files if (match := _NAMED.fullmatch(file))}
-    return {file: kind for file, kind in named.items() if is_model(file.split("/")[-1])}
-
-
 def choose(repo: str, files: Iterable[str], label: str) -> str:
     """Return the file of a repository that has a quantisation; split ones are not considered.
 
     Raises:
         ModelMissing: there is none, or more than one; the text lists what there is.
     """
-    models = labelled(files)
+    named = {file: match[1].upper() for file in files if (match := _NAMED.fullmatch(file))}
+    models = {file: kind for file, kind in named.items() if is_model(file.split("/")[-1])}
     fitting = [file for file, kind in models.items() if kind == label.upper()]
     if len(fitting) == 1:
         return fitting[0]
@@ -93,7 +88,7 @@ def tree(top: Path) -> Iterator[tuple[Path, list[str]]]:
     with suppress(ValueError):  # a null character in the name
         for place, folders, names in os.walk(top, followlinks=True):
             folder = Path(place)
-            if len(seen) == _MAX_FOLDERS or not _is_new(folder, seen):
+            if len(seen) == _MAX_FOLDERS or not is_new(folder, seen):
                 folders.clear()
                 continue
             is_deep = len(folder.parts) - len(top.parts) >= _MAX_DEPTH
@@ -105,9 +100,10 @@ def _shown(names: list[str]) -> list[str]:
     return sorted(name for name in names if not name.startswith("."))
 
 
-def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
+def is_new(path: Path, seen: set[tuple[int, int]]) -> bool:
+    """Whether a file or folder is there and none of those `seen`, by device and inode; add it."""
     try:
-        status = folder.stat()
+        status = path.stat()
     except OSError:
         return False
     place = status.st_dev, status.st_ino

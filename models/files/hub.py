@@ -19,17 +19,11 @@ from models.errors import NetworkError, UsageError
 from models.progress import CancelFlag, Progress, Report, stop_if_asked
 
 CONNECT_S = 5.0  # short, so a missing network is noticed soon
-_TRUE = {"1", "ON", "YES", "TRUE"}
 # Bytes are reported and written as they arrive, not in tens of megabytes: only then is a cancel
 # obeyed, and only what was written is kept. httpx2 takes None, which the constant's type lacks.
 constants.DOWNLOAD_CHUNK_SIZE = None  # type: ignore[assignment]
 # Attempts that are repeated would be told on the terminal.
 logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
-
-
-def is_offline(offline: bool) -> bool:
-    """Say whether `--offline` (or its setting) or HF_HUB_OFFLINE forbids connections."""
-    return offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in _TRUE
 
 
 def describe(repo: str, revision: str | None) -> dict[str, GGUF]:

@@ -32,10 +32,15 @@ def resolve(reference: str) -> GGUF | Path:
     if match := _HUB_FILE.fullmatch(reference):
         return _hub_file(reference, *match.groups())
     if reference.startswith(OLLAMA):
-        return _of_ollama(reference)
+        name = reference.removeprefix(OLLAMA)
+        if path := find_in_ollama(name):
+            return path
+        raise ModelMissing(f"Ollama has no model {name!r} on this machine. {_guess(name)}")
     if os.sep in reference or reference.lower().endswith(".gguf"):
         return Path(reference).expanduser()
-    raise _unknown(reference)
+    is_pair = catalog.expand(reference)
+    guess = "That is a pair; name its target or its draft." if is_pair else _guess(reference)
+    raise ModelMissing(f"No model is called {reference!r}. {guess}")
 
 
 def identify(reference: str, candidates: Iterable[ModelFile] = ()) -> ModelFile:
@@ -87,20 +92,6 @@ def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GG
     except ModelMissing:
         return GGUF(reference, repo, label, revision, 0, None, "")
     return _hub_file(reference, repo, revision, file)
-
-
-def _of_ollama(reference: str) -> Path:
-    name = reference.removeprefix(OLLAMA)
-    if path := find_in_ollama(name):
-        return path
-    raise ModelMissing(f"Ollama has no model {name!r} on this machine. {_guess(name)}")
-
-
-def _unknown(reference: str) -> ModelMissing:
-    guess = _guess(reference)
-    if catalog.expand(reference):
-        guess = "That is a pair; name its target or its draft."
-    return ModelMissing(f"No model is called {reference!r}. {guess}")
 
 
 def _guess(reference: str) -> str:

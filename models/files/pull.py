@@ -15,10 +15,10 @@ from filelock import FileLock, Timeout
 
 from models import catalog
 from models.catalog import GGUF
-from models.errors import ModelError, NetworkError, UsageError
+from models.errors import ModelError, NetworkError, StorageError, UsageError
 from models.files import checksum, hub, layout, mirror
 from models.files.checksum import ready
-from models.files.disk import disk_errors, require_room
+from models.files.disk import explanation, require_room
 from models.files.gguf_files import choose, is_label, parts_of
 from models.files.locate import identify, resolve
 from models.files.places import hub_cache, models_dir
@@ -29,6 +29,7 @@ PART = ".specchat-part"
 """What follows the name of a partial download; no model's name ends so."""
 _STALE_S = 7 * 24 * 3600
 _POLL_S = 0.2
+_TRUE = {"1", "ON", "YES", "TRUE"}
 Fetch = Callable[[GGUF, Path, Report, CancelFlag | None], None]
 """What appends to a partial file what it lacks."""
 
@@ -52,7 +53,7 @@ def pull(
             return ready(reference, progress, cancel)
         except ModelError as error:
             progress(Progress(0, wanted.size, "", f"{error} Fetching it now."))
-    if hub.is_offline(offline):
+    if offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in _TRUE:
         raise NetworkError(
             f"{reference} is not on this machine, and fetching is forbidden by --offline, "
             "HF_HUB_OFFLINE, SPECCHAT_OFFLINE or offline in config.toml (specchat config show)."
@@ -96,7 +97,7 @@ def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
 def _placed(gguf: GGUF, fetch: Fetch, report: Report, cancel: CancelFlag | None) -> Path:
     """Return where a file of one of the two sources is, fetched and verified."""
     place, lock = _places(gguf)
-    with disk_errors(place.parent):
+    try:
         place.parent.mkdir(parents=True, exist_ok=True)
         lock.parent.mkdir(parents=True, exist_ok=True)
         with _held(lock, report, cancel):
@@ -105,6 +106,8 @@ def _placed(gguf: GGUF, fetch: Fetch, report: Report, cancel: CancelFlag | None)
             if gguf.repo is None or gguf.revision is None:
                 return place
             return layout.link(gguf.repo, gguf.revision, gguf.file, place)
+    except OSError as error:
+        raise StorageError(explanation(place.parent, error)) from error
 
 
 def _places(gguf: GGUF) -> tuple[Path, Path]:

@@ -109,7 +109,8 @@ class Snapshots:
         """
         ids = _ids(len(tokens)).pack(*tokens)
         size = _HEAD.size + len(ids) + len(state)
-        if size > min(self._room, self._spare()):
+        disk = os.fstatvfs(self._folder)
+        if size > min(self._room, disk.f_bavail * disk.f_frsize - SPARE):
             return
         head = _HEAD.pack(MAGIC, bytes(_CHECKSUM), self._identity, len(tokens), len(state))
         digest = blake2b(head[_SUMMED:], digest_size=_CHECKSUM)
@@ -166,10 +167,6 @@ class Snapshots:
 
     def _names(self, suffix: str) -> list[str]:
         return [name for name in os.listdir(self._folder) if name.endswith(suffix)]
-
-    def _spare(self) -> int:
-        disk = os.fstatvfs(self._folder)
-        return disk.f_bavail * disk.f_frsize - SPARE
 
     def _shrink(self) -> None:
         """Remove what was used longest ago until the rest has room, and what a kill left over."""

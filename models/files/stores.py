@@ -11,7 +11,7 @@ from pathlib import Path
 from models import catalog
 from models.catalog import GGUF
 from models.files import layout
-from models.files.gguf_files import gguf_files, is_helper, tree
+from models.files.gguf_files import gguf_files, is_helper, is_new, tree
 from models.files.model_file import ModelFile
 from models.files.places import models_dir
 
@@ -57,11 +57,8 @@ def installed() -> list[ModelFile]:
 def _once(models: Iterable[ModelFile]) -> Iterator[ModelFile]:
     seen: set[tuple[int, int]] = set()
     for model in models:
-        with suppress(OSError):
-            status = model.path.stat()
-            if (status.st_dev, status.st_ino) not in seen:
-                seen.add((status.st_dev, status.st_ino))
-                yield model
+        if is_new(model.path, seen):
+            yield model
 
 
 def find(gguf: GGUF) -> Path | None:

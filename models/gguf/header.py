@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.errors import ModelError
-from models.gguf.opening import reading
 from models.gguf.tensors import Tensors, read_tensors
-from models.gguf.values import Length, Malformed, Stream, Value
+from models.gguf.values import Length, Malformed, Stream, Value, reading
 from models.gguf.vocabulary import TOKENS
 
 _MAX_VALUES = 10_000

@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 
 from models.errors import ModelError
-from models.gguf.opening import reading
-from models.gguf.values import Stream
+from models.gguf.values import Stream, reading
 
 TOKENS, KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 TOKENIZER = "tokenizer.ggml.model"

@@ -83,7 +83,9 @@ class RecurrentState:
             return True
         fresh, self._filled = self._filled, 0
         if held - length > fresh:
-            return self._put_back()
+            assert self._copy  # it is what was in reach
+            copied_length, copy = self._copy
+            return put_back(self._c, self._context, copy, copied_length, partial=True)
         if self._copy and self._copy.length > length:
             self._copy = None
         return bool(self._c.llama_memory_seq_rm(self._memory, SEQUENCE, length, -1))
@@ -95,8 +97,3 @@ class RecurrentState:
     def mark_broken(self) -> None:
         """Note that a batch was aborted: the state is broken, and only a copy of it can be used."""
         self._filled = -1
-
-    def _put_back(self) -> bool:
-        assert self._copy  # it is what was in reach
-        length, copy = self._copy
-        return put_back(self._c, self._context, copy, length, partial=True)

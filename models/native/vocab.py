@@ -4,7 +4,7 @@ import ctypes
 from itertools import repeat
 from typing import Any
 
-NO_VOCABULARY = 0
+NO_VOCABULARY = 0  # a library aborts the process that asks such weights for tokens
 CONTROL = 8
 ENDINGS = {
     "<|endoftext|>",
@@ -14,12 +14,6 @@ ENDINGS = {
     "<|call|>",
     "<|tool_response>",  # which Gemma 4 says when it waits for the results of its calls
 }
-
-
-def has_tokens(c: Any, model: int | None) -> bool:
-    """Say whether loaded weights have a vocabulary; without one the library aborts the process."""
-    vocab = c.llama_model_get_vocab(model)
-    return bool(c.llama_vocab_type(vocab) != NO_VOCABULARY)
 
 
 class Vocab:

@@ -14,7 +14,7 @@ from models.errors import Cancelled, EngineRefused, ModelError
 from models.files.model_file import chat_header
 from models.native import loaded, native_log
 from models.native.engine import EngineLibrary
-from models.native.vocab import Vocab, has_tokens
+from models.native.vocab import NO_VOCABULARY, Vocab
 from models.progress import CancelFlag
 
 _DONTNEED = 4  # MADV_DONTNEED
@@ -69,9 +69,10 @@ class Weights:
         )
 
     def _check(self) -> None:
-        if not has_tokens(self.engine.c, self.handle):
+        c = self.engine.c
+        if c.llama_vocab_type(c.llama_model_get_vocab(self.handle)) == NO_VOCABULARY:
             raise ModelError(f"{self.path} has no vocabulary; it is not a language model.")
-        if self.engine.c.llama_model_has_encoder(self.handle):
+        if c.llama_model_has_encoder(self.handle):
             raise ModelError(
                 f"{self.path} is an encoder-decoder model; specchat runs decoder models."
             )

@@ -31,7 +31,7 @@ from models.gguf import read_vocabulary
 from models.gguf.header import RECIPE, SERVES, SOURCE, SOURCE_SHA256
 from models.native import loaded
 from models.progress import Progress, Report
-from models.slim import vocabulary, writing
+from models.slim import writing
 from models.slim.writing import read_layout
 
 KIND = "Q4_0"
@@ -67,7 +67,7 @@ def make(source: Path, ids: Ids, serves: str) -> Path:
         requantised, fresh = folder / "requantised.part", folder / place.name
         quantize(source, requantised)
         layout = read_layout(requantised)
-        values = dict(layout.values) if is_whole else vocabulary.without(layout.values, ids, size)
+        values = dict(layout.values) if is_whole else writing.without(layout.values, ids, size)
         name = values[NAME][12:].decode("utf-8", "replace") if NAME in values else source.stem
         told = {NAME: f"{name} slim", RECIPE: recipe, SOURCE: source.name, SERVES: serves}
         told[SOURCE_SHA256] = checksum.sha256_once(source)

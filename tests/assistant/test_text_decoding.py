@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assistant.edit import text_file
-from assistant.edit.proposed import proposed
+from assistant.edit.rewrite import proposed
 from assistant.passages import reading
 from assistant.talk.attachments import read
 from assistant.text_decoding import decode

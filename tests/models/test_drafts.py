@@ -8,8 +8,7 @@ from models.catalog import GGUF
 from models.drafts import Pairing, best_draft
 from models.files.locate import identify
 from models.files.stores import discover
-from models.slim.vocabulary import without
-from models.slim.writing import read_layout, write
+from models.slim.writing import read_layout, without, write
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("bare_machine")

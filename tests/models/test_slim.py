@@ -18,7 +18,7 @@ from models.gguf.header import RECIPE, SERVES, SOURCE, SOURCE_SHA256
 from models.gguf.vocabulary import UNUSED
 from models.mapping import shared_tokens
 from models.native.weights import Weights
-from models.slim import slim_draft, vocabulary, writing
+from models.slim import slim_draft, writing
 from models.slim.writing import read_layout
 from tests import tiny
 
@@ -74,18 +74,18 @@ def test_tokens_that_are_kept_have_the_logits_they_had(models, source, open_mode
 def test_tokens_with_low_numbers_are_the_most_frequent_and_some_are_indispensable(source):
     whole = read_vocabulary(source)
     for size, kept in ((10, 259), (280, 280), (64_000, whole.size)):
-        assert vocabulary.most_frequent(whole, size).tolist() == list(range(kept))
+        assert writing.most_frequent(whole, size).tolist() == list(range(kept))
 
 
 def test_a_small_vocabulary_is_kept_whole(models, source):
-    path = made(source, vocabulary.most_frequent(read_vocabulary(source), 64_000))
+    path = made(source, writing.most_frequent(read_vocabulary(source), 64_000))
     assert path.name == "source-slim-q4_0.gguf"
     assert read(path).n_vocab == read(source).n_vocab
 
 
 def test_padding_is_never_kept():
     whole = FileVocabulary([*(bytes([i]) for i in range(97, 107)), b"padding"], [1] * 10 + [UNUSED])
-    assert vocabulary.most_frequent(whole, 11).tolist() == list(range(10))
+    assert writing.most_frequent(whole, 11).tolist() == list(range(10))
 
 
 def test_metadata_follow_the_tokens_and_all_else_stays(models, source, unquantised):
@@ -134,7 +134,7 @@ def test_every_number_that_belongs_to_a_token_goes_with_it():
         "test.vocab_size": writing.number(7),
         "test.layers": numbers(4, "<u4", [1, 2, 3]),
     }
-    assert vocabulary.without(values, np.array([0, 1, 3, 4]), 7) == {
+    assert writing.without(values, np.array([0, 1, 3, 4]), 7) == {
         "tokenizer.ggml.model": writing.text("llama"),
         "tokenizer.ggml.tokens": spelt("a", "b", "d", "ab"),
         "tokenizer.ggml.scores": numbers(6, "<f4", [0, -1, -3, -4]),
@@ -149,7 +149,7 @@ def test_every_number_that_belongs_to_a_token_goes_with_it():
 def test_vocabulary_that_is_no_list_of_pieces_is_left_alone():
     values = {"tokenizer.ggml.model": writing.text("rwkv")}
     with pytest.raises(ModelError, match="'rwkv'"):
-        vocabulary.without(values, np.array([0]), 1)
+        writing.without(values, np.array([0]), 1)
 
 
 def test_all_matrices_are_requantised(models, source):

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import Alternative, Ghost, Origin, Token
+from assistant.events import Alternative, Ghost, Origin, Step, Token, Trace
 from assistant.store.store import Store
 from assistant.store.values import Attachment
 from assistant.talk.unsent_text import OPEN
-from assistant.tokens import Step, Trace
 from tests import tiny
 from tests.hostile_texts import MARK, batches, leaks, quoted, share, valid
 from tests.patience import ALL

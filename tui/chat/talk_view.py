@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assistant.events import Decoded, Event, Loading, Prefilled, Ready
+from assistant.events import Decoded, Event, Loading, Prefilled, Ready, Step
 from assistant.request import COPYING
 from assistant.settings.settings import Settings
 from assistant.talk.citing import copied_last
@@ -28,7 +28,6 @@ from assistant.talk.events import (
 )
 from assistant.talk.messages import passages_of
 from assistant.talk.support import check
-from assistant.tokens import Step
 from models.errors import StorageError
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.turn import Turn
@@ -140,7 +139,7 @@ class TalkView:
         """Return the name of a file that is there and that an answer has a new version of."""
         if not any(each.attachments for each in self._talk.path.records):
             return ""
-        from assistant.edit.proposed import proposed_by
+        from assistant.edit.rewrite import proposed_by
 
         found = proposed_by(record, self._talk.path.records)
         is_there = found and located(found.name, self._parts.prompt.picker.root).is_file()

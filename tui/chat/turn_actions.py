@@ -144,8 +144,8 @@ class TurnActions:
         """Show what an answer would change in an attached file, and write it if it may be."""
         from assistant.edit import text_file
         from assistant.edit.comparison import compare
-        from assistant.edit.proposed import proposed_by
         from assistant.edit.review import review
+        from assistant.edit.rewrite import proposed_by
         from tui.chat.turn_screens import ChangeScreen
 
         found = proposed_by(record, self._path.records)

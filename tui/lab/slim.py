@@ -36,10 +36,10 @@ def slim(context: click.Context, target: str | None, draft: str | None, tokens: 
 
     from models.drafts import mark
     from models.gguf import read_vocabulary
-    from models.slim import slim_draft, vocabulary
+    from models.slim import slim_draft, writing
 
     try:
-        kept = vocabulary.most_frequent(read_vocabulary(small.path), tokens)
+        kept = writing.most_frequent(read_vocabulary(small.path), tokens)
         made = slim_draft.make(small.path, kept, mark(large))
     except KeyboardInterrupt:
         click.echo("\nStopped; nothing was kept.", err=True)

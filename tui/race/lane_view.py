@@ -7,8 +7,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from assistant.events import Decoded, Failed, Ready
-from assistant.tokens import Step
+from assistant.events import Decoded, Failed, Ready, Step
 from tui.chat.conversation.thought import Thought
 from tui.chat.conversation.token_view import TokenView
 from tui.figures import model_name

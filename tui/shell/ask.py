@@ -20,6 +20,7 @@ from assistant.events import (
     Noticed,
     Prefilled,
     Ready,
+    said,
 )
 from assistant.request import AnswerForm
 from assistant.settings.settings import Settings
@@ -35,7 +36,6 @@ from assistant.talk.events import (
 )
 from assistant.talk.talk import Talk
 from assistant.talk.tool_set import ToolSet
-from assistant.tokens import said
 from assistant.tools.values import OfferedTool
 from models.errors import StorageError
 from tui import outlook

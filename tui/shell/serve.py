@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assistant.events import Ready
-from assistant.process.landlock import forbid_connections
 from assistant.request import Setup
 from assistant.serve.guard import Guard
 from assistant.settings.settings import Settings
+from models.child_process import forbid_connections
 from models.errors import StorageError, UsageError, well_formed
 from models.machine import is_local
 from tui.ending_signals import ending

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from textual.content import Content
 
-from assistant.events import Origin, Token
-from assistant.tokens import Step
+from assistant.events import Origin, Step, Token
 from tui.safe import safe
 
 Kind = str

@@ -7,55 +7,26 @@ from itertools import pairwise
 from pathlib import Path
 
 from assistant.decoding.lookahead.theory import expected_tokens
-from assistant.lab.bench import reports
+from assistant.lab.bench import plan, reports
 from assistant.lab.bench.answers import RunAnswer, kinds, matched, sums, together
-from assistant.lab.bench.plan import (
-    CHEN_K,
-    DRAFTS,
-    FILES,
-    GREEDY,
-    LOOKAHEADS,
-    NUCLEUS,
-    task_and_sampling,
-)
 from assistant.lab.bench.reports import geometric_mean, mean, ratio_of_sums
 from assistant.lab.table import Cell, Interval, ResultTable
 from assistant.system import System
 
-SPS = f"model={CHEN_K}"
+SPS = f"model={plan.CHEN_K}"
 CHEN = (
     ("task", ""), ("method", ""), ("ROUGE-2 [95 %]", ".3f"), ("ms/token", ".1f"),
     ("× ArS [95 %]", ".2f"),
 )  # fmt: skip
-CHEN_NOTE = (
-    "ROUGE-2: F1 without stemming, of summaries; for SpS, its difference from ArS, which is 0 if "
-    "nothing but the speed changes. Chen et al., Chinchilla 70B with a 4B draft, K = 4: XSum "
-    "nucleus 0.112 and 0.114 at 1.92x, greedy 0.157 and 0.156 at 2.01x."
-)
 ALPHA = (("task", ""), ("draft", ""), ("α [95 %]", ".2f"), ("proposes", ".0%"))
-ALPHA_NOTE = (
-    "α: share of the proposals of each draft that are accepted, with K = 1; and in how many rounds "
-    "it has one. Unigram, bigram and suffix see only the conversation. Leviathan et al., "
-    "translation and summaries: unigram 0.08 and 0.13, bigram 0.20 and 0.23, T5-small for T5-XXL "
-    "0.75 and 0.65 at T=0, 0.62 and 0.53 at T=1."
-)
 SPEED = (
     ("task", ""), ("K", ""), ("/round", ".2f"), ("eq. 1", ".2f"), ("× ArS [95 %]", ".2f"),
     ("th. 3.8", ".2f"), ("+ t(n)", ".2f"),
 )  # fmt: skip
-SPEED_NOTE = (
-    "/round: tokens of a round, and equation 1 with α of the model. × ArS: speed, theorem 3.8 with "
-    "c as measured, which takes a batch to take as long as one token, and with the batch's "
-    "measured time, + t(n); neither counts what the draft takes to read the prompt."
-)
 WEIGHTS = (
     ("weights and method", ""), ("tokens/s", ".1f"), ("× first [95 %]", ".2f"), ("slowest", ".1f"),
     ("fastest", ".1f"), ("accepted", ".0%"),
 )  # fmt: skip
-WEIGHTS_NOTE = (
-    "As Qualcomm compares them: weights of fewer bits, speculation, and both; speeds of all "
-    "prompts, and of the slowest and the fastest one."
-)
 
 
 def tables(
@@ -65,27 +36,25 @@ def tables(
 
     `references` are summaries to compare with, by the question's name.
     """
-    greedy = [answer for answer in answers if task_and_sampling(answer.kind)[1] == GREEDY]
+    greedy = [answer for answer in answers if plan.task_and_sampling(answer.kind)[1] == plan.GREEDY]
     swept = [way for way in ways if way.name == "ars" or way.sources == ("model",)]
     alphas = _alphas(answers)
     rates = {kind: alpha.value for kind, draft, alpha, _ in alphas if draft == "model"}
-    title = "Leviathan et al. 2023, table"
+    title, weights = "Leviathan et al. 2023, table", _weights(answers, ways)
     return [
         _chen(answers, references),
         *reports.sweep(greedy, swept),
-        ResultTable(f"{title} 3", ALPHA, alphas, ALPHA_NOTE, bars=2),
-        ResultTable(f"{title} 2", SPEED, _speeds(greedy, rates), SPEED_NOTE, bars=4),
-        ResultTable(
-            "Fewer bits, and speculation", WEIGHTS, _weights(answers, ways), WEIGHTS_NOTE, 1
-        ),
+        ResultTable(f"{title} 3", ALPHA, alphas, reports.NOTES["alpha"], bars=2),
+        ResultTable(f"{title} 2", SPEED, _speeds(greedy, rates), reports.NOTES["speed"], bars=4),
+        ResultTable("Fewer bits, and speculation", WEIGHTS, weights, reports.NOTES["weights"], 1),
     ]
 
 
 def _chen(answers: Sequence[RunAnswer], references: Mapping[str, str]) -> ResultTable:
     rows: list[list[Cell]] = []
-    for kind in sorted(kinds(answers), key=lambda kind: task_and_sampling(kind)[0]):
+    for kind in sorted(kinds(answers), key=lambda kind: plan.task_and_sampling(kind)[0]):
         both = matched(answers, SPS, "ars", kind)
-        if task_and_sampling(kind)[1] not in (GREEDY, NUCLEUS) or not both:
+        if plan.task_and_sampling(kind)[1] not in (plan.GREEDY, plan.NUCLEUS) or not both:
             continue
         scored = [
             [rouge_2(each.answers[0].text, reference) for each in pair]
@@ -96,18 +65,18 @@ def _chen(answers: Sequence[RunAnswer], references: Mapping[str, str]) -> Result
         ratio = geometric_mean([each.speedup(reference) for each, reference in both.values()])
         for name, stats, scores, gain in (
             ("ArS", ars, [theirs for _, theirs in scored], None),
-            (f"SpS K={CHEN_K}", own, [ours - theirs for ours, theirs in scored], ratio),
+            (f"SpS K={plan.CHEN_K}", own, [ours - theirs for ours, theirs in scored], ratio),
         ):
             token_ms = 1000 * stats.decode_s / stats.generated_tokens
             rows.append([kind, name, mean(scores) if scores else None, token_ms, gain])
-    return ResultTable("Chen et al. 2023, table 1", CHEN, rows, CHEN_NOTE, bars=4)
+    return ResultTable("Chen et al. 2023, table 1", CHEN, rows, reports.NOTES["chen"], bars=4)
 
 
 def _alphas(answers: Sequence[RunAnswer]) -> list[tuple[str, str, Interval, float]]:
     """Return each draft's acceptance rate by task, and how often it proposes anything."""
     rows: list[tuple[str, str, Interval, float]] = []
     for kind in kinds(answers):
-        for draft in DRAFTS:
+        for draft in plan.DRAFTS:
             own = sums(answers, f"{draft}=1", kind).values()
             if stats := [each.stats for each in own if each.stats.tested]:
                 alpha = ratio_of_sums([(each.accepted, each.tested) for each in stats])
@@ -120,7 +89,7 @@ def _speeds(greedy: Sequence[RunAnswer], rates: Mapping[str, float]) -> list[lis
     """Return every lookahead of the model by task: what was measured, and what formulas say."""
     rows: list[list[Cell]] = []
     for kind, alpha in rates.items():
-        for k in LOOKAHEADS:
+        for k in plan.LOOKAHEADS:
             both = matched(greedy, f"model={k}", "ars", kind).values()
             if not any(own.stats.drafted for own, _ in both):
                 continue
@@ -145,7 +114,7 @@ def _speeds(greedy: Sequence[RunAnswer], rates: Mapping[str, float]) -> list[lis
 
 def _weights(answers: Sequence[RunAnswer], ways: Sequence[System]) -> list[list[Cell]]:
     """Return each way to run the model on the mixed prompts, other weights first."""
-    files = [answer for answer in answers if task_and_sampling(answer.kind)[1] == FILES]
+    files = [answer for answer in answers if plan.task_and_sampling(answer.kind)[1] == plan.FILES]
     rows: list[list[Cell]] = []
     first = ""
     for way in sorted(ways, key=lambda way: way.target is None):

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from math import exp, log
@@ -22,25 +23,15 @@ PROMPTS = (
     ("kind", ""), ("system", ""), ("tokens/s", ".1f"), ("× ArS [95 %]", ".2f"), ("worst", ".2f"),
     ("per eval", ".2f"), ("accepted", ".0%"),
 )  # fmt: skip
-PROMPTS_NOTE = (
-    "The systems advance together, a few tokens each in turn, so that changes in the machine's "
-    "speed cancel out. × ArS compares the time up to the last token that both answers have, from "
-    "the end of the prompt's reading on: the geometric mean over the prompts of a kind, with its "
-    "95 % bootstrap interval. Worst is the smallest ratio of a prompt, per eval is tokens per "
-    "evaluation of the target."
-)
 TIMED_TOKENS = 128
 """Tokens whose time is given, as Chen et al. 2023 do."""
 SWEEP = (
     ("task", ""), ("K", ""), (f"{TIMED_TOKENS} tokens, s [95 %]", ".2f"), ("yield", ".2f"),
     ("loop, ms", ".1f"), ("draft, ms", ".1f"), ("accepted", ".0%"),
 )  # fmt: skip
-SWEEP_NOTE = (
-    "K = 0 is ArS. Time: the mean over the answers, with its 95 % bootstrap interval. Yield: "
-    "tokens of a round over K + 1. Loop: one round; draft: of it, in the draft. The draft's "
-    "reading of the prompt is in the first column alone. Chen et al. 2023, figure 1."
-)
 
+NOTES = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))
+"""What is said below each table."""
 RESAMPLES = 4000
 LEVEL = 0.95
 
@@ -59,7 +50,7 @@ def prompts(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Res
                 ratio: list[Cell] = [geometric_mean(ratios), min(ratios)]
                 speeds = [stats.tokens_per_s, *(ratio if name != reference else [None, None])]
                 rows.append([kind, name, *speeds, stats.tokens_per_eval, stats.acceptance_rate])
-    note = PROMPTS_NOTE
+    note = NOTES["prompts"]
     if failures := sorted({answer.failure for answer in answers if answer.failure}):
         note += f" Some answers failed: {' '.join(failures)}"
     return [ResultTable("Speed by kind of prompt", PROMPTS, rows, note, bars=2)]
@@ -86,7 +77,7 @@ def sweep(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Resul
                     stats.acceptance_rate,
                 ]
             )
-    return [ResultTable("Time by lookahead", SWEEP, rows, SWEEP_NOTE, bars=2)]
+    return [ResultTable("Time by lookahead", SWEEP, rows, NOTES["sweep"], bars=2)]
 
 
 def ratio_of_sums(pairs: Sequence[tuple[float, float]]) -> Interval:

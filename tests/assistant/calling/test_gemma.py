@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.calling.gemma import GemmaArguments
+from assistant.calling.syntaxes import GemmaArguments
 from assistant.request import Tool
 from tests.assistant.calling.called import GEMMA, asking, calls, fits, wrote
 from tests.assistant.forms.spelt import Words

@@ -8,8 +8,7 @@ import pytest
 from llguidance import LLParserLimits
 
 from assistant.calling.arguments import ANY_OBJECT, closed
-from assistant.calling.elements import XmlArguments
-from assistant.calling.gemma import GemmaArguments
+from assistant.calling.syntaxes import GemmaArguments, XmlArguments
 from assistant.request import Tool
 from models.errors import UsageError
 from tests.assistant.calling.called import GEMMA, XML, asking, calls, fits, wrote

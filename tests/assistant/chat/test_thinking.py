@@ -11,10 +11,9 @@ from assistant.chat.answer_text import AnswerText
 from assistant.chat.prompt_tokens import ChatTokens
 from assistant.chat.thinking import FAMILIES, PartPosition, find_markers
 from assistant.chat.thought_reader import AnswerBeginning, ThoughtReader
-from assistant.events import Origin, Token
+from assistant.events import Origin, Token, said
 from assistant.request import Message, Request
 from assistant.streamed_text import TokenText
-from assistant.tokens import said
 from models.progress import CancelFlag
 
 THINK = find_markers("</think>", lambda text: False)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.edit.proposed import proposed, proposed_by
+from assistant.edit.rewrite import proposed, proposed_by
 from assistant.store.values import Attachment, Record
 
 CODE = "def one():\n    return 1\n\n\ndef two():\n    return 2"

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.events import Noticed, Stop
+from assistant.events import Noticed, Stop, said
 from assistant.request import AnswerForm, Message, Request, Sampling
-from assistant.tokens import said
 from tests import tiny
 from tests.assistant.engine import answering
 

@@ -13,7 +13,7 @@ from tests.scripts import printed
 
 TRY = """
 import socket, sys, threading
-from assistant.process.landlock import forbid_connections
+from models.child_process import forbid_connections
 if "free" not in sys.argv and not forbid_connections():
     print("unsupported")
     sys.exit()

@@ -3,11 +3,10 @@
 import sqlite3
 from pathlib import Path
 
-from assistant.events import Alternative, Ghost, Origin, Stats, Tally, Token
+from assistant.events import Alternative, Ghost, Origin, Stats, Step, Tally, Token, Trace
 from assistant.store.database import transaction
 from assistant.store.store import Store
 from assistant.store.values import Record
-from assistant.tokens import Step, Trace
 from tests.stored import ask, begin, end
 
 TOP = (Alternative(7, " the", 0.5), Alternative(8, "é", 0.25))

@@ -5,10 +5,9 @@ import zlib
 from dataclasses import replace
 from pathlib import Path
 
-from assistant.events import Alternative, Ghost, Origin, Stats, Tally, Token
-from assistant.store import packing
+from assistant.events import Alternative, Ghost, Origin, Stats, Step, Tally, Token
+from assistant.store import messages
 from assistant.store.values import Attachment
-from assistant.tokens import Step
 
 STATS = Stats(
     "sps", 2, 6, 5, 3, 9, 4, 5, 0.5, 0.25, 2.0, {3: 2}, 0.5, 1.0, 0.0, (Tally(2, 1),),
@@ -30,16 +29,16 @@ STORED = json.loads(Path(__file__).with_name("blobs.json").read_text())
 
 
 def test_figures_and_attachments_are_read_as_they_were_stored() -> None:
-    assert packing.unpack_stats(bytes.fromhex(STORED["stats"])) == replace(STATS, engine="llama")
+    assert messages.unpack_stats(bytes.fromhex(STORED["stats"])) == replace(STATS, engine="llama")
     packed = zlib.compress(bytes.fromhex(STORED["attachments"]))
-    assert packing.unpack_attachments(packed) == ATTACHMENTS
-    assert packing.unpack_attachments(packing.pack_attachments(ATTACHMENTS)) == ATTACHMENTS
-    assert packing.unpack_stats(packing.pack_stats(STATS)) == STATS
+    assert messages.unpack_attachments(packed) == ATTACHMENTS
+    assert messages.unpack_attachments(messages.pack_attachments(ATTACHMENTS)) == ATTACHMENTS
+    assert messages.unpack_stats(messages.pack_stats(STATS)) == STATS
 
 
 def test_how_an_answer_was_made_is_read_as_it_was_stored() -> None:
-    assert packing.unpack_trace(zlib.compress(bytes.fromhex(STORED["trace"]))) == TRACE
+    assert messages.unpack_trace(zlib.compress(bytes.fromhex(STORED["trace"]))) == TRACE
     (step,) = TRACE
     thought = replace(step.tokens[0], part="thought"), replace(step.tokens[1], part="marker")
     for trace in (TRACE, (replace(step, tokens=thought),)):
-        assert packing.unpack_trace(packing.pack_trace(trace)) == trace
+        assert messages.unpack_trace(messages.pack_trace(trace)) == trace

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.store.packing import pack_trace, unpack_trace
+from assistant.store.messages import pack_trace, unpack_trace
 from assistant.store.values import Attachment, title_from
 from models.errors import StorageError
 from tests.assistant.store.talks import STATS, answering, contents, opened, step, talk, trace

@@ -18,7 +18,7 @@ from models.files.locate import identify
 from models.gguf import FileVocabulary, read_vocabulary
 from models.native.weights import Weights
 from models.slim import slim_draft
-from models.slim.vocabulary import most_frequent
+from models.slim.writing import most_frequent
 from tests.tools.public_text.answers import spoken
 
 SIZE = 64_000

@@ -8,10 +8,10 @@ from textual.events import Key, Paste
 from textual.widget import Widget
 from textual.widgets._footer import FooterKey
 
+from assistant.events import Step
 from assistant.request import ToolCall
 from assistant.store.values import Attachment, ChatSummary, Record
 from assistant.talk.tool_set import ToolSet
-from assistant.tokens import Step
 from assistant.tools.values import ToolSettings
 from tests.assistant.talk.stage import READ, Box
 from tests.stored import ask, begin, end

@@ -10,7 +10,7 @@ import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.pilot import Pilot
 
-from assistant.tokens import Step
+from assistant.events import Step
 from tests.patience import WAIT_S
 from tests.tui.chat.turns import Page, Shown, ghost, question, said, token
 from tui.app.help_screen import HelpScreen

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from assistant.events import Decoded, Event, Finished, Ready
+from assistant.events import Decoded, Event, Finished, Ready, Step, Trace
 from assistant.request import Message, Mode, Request, Sampling, Setup
-from assistant.tokens import Step, Trace
 from tests.assistant.process.driving import near
 
 HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte forever

@@ -3,9 +3,8 @@
 import asyncio
 from dataclasses import replace
 
-from assistant.events import Stats
+from assistant.events import Stats, Step, Trace
 from assistant.store.values import Attachment
-from assistant.tokens import Step, Trace
 from tests.tui.chat.turns import (
     RESIDUAL,
     answer,

@@ -15,9 +15,8 @@ from textual.app import App
 from textual.geometry import Size
 from textual.pilot import Pilot
 
-from assistant.events import Alternative, Event, Ghost, Origin, Token
+from assistant.events import Alternative, Event, Ghost, Origin, Step, Token, Trace
 from assistant.store.values import Attachment
-from assistant.tokens import Step, Trace
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
 from tui.chat.inspector.screen import EMPTY, Inspector, stands

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from assistant.events import Stats
-from assistant.tokens import Step
+from assistant.events import Stats, Step
 from tests import tiny
 from tests.tui.chat.chat_driver import open_chat
 from tests.tui.chat.turns import TARGET, answer, open_page, said, token, tokens_of

@@ -4,7 +4,7 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.content import Content
 
-from assistant.tokens import Step
+from assistant.events import Step
 from tests.tui.chat.turns import (
     RESIDUAL,
     TARGET,

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.theme import BUILTIN_THEMES
 from textual.widgets import Markdown, Static
 
-from assistant.tokens import Step
+from assistant.events import Step
 from tests.hostile_texts import FAMILIES, valid
 from tests.patience import WAIT_S
 from tests.tui.chat.turns import (

@@ -9,9 +9,8 @@ from textual.pilot import Pilot
 from textual.widgets import Footer
 from textual.widgets.markdown import MarkdownBlock
 
-from assistant.events import Ghost, Origin, Token
+from assistant.events import Ghost, Origin, Step, Token, Trace
 from assistant.store.values import Record
-from assistant.tokens import Step, Trace
 from tests.tui.rest import until
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.conversation import Conversation

@@ -10,11 +10,10 @@ from textual.app import ComposeResult
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from assistant.events import CallDelta
+from assistant.events import CallDelta, Step, Trace
 from assistant.settings.settings import View
 from assistant.stats import Stats
 from assistant.talk.support import Support, struck
-from assistant.tokens import Step, Trace
 from tui.chat.conversation.token_view import TokenView, whole
 from tui.chat.conversation.turn import Turn, Verb
 from tui.figures import footnote, named_sources

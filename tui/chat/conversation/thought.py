@@ -7,8 +7,7 @@ from textual.containers import Vertical
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from assistant.events import Stats
-from assistant.tokens import Step
+from assistant.events import Stats, Step
 from tui.chat.conversation.token_view import Still, TokenView, whole
 from tui.figures import counted
 from tui.safe import safe

@@ -17,8 +17,7 @@ from textual.style import Style
 from textual.timer import Timer
 from textual.widget import Widget
 
-from assistant.events import Origin, Token
-from assistant.tokens import Step
+from assistant.events import Origin, Step, Token
 from tui.app.textual_private import paint
 from tui.chat.conversation.line_flow import Flow
 from tui.widgets.token_styles import Kind, Run, runs_of, styles

@@ -11,10 +11,9 @@ from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from assistant.events import Ghost
+from assistant.events import Ghost, Trace
 from assistant.store.values import Attachment
 from assistant.talk.citing import copied_from
-from assistant.tokens import Trace
 from tui.chat.inspector.token_facts import InspectedToken, entries, facts
 from tui.chat.inspector.token_page import TokenPage
 from tui.safe import one_line, safe

@@ -8,8 +8,7 @@ from itertools import zip_longest
 from textual.content import Content
 from textual.geometry import Size
 
-from assistant.events import Alternative, Ghost, Origin, Token
-from assistant.tokens import Step, Trace
+from assistant.events import Alternative, Ghost, Origin, Step, Token, Trace
 from tui.chat.panel.panel_text import MUTED, SOURCES, pair, paragraph
 from tui.safe import safe
 from tui.widgets.text_figures import MISSING, bar
