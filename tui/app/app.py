@@ -80,18 +80,15 @@ class SpecchatApp(Program):
 
     async def on_unmount(self) -> None:
         """Save the conversation and free the models, whatever the reason to quit."""
-        self.chat.autosave.leave()
-        await asyncio.gather(
-            asyncio.to_thread(self.chat.autosave.close),
-            self.close_engine(),
-            self.chat.talk.calls.tools.close(),
-        )
+        store, tools = self.chat.autosave, self.chat.talk.calls.tools
+        store.leave()
+        await asyncio.gather(asyncio.to_thread(store.close), self.close_engine(), tools.close())
 
     async def on_event(self, event: events.Event) -> None:
         """Let the chat choose where what is typed goes, before anything gets it."""
         is_new = not event.is_forwarded and self.chat.is_active
         if is_new and isinstance(event, events.Key | events.Paste):
-            self.chat.parts.direct(event)
+            self.chat.direct(event)
         await super().on_event(event)
 
     def _thread_died(self, what: threading.ExceptHookArgs) -> None:
@@ -119,11 +116,11 @@ class SpecchatApp(Program):
 
     def keep_in(self, store: "Store", failed: StorageError | None = None) -> None:
         """Keep conversations from now on, or say why they are not kept."""
-        if not self.chat.parts.is_attached:  # the program has ended meanwhile
+        if not self.chat.is_attached:  # the program has ended meanwhile
             store.close()
             return
         if failed is not None:
-            self.chat.parts.banner.not_saved(failed)
+            self.chat.banner.not_saved(failed)
         self.chat.autosave.begin(store)
 
     def look_for_models(self) -> None:

@@ -42,7 +42,11 @@ class AttachmentsScreen(ListDialog[Outcome]):
         self.list.focus()
 
     def _list(self, highlighted: int) -> None:
-        self.list.set_options([Option(_row(chip)) for chip in self.chips])
+        rows = [
+            ((safe(chip.attachment.name), "bold"), (f"  {chip.about}", "$text-muted"))
+            for chip in self.chips
+        ]
+        self.list.set_options([Option(Content.assemble(*row)) for row in rows])
         self.list.highlighted = min(highlighted, len(self.chips) - 1)
 
     @on(OptionList.OptionHighlighted)
@@ -80,9 +84,3 @@ class AttachmentsScreen(ListDialog[Outcome]):
     def action_close(self) -> None:
         """Go back to the prompt."""
         self.dismiss((self.chips, None))
-
-
-def _row(chip: Chip) -> Content:
-    return Content.assemble(
-        (safe(chip.attachment.name), "bold"), ("  " + chip.about, "$text-muted")
-    )
