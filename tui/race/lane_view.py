@@ -12,8 +12,7 @@ from assistant.tokens import Step
 from tui.chat.conversation.thought import Thought
 from tui.chat.conversation.token_view import TokenView
 from tui.figures import model_name
-from tui.race.recorded import RecordedLane
-from tui.race.verdict import HEADERS, table
+from tui.race.recorded import HEADERS, RecordedLane, table
 from tui.safe import safe
 from tui.widgets.text_figures import bar
 
@@ -64,7 +63,12 @@ class LaneView(VerticalScroll):
             self.anchor()
         for lap in lane.laps[self._laps :]:
             if isinstance(lap.event, Decoded):
-                self._add(Step(lap.event.tokens, lap.event.ghosts))
+                step = Step(lap.event.tokens, lap.event.ghosts)
+                if (thought := step.part("thought")).tokens:
+                    self._thought.add(thought)
+                self.tokens.add(step.part("answer"))
+                if step.text.strip():
+                    self._thought.grow(False)
         self._laps = len(lane.laps)
         stats = lane.stats
         if stats:
@@ -80,13 +84,6 @@ class LaneView(VerticalScroll):
     def on_resize(self) -> None:
         """Name the models where there is room."""
         self._frame()
-
-    def _add(self, step: Step) -> None:
-        if (thought := step.part("thought")).tokens:
-            self._thought.add(thought)
-        self.tokens.add(step.part("answer"))
-        if step.text.strip():
-            self._thought.grow(False)
 
     def _frame(self) -> None:
         """Show the models, the clock and the notices, where they have changed."""

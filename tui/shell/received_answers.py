@@ -1,6 +1,6 @@
 """What came of a question: its answer, in sentences and as the object that `ask --json` prints."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ CURES = {
     Stop.STOP_STRING: "leave out --stop",
 }
 """What to do when the end came too early for a form, by what it was."""
+PLACES = "number", "name", "first", "last"
 
 
 @dataclass(slots=True)
@@ -74,20 +75,6 @@ class ReceivedAnswer:
         return lines
 
 
-@dataclass(slots=True)
-class ReceivedAnswers:
-    """The outcome of a question."""
-
-    answer: ReceivedAnswer = field(default_factory=ReceivedAnswer)
-    before: list[ReceivedAnswer] = field(default_factory=list)
-    """Those that asked for calls, and were followed by another."""
-
-    def begin_another(self) -> None:
-        """Begin the answer that follows the calls of the one before."""
-        self.before.append(self.answer)
-        self.answer = ReceivedAnswer()
-
-
 def _mode(settings: Settings, end: Finished) -> str:
     """Return the mode, and whether it was in effect only ArS."""
     proposed = settings.mode == "ars" or end.stats.drafted
@@ -95,16 +82,23 @@ def _mode(settings: Settings, end: Finished) -> str:
 
 
 def report(
-    received: ReceivedAnswers, ready: Ready | None, settings: Settings, conversation: int | None
+    answers: Sequence[ReceivedAnswer],
+    ready: Ready | None,
+    settings: Settings,
+    conversation: int | None,
 ) -> dict[str, Any]:
-    """Return everything about an answer, as plain values; and the conversation it continued."""
-    end = received.answer.finished
+    """Return everything about the last answer, as plain values; and the conversation it continued.
+
+    Those before it asked for calls.
+    """
+    *before, answer = answers
+    end = answer.finished
     if ready is None or end is None:
         raise ModelError("There is no answer to report.")
-    earlier = [_answer(given, given.finished) for given in received.before if given.finished]
+    earlier = [_answer(given, given.finished) for given in before if given.finished]
     return {
-        **_answer(received.answer, end),
-        **({"before": earlier} if earlier else {}),  # answers that asked for calls
+        **_answer(answer, end),
+        **({"before": earlier} if earlier else {}),
         "target": _model(ready.target),
         "draft": _model(ready.draft) if ready.draft else None,
         "engine": ready.engine,
@@ -121,15 +115,11 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
         "stop": str(finished.stop),
         **({} if finished.complete else {"complete": False}),  # of the form that was asked for
         **({"calls": _calls(given, finished)} if finished.calls else {}),
-        **({"sources": _sources(given)} if given.sources else {}),
+        **({"sources": [_fields(each, PLACES) for each in given.sources]} if given.sources else {}),
         **({"unsupported": given.unsupported} if given.unsupported else {}),
         "tokens": [_fields(token, TOKEN_FIELDS) for token in given.tokens],
         "stats": _fields(finished.stats, STATS_FIELDS),
     }
-
-
-def _sources(given: ReceivedAnswer) -> list[dict[str, Any]]:
-    return [_fields(each, ("number", "name", "first", "last")) for each in given.sources]
 
 
 def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:

@@ -16,8 +16,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from models.errors import SpecchatError
-from tui.chat.list.chat_rows import ChatRows
-from tui.chat.list.row_text import Listing, listing
+from tui.chat.list.chat_rows import ChatRows, Listing, listing
 from tui.safe import safe
 from tui.widgets.entry_screen import EntryLine, EntryScreen
 
