@@ -130,22 +130,21 @@ class SpecchatApp(Program):
 
     @work(exclusive=True, group="models")
     async def _find(self) -> None:
-        """Find the files on a thread, as checking them may take a while; then load them."""
+        """Find the files on a thread, as checking them may take a while; then load them.
+
+        Without any, say so, and offer to download one.
+        """
         try:
             setup, no_draft = await asyncio.to_thread(self.settings.setup)
         except SpecchatError as error:
-            self._explain(error)
+            missing = isinstance(error, ModelMissing)
+            typing = bool(self.chat.prompt.text)  # what is typed next must not press keys elsewhere
+            hint = "\nF5 lists the models and fetches more." if missing else ""
+            self.chat.controller.models.none(f"{error}{hint}")
+            if missing and not typing:
+                self.action_choose_model()
         else:
             self.chat.controller.models.load(setup, no_draft)
-
-    def _explain(self, error: SpecchatError) -> None:
-        """Say that there is no model, and offer to download one if that helps."""
-        missing = isinstance(error, ModelMissing)
-        typing = bool(self.chat.prompt.text)  # what is typed next must not press keys elsewhere
-        hint = "\nF5 lists the models and fetches more." if missing else ""
-        self.chat.controller.models.none(f"{error}{hint}")
-        if missing and not typing:
-            self.action_choose_model()
 
     def action_choose_model(self) -> None:
         """Open the screen that chooses, switches and fetches models."""
@@ -201,6 +200,6 @@ class SpecchatApp(Program):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Offer every key of the screen that has a name in the palette, too."""
-        from tui.app.keymap import commands
+        from tui.app.help_screen import commands
 
         yield from commands(super().get_system_commands(screen), screen, self.run_action)

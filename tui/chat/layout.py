@@ -51,10 +51,6 @@ class ChatLayout(Screen[None]):
         yield self.prompt
         yield KeyLine()
 
-    def on_mount(self) -> None:
-        """Begin with what is on the screen."""
-        self.say_once()
-
     def on_resize(self, event: Resize) -> None:
         """Lay them side by side; where there is no room, only what the keys go to stays."""
         narrow = event.size.width < NARROW

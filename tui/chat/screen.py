@@ -87,6 +87,7 @@ class ChatScreen(ChatLayout):
 
     def on_mount(self) -> None:
         """Begin with the settings, and keep what is said from now on."""
+        self.say_once()
         self.controller.apply(self.controller.settings)
         self.autosave.keep_now_and_then()
 

@@ -132,17 +132,7 @@ def _parts(state: State) -> list[Content]:
     found, speed = outlook(state.last), f"{state.last.stats.tokens_per_s:.1f} tokens/s"
     is_said = bool(found.worth) and not state.is_beside_panel
     worth = [Content.styled(found.worth, HUES[found.saves])] if is_said else []
-    full = _fraction(state) > NEARLY_FULL
-    rest = [_context(state), Content(speed)]
-    return [*worth, *(rest if full else reversed(rest))]
-
-
-def _fraction(state: State) -> float:
-    used = state.last.context_used if state.last else 0
-    return used / state.n_ctx if state.n_ctx else 0.0
-
-
-def _context(state: State) -> Content:
-    used, fraction = state.last.context_used if state.last else 0, _fraction(state)
-    text = f"context {used:,}/{state.n_ctx:,}"
-    return Content.styled(text, "$text-warning" if fraction > NEARLY_FULL else "")
+    used, n_ctx = state.last.context_used, state.n_ctx
+    full = n_ctx > 0 and used / n_ctx > NEARLY_FULL
+    context = Content.styled(f"context {used:,}/{n_ctx:,}", "$text-warning" if full else "")
+    return [*worth, context, Content(speed)] if full else [*worth, Content(speed), context]

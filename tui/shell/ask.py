@@ -35,8 +35,7 @@ from tui.safe import one_line, safe
 from tui.shell.asked import ContinuedChat, check_thinking
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import can_ask
-from tui.shell.printing import Printing
-from tui.shell.received_answers import ReceivedAnswer
+from tui.shell.received_answers import Printing, ReceivedAnswer
 
 SAVED_EVERY_S = 1.0
 

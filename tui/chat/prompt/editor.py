@@ -230,7 +230,7 @@ class Editor(TextEntry, inherit_bindings=False):
         if not attached.chips:
             self.notify("Nothing is attached. Type @ to add a file.", timeout=4)
             return
-        from tui.chat.prompt.attachments_screen import AttachmentsScreen, Outcome
+        from tui.chat.prompt.prompt_attachments import AttachmentsScreen, Outcome
 
         def use(outcome: Outcome | None) -> None:
             if outcome is not None:

@@ -21,14 +21,8 @@ from models.errors import UsageError
 from tui.chat.prompt.editor import Editor, InputHistory
 from tui.chat.prompt.file_picker import FileMentioned, Picker
 from tui.chat.prompt.file_search import located
-from tui.chat.prompt.prompt_attachments import (
-    EDITABLE,
-    PromptAttachments,
-    estimated_tokens,
-    from_json,
-    to_json,
-)
-from tui.chat.prompt.waiting_line import Unsent, WaitingLine
+from tui.chat.prompt.prompt_attachments import EDITABLE, PromptAttachments, estimated_tokens
+from tui.chat.prompt.waiting_line import Unsent, WaitingLine, from_json, to_json
 from tui.figures import counted
 from tui.safe import one_line, safe
 
