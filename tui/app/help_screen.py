@@ -189,12 +189,9 @@ class HelpScreen(Dialog[None]):
                 yield _word(Content.styled(word, "bold"), meaning)
             yield Static(PROMISE, classes="heading", markup=False)
 
-    def on_mount(self) -> None:
+    @work
+    async def on_mount(self) -> None:
         """Gather the keys; that may import screens that were not open yet."""
-        self._gather()
-
-    @work(exclusive=True)
-    async def _gather(self) -> None:
         bindings = await asyncio.to_thread(all_bindings)
         lines = [Static(line, classes=kind, markup=False) for kind, line in _lines(bindings)]
         if self.keys.is_attached:  # the user may have closed the page again

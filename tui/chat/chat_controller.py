@@ -108,7 +108,8 @@ class ChatController:
         """Show that another conversation is on the screen."""
         self.unsent.go()
         self.view.list_chats()
-        self.view.forget_figures()
+        self.parts.status.show(last=None)
+        self.parts.panel.clear()
         self.models.read_folders()
         self.models.read_ahead()
         self.parts.refresh_bindings()

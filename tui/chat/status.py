@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
@@ -36,14 +35,9 @@ class Banner(Horizontal):
     """
 
     def __init__(self) -> None:
-        super().__init__(id="banner")
         self._program = Static("specchat", id="name", markup=False)
         self._models = Static("", id="models", markup=False)
-
-    def compose(self) -> ComposeResult:
-        """Lay out the name and the models."""
-        yield self._program
-        yield self._models
+        super().__init__(self._program, self._models, id="banner")
 
     def show(self, text: str) -> None:
         """Show something other than the models."""

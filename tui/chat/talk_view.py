@@ -201,11 +201,6 @@ class TalkView:
         self.parts.status.show(activity=None, last=self.parts.panel.last)
         self.list_chats()
 
-    def forget_figures(self) -> None:
-        """Show no figures: another conversation is on the screen."""
-        self.parts.status.show(last=None)
-        self.parts.panel.clear()
-
     # Calls
 
     def _ask(self, waits: CallWaits) -> None:

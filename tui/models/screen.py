@@ -219,11 +219,14 @@ class ModelsScreen(Screen[Choice | None]):
         self.list.focus()
 
     @on(Input.Submitted, "#path")
+    def look_at_path(self, message: Input.Submitted) -> None:
+        """Look at what was typed."""
+        if text := message.value.strip().strip("'\""):
+            self._take_typed(text)
+
     @work(exclusive=True, group="typed")
-    async def take_typed(self, message: Input.Submitted) -> None:
-        """Put the file that was typed into the list, or fetch one of the hub."""
-        if not (text := message.value.strip().strip("'\"")):
-            return
+    async def _take_typed(self, text: str) -> None:
+        """Put a file into the list, or fetch one of the hub."""
         try:
             model = await asyncio.to_thread(self._typed, text)
         except SpecchatError as error:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
@@ -40,15 +39,12 @@ class LaneView(VerticalScroll):
         self._said = Static("", classes="said", markup=False)
         self._thought = Thought("", None, growing=True)
         self.tokens = TokenView(growing=False)
-        super().__init__(classes="" if recorded.lane.mode == "ars" else "speculates")
+        parts = Vertical(self._said, self._thought, self.tokens, classes="all")
+        super().__init__(parts, classes="" if recorded.lane.mode == "ars" else "speculates")
         self._laps = 0  # how many are shown
         self._state: tuple[object, ...] = ()  # of the frame: what of it is shown
         self._lane = recorded
         self._frame()
-
-    def compose(self) -> ComposeResult:
-        """Lay out the notices, the thought and the text."""
-        yield Vertical(self._said, self._thought, self.tokens, classes="all")
 
     def on_mount(self) -> None:
         """Follow the text until the reader scrolls."""

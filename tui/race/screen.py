@@ -138,7 +138,7 @@ class RaceScreen(Screen[None]):
                 self.phase = "racing"
             case RaceOver():
                 ran = [lane.clock > REPLAY_FROM for lane in self.recorded.lanes]
-                if self._stopping or ran.count(True) < 2:  # the user has had enough of it
+                if self._stopping or ran.count(True) < 2:  # nothing is worth being shown again
                     self.phase = "over"
                 else:
                     self.action_replay()

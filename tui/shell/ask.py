@@ -30,7 +30,7 @@ from assistant.tokens import said
 from assistant.tools.values import OfferedTool
 from models.errors import StorageError
 from tui import outlook
-from tui.figures import counted
+from tui.figures import access, arguments, counted
 from tui.safe import one_line, safe
 from tui.shell.asked import ContinuedChat, check_thinking
 from tui.shell.engine_console import EngineConsole
@@ -178,8 +178,6 @@ class AskSession:
 
     def _decide(self, waits: CallWaits) -> None:
         """Show a call and its arguments, and say whether it may run."""
-        from tui.figures import access, arguments
-
         if self._console.interrupted:  # it stays undecided
             self._console.give_up()
             return

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Self
 
 from textual import on
-from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Click
@@ -63,23 +62,16 @@ class Prompt(Vertical):
         """The text or the attachments changed; `state` returns what is worth keeping."""
 
     def __init__(self) -> None:
-        super().__init__(id="prompt")
         self.picker, self.attached = Picker(Path()), PromptAttachments()
         self.earlier = InputHistory()
         self.line = WaitingLine()
         self.editor = Editor(self.picker, self.attached, self.earlier, self.line)
         self._too_long = Static("", id="too-long", markup=False)
+        parts = self.line, self.picker, self.attached, self._too_long, self.editor
+        super().__init__(*parts, id="prompt")
         self._heading = self._form = ""
         self.form: AnswerForm | None = None
         """What answers have to look like; None: as they come."""
-
-    def compose(self) -> ComposeResult:
-        """Lay out what waits, the files to choose from, what is attached, and the text."""
-        yield self.line
-        yield self.picker
-        yield self.attached
-        yield self._too_long
-        yield self.editor
 
     def focus(self, scroll_visible: bool = True, **_: object) -> Self:
         """Let the user type."""
