@@ -54,7 +54,10 @@ def outlook(last: Decoded, no_draft: str | None = None) -> Outlook:
     stats, forecast = last.stats, last.forecast
     doing = DOING[forecast.reason] if forecast else ""
     if not stats.tested:
-        return Outlook(_unguessed(stats), _why_not(forecast, no_draft), doing)
+        # Reading for guesses that never came may have taken time.
+        share = stats.guessing_s / stats.decode_s if stats.decode_s else 0.0
+        preparing = f"; preparing them took {share:.0%} of the time" if share >= CLEAR else ""
+        return Outlook(f"{NO_GUESSES}{preparing}", _why_not(forecast, no_draft), doing)
     if stats.drafted < MIN_GUESSES:
         return Outlook("", "", doing)
     guesses = "guess" if stats.tested == 1 else "guesses"
@@ -94,14 +97,6 @@ def _measured(counted: str, doing: str, stats: Stats, forecast: Forecast | None)
     # The former is larger: otherwise it would not be a loss.
     why = f"A guess cost {took} of a token's time and saved {saved}." if took != saved else ""
     return Outlook(worth, why, doing, False, plain_tokens_per_s)
-
-
-def _unguessed(stats: Stats) -> str:
-    """Say that nothing was guessed; reading for guesses that never came may have taken time."""
-    share = stats.guessing_s / stats.decode_s if stats.decode_s else 0.0
-    if share >= CLEAR:
-        return f"No guesses were tried in this answer; preparing them took {share:.0%} of the time"
-    return NO_GUESSES
 
 
 def _why_not(forecast: Forecast | None, no_draft: str | None) -> str:

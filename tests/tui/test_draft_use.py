@@ -38,12 +38,12 @@ async def test_the_chat_does_not_claim_proposals_where_nothing_can_propose(
     async with open_chat(target, draft, asked=("Alone?",)) as chat:
         (note,) = chat.shown(".note.warning")
         assert note.startswith("Answers come without guesses. ")
-        assert "nothing can guess" in str(chat.screen.parts.status.render())
+        assert "nothing can guess" in str(chat.screen.status.render())
 
 
 async def test_the_figures_say_why_no_model_guesses_as_the_chat_does(target: Path) -> None:
     async with open_chat(target) as chat:
         await chat.ready()
         (note,) = chat.shown(".note.warning")
-        shown = " ".join(line.plain for line in chat.screen.parts.panel._explained(99))
+        shown = " ".join(line.plain for line in chat.screen.panel._explained(99))
         assert shown == f"{note.partition('. ')[2]} Figures come with the next answer."

@@ -81,18 +81,15 @@ class SpecchatApp(Program):
 
     async def on_unmount(self) -> None:
         """Save the conversation and free the models, whatever the reason to quit."""
-        self.chat.autosave.leave()
-        await asyncio.gather(
-            asyncio.to_thread(self.chat.autosave.close),
-            self.close_engine(),
-            self.chat.talk.calls.tools.close(),
-        )
+        store, tools = self.chat.autosave, self.chat.talk.calls.tools
+        store.leave()
+        await asyncio.gather(asyncio.to_thread(store.close), self.close_engine(), tools.close())
 
     async def on_event(self, event: events.Event) -> None:
         """Let the chat choose where what is typed goes, before anything gets it."""
         is_new = not event.is_forwarded and self.chat.is_active
         if is_new and isinstance(event, events.Key | events.Paste):
-            self.chat.parts.direct(event)
+            self.chat.direct(event)
         await super().on_event(event)
 
     def _thread_died(self, what: threading.ExceptHookArgs) -> None:
@@ -120,11 +117,11 @@ class SpecchatApp(Program):
 
     def keep_in(self, store: "Store", failed: StorageError | None = None) -> None:
         """Keep conversations from now on, or say why they are not kept."""
-        if not self.chat.parts.is_attached:  # the program has ended meanwhile
+        if not self.chat.is_attached:  # the program has ended meanwhile
             store.close()
             return
         if failed is not None:
-            self.chat.parts.banner.not_saved(failed)
+            self.chat.banner.not_saved(failed)
         self.chat.autosave.begin(store)
 
     def look_for_models(self) -> None:
@@ -134,22 +131,21 @@ class SpecchatApp(Program):
 
     @work(exclusive=True, group="models")
     async def _find(self) -> None:
-        """Find the files on a thread, as checking them may take a while; then load them."""
+        """Find the files on a thread, as checking them may take a while; then load them.
+
+        Without any, say so, and offer to download one.
+        """
         try:
             setup, no_draft = await asyncio.to_thread(self.settings.setup)
         except SpecchatError as error:
-            self._explain(error)
+            missing = isinstance(error, ModelMissing)
+            typing = bool(self.chat.prompt.text)  # what is typed next must not press keys elsewhere
+            hint = "\nF5 lists the models and fetches more." if missing else ""
+            self.chat.controller.models.none(f"{error}{hint}")
+            if missing and not typing:
+                self.action_choose_model()
         else:
             self.chat.controller.models.load(setup, no_draft)
-
-    def _explain(self, error: SpecchatError) -> None:
-        """Say that there is no model, and offer to download one if that helps."""
-        missing = isinstance(error, ModelMissing)
-        typing = bool(self.chat.prompt.text)  # what is typed next must not press keys elsewhere
-        hint = "\nF5 lists the models and fetches more." if missing else ""
-        self.chat.controller.models.none(f"{error}{hint}")
-        if missing and not typing:
-            self.action_choose_model()
 
     def action_choose_model(self) -> None:
         """Open the screen that chooses, switches and fetches models."""
@@ -210,6 +206,6 @@ class SpecchatApp(Program):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Offer every key of the screen that has a name in the palette, too."""
-        from tui.app.keymap import commands
+        from tui.app.help_screen import commands
 
         yield from commands(super().get_system_commands(screen), screen, self.run_action)

@@ -55,11 +55,9 @@ class Harmless(LineFilter):
         """Return the line without characters that could control a terminal, at the same width."""
         if all(segment.text.isprintable() for segment in segments):
             return segments
-        return [Segment(_harmless(text), style, control) for text, style, control in segments]
-
-
-def _harmless(text: str) -> str:
-    return text if safe(text) == text and "\n" not in text else "".join(map(_cell, text))
+        return [
+            Segment("".join(map(_cell, text)), style, control) for text, style, control in segments
+        ]
 
 
 def _cell(character: str) -> str:

@@ -71,9 +71,8 @@ def _terminal_is_gone() -> bool:
     try:
         termios.tcgetattr(0)
     except termios.error as error:
-        return bool(
-            error.args[0] == errno.EIO
-        )  # anything else is not a terminal in the first place
+        is_gone: bool = error.args[0] == errno.EIO  # anything else never was a terminal
+        return is_gone
     return False
 
 

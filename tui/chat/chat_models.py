@@ -1,4 +1,4 @@
-"""The models of a chat: loaded, named, and what is to be said of them."""
+"""What the engine does for a chat beside its answers: it loads models, counts, and reads ahead."""
 
 from __future__ import annotations
 
@@ -6,41 +6,44 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from assistant.events import Counted, Event, Failed, Loading, Noticed, Ready
-from assistant.request import Count, Setup
+from textual.timer import Timer
+
+from assistant.events import AllRead, Counted, Event, Failed, Loading, Noticed, Prefilled, Ready
+from assistant.request import COPYING, Count, ReadAhead, Setup
 from assistant.talk.events import Noted, TalkEvent
 from models.errors import SpecchatError
+from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.status import Activity
 from tui.outlook import larger, refused
 
 if TYPE_CHECKING:
     from assistant.settings.settings import Settings
-    from assistant.talk.talk import Talk
+    from assistant.talk.unsent_text import UnsentText
     from tui.app.program import Program
-    from tui.chat.layout import ChatLayout
     from tui.chat.talk_view import TalkView
 
 SUGGESTED = "suggested"
 """The name of the note that says whether a larger model was suggested."""
+PAUSE_S = 0.4
+"""Seconds without a key after which typing has paused."""
 
 
 class ChatModels:
-    """Have models loaded, and say why there are none, or no draft.
+    """Have models loaded, or say why there are none; have them read what will be asked.
 
     `take` is told how far they are loaded, and that they are.
     """
 
     def __init__(
         self,
-        parts: ChatLayout,
         view: TalkView,
-        talk: Talk,
+        unsent: UnsentText,
         program: Program,
         settings: Callable[[], Settings],
         take: Callable[[TalkEvent], None],
     ) -> None:
-        self._parts, self._view, self._talk, self._program = parts, view, talk, program
-        self._settings, self._take = settings, take
+        self._view, self._parts, self._talk = view, view.parts, view.talk
+        self._unsent, self._program, self._settings, self._take = unsent, program, settings, take
         self.setup: Setup | None = None
         """The models that answer, once they are found."""
         self.ready: Ready | None = None
@@ -48,6 +51,10 @@ class ChatModels:
         self._no_draft: str | None = None  # why there is none, if that was known before loading
         self.may_suggest = False
         """Whether a larger model may be suggested, which is done once."""
+        self._pause: Timer | None = None
+        self._reads: ReadAhead | None = None  # the last job, unless it was stopped
+
+    # Loading
 
     @property
     def is_wanted(self) -> bool:
@@ -74,19 +81,30 @@ class ChatModels:
         self._parts.banner.show("no model")
         self._talk.no_model(reason)
 
-    def be_ready(self, ready: Ready) -> None:
-        """Have loaded models answer."""
-        no_draft = None if ready.draft else self._no_draft or ready.no_draft
-        self.ready, self._parts.panel.no_draft = ready, no_draft
-        self._view.show_models(ready, self._settings())
-        if no_draft:
-            self._parts.conversation.note(refused(no_draft, ready, self._settings()), "warning")
-        self._talk.ready(ready.target)
+    def _loading(self, event: Event) -> None:
+        match event:
+            case Noticed(text):
+                self._view.show(Noted(text))
+            case Failed(message):
+                self.none(message)
+            case Loading() | Ready():
+                self._take(event)
 
-    def count(self, count: Count) -> None:
-        """Have the tokens of a text counted, once a model can."""
-        if self.ready is not None:
-            self._program.submit(count, self._counted)
+    def be_ready(self, ready: Ready) -> None:
+        """Have loaded models answer, and show which they are."""
+        parts, settings, n_ctx = self._parts, self._settings(), ready.target.n_ctx
+        no_draft = None if ready.draft else self._no_draft or ready.no_draft
+        copies = ready.rolls_back and bool(COPYING & {*settings.draft_sources})
+        drafting = ready.draft is not None or copies
+        self.ready, parts.panel.no_draft = ready, no_draft
+        parts.banner.ready(ready)
+        parts.panel.ready(ready)
+        parts.status.show(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx, last=None)
+        parts.prompt.room = n_ctx
+        parts.prompt.attached.recount()
+        if no_draft:
+            parts.conversation.note(refused(no_draft, ready, settings), "warning")
+        self._talk.ready(ready.target)
 
     def suggest(self) -> None:
         """Say, below an answer, which larger model would run well here."""
@@ -101,15 +119,56 @@ class ChatModels:
                 self._program.call_from_thread(self._view.show, Noted(text))
                 store.remember(SUGGESTED, "1")
 
-    def _loading(self, event: Event) -> None:
-        match event:
-            case Noticed(text):
-                self._view.show(Noted(text))
-            case Failed(message):
-                self.none(message)
-            case Loading() | Ready():
-                self._take(event)
+    # Counting
+
+    def count(self, count: Count) -> None:
+        """Have the tokens of a text counted, once a model can."""
+        if self.ready is not None:
+            self._program.submit(count, self._counted)
 
     def _counted(self, event: Event) -> None:
         if isinstance(event, Counted):
             self._parts.prompt.attached.counted(event.label, event.tokens)
+
+    # Reading while the user reads and types, so that nobody waits for it afterwards
+
+    def read_folders(self) -> None:
+        """Bring the indexes of the folders that questions are about up to date, now and then."""
+        folders = self._talk.folders
+        if folders and (stale := folders.stale(self._parts.prompt.attachments)):
+            self._program.begin(folders.read(stale))
+
+    def read_ahead(self) -> None:
+        """Have read what is on the screen, attached and typed, once the user pauses."""
+        if self._pause is not None:
+            self._pause.stop()
+        self._pause = self._parts.set_timer(PAUSE_S, self._read)
+
+    async def _read(self) -> None:
+        job = await self._next()
+        if job is not None and job != self._reads:
+            self._reads = job
+            self._program.submit(job, self._reading)
+
+    async def _next(self) -> ReadAhead | None:
+        """Return what to read; None while something else is to be done."""
+        talk, prompt, ready = self._talk, self._parts.prompt, self.ready
+        if ready is None or not talk.idle or not self._settings().may_read_ahead:
+            return None
+        path, attached = talk.path.records, prompt.attachments
+        is_new = not (path or attached)
+        text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the likeliest, if any is
+        if text and talk.folders:
+            attached += (await talk.folders.find(text, attached, path, ready.target))[0]
+        request = talk.asking.next(text, attached, self._unsent.replaced)
+        return ReadAhead(request) if request and talk.idle else None
+
+    def _reading(self, event: Event) -> None:
+        match event:
+            case Prefilled(_, done, total):
+                self._parts.status.show(activity=Activity("reading ahead", done / total))
+            case AllRead():
+                self._parts.status.show(activity=None)
+            case Failed():  # another job came, which shows its own progress from here on
+                self._reads = None
+                self._parts.status.show(activity=None)

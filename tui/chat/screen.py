@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
-from textual.widget import Widget
 
 from assistant.request import Count
 from assistant.settings.settings import Settings
+from models.errors import StorageError
 from tui.app.clipboard import copy_and_say
 from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController
@@ -25,13 +24,17 @@ from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.chat.turn_actions import TurnActions
-from tui.widgets.keyline import KeyLine
+from tui.figures import MODES
+from tui.safe import safe
 
 if TYPE_CHECKING:
     from tui.app.program import Program
 
+BRIEF = 100
+"""Width in cells below which the list closes once a conversation was chosen."""
 
-class ChatScreen(Screen[None]):
+
+class ChatScreen(ChatLayout):
     """Take prompts, show answers.
 
     On a screen of a few lines, what is said and what is typed come before everything else.
@@ -74,31 +77,21 @@ class ChatScreen(Screen[None]):
 
     def __init__(self, settings: Settings, program: Program) -> None:
         super().__init__()
-        self.parts = parts = ChatLayout()
-        self.prompt, self.conversation = parts.prompt, parts.conversation
         self.conversation.tools = bool(settings.tools)
-        self.controller = ChatController(parts, settings, program)
+        self.controller = ChatController(self, settings, program)
         self.talk = self.controller.talk
         self.turns = TurnActions(self.conversation, self.controller)
         self.autosave = Autosave(self.controller)
-
-    def compose(self) -> ComposeResult:
-        """Lay out the parts above the keys."""
-        yield self.parts
-        yield KeyLine()
+        self._program = program
+        self._deleted: int | None = None  # the conversation that was open when it was deleted
 
     def on_mount(self) -> None:
         """Begin with the settings, and keep what is said from now on."""
+        self.say_once()
         self.controller.apply(self.controller.settings)
         self.autosave.keep_now_and_then()
 
-    def set_focus(
-        self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False
-    ) -> None:
-        """Give the keys to what is seen; else to the prompt, while the terminal has them."""
-        if self.app.app_focus and (widget is None or not self.parts.shows(widget)):
-            widget = self.prompt.editor
-        super().set_focus(widget, scroll_visible, from_app_focus)
+    # What the parts say
 
     @on(Prompt.Submitted)
     def say(self, message: Prompt.Submitted) -> None:
@@ -109,8 +102,8 @@ class ChatScreen(Screen[None]):
     def edited(self) -> None:
         """Show that Enter takes no suggestion while something is written; read what is written."""
         self.conversation.set_class(bool(self.prompt.text), "-typing")
-        self.controller.ahead.read_folders()
-        self.controller.ahead.begin()
+        self.controller.models.read_folders()
+        self.controller.models.read_ahead()
 
     @on(Editor.Spare)
     def suggest(self, message: Editor.Spare) -> None:
@@ -141,20 +134,51 @@ class ChatScreen(Screen[None]):
 
     @on(ApprovalTurn.Decided)
     def decide(self, message: ApprovalTurn.Decided) -> None:
-        """Run a call, or refuse it."""
-        self.controller.decide(message.turn, message.decision)
+        """Have a call run, or refused, as the user decided."""
+        if message.turn is not self.controller.view.asked:
+            return
+        self.prompt.focus()
+        try:
+            self.talk.calls.decide(message.decision)
+        except StorageError as error:
+            self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
 
     @on(ChatList.Deleted)
     def leave_deleted(self, message: ChatList.Deleted) -> None:
-        """Stop showing a deleted conversation, until it is back."""
-        self.controller.leave_deleted(message.id, message.is_back)
+        """Stop showing a conversation that was deleted; show it again once it is back."""
+        shown = self.talk.path.conversation
+        if message.is_back and message.id == self._deleted and shown is None:
+            self.open(message.id)
+        elif not message.is_back and message.id == shown:
+            self._deleted = message.id
+            self.open(None)
 
     @on(ChatRows.Chosen)
     def open_chosen(self, message: ChatRows.Chosen) -> None:
         """Open the conversation that was chosen, and go to what was searched for."""
-        self.controller.open(message.id)
-        if message.message is None or not self.controller.go_to(message.message):
+        if self.size.width < BRIEF:
+            self.chats.close()
+        self.uncover()
+        self.open(message.id)
+        if message.message is None or not self._go_to(message.message):
             self.prompt.focus()
+
+    def open(self, conversation: int | None) -> None:
+        """Show a conversation; an answer under way in another one is stopped and kept."""
+        self.controller.go(lambda: self.talk.open(conversation))
+
+    def _go_to(self, message: int) -> bool:
+        """Go to a message of the conversation, on any branch; return whether it exists."""
+        path = self.talk.path
+        try:
+            if message not in {record.id for record in path.records}:
+                path.choose(message)
+        except StorageError:  # it has been deleted meanwhile
+            return False
+        self.conversation.walk_to(message)
+        return True
+
+    # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the key that stops while there is something to stop, else the way to the prompt."""
@@ -165,7 +189,8 @@ class ChatScreen(Screen[None]):
         if action == "leave":
             return not occupied and edits
         if action == "back":
-            return not occupied and not edits and self.parts.away
+            away = self.covered or self.focused is not self.prompt.editor
+            return not occupied and not edits and away
         return True
 
     def action_stop(self) -> None:
@@ -176,43 +201,16 @@ class ChatScreen(Screen[None]):
         """Leave the question that is edited as it was."""
         self.controller.leave_question()
 
-    def action_back(self) -> None:
-        """Go back to the prompt and the conversation."""
-        self.parts.back()
-
-    def action_chats(self) -> None:
-        """Open the list of conversations, or close it."""
-        self.parts.chats.toggle()
-
-    def action_panel(self) -> None:
-        """Open the figures, or close them."""
-        self.parts.body.toggle_panel()
-
-    def action_turns(self) -> None:
-        """Go to the newest message, from where every message can be reached."""
-        self.parts.body.uncover()
-        self.conversation.focus_last()
-
-    def action_scroll(self, to: str) -> None:
-        """Go to one end of the conversation, or a page up or down."""
-        view = self.conversation
-        match to:
-            case "up":
-                view.scroll_page_up()
-            case "down":
-                view.scroll_page_down()
-            case "home":
-                view.scroll_home()
-            case _:
-                view.anchor()
-
     def action_toggle_mode(self) -> None:
         """Continue with the next way of decoding."""
-        self.controller.toggle_mode()
+        modes, settings = [*MODES], self.controller.settings
+        following = modes[(modes.index(settings.mode) + 1) % len(modes)]
+        self.controller.apply(replace(settings, mode=following))
 
     def action_new(self) -> None:
         """Begin a new conversation; the old one stays in the list."""
-        self.controller.open(None, to_prompt=True)
+        self.open(None)
+        self.prompt.focus()
 
     def action_regenerate(self) -> None:
         """Have another answer to the last question."""
@@ -220,7 +218,7 @@ class ChatScreen(Screen[None]):
 
     def action_form(self) -> None:
         """Have answers in the form of a file, or as they come again."""
-        self.controller.form.toggle()
+        self.prompt.toggle_form()
 
     def action_tools(self) -> None:
         """List the tools and their servers."""
@@ -247,4 +245,18 @@ class ChatScreen(Screen[None]):
 
     def action_race(self) -> None:
         """Let the prompt, or else the last question, race in two lanes of the loaded pair."""
-        self.controller.race()
+        models, prompt, hint = self.controller.models, self.prompt, ""
+        if models.ready is None or models.setup is None:
+            hint = "No models are loaded yet. A race needs the models for itself."
+        elif not self.talk.idle:
+            hint = "An answer is under way; Esc stops it. A race needs the models for itself."
+        elif (request := self.talk.asking.race(prompt.text, prompt.attachments)) is None:
+            hint = "Type a question first; it is answered with and without guesses."
+        else:
+            from tui.race.lanes import duel
+            from tui.race.screen import RaceScreen
+
+            race = duel(models.setup, self.controller.settings, request)
+            self._program.push_screen(RaceScreen(race, self._program.submit))
+        if hint:
+            self.notify(hint, timeout=4, markup=False)

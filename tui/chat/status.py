@@ -1,20 +1,62 @@
-"""The status line: whether guesses are made, and what they bring."""
+"""The lines above and below a conversation: its models; whether guesses are made, their worth."""
 
 from dataclasses import dataclass, replace
 from typing import Any
 
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
-from assistant.events import Decoded
+from assistant.events import Decoded, Ready
 from assistant.request import Mode
+from models.errors import StorageError
 from tui.chat.panel.panel_text import HUES, MUTED, NEARLY_FULL
-from tui.figures import MODES
+from tui.figures import MODES, model_name
 from tui.outlook import outlook
 from tui.safe import safe
 from tui.widgets.text_figures import gauge
 
 BAR = 10
+
+
+class Banner(Horizontal):
+    """Name the model that answers and the one that guesses."""
+
+    DEFAULT_CSS = """
+    Banner {
+        height: 1; padding: 0 1; background: $panel;
+        & #name { width: auto; color: $text-accent; text-style: bold; }
+        & #name.warning { color: $text-error; }
+        & #models {
+            width: 1fr; padding: 0 0 0 2; color: $text-muted; text-align: right;
+            text-wrap: nowrap; text-overflow: ellipsis;
+        }
+    }
+    """
+
+    def __init__(self) -> None:
+        self._program = Static("specchat", id="name", markup=False)
+        self._models = Static("", id="models", markup=False)
+        super().__init__(self._program, self._models, id="banner")
+
+    def show(self, text: str) -> None:
+        """Show something other than the models."""
+        self._models.update(safe(text))
+
+    def not_saved(self, error: StorageError) -> None:
+        """Say, once, that nothing is kept any more."""
+        if not self._program.has_class("warning"):
+            self._program.update("specchat · not saved")
+            self._program.add_class("warning")
+            text = f"{error} The conversation continues, but is not saved; copy what you need."
+            self.notify(safe(text), severity="error", timeout=30, markup=False)
+
+    def ready(self, ready: Ready) -> None:
+        """Name the loaded models."""
+        guesses = f"guesses: {model_name(ready.draft.name)}" if ready.draft else "no model guesses"
+        self.show(f"answers: {model_name(ready.target.name)} · {guesses}")
+        paths = "\n".join(str(m.path) for m in (ready.target, ready.draft) if m)
+        self._models.tooltip = Content(safe(paths))  # a str would be read as markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +103,8 @@ class Status(Static):
 
 def line(state: State, width: int) -> Content:
     """Return what fits into `width` cells, the most important parts first."""
-    able, hue = state.drafting or state.mode == "ars", _hue(state)
+    able = state.drafting or state.mode == "ars"
+    hue = "primary" if state.mode == "ars" else "success"
     name = MODES[state.mode] if able else "nothing can guess"
     chip = Content.styled(f" {name} ", f"bold $text-{hue} on ${hue}-muted")
     parts = [chip]
@@ -69,10 +112,6 @@ def line(state: State, width: int) -> Content:
         if sum(shown.cell_length + 2 for shown in parts) + part.cell_length <= width:
             parts.append(part)
     return Content("  ").join(parts)
-
-
-def _hue(state: State) -> str:
-    return "primary" if state.mode == "ars" else "success"
 
 
 def _parts(state: State) -> list[Content]:
@@ -87,17 +126,7 @@ def _parts(state: State) -> list[Content]:
     found, speed = outlook(state.last), f"{state.last.stats.tokens_per_s:.1f} tokens/s"
     is_said = bool(found.worth) and not state.is_beside_panel
     worth = [Content.styled(found.worth, HUES[found.saves])] if is_said else []
-    full = _fraction(state) > NEARLY_FULL
-    rest = [_context(state), Content(speed)]
-    return [*worth, *(rest if full else reversed(rest))]
-
-
-def _fraction(state: State) -> float:
-    used = state.last.context_used if state.last else 0
-    return used / state.n_ctx if state.n_ctx else 0.0
-
-
-def _context(state: State) -> Content:
-    used, fraction = state.last.context_used if state.last else 0, _fraction(state)
-    text = f"context {used:,}/{state.n_ctx:,}"
-    return Content.styled(text, "$text-warning" if fraction > NEARLY_FULL else "")
+    used, n_ctx = state.last.context_used, state.n_ctx
+    full = n_ctx > 0 and used / n_ctx > NEARLY_FULL
+    context = Content.styled(f"context {used:,}/{n_ctx:,}", "$text-warning" if full else "")
+    return [*worth, context, Content(speed)] if full else [*worth, Content(speed), context]

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assistant.events import Decoded, Event, Loading, Prefilled, Ready, Step
-from assistant.request import COPYING
-from assistant.settings.settings import Settings
+from assistant.events import Decoded, Loading, Prefilled, Step
 from assistant.talk.citing import copied_last
 from assistant.talk.events import (
     Added,
@@ -51,7 +49,7 @@ class TalkView:
     """Show a conversation, the answer under way and the calls that it asks for."""
 
     def __init__(self, parts: ChatLayout, talk: Talk) -> None:
-        self._parts, self._view, self._talk = parts, parts.conversation, talk
+        self.parts, self._view, self.talk = parts, parts.conversation, talk
         self._view.trace, self._view.changes = talk.path.trace, self._changes
         self._view.support = lambda record: check(record, talk.path.records)
         self._figures: Decoded | None = None  # to be shown
@@ -68,30 +66,32 @@ class TalkView:
                 self._show_path(path)
             case Decoded():
                 self._grow(event)
+            case Loading() | Prefilled():
+                self._progress(event)
             case Added(record) if record.role == "user":
                 self._view.ask(record).add_class("waiting")
                 self._replaces = False
                 self.list_chats()
             case Added(record) if record.role == "tool":
                 self._view.mount(ResultTurn(record))
-            case Added(record) if self._talk.path.shows(record):
+            case Added(record) if self.talk.path.shows(record):
                 self._begin(record)
             case Changed(record) if turn := self._turn(record):
                 self._change(turn, record)
             case Removed(record) if turn := self._turn(record):
                 turn.remove()
             case GivenBack(text, attachments):
-                if not self._parts.prompt.give_back(text, attachments):
+                if not self.parts.prompt.give_back(text, attachments):
                     hint = "↑ in an empty prompt brings back the unanswered question."
-                    self._parts.notify(hint, markup=False)
+                    self.parts.notify(hint, markup=False)
             case Noted(text, severity):
                 self._view.note(text, severity, self._growing if severity == "warning" else None)
-                if severity == "error" and not self._parts.screen.is_active:
-                    self._parts.notify(safe(text), severity="error", markup=False)
+                if severity == "error" and not self.parts.is_active:
+                    self.parts.notify(safe(text), severity="error", markup=False)
             case NotSaved(reason):
-                self._parts.banner.not_saved(StorageError(reason))
+                self.parts.banner.not_saved(StorageError(reason))
             case NeedsModel():
-                self._parts.app.call_later(self._parts.app.run_action, "app.choose_model")
+                self.parts.app.call_later(self.parts.app.run_action, "app.choose_model")
             case CallWaits():
                 self._ask(event)
             case CallSettled() if self.asked is not None:
@@ -99,21 +99,21 @@ class TalkView:
                 self.asked = None
             case ToolsStart(over):
                 activity = None if over else Activity("starting the tools", 0.0)
-                self._parts.status.show(activity=activity)
+                self.parts.status.show(activity=activity)
             case Indexing(text, None):
-                self._parts.status.show(activity=None)
+                self.parts.status.show(activity=None)
                 if text:
-                    self._parts.notify(safe(text), timeout=8, markup=False)
+                    self.parts.notify(safe(text), timeout=8, markup=False)
             case Indexing(text, float(fraction)):
-                self._parts.status.show(activity=Activity(text, fraction))
+                self.parts.status.show(activity=Activity(text, fraction))
             case AnswerEnded():
                 self._end()
         if isinstance(event, Added | Changed | AnswerEnded):
-            self._parts.refresh_bindings()
+            self.parts.refresh_bindings()
 
     def list_chats(self) -> None:
         """List the conversations again, from the current store."""
-        path, chats = self._talk.path, self._parts.chats
+        path, chats = self.talk.path, self.parts.chats
         if path.store is not None:
             chats.use(path.store)
         chats.rows.current = path.conversation
@@ -124,7 +124,7 @@ class TalkView:
     def _begin(self, record: Record) -> None:
         self._view.query(".waiting").remove_class("waiting")
         self._view.begin(record)
-        if self._replaces and isinstance(self._parts.screen.focused, Turn):
+        if self._replaces and isinstance(self.parts.focused, Turn):
             self._view.focus_last()
 
     def _change(self, turn: Turn, record: Record) -> None:
@@ -137,19 +137,19 @@ class TalkView:
 
     def _changes(self, record: Record) -> str:
         """Return the name of a file that is there and that an answer has a new version of."""
-        if not any(each.attachments for each in self._talk.path.records):
+        if not any(each.attachments for each in self.talk.path.records):
             return ""
         from assistant.edit.rewrite import proposed_by
 
-        found = proposed_by(record, self._talk.path.records)
-        is_there = found and located(found.name, self._parts.prompt.picker.root).is_file()
+        found = proposed_by(record, self.talk.path.records)
+        is_there = found and located(found.name, self.parts.prompt.picker.root).is_file()
         return found.name if found and is_there else ""
 
     def _show_path(self, path: Sequence[Record]) -> None:
-        at = self._parts.screen.focused
+        at = self.parts.focused
         self._replaces = isinstance(at, Turn) and at.record not in path
         # What streams is shown as it streamed: the store has an older state of it.
-        streaming = [(record, self._talk.answering.so_far(record)) for record in path]
+        streaming = [(record, self.talk.answering.so_far(record)) for record in path]
         self._view.open(
             [replace(r, content="", thought="") if so_far else r for r, so_far in streaming]
         )
@@ -169,7 +169,7 @@ class TalkView:
     @property
     def _growing(self) -> Turn | None:
         """The turn of the answer under way, if that is on the screen."""
-        answer, path = self._talk.answering.under_way, self._talk.path
+        answer, path = self.talk.answering.under_way, self.talk.path
         return self._turn(answer.record) if answer and path.shows(answer.record) else None
 
     def _grow(self, event: Decoded) -> None:
@@ -181,29 +181,24 @@ class TalkView:
         answer.call(event.calls)
         answer.tell(event.stats)
         if self._figures is None:
-            self._parts.set_timer(FIGURES_EVERY, self._show_figures)
+            self.parts.set_timer(FIGURES_EVERY, self._show_figures)
         self._figures = event
-        self._parts.panel.take(event)
-        passages = passages_of(self._talk.path.records).values()
+        self.parts.panel.take(event)
+        passages = passages_of(self.talk.path.records).values()
         if found := copied_last(answer.text, event.tokens, passages):
-            self._parts.panel.copied = found
+            self.parts.panel.copied = found
         self._view.explain(event.tokens)
 
     def _show_figures(self) -> None:
         event, self._figures = self._figures, None
         if event is not None:
-            self._parts.status.show(activity=None, last=event)
-            self._parts.panel.paint()
+            self.parts.status.show(activity=None, last=event)
+            self.parts.panel.paint()
 
     def _end(self) -> None:
         self._show_figures()
-        self._parts.status.show(activity=None, last=self._parts.panel.last)
+        self.parts.status.show(activity=None, last=self.parts.panel.last)
         self.list_chats()
-
-    def forget_figures(self) -> None:
-        """Show no figures: another conversation is on the screen."""
-        self._parts.status.show(last=None)
-        self._parts.panel.clear()
 
     # Calls
 
@@ -212,38 +207,26 @@ class TalkView:
 
         self.asked = turn = ApprovalTurn(waits.call, waits.tool)
         self._view.mount(turn)
-        prompt, screen = self._parts.prompt, self._parts.screen
+        prompt, screen = self.parts.prompt, self.parts
         free = screen.is_active and screen.focused is prompt.editor and not prompt.text
         if self.call_is_wanted or (waits.urgent and free):
             turn.unasked = not self.call_is_wanted
             turn.focus(scroll_visible=False)
         else:  # a key that is pressed now means something else
             text = "A tool call is waiting for you; Ctrl+↑ goes there."
-            self._parts.notify(text, timeout=6, markup=False)
+            self.parts.notify(text, timeout=6, markup=False)
         self.call_is_wanted = False
 
-    # The models
-
-    def show_models(self, event: Event, settings: Settings) -> None:
-        """Show which models are loaded, or how far one has loaded, or has read a prompt."""
+    def _progress(self, event: Loading | Prefilled) -> None:
+        """Show how far a model has loaded, or has read a prompt."""
         match event:
             case Loading(_, name, fraction):
                 verb = "loading" if fraction < 1 else "preparing"
                 text = f"{verb} {model_name(name)}"
-                self._parts.status.show(activity=Activity(text, fraction))
+                self.parts.status.show(activity=Activity(text, fraction))
             case Prefilled(role, done, total):
                 who = (
                     "reading the prompt" if role == "target" else "the guessing model reads it, too"
                 )
                 text = f"{who}: {done:,} of {counted(total, 'token')}"
-                self._parts.status.show(activity=Activity(text, done / total if total else 1.0))
-            case Ready(target, draft):
-                parts, tables = self._parts, COPYING & {*settings.draft_sources}
-                drafting = draft is not None or (event.rolls_back and bool(tables))
-                parts.banner.ready(event)
-                parts.panel.ready(event)
-                parts.status.show(
-                    loaded=True, activity=None, drafting=drafting, n_ctx=target.n_ctx, last=None
-                )
-                parts.prompt.room = target.n_ctx
-                parts.prompt.attached.recount()
+                self.parts.status.show(activity=Activity(text, done / total if total else 1.0))

@@ -17,8 +17,7 @@ from models.files.stores import find, installed
 from models.memory import estimate_by_size
 from tui.figures import counted
 from tui.lab.slim import slim
-from tui.models.drafts import drafts
-from tui.models.facts import details, fetchable, found, here, listed, pairs, short
+from tui.models.facts import details, drafts, fetchable, found, here, listed, short
 from tui.models.inventory import ModelInventory
 from tui.safe import safe
 from tui.shell.options import ModelParameter, settings
@@ -43,9 +42,14 @@ def list_(as_json: bool) -> None:
     """List the models on this machine, and those that can be fetched by name."""
     inventory = ModelInventory(settings({})).complete()
     if as_json:
-        known = [listed(each, inventory) for each in catalog.FILES.values()]
-        mine = [found(each, inventory) for each in inventory.models]
-        told = {"installed": mine, "catalogue": known, "pairs": pairs()}
+        told = {
+            "installed": [found(each, inventory) for each in inventory.models],
+            "catalogue": [listed(each, inventory) for each in catalog.FILES.values()],
+            "pairs": [
+                {"name": p.name, "target": p.target.name, "draft": p.draft.name, "tested": p.tested}
+                for p in catalog.PAIRS  # those that share a vocabulary
+            ],
+        }
         click.echo(json.dumps(told, default=asdict))
         return
     for line in (*here(inventory), "", *fetchable(inventory)):

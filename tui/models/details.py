@@ -66,10 +66,13 @@ class ModelDetails(Static):
 
 
 def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int) -> list[Content]:
-    lines = [
-        _title(model),
-        Content.styled(safe(fitted(short(str(model.path)), width).rstrip()), "$foreground-muted"),
-    ]
+    known = [model.store]
+    if header := model.header:
+        known += [text for text in (header.scale, header.file_type) if text]
+        known += [f"context {header.n_ctx_train:,}"] if header.n_ctx_train else []
+    muted, path = "$foreground-muted", fitted(short(str(model.path)), width).rstrip()
+    title = Content.assemble((safe(model.name), "bold"), "  ", (safe(" · ".join(known)), muted))
+    lines = [title, Content.styled(safe(path), muted)]
     if model.refusal:
         return [*lines, Content.styled(safe(f"It cannot be used: {model.refusal}"), "$text-error")]
     if advice is not None:
@@ -81,16 +84,6 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
         answer = f"{'yes' if verdict.serves else 'no'}, {verdict.reason}"
         lines.append(Content.assemble(("To guess   ", "bold"), safe(answer)))
     return lines
-
-
-def _title(model: ModelFile) -> Content:
-    parts = [model.store]
-    if header := model.header:
-        parts += [text for text in (header.scale, header.file_type) if text]
-        parts += [f"context {header.n_ctx_train:,}"] if header.n_ctx_train else []
-    return Content.assemble(
-        (safe(model.name), "bold"), "  ", (safe(" · ".join(parts)), "$foreground-muted")
-    )
 
 
 def fit_line(fit: Fit | None, both: bool) -> Content:

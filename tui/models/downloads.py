@@ -6,7 +6,6 @@ from threading import Thread
 from time import monotonic
 
 from textual import on
-from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.eta import ETA
 from textual.message import Message
@@ -59,23 +58,16 @@ class Downloads(Vertical):
         failure: str = ""
 
     def __init__(self, offline: bool) -> None:
-        super().__init__()
-        self._offline = offline
         self._what = Static("", markup=False)
         self._bar = ProgressBar(show_eta=False, show_percentage=True)
         self._figures = Static(classes="figures", markup=False)
         self._notice = Static(classes="notice", markup=False)
+        super().__init__(self._what, self._bar, self._figures, self._notice)
+        self._offline = offline
         self._speed = ETA(SPEED_OVER_S)
         self._cancel = CancelFlag()
         self._thread: Thread | None = None
         self._reported = 0.0
-
-    def compose(self) -> ComposeResult:
-        """Lay out what is fetched, the bar and the figures."""
-        yield self._what
-        yield self._bar
-        yield self._figures
-        yield self._notice
 
     @property
     def can_start(self) -> bool:

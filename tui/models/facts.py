@@ -1,8 +1,9 @@
-"""What is known of each model: as plain values that print and serialise, and as a list."""
+"""What is known of each model, also as a draft: as plain values that serialise, and as lines."""
 
 import hashlib
 import textwrap
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.stores import find
 from models.gguf.header import RECIPE, SOURCE, SOURCE_SHA256
-from models.memory import MACHINES, ROWS, estimate, machine
+from models.memory import MACHINES, ROWS, estimate, machine, of_pair
 from models.rollback import rollback_slots, state_bytes
 from tui.figures import model_name
 from tui.models.inventory import ModelInventory
@@ -33,14 +34,6 @@ TESTED = (
 )
 
 
-def pairs() -> list[Facts]:
-    """Return the targets and drafts that share a vocabulary, by name."""
-    return [
-        {"name": p.name, "target": p.target.name, "draft": p.draft.name, "tested": p.tested}
-        for p in catalog.PAIRS
-    ]
-
-
 def details(reference: str, inventory: ModelInventory) -> Facts:
     """Return all that is known of one model, whether it is here or not."""
     known = resolve(reference)
@@ -51,19 +44,18 @@ def details(reference: str, inventory: ModelInventory) -> Facts:
     except ModelMissing:
         if not isinstance(known, GGUF):
             raise
-        facts["note"] = f"not on this machine; specchat models pull {reference}"
-        return facts
+        return facts | {"note": f"not on this machine; specchat models pull {reference}"}
     header = gguf.read(model.path)
     template = header.template
-    facts |= _summary(model, inventory)
-    facts["problem"] = model.refusal
-    facts["path"] = str(model.path)
     source, digest, recipe = (header.metadata.get(key) for key in (SOURCE, SOURCE_SHA256, RECIPE))
-    facts["made_from"] = f"{source}, sha256 {digest}: {recipe}" if source else None
-    facts["verified_sha256"] = checksum.known_sha256(model.path)
-    facts["template_sha256"] = template and hashlib.sha256(template.encode()).hexdigest()
-    facts["template"] = template
-    return facts
+    return facts | _summary(model, inventory) | {
+        "problem": model.refusal,
+        "path": str(model.path),
+        "made_from": f"{source}, sha256 {digest}: {recipe}" if source else None,
+        "verified_sha256": checksum.known_sha256(model.path),
+        "template_sha256": template and hashlib.sha256(template.encode()).hexdigest(),
+        "template": template,
+    }  # fmt: skip
 
 
 def found(model: ModelFile, inventory: ModelInventory) -> Facts:
@@ -190,3 +182,50 @@ def remark(text: str, indent: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class DraftFacts:
+    """A model that is here, as a draft for a target."""
+
+    draft: str
+    store: str
+    size: int
+    serves: bool
+    reason: str
+    chosen: str | None  # why it is the best
+    memory_of_both_at_8192: int | None
+    expected: "Expectation | None"
+
+    def lines(self) -> Iterator[str]:
+        """Say what it is worth, and why."""
+        answer = "best" if self.chosen else "yes" if self.serves else "no"
+        yield f"{answer:<5} {short(self.draft)}  {amount(self.size)}"
+        reasons = [self.reason]
+        if self.serves and self.memory_of_both_at_8192:
+            both = f"{amount(self.memory_of_both_at_8192)} of memory for both"
+            reasons += [both, str(self.expected or "not measured here yet (specchat tune)")]
+        yield from remark("; ".join([*reasons, *filter(None, [self.chosen])]), "      ")
+
+
+def drafts(inventory: ModelInventory, target: ModelFile) -> list[DraftFacts]:
+    """Return what each model is worth as a draft for a target, those that serve first."""
+    advice, verdicts, judged = inventory.advise(target), inventory.verdicts(target), []
+    for model in inventory.models:
+        if model is target:
+            continue
+        verdict = verdicts[model.path]
+        both = of_pair(target, model, CONTEXT) if verdict.serves else None
+        judged.append(
+            DraftFacts(
+                model.reference,
+                model.store,
+                model.size,
+                verdict.serves,
+                verdict.reason,
+                advice.reason if model is advice.draft else None,
+                both.needed if both else None,
+                inventory.expect(target, model) if verdict.serves else None,
+            )
+        )
+    return sorted(judged, key=lambda each: (not each.chosen, not each.serves))

@@ -69,13 +69,6 @@ def _role(model: ModelFile, now: str, verdict: DraftVerdict | None) -> tuple[str
     return f"answers; no guesses: {verdict.reason}", ""
 
 
-def _listed_role(model: GGUF) -> str:
-    if model.draft:
-        return f"answers, with {model.draft}"
-    drafts = any(each.draft == model.name for each in FILES.values())
-    return "answers, or guesses" if drafts else "answers"
-
-
 @dataclass(frozen=True, slots=True)
 class Advice:
     """What using a file as the target would mean."""
@@ -183,12 +176,17 @@ class ModelInventory:
         return [self._listed(gguf, gguf is draft) for gguf in FILES.values() if find(gguf) is None]
 
     def _listed(self, gguf: GGUF, drafts: bool) -> ModelEntry:
-        role = _listed_role(gguf), "$foreground-muted"
-        role = ("guesses for yours", "$text-success") if drafts else role
+        role, style = "answers", "$foreground-muted"
+        if drafts:
+            role, style = "guesses for yours", "$text-success"
+        elif gguf.draft:
+            role = f"answers, with {gguf.draft}"
+        elif any(each.draft == gguf.name for each in FILES.values()):
+            role = "answers, or guesses"
         needed, held = memory.estimate_by_size(gguf.size, gguf.file), memory.held_by_size(gguf.size)
         fit = memory.fit(needed, held, self._freed)
         expected = self.expect(gguf, draft_for(gguf))
-        return ModelEntry(gguf, gguf.licence, *role, fit, expected=expected)
+        return ModelEntry(gguf, gguf.licence, role, style, fit, expected=expected)
 
 
 def needed(target: GGUF) -> tuple[GGUF, ...]:

@@ -12,8 +12,7 @@ from assistant.events import Event, ModelInfo, RaceReady, Ready
 from models.errors import UsageError
 from models.files import checksum
 from tui.race.lanes import line_up, parse
-from tui.race.recorded import RecordedLane, RecordedRace
-from tui.race.verdict import table, verdict
+from tui.race.recorded import RecordedLane, RecordedRace, table, verdict
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import formed, has_terminal, settings, shared

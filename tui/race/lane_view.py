@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
@@ -11,8 +10,7 @@ from assistant.events import Decoded, Failed, Ready, Step
 from tui.chat.conversation.thought import Thought
 from tui.chat.conversation.token_view import TokenView
 from tui.figures import model_name
-from tui.race.recorded import RecordedLane
-from tui.race.verdict import HEADERS, table
+from tui.race.recorded import HEADERS, RecordedLane, table
 from tui.safe import safe
 from tui.widgets.text_figures import bar
 
@@ -40,15 +38,12 @@ class LaneView(VerticalScroll):
         self._said = Static("", classes="said", markup=False)
         self._thought = Thought("", None, growing=True)
         self.tokens = TokenView(growing=False)
-        super().__init__(classes="" if recorded.lane.mode == "ars" else "speculates")
+        parts = Vertical(self._said, self._thought, self.tokens, classes="all")
+        super().__init__(parts, classes="" if recorded.lane.mode == "ars" else "speculates")
         self._laps = 0  # how many are shown
         self._state: tuple[object, ...] = ()  # of the frame: what of it is shown
         self._lane = recorded
         self._frame()
-
-    def compose(self) -> ComposeResult:
-        """Lay out the notices, the thought and the text."""
-        yield Vertical(self._said, self._thought, self.tokens, classes="all")
 
     def on_mount(self) -> None:
         """Follow the text until the reader scrolls."""
@@ -63,7 +58,12 @@ class LaneView(VerticalScroll):
             self.anchor()
         for lap in lane.laps[self._laps :]:
             if isinstance(lap.event, Decoded):
-                self._add(Step(lap.event.tokens, lap.event.ghosts))
+                step = Step(lap.event.tokens, lap.event.ghosts)
+                if (thought := step.part("thought")).tokens:
+                    self._thought.add(thought)
+                self.tokens.add(step.part("answer"))
+                if step.text.strip():
+                    self._thought.grow(False)
         self._laps = len(lane.laps)
         stats = lane.stats
         if stats:
@@ -79,13 +79,6 @@ class LaneView(VerticalScroll):
     def on_resize(self) -> None:
         """Name the models where there is room."""
         self._frame()
-
-    def _add(self, step: Step) -> None:
-        if (thought := step.part("thought")).tokens:
-            self._thought.add(thought)
-        self.tokens.add(step.part("answer"))
-        if step.text.strip():
-            self._thought.grow(False)
 
     def _frame(self) -> None:
         """Show the models, the clock and the notices, where they have changed."""

@@ -20,8 +20,7 @@ from tui.app.program import Program
 from tui.app.textual_private import ClosedOnce
 from tui.figures import model_name
 from tui.race.lane_view import Board, LaneView
-from tui.race.recorded import RecordedLane, RecordedRace
-from tui.race.verdict import pays, turns, verdict
+from tui.race.recorded import RecordedLane, RecordedRace, pays, turns, verdict
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
 from tui.widgets.text_figures import gauge
@@ -74,11 +73,7 @@ class RaceScreen(ClosedOnce[None]):
         &.-tiny #race-line { min-height: 1; max-height: 1; margin: 0; }
     }
     """
-    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
-        (0, "-tiny"),
-        (MIN_STACKING_HEIGHT, "-short"),
-        (26, "-tall"),
-    ]
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (MIN_STACKING_HEIGHT, "-short"), (26, "-tall")]  # noqa: RUF012
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="race.stop"),
@@ -142,18 +137,14 @@ class RaceScreen(ClosedOnce[None]):
             case RaceReady():
                 self.phase = "racing"
             case RaceOver():
-                self._finish()
+                ran = [lane.clock > REPLAY_FROM for lane in self.recorded.lanes]
+                if self._stopping or ran.count(True) < 2:  # nothing is worth being shown again
+                    self.phase = "over"
+                else:
+                    self.action_replay()
             case Failed(message):
                 self._failed = message
                 self.phase = "over"
-
-    def _finish(self) -> None:
-        """Show the race again, unless the user has had enough of it."""
-        said = [lane.clock > REPLAY_FROM for lane in self.recorded.lanes]
-        if self._stopping or said.count(True) < 2:
-            self.phase = "over"
-        else:
-            self.action_replay()
 
     def watch_phase(self) -> None:
         """Show the keys that are of use now."""
@@ -161,7 +152,10 @@ class RaceScreen(ClosedOnce[None]):
         self.refresh_bindings()
 
     def _look(self) -> None:
-        self._go_on()
+        """Show where the lanes are; the replay moves on by the time that has passed."""
+        now = monotonic()
+        self.at = min(self.at + now - self._looked, self.recorded.length)
+        self._looked = now
         replayed = self.phase == "replay"
         lanes = self.recorded.until(self.at) if replayed else self.recorded.lanes
         for view, lane in zip(self.views, lanes, strict=True):
@@ -172,12 +166,6 @@ class RaceScreen(ClosedOnce[None]):
             self.phase = "over"
         elif self.phase == "over":
             self._timer.pause()  # nothing moves any more
-
-    def _go_on(self) -> None:
-        """Move the replay on by the time that has passed."""
-        now = monotonic()
-        self.at = min(self.at + now - self._looked, self.recorded.length)
-        self._looked = now
 
     def _say(self, lanes: Sequence[RecordedLane]) -> None:
         """Say what goes on, or what came of it."""

@@ -103,6 +103,10 @@ class SettingsScreen(Dialog[None]):
         )
 
     @property
+    def _program(self) -> Program:
+        return cast(Program, self.app)
+
+    @property
     def key(self) -> Key:
         """The key under the cursor."""
         return KEYS[self.list.get_option_at_index(self.list.highlighted or 0).id or ""]
@@ -138,7 +142,7 @@ class SettingsScreen(Dialog[None]):
         entry = EntryScreen(
             key.name, value, f"{key.help} Allowed: {key.allowed}.", refusal, key.many_lines
         )
-        cast(Program, self.app).open_entry(entry, partial(self._take, key))
+        self._program.open_entry(entry, partial(self._take, key))
 
     def _take(self, key: Key, text: str | None) -> None:
         """Take a value; an empty one means what counts without it, if it is none itself."""
@@ -158,13 +162,12 @@ class SettingsScreen(Dialog[None]):
     def action_edit(self) -> None:
         """Open `config.toml` in the user's editor, and use what it says afterwards."""
         path = self.now.config.path
-        problem = prepare(path) or cast(Program, self.app).edit(path)
+        problem = prepare(path) or self._program.edit(path)
         self.app.clear_notifications()  # what was wrong with the file may be so no longer
         for screen in self.app.screen_stack:  # of all but the top one Textual leaves them
             screen.query("ToastHolder").remove()
         self._read_again()
-        if problem:
-            self._say(problem)
+        self._program.warn_of_config([problem] if problem else [])
 
     def _read_again(self) -> None:
         """Use what `config.toml` says by now, if that can be understood."""
@@ -177,11 +180,7 @@ class SettingsScreen(Dialog[None]):
         if layers.config.tools != before.tools:
             notices.append("Other tools take effect at the next start.")
         self._change(layers)
-        for notice in notices:
-            self._say(notice)
-
-    def _say(self, text: str) -> None:
-        self.notify(safe(text), title="Settings", severity="warning", timeout=10, markup=False)
+        self._program.warn_of_config(notices)
 
 
 def explained(layers: Layers, name: str) -> tuple[str, str]:

@@ -1,7 +1,6 @@
 """Ask the engine one question, and stream the answer to the terminal."""
 
 import asyncio
-import sys
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -24,6 +23,7 @@ from assistant.events import (
 )
 from assistant.request import AnswerForm
 from assistant.settings.settings import Settings
+from assistant.talk.asked_folders import AskedFolders
 from assistant.talk.events import (
     Added,
     CallWaits,
@@ -39,12 +39,12 @@ from assistant.talk.tool_set import ToolSet
 from assistant.tools.values import OfferedTool
 from models.errors import StorageError
 from tui import outlook
-from tui.figures import counted
+from tui.figures import access, arguments, counted
 from tui.safe import one_line, safe
-from tui.shell.asked import ContinuedChat, check_thinking, folders_of
+from tui.shell.asked import ContinuedChat, check_thinking
 from tui.shell.engine_console import EngineConsole
-from tui.shell.printing import Printing
-from tui.shell.received_answers import ReceivedAnswers
+from tui.shell.options import can_ask
+from tui.shell.received_answers import Printing, ReceivedAnswer
 
 SAVED_EVERY_S = 1.0
 
@@ -76,8 +76,9 @@ class AskSession:
         self._failed: Failed | None = None
         self.ready: Ready | None = None
         """The models, once they are loaded."""
-        self.received = ReceivedAnswers()
-        self._folders = folders_of(settings, self._take)
+        self.answers = [ReceivedAnswer()]
+        """What came of the question; all but the last asked for calls."""
+        self._folders = AskedFolders(self._take, lambda: settings) if settings.about else None
         self._to_do: list[Coroutine[Any, Any, None]] = []
         self._saved = monotonic()
         request = replace(settings.request(), stop_strings=tuple(stop_strings), form=form)
@@ -160,20 +161,20 @@ class AskSession:
                 self._decide(event)
             case Added(record) if record.role != "user":
                 console.keeps = True
-                if record.role == "assistant" and self.received.answer.finished:
-                    self.received.begin_another()
+                if record.role == "assistant" and self.answers[-1].finished:
+                    self.answers.append(ReceivedAnswer())
                     self._printing = Printing(self._quiet, self._settings.show_thinking)
             case Changed(record) if record.role == "tool":
-                self.received.answer.results.append(record)
+                self.answers[-1].results.append(record)
                 if record.seconds:
                     size = f"{counted(len(record.content), 'character')} · {record.seconds:.1f} s"
                     click.echo(f"{record.state}: {size}", err=True)
             case Changed(record) if record.role == "assistant" and record.state != "streaming":
-                self.received.answer.sources = record.attachments
+                self.answers[-1].sources = record.attachments
                 if self._folders or self._continued:  # else there are no passages
                     from assistant.talk.support import check
 
-                    self.received.answer.unsupported = check(record, self.talk.path.records).remarks
+                    self.answers[-1].unsupported = check(record, self.talk.path.records).remarks
             case Indexing(text, fraction):
                 self._say(text, "dim") if fraction is None else console.say(text)
             case Noted(text, severity) if severity != "error":
@@ -186,8 +187,6 @@ class AskSession:
 
     def _decide(self, waits: CallWaits) -> None:
         """Show a call and its arguments, and say whether it may run."""
-        from tui.call_text import access, arguments
-
         if self._console.interrupted:  # it stays undecided
             self._console.give_up()
             return
@@ -198,7 +197,7 @@ class AskSession:
         self.talk.calls.decide("once" if allowed else "refuse")
 
     def _may_run(self, tool: OfferedTool, access: str) -> bool:
-        asks = not self._yes and all(each and each.isatty() for each in (sys.stdin, sys.stderr))
+        asks = not self._yes and can_ask()
         if not asks and tool.read_only:
             return True
         click.echo(access if asks else f"Refused. {access}", err=True)
@@ -206,7 +205,7 @@ class AskSession:
 
     def _hear(self, event: Decoded | Finished) -> None:
         """Show what the answer says."""
-        given = self.received.answer
+        given = self.answers[-1]
         shown = self._settings.show_thinking or given.finished or said(given.tokens)
         if isinstance(event, Decoded) and not shown and not said(event.tokens):
             self._console.say(f"thinking: {counted(event.stats.thought_tokens, 'token')}")
@@ -223,12 +222,12 @@ class AskSession:
             self._console.console.print(Text(safe(text), style), soft_wrap=True)
 
     def _summarise(self) -> None:
-        end = self.received.answer.finished
+        end = self.answers[-1].finished
         if end is None or self._quiet:
             return
         if self._console.console.is_terminal:
             kept = self.talk.path.conversation if self._continued is not None else None
-            lines = self.received.answer.summary(end, self._settings, self._form is not None, kept)
+            lines = self.answers[-1].summary(end, self._settings, self._form is not None, kept)
         else:  # an editor puts it beside the answer, so only what was asked for, or is wrong
-            lines = self.received.answer.remarks(end, self._settings)
+            lines = self.answers[-1].remarks(end, self._settings)
         self._say("\n".join(map(one_line, lines)), "dim")

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from models.errors import ModelError, UsageError
 from tui.shell.engine_console import EngineConsole
-from tui.shell.options import formed, settings, shared
+from tui.shell.options import FILE, FOLDER, formed, settings, shared
 
 CHATS = ("last", "new")
 
@@ -39,19 +39,13 @@ class Chat(click.ParamType[str]):
 @click.command()
 @click.argument("prompt", required=False)
 @click.option(
-    "--file",
-    "-f",
-    "files",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Add a text file to the question.",
+    "--file", "-f", "files", multiple=True, type=FILE, help="Add a text file to the question."
 )
 @click.option(
     "--about",
-    "about",
     multiple=True,
     metavar="FOLDER",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=FOLDER,
     help="Answer from the files in a folder, and name them.",
 )
 @click.option(
@@ -70,11 +64,7 @@ class Chat(click.ParamType[str]):
     help="Let the model call tools: those of a server in config.toml, files, or single ones.",
 )
 @click.option(
-    "--folder",
-    "folders",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A folder that the file tools may read.",
+    "--folder", "folders", multiple=True, type=FOLDER, help="A folder that the file tools may read."
 )
 @click.option("--yes", is_flag=True, help="Run tools that only read without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every token.")
@@ -134,8 +124,8 @@ def ask(
         session.run()
     if as_json:
         number = session.talk.path.conversation
-        click.echo(json.dumps(report(session.received, session.ready, chosen, number)))
+        click.echo(json.dumps(report(session.answers, session.ready, chosen, number)))
     if console.interrupted:
         sys.exit(130)
-    if cut := session.received.answer.cut:
+    if cut := session.answers[-1].cut:
         raise ModelError(cut)

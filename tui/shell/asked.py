@@ -1,7 +1,7 @@
 """What `specchat ask` is asked: the question, its conversation, the form of the answer, tools."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,8 +19,6 @@ from tui.shell.standard_output import read_piped
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
-    from assistant.talk.asked_folders import AskedFolders
-    from assistant.talk.events import TalkEvent
 
 STDIN = Path("-")
 LAST, NEW = "last", "new"
@@ -86,15 +84,6 @@ def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolS
     return ToolSet(offered, settings.offline, named)
 
 
-def folders_of(settings: Settings, tell: "Callable[[TalkEvent], None]") -> "AskedFolders | None":
-    """Return what searches the folders that the question is about; None: it is about none."""
-    if not settings.about:
-        return None
-    from assistant.talk.asked_folders import AskedFolders
-
-    return AskedFolders(tell, lambda: settings)
-
-
 def check_thinking(settings: Settings, ready: Ready) -> None:
     """Refuse what was asked for here and now, and this model cannot do.
 
@@ -115,12 +104,10 @@ def form_of(schema: Path | None, regex: str | None, grammar: Path | None) -> Ans
     Raises:
         UsageError: several are, or its file is no text.
     """
-    kinds: tuple[tuple[FormKind, Path | str | None], ...] = (
-        ("schema", schema),
-        ("regex", regex),
-        ("grammar", grammar),
-    )
-    asked = [(kind, given) for kind, given in kinds if given is not None]
+    forms: dict[FormKind, Path | str | None] = {
+        "schema": schema, "regex": regex, "grammar": grammar
+    }  # fmt: skip
+    asked = [(kind, given) for kind, given in forms.items() if given is not None]
     if len(asked) > 1:
         raise UsageError(f"An answer has one form: --{asked[0][0]} or --{asked[1][0]}, not both.")
     for kind, given in asked:

@@ -17,7 +17,7 @@ from assistant.store.store import Store
 from assistant.store.values import ChatSummary, FullConversation
 from models.errors import StorageError, UsageError
 from tui.safe import one_line, safe
-from tui.shell.options import NumberParameter
+from tui.shell.options import FILE, NumberParameter
 
 MAX_IMPORT_BYTES = 1 << 30  # read at once, so that a file is imported whole or not at all
 LONGEST_TITLE = 200  # characters of one that a row shows
@@ -110,7 +110,7 @@ def show(number: int, as_json: bool) -> None:
     type=click.Choice(["md", "jsonl"]),
     help="Markdown to read, or JSON lines that can be imported. [default: by the file's name]",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="A new file to write.")
+@click.option("-o", "--output", type=FILE, help="A new file to write.")
 def export(
     numbers: tuple[int, ...], everything: bool, form: str | None, output: Path | None
 ) -> None:

@@ -10,7 +10,7 @@ import click
 from models.errors import ModelError, UsageError
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
-from tui.shell.options import settings, shared
+from tui.shell.options import can_ask, settings, shared
 from tui.shell.standard_output import put
 
 EXAMPLE = 'specchat edit FILE "add type hints"'
@@ -90,11 +90,6 @@ def is_file(wish: str) -> bool:
 
     path, part = split(wish)
     return os.path.isfile(path) and " " not in part
-
-
-def can_ask() -> bool:
-    """Say whether there is a terminal to ask on."""
-    return all(each and each.isatty() for each in (sys.stdin, sys.stderr))
 
 
 def _undo(files: tuple[str, ...], prints: bool) -> None:

@@ -15,7 +15,8 @@ from assistant.settings.settings import KEYS, Settings
 from models.errors import SpecchatError
 from tui.safe import safe
 
-FORM = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _PATHS = ("/", "./", "../", "~")
 """How the path of a file begins."""
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -26,6 +27,11 @@ def has_terminal() -> bool:
     streams = sys.stdin, sys.stdout, sys.stderr
     draws = os.environ.get("TERM", "") not in ("", "dumb", "unknown")
     return draws and all(stream is not None and stream.isatty() for stream in streams)
+
+
+def can_ask() -> bool:
+    """Return whether there is a terminal on which the user can be asked."""
+    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 class SettingParameter(click.ParamType[Value]):
@@ -82,11 +88,11 @@ def shared(command: Command) -> Command:
 def formed(command: Command) -> Command:
     """Add the options for the form of an answer; it takes them as keywords for `form_of`."""
     for option in (
-        click.option("--grammar", type=FORM, help="Answer by a grammar, in GBNF or Lark syntax."),
+        click.option("--grammar", type=FILE, help="Answer by a grammar, in GBNF or Lark syntax."),
         click.option("--regex", metavar="PATTERN", help="Answer with text that matches a pattern."),
         click.option(
             "--schema",
-            type=FORM,
+            type=FILE,
             help="Answer with JSON that matches a JSON Schema, from a file or - for standard "
             "input.",
         ),

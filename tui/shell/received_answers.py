@@ -1,18 +1,76 @@
-"""What came of a question: its answer, in sentences and as the object that `ask --json` prints."""
+"""What came of a question: its answer as it comes, in sentences, and as `ask --json` has it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from assistant.events import Decoded, Finished, ModelInfo, Ready, Stop, Token
+from rich.console import Console
+from rich.segment import Segment, Segments
+from rich.style import Style
+
+from assistant.events import Decoded, Finished, ModelInfo, Origin, Ready, Stop, Token
 from assistant.settings.settings import Settings
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
 from models.errors import ModelError
 from tui.figures import MARKS, MODES, figures, named_sources, of_form
 from tui.outlook import outlook
+from tui.safe import safe
 
-if TYPE_CHECKING:  # few continue a conversation, or let a model call tools
+if TYPE_CHECKING:
     from assistant.store.values import Attachment, Record
+
+# Attributes survive where colours do not, so without colours each origin has one.
+COLOURED = {Origin.DRAFT: "green", Origin.RESIDUAL: "yellow", Origin.TARGET: ""}
+DIM = Style(dim=True)
+PLAIN = {Origin.DRAFT: "underline", Origin.RESIDUAL: "bold", Origin.TARGET: ""}
+
+
+class Output(Console):
+    """A console that leaves it to the caller what to do when its reader has gone."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error again, where rich would exit."""
+        raise
+
+
+class Printing:
+    """Print an answer as it comes."""
+
+    def __init__(self, quiet: bool, thoughts: bool = False) -> None:
+        self._out = Output(quiet=quiet, highlight=False, markup=False, soft_wrap=True)
+        self._styles = PLAIN if self._out.no_color else COLOURED
+        self._parts = ("answer", "thought") if thoughts else ("answer",)
+        self._thinks = False  # whether what was printed last is a thought
+        self._open = False  # whether the answer has begun and is not over
+
+    def end(self) -> None:
+        """Note that the answer is over; an empty one is an empty line."""
+        self._open = True
+        self.cut()
+
+    def cut(self) -> None:
+        """Note that the answer does not continue; if it has not begun, nothing is printed."""
+        if self._open:
+            self._out.print()
+        self._open = self._thinks = False
+
+    def add(self, tokens: Sequence[Token]) -> None:
+        """Print tokens of the answer."""
+        for token in tokens:
+            if token.part not in self._parts:
+                continue
+            self._open = True
+            style = self._out.get_style(self._styles[token.origin])
+            thinks = token.part == "thought"
+            if thinks:
+                style += DIM
+            elif self._thinks:
+                self._out.print("\n")
+            self._thinks = thinks
+            # Text would make spaces of tabs.
+            self._out.print(Segments([Segment(safe(token.text), style)]), end="")
+        self._out.file.flush()
+
 
 CURES = {
     Stop.LENGTH: "give it more room with --max-tokens, or the form a limit of its own",
@@ -20,6 +78,7 @@ CURES = {
     Stop.STOP_STRING: "leave out --stop",
 }
 """What to do when the end came too early for a form, by what it was."""
+PLACES = "number", "name", "first", "last"
 
 
 @dataclass(slots=True)
@@ -60,7 +119,9 @@ class ReceivedAnswer:
         self, end: Finished, settings: Settings, has_form: bool, conversation: int | None
     ) -> list[str]:
         """Return what is said below an answer that has ended, line by line."""
-        line = [*figures(end.stats), _mode(settings, end), *filter(None, [MARKS.get(end.stop)])]
+        none_tried = settings.mode != "ars" and not end.stats.drafted
+        mode = MODES[settings.mode] + ", none tried" * none_tried
+        line = [*figures(end.stats), mode, *filter(None, [MARKS.get(end.stop)])]
         if conversation is not None:
             line.append(f"conversation {conversation}")
         sources = filter(None, [named_sources(end.text, self.sources)])
@@ -74,37 +135,24 @@ class ReceivedAnswer:
         return lines
 
 
-@dataclass(slots=True)
-class ReceivedAnswers:
-    """The outcome of a question."""
-
-    answer: ReceivedAnswer = field(default_factory=ReceivedAnswer)
-    before: list[ReceivedAnswer] = field(default_factory=list)
-    """Those that asked for calls, and were followed by another."""
-
-    def begin_another(self) -> None:
-        """Begin the answer that follows the calls of the one before."""
-        self.before.append(self.answer)
-        self.answer = ReceivedAnswer()
-
-
-def _mode(settings: Settings, end: Finished) -> str:
-    """Return the mode, and whether it was in effect only ArS."""
-    proposed = settings.mode == "ars" or end.stats.drafted
-    return MODES[settings.mode] if proposed else f"{MODES[settings.mode]}, none tried"
-
-
 def report(
-    received: ReceivedAnswers, ready: Ready | None, settings: Settings, conversation: int | None
+    answers: Sequence[ReceivedAnswer],
+    ready: Ready | None,
+    settings: Settings,
+    conversation: int | None,
 ) -> dict[str, Any]:
-    """Return everything about an answer, as plain values; and the conversation it continued."""
-    end = received.answer.finished
+    """Return everything about the last answer, as plain values; and the conversation it continued.
+
+    Those before it asked for calls.
+    """
+    *before, answer = answers
+    end = answer.finished
     if ready is None or end is None:
         raise ModelError("There is no answer to report.")
-    earlier = [_answer(given, given.finished) for given in received.before if given.finished]
+    earlier = [_answer(given, given.finished) for given in before if given.finished]
     return {
-        **_answer(received.answer, end),
-        **({"before": earlier} if earlier else {}),  # answers that asked for calls
+        **_answer(answer, end),
+        **({"before": earlier} if earlier else {}),
         "target": _model(ready.target),
         "draft": _model(ready.draft) if ready.draft else None,
         "engine": ready.engine,
@@ -121,15 +169,11 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
         "stop": str(finished.stop),
         **({} if finished.complete else {"complete": False}),  # of the form that was asked for
         **({"calls": _calls(given, finished)} if finished.calls else {}),
-        **({"sources": _sources(given)} if given.sources else {}),
+        **({"sources": [_fields(each, PLACES) for each in given.sources]} if given.sources else {}),
         **({"unsupported": given.unsupported} if given.unsupported else {}),
         "tokens": [_fields(token, TOKEN_FIELDS) for token in given.tokens],
         "stats": _fields(finished.stats, STATS_FIELDS),
     }
-
-
-def _sources(given: ReceivedAnswer) -> list[dict[str, Any]]:
-    return [_fields(each, ("number", "name", "first", "last")) for each in given.sources]
 
 
 def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:

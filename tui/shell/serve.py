@@ -26,7 +26,7 @@ from tui.ending_signals import ending
 from tui.figures import figures, model_name
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
-from tui.shell.options import NumberParameter, settings, shared
+from tui.shell.options import FILE, NumberParameter, settings, shared
 
 if TYPE_CHECKING:  # it imports the server's libraries, which --help does not wait for
     from assistant.serve.exchange import Exchange
@@ -48,7 +48,7 @@ PORT = 8471
 )
 @click.option(
     "--token-file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Require the token in this file; SPECCHAT_TOKEN also sets one.",
 )
@@ -60,31 +60,22 @@ def serve(host: str, port: int, token_file: Path | None, **options: Any) -> None
     up stops an answer. Nothing is kept, and specchat connects to nothing. On an address that other
     machines can reach, a token is required, and generated if you set none. Ctrl-C ends it.
     """
-    _run(settings(options), host, port, token_file)
-
-
-def _run(settings: Settings, host: str, port: int, token_file: Path | None) -> None:
-    """Serve until a signal says to end.
-
-    Raises:
-        SpecchatError: the address cannot be used, or the models cannot.
-    """
-    address, token = _address(host), _token(token_file)
+    chosen, address, token = settings(options), _address(host), _token(token_file)
     made = None if token or is_local(address) else secrets.token_urlsafe(24)
     console = EngineConsole("looking for the models")
     with _bound(address, port) as listening, console.shown():
-        setup, _ = settings.setup(console.checking)
+        setup, _ = chosen.setup(console.checking)
         # Stored conversations are private here, even as proposals.
         setup = replace(setup, recalls=False, snapshots=0)
         forbid_connections()  # from here on; what is bound may listen
         ready: Ready = console.run(setup, keeps=False)
         console.hush()
         listening.listen()
-        guard, name = Guard(address, token or made), name_of(settings, setup)
+        guard, name = Guard(address, token or made), name_of(chosen, setup)
         told = f"[{address}]" if ":" in address else address
         click.echo(f"http://{told}:{listening.getsockname()[1]}/v1")
         tell(name, ready, made)
-        console.wait(_serve(console, listening, name, ready, settings, guard))
+        console.wait(_serve(console, listening, name, ready, chosen, guard))
     if console.interrupted:
         sys.exit(130)
 

@@ -44,10 +44,6 @@ class Lines(ScrollView):
         self.virtual_size = Size(self.scrollable_content_region.width, count)
         self.refresh()
 
-    def change_line(self, y: int) -> None:
-        """Make line `y` again."""
-        self.change_lines((y,))
-
     def change_lines(self, changed: Collection[int]) -> None:
         """Make some lines again."""
         top, height = self.scroll_offset.y, self.size.height

@@ -17,47 +17,30 @@ THOUGHT: Kind = "thought"
 """What the target says itself before the answer, and the markers around it."""
 BASICS: tuple[Kind, ...] = tuple(Origin)
 
-COLOURED: Styles = {
-    Origin.DRAFT: "$text-success on $success-muted",
-    "form": "bold $text-secondary on $secondary-muted",
-    "edit": "underline2 $text-accent on $accent-muted",
-    "suffix": "italic $text-primary on $primary-muted",
-    "tail": "italic underline $text-primary on $primary-muted",
-    "ngram": "underline $text-accent on $accent-muted",
-    OTHER: "bold italic underline $text-secondary on $secondary-muted",
-    Origin.RESIDUAL: "bold italic $text-warning",
-    Origin.TARGET: "",
-    THOUGHT: "$foreground-muted",
-    GHOST: "strike $text-error 80%",
+_KINDS: Mapping[Kind, tuple[str, str, str]] = {
+    Origin.DRAFT: ("right guess", "$text-success on $success-muted", "underline"),
+    "form": ("fixed by the form", "bold $text-secondary on $secondary-muted", "bold"),
+    "edit": ("kept by the edit", "underline2 $text-accent on $accent-muted", "underline2"),
+    "suffix": ("copied", "italic $text-primary on $primary-muted", "italic underline"),
+    "tail": ("rest of a guess", "italic underline $text-primary on $primary-muted", "italic"),
+    "ngram": ("common phrase", "underline $text-accent on $accent-muted", "bold underline"),
+    OTHER: (
+        "other guess",
+        "bold italic underline $text-secondary on $secondary-muted",
+        "bold italic underline",
+    ),
+    Origin.RESIDUAL: ("correction", "bold italic $text-warning", "bold reverse"),
+    Origin.TARGET: ("not guessed", "", ""),
+    THOUGHT: ("thought, not guessed", "$foreground-muted", "dim"),
+    GHOST: ("wrong guess", "strike $text-error 80%", "dim strike"),
 }
-PLAIN: Styles = {
-    Origin.DRAFT: "underline",
-    "form": "bold",
-    "edit": "underline2",
-    "suffix": "italic underline",
-    "tail": "italic",
-    "ngram": "bold underline",
-    OTHER: "bold italic underline",
-    Origin.RESIDUAL: "bold reverse",
-    Origin.TARGET: "",
-    THOUGHT: "dim",
-    GHOST: "dim strike",
-}
-"""Where there are no colours; a line under most of an answer would be too much where there are."""
+"""What each is called, its style with colours, and the one without.
 
-NAMES: Mapping[Kind, str] = {
-    Origin.DRAFT: "right guess",
-    "form": "fixed by the form",
-    "edit": "kept by the edit",
-    "suffix": "copied",
-    "tail": "rest of a guess",
-    "ngram": "common phrase",
-    OTHER: "other guess",
-    Origin.RESIDUAL: "correction",
-    Origin.TARGET: "not guessed",
-    THOUGHT: "thought, not guessed",
-    GHOST: "wrong guess",
-}
+Where there are colours, a line under most of an answer would be too much.
+"""
+NAMES: Mapping[Kind, str] = {kind: name for kind, (name, _, _) in _KINDS.items()}
+COLOURED: Styles = {kind: style for kind, (_, style, _) in _KINDS.items()}
+PLAIN: Styles = {kind: style for kind, (_, _, style) in _KINDS.items()}
 
 Run = tuple[str, Kind]
 PIECE = 2000  # characters of a run from which on it is not made longer

@@ -16,8 +16,7 @@ from tui.app.app import SpecchatApp
 from tui.app.help_screen import COLOURS, FIRST
 from tui.chat.conversation.answer import Answer
 from tui.models.inventory import ModelInventory
-from tui.race.recorded import RecordedLane
-from tui.race.verdict import turns
+from tui.race.recorded import RecordedLane, turns
 
 WIDE = (120, 40)
 
@@ -62,7 +61,7 @@ async def test_the_border_says_that_a_question_is_edited_until_it_is_sent_or_lef
 
 async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair: Pair) -> None:
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
-        chats = chat.screen.parts.chats
+        chats = chat.screen.chats
         await chat.pilot.press("f2", "escape")
         assert chats.display
         assert chat.screen.focused is chat.prompt.editor
@@ -78,11 +77,11 @@ async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pa
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
         said, conversation = chat.said, chat.screen.talk.path.conversation
         await chat.pilot.press("f2")
-        await chat.until(lambda: chat.screen.parts.chats.rows.summaries)
+        await chat.until(lambda: chat.screen.chats.rows.summaries)
         await chat.pilot.press("d")
         await chat.until(lambda: chat.screen.talk.path.conversation is None)
         assert not chat.screen.conversation.turns
-        await chat.until(lambda: not chat.screen.parts.chats.rows.summaries)
+        await chat.until(lambda: not chat.screen.chats.rows.summaries)
         await chat.pilot.press("u")
         await chat.until(lambda: chat.screen.talk.path.conversation == conversation)
         assert chat.said == said
@@ -179,7 +178,7 @@ async def test_no_text_has_the_colour_of_its_ground(pair: Pair) -> None:
         for theme in ("ansi-light", "ansi-dark", "textual-dark", "textual-light"):
             chat.app.theme = theme
             await chat.pilot.pause()
-            for widget in (chat.screen.parts.status, chat.prompt):
+            for widget in (chat.screen.status, chat.prompt):
                 for y in range(widget.size.height + 2):
                     for segment in widget.render_line(y):
                         style = segment.style

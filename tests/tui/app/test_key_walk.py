@@ -62,13 +62,13 @@ class Walker(Chat):
         while self.app.screen is not self.screen:
             self.app.pop_screen()
             await self.pilot.pause()
-        parts = self.screen.parts
+        parts = self.screen
         await self.until(lambda: self.screen.talk.idle)
         Path("a.txt").write_text("red\nsky\n")
         parts.chats.search.value, parts.chats.display, parts.panel.wanted = "", False, False
         self.screen.set_focus(self.prompt.editor)
         if self.stored != self._untouched or place in CALLS:
-            self.screen.controller.open(self.conversation((READ,) if place in CALLS else ()))
+            self.screen.open(self.conversation((READ,) if place in CALLS else ()))
         self._untouched = self.stored
         self.prompt.drop()
         if place == "attachments":
@@ -125,7 +125,7 @@ class Walker(Chat):
     @property
     def here(self) -> tuple[object, ...]:
         """Where the next key goes."""
-        shown = self.screen.parts.panel.display, self.prompt.text
+        shown = self.screen.panel.display, self.prompt.text
         return self.app.screen, self.app.screen.focused, shown
 
     @property
@@ -146,9 +146,7 @@ class Walker(Chat):
         parts = focus.ancestors_with_self if focus else []
         if not all(part.display for part in parts if isinstance(part, Widget)):
             yield f"leaves the keys to {focus}, which is hidden"
-        if isinstance(self.app.screen, ChatScreen) and not (
-            focus and self.screen.parts.shows(focus)
-        ):
+        if isinstance(self.app.screen, ChatScreen) and not (focus and self.screen.shows(focus)):
             yield f"leaves the keys to {focus}, which is covered"
 
 

@@ -136,7 +136,7 @@ async def test_it_can_be_applied_after_the_next_start_while_the_file_is_there(
         assert chat.footer["a"] == "Apply"
         Path("file.txt").unlink()
         await chat.press("ctrl+n")
-        chat.screen.controller.open(number)
+        chat.screen.open(number)
         await chat.press("ctrl+up")
         assert "a" not in chat.footer
 

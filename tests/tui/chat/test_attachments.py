@@ -10,10 +10,9 @@ from textual import events
 
 from assistant.store.values import Attachment
 from tests.tui.chat.prompting import Typist, at_the_prompt
-from tui.chat.prompt.attachments_screen import PREVIEW, AttachmentsScreen
 from tui.chat.prompt.file_search import files_below, ranked
 from tui.chat.prompt.prompt import Prompt
-from tui.chat.prompt.prompt_attachments import EDITABLE
+from tui.chat.prompt.prompt_attachments import EDITABLE, PREVIEW, AttachmentsScreen
 from tui.figures import weight
 
 

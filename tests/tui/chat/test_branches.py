@@ -46,7 +46,7 @@ async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: P
             assert focused.record == chat.path.leaf
             await chat.pilot.pause(0.1)
             assert chat.screen.focused is focused
-        chat.screen.controller.open(None)
+        chat.screen.open(None)
         for late in ("regenerate", "continue", "delete", "fork", "edit", "inspect"):
             chat.screen.turns.do(turn, late)
             await chat.pilot.pause()
@@ -133,7 +133,7 @@ async def test_the_same_key_again_copies_the_code_block_before(
     code = "".join(f"First\n\n```\n{word}\n```\n\n" for word in ("one", "two", "three"))
     async with open_chat(*pair) as chat:
         await chat.ready()
-        chat.screen.controller.open(kept(chat, "How?", code, "Why?", "```\nalone\n```"))
+        chat.screen.open(kept(chat, "How?", code, "Why?", "```\nalone\n```"))
         await chat.act("y")
         await copied(chat, "alone")
         assert chat.told[-1].startswith("Copied 5 ")

@@ -65,9 +65,7 @@ async def test_without_a_draft_the_reason_is_shown_and_the_answer_comes(
     async with open_chat(target, source=source, asked=("Alone?",)) as chat:
         assert any(note in text for text in chat.shown(".note.warning"))
         assert "model" not in chat.engine.heard(Finished)[0].stats.sources
-        assert ("nothing can guess" in str(chat.screen.parts.status.render())) is (
-            source == "model"
-        )
+        assert ("nothing can guess" in str(chat.screen.status.render())) is (source == "model")
         if source == "model":
             assert {event.lookahead for event in chat.engine.heard(Decoded)} == {0}
 

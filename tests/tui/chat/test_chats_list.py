@@ -23,8 +23,7 @@ from tests.tui.driver import Driver
 from tui.app.program import Program
 from tui.chat.list import chat_list
 from tui.chat.list.chat_list import ChatList
-from tui.chat.list.chat_rows import ChatRows
-from tui.chat.list.row_text import Listing, group, when
+from tui.chat.list.chat_rows import ChatRows, Listing, group, when
 
 TITLES = ("Lighthouse", "Lentil soup", "Sorted lists", "Lisbon")
 

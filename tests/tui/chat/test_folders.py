@@ -155,7 +155,7 @@ async def test_sources_are_the_same_when_a_conversation_is_opened_again(
         shown, number = chat.shown(".footnote"), chat.path.conversation
         await chat.press("ctrl+n")
         await chat.until(lambda: not chat.path.records)
-        chat.screen.controller.open(number)
+        chat.screen.open(number)
         await chat.until(lambda: chat.shown(".footnote") == shown)
         assert any("[1] notes/air.md:" in text for text in chat.shown(".chips"))
 

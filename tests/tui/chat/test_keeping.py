@@ -92,7 +92,7 @@ async def test_the_first_conversation_is_listed_while_it_is_answered(pair: Pair)
         await chat.until(lambda: "No conversations" in "".join(chat.shown("#chats-hint")))
         await chat.send("Listed at once")
         await chat.held()
-        await chat.until(lambda: chat.screen.parts.chats.rows.summaries)
+        await chat.until(lambda: chat.screen.chats.rows.summaries)
         assert "".join(chat.shown("#chats-hint")) == ""
         await chat.end()
 
@@ -105,9 +105,9 @@ async def test_what_is_listed_is_what_can_be_opened_when_the_disk_has_filled_up(
         assert (len(chat.said), chat.said[0]) == (2, "Not kept")
         assert "not saved" in "".join(chat.shown("#name"))
         await chat.pilot.press("f2")
-        rows = chat.screen.parts.chats.rows
+        rows = chat.screen.chats.rows
         await chat.until(lambda: [each.title for each in rows.summaries] == ["Kept"])
-        chat.screen.controller.open(rows.summaries[0].id)
+        chat.screen.open(rows.summaries[0].id)
         assert chat.said[0] == "Kept"
 
 

@@ -40,7 +40,7 @@ def rung(text: str) -> str:
 async def test_the_end_of_a_long_answer_rings_where_nobody_looks(
     focus: bool, notify: str, long_s: int, rings: int, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.chat.bell.LONG_S", long_s)
+    monkeypatch.setattr("tui.chat.chat_controller.LONG_S", long_s)
     async with open_chat(*pair, notify=notify) as chat:
         await chat.ready()
         written = heard(chat)

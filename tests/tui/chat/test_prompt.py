@@ -10,8 +10,7 @@ from textual import events
 from assistant.talk.attachments import LIMIT
 from tests.tui.chat.prompting import at_the_prompt
 from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES, InputHistory
-from tui.chat.prompt.prompt_attachments import from_json
-from tui.chat.prompt.waiting_line import Unsent
+from tui.chat.prompt.waiting_line import Unsent, from_json
 
 
 @pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])

@@ -34,7 +34,7 @@ async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_t
         chat.prompt.text = "Why is it"
         await chat.until(lambda: asked(chat)[-1].request.messages[-1].content.endswith("Why is it"))
         await read(chat, 1)
-        await chat.until(lambda: chat.screen.parts.status.state.activity is None)
+        await chat.until(lambda: chat.screen.status.state.activity is None)
         await chat.ask("Why is it blue?")
         (prepared,) = chat.engine.heard(Prepared)
         assert prepared.cached_tokens > len(FILE.text) // 2
@@ -54,7 +54,7 @@ async def test_what_was_read_already_is_not_asked_for_again(pair: Pair):
         await chat.ready()
         await read(chat, 1)
         count = len(asked(chat))
-        await chat.screen.controller.ahead._begin()
+        await chat.screen.controller.models._read()
         assert len(asked(chat)) == count
 
 
@@ -68,7 +68,7 @@ async def test_on_battery_nothing_is_read_unless_the_user_wants_it(
     monkeypatch.setattr(machine, "is_on_battery", lambda: battery)
     async with open_chat(*pair, idle=idle) as chat:
         await chat.ready()
-        await chat.screen.controller.ahead._begin()
+        await chat.screen.controller.models._read()
         assert len(asked(chat)) == reads
 
 
@@ -76,6 +76,6 @@ async def test_an_answer_does_not_wait_for_what_is_read(pair: Pair):
     async with open_chat(*pair, idle="on") as chat:
         await chat.ready()
         chat.prompt.attached.add(FILE)
-        await chat.screen.controller.ahead._begin()
+        await chat.screen.controller.models._read()
         await chat.ask("Why?")
         assert len(chat.engine.heard(Finished)) == 1

@@ -33,9 +33,9 @@ async def test_every_key_of_the_footer_is_seen_whole(pair: Pair) -> None:
 
 async def test_on_a_narrow_screen_the_conversation_keeps_its_width(pair: Pair) -> None:
     async with open_chat(*pair, size=(60, 20), asked=("One",)) as chat:
-        body, view = chat.screen.parts.body, chat.screen.conversation
+        body, view = chat.screen.query_one("#body"), chat.screen.conversation
         assert view.outer_size.width == 60
-        for key, side in (("f2", chat.screen.parts.chats), ("f3", chat.screen.parts.panel)):
+        for key, side in (("f2", chat.screen.chats), ("f3", chat.screen.panel)):
             await chat.press(key)
             assert side.region == body.region
             assert view.outer_size.width == 60
@@ -48,21 +48,21 @@ async def test_a_screen_that_becomes_narrow_shows_the_conversation(pair: Pair) -
     async with open_chat(*pair, size=(130, 30), asked=("One",)) as chat:
         await chat.pilot.press("f2", "escape")
         await chat.pilot.resize_terminal(60, 20)
-        await chat.until(lambda: not chat.screen.parts.body.covered)
+        await chat.until(lambda: not chat.screen.covered)
         await chat.pilot.resize_terminal(130, 30)
-        await chat.until(lambda: chat.screen.parts.panel.display)
+        await chat.until(lambda: chat.screen.panel.display)
         await chat.pilot.press("f2")
         await chat.pilot.resize_terminal(60, 20)
-        await chat.until(lambda: chat.screen.parts.body.covered)
-        assert chat.screen.parts.chats.has_focus_within
+        await chat.until(lambda: chat.screen.covered)
+        assert chat.screen.chats.has_focus_within
 
 
 async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pair: Pair) -> None:
     async with open_chat(*pair, size=(80, 24)) as chat:
         await chat.ready()
         chats, panel, view = (
-            chat.screen.parts.chats,
-            chat.screen.parts.panel,
+            chat.screen.chats,
+            chat.screen.panel,
             chat.screen.conversation,
         )
         await chat.press("f3", "f2")
@@ -73,11 +73,11 @@ async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pai
         assert chat.screen.focused is chat.prompt.editor
     async with open_chat(*pair, size=(80, 24), asked=("A long title " * 9,)) as chat:
         await chat.press("f2")
-        await chat.until(lambda: chat.screen.parts.chats.rows.chosen)
+        await chat.until(lambda: chat.screen.chats.rows.chosen)
         assert chat.screen.conversation.size.width >= 40
     for width, both in ((90, None), (120, False), (170, True)):
         async with open_chat(*pair, size=(width, 24), asked=("One",)) as chat:
-            parts = chat.screen.parts
+            parts = chat.screen
             assert parts.panel.display is (both is not None)
             await chat.press("f2")
             await chat.until(lambda: parts.panel.display is bool(both))  # noqa: B023
@@ -93,7 +93,7 @@ async def test_what_is_typed_is_seen_on_a_screen_of_a_few_lines(pair: Pair) -> N
             assert chat.screen.size == size
             await chat.pilot.press(*word)
             await chat.pilot.pause(0.1)
-            editor, body = chat.prompt.editor.region, chat.screen.parts.body.region
+            editor, body = chat.prompt.editor.region, chat.screen.query_one("#body").region
             assert editor.height >= 1
             assert body.height >= 3
             assert chat.screen.region.contains_region(chat.prompt.region)
@@ -101,16 +101,14 @@ async def test_what_is_typed_is_seen_on_a_screen_of_a_few_lines(pair: Pair) -> N
             assert chat.screen.query_one(KeyLine).region.height == 1
             chat.prompt.text = ""
             await chat.pilot.resize_terminal(80, 24)
-            await chat.until(
-                lambda: chat.screen.parts.banner.display and chat.screen.parts.status.display
-            )
+            await chat.until(lambda: chat.screen.banner.display and chat.screen.status.display)
             assert chat.prompt.region.height == 3
 
 
 async def test_a_list_that_is_hidden_leaves_the_keys_to_the_prompt(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         await chat.press("f2")
-        await chat.until(lambda: chat.screen.parts.chats.rows.chosen)
+        await chat.until(lambda: chat.screen.chats.rows.chosen)
         await chat.press("slash", "f2", *"rx", "enter")
         await chat.until(lambda: "rx" in chat.said)
         assert [each.title for each in chat.store.summaries()] == ["One"]

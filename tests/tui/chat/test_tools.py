@@ -166,7 +166,7 @@ async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on_for_it(
         tools = ToolSet(ToolSettings(), False, (), chat.box, asked_for=True)
         chat.screen.talk.calls.tools = tools
         assert not chat.screen.talk.calls.wanted
-        chat.screen.controller.open(with_tools)
+        chat.screen.open(with_tools)
         assert tools.on == {with_tools: True}
 
 

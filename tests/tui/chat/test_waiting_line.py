@@ -122,7 +122,7 @@ async def test_the_line_is_kept_with_its_conversation_and_over_the_end_of_the_pr
         number = chat.path.conversation
         await chat.press("ctrl+n")
         assert line(chat) == []
-        chat.screen.controller.open(number)
+        chat.screen.open(number)
         await chat.pilot.pause()
         assert line(chat)[1:] == ["  Two @a.txt"]
         assert chat.prompt.text == "hi"

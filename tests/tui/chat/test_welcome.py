@@ -206,7 +206,7 @@ async def test_colours_are_explained_of_the_first_round_with_several_right_guess
 
 async def test_what_guesses_brought_is_said_in_one_place(pair: Pair) -> None:
     async with open_chat(*pair, size=(140, 40), asked=("One",)) as chat:
-        panel, status = chat.screen.parts.panel, chat.screen.parts.status
+        panel, status = chat.screen.panel, chat.screen.status
         words = "\n".join(line.plain for line in panel._shown)
         assert "guesses right" in words
         assert "guesses right" not in str(status.render())

@@ -6,8 +6,7 @@ import pytest
 
 from assistant.events import Failed, Finished, LaneEvent, Stats, Stop
 from assistant.request import Lane, Mode, Request, Sampling, Setup
-from tui.race.recorded import RecordedLane
-from tui.race.verdict import pays, verdict
+from tui.race.recorded import RecordedLane, pays, verdict
 
 
 def standing(

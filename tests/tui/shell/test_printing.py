@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.events import Origin, Token
-from tui.shell.printing import Printing
+from tui.shell.received_answers import Printing
 
 
 def words(text: str) -> list[Token]:

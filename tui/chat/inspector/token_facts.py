@@ -142,7 +142,8 @@ def _origin(entry: InspectedToken) -> str:
         return f"Wrong guess: “{visible(after.text)}” came instead." if after else THROWN_AWAY
     name = NAMES[item.origin].capitalize()
     if item.origin is Origin.DRAFT:
-        return f"{name}, from: {_source(item)}."
+        source = item.source or ""
+        return f"{name}, from: {SOURCES.get(source, safe(source))}."
     if rejected is not None:
         return f"{name}: it replaces the wrong guess “{visible(rejected.text)}”."
     if item.origin is Origin.RESIDUAL:
@@ -193,10 +194,6 @@ def _verdict(entry: InspectedToken, width: int) -> list[Content]:
         return []
     whose = "" if ghost is item else f"“{visible(ghost.text)}”: "
     return paragraph(whose + decision(ghost, kept=False), width, "$text-warning")
-
-
-def _source(item: Token | Ghost) -> str:
-    return SOURCES.get(item.source or "", safe(item.source or ""))
 
 
 def _alternatives(entry: InspectedToken, width: int) -> list[Content]:

@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len, chop_cells
@@ -84,11 +83,8 @@ class TokenPage(Lines, can_focus=True):
     cursor: reactive[int] = reactive(0, init=False)
     """The number of the entry under the cursor."""
 
-    @dataclass
     class Moved(Message):
         """The cursor stands on another entry."""
-
-        index: int
 
     def __init__(self, entries: Sequence[InspectedToken]) -> None:
         super().__init__(id="tokens")
@@ -124,10 +120,9 @@ class TokenPage(Lines, can_focus=True):
         """Paint the two lines that changed."""
         for index in (old, new):
             place = self._layout.places[index]
-            for y in range(place, place + 1 + self.entries[index].text.count("\n")):
-                self.change_line(y)
+            self.change_lines(range(place, place + 1 + self.entries[index].text.count("\n")))
         self._follow()
-        self.post_message(self.Moved(new))
+        self.post_message(self.Moved())
 
     def on_click(self, event: events.Click) -> None:
         """Go to the token under the mouse."""

@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from textual import on, work
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
 
 from models.errors import SpecchatError
-from tui.chat.list.chat_rows import ChatRows
-from tui.chat.list.row_text import Listing, listing
+from tui.chat.list.chat_rows import ChatRows, Listing, listing
 from tui.safe import safe
 from tui.widgets.entry_screen import EntryLine, EntryScreen
 
@@ -72,18 +70,11 @@ class ChatList(Vertical):
         """The user is done with the list."""
 
     def __init__(self, store: "Store | None" = None, folder: Path | None = None) -> None:
-        super().__init__(id="chats")
-        self.rows = ChatRows()
-        self.hint = Static("", id="chats-hint", markup=False)
+        self.search = EntryLine(id="chats-search", placeholder="Search all text", compact=True)
+        self.rows, self.hint = ChatRows(), Static("", id="chats-hint", markup=False)
+        super().__init__(self.search, self.rows, self.hint, id="chats")
         self._store, self._folder = store, folder or Path.cwd()
         self._deleted: list[int] = []  # those of this store, which come back in reverse order
-        self.search = EntryLine(id="chats-search", placeholder="Search all text", compact=True)
-
-    def compose(self) -> ComposeResult:
-        """Lay out the search, the list, and a line below."""
-        yield self.search
-        yield self.rows
-        yield self.hint
 
     def use(self, store: "Store | None") -> None:
         """Show the conversations of a store, once it is open."""

@@ -113,16 +113,14 @@ class Speculation(Lines):
 
     def paint(self) -> None:
         """Show what was taken."""
-        if self.display and self.is_mounted:
-            self.put(self._lines())
-
-    def _lines(self) -> list[Content]:
-        width, height = self.room, self.size.height
+        if not (self.display and self.is_mounted):
+            return
         if self.last is None:
-            return self._explained(width)
+            self.put(self._explained(self.room))
+            return
         n_ctx = self._ready.target.n_ctx if self._ready else 0
         figures = PanelFigures(self.last, [*self._rates], n_ctx, self.no_draft, self.copied)
-        return lines(figures, width, height)
+        self.put(lines(figures, self.room, self.size.height))
 
     def _explained(self, width: int) -> list[Content]:
         why = paragraph(self.no_draft or "", width, "$text-warning")

@@ -106,18 +106,13 @@ def _positions(tallies: Sequence[Tally], width: int) -> Section:
     return [heading, *(Content("").join(cells[i : i + row]) for i in range(0, len(cells), row))]
 
 
-def _rated(name: str, rate: float, value: str, width: int) -> Content:
-    room = width - len(name) - len(value) - 3
-    drawn = Content.assemble(f"{name} ", (bar(rate, room), "$success"))
-    return pair(drawn, value, width)
-
-
 def _sources(shown: PanelFigures, width: int) -> Section:
     rated: Section = []
     for source, tally in shown.last.stats.sources.items():
         if tally.rate is not None:
-            name = SOURCES.get(source, safe(source))
-            rated.append(_rated(name, tally.rate, f"{tally.rate:.0%} of {tally.tested:,}", width))
+            name, value = SOURCES.get(source, safe(source)), f"{tally.rate:.0%} of {tally.tested:,}"
+            drawn = bar(tally.rate, width - len(name) - len(value) - 3)
+            rated.append(pair(Content.assemble(f"{name} ", (drawn, "$success")), value, width))
     copied = " and ".join(one_line(each.title) for each in shown.copied)
     return [*rated, *paragraph(f"The last copy is from {copied}." if copied else "", width)]
 

@@ -17,7 +17,7 @@ from tui.chat.prompt.file_picker import Mention, Picker
 from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.chat.prompt.waiting_line import WaitingLine
 from tui.safe import safe
-from tui.widgets.text_entry import TextEntry
+from tui.widgets.entry_screen import TextEntry
 
 if TYPE_CHECKING:
     from tui.app.program import Program
@@ -101,11 +101,7 @@ class Editor(TextEntry, inherit_bindings=False):
         key: str
 
     def __init__(
-        self,
-        picker: Picker,
-        attached: PromptAttachments,
-        earlier: InputHistory,
-        line: WaitingLine,
+        self, picker: Picker, attached: PromptAttachments, earlier: InputHistory, line: WaitingLine
     ) -> None:
         self.mention = Mention(self, picker)
         super().__init__(compact=True, highlight_cursor_line=False, placeholder=PLACEHOLDER)
@@ -141,15 +137,11 @@ class Editor(TextEntry, inherit_bindings=False):
             self.type_in(text)
 
     def send(self) -> None:
-        """Send what is written, as Enter does."""
-        self.post_message(self.Sent(self.take()))
-
-    def take(self) -> str:
-        """Return the text, which can be recalled, and begin the next."""
+        """Send what is written, as Enter does; it can be recalled."""
         text = self.text
         self._earlier.sent(text)
         self.show("")
-        return text
+        self.post_message(self.Sent(text))
 
     def type_in(self, text: str) -> None:
         """Put a text where the cursor is."""
@@ -238,7 +230,7 @@ class Editor(TextEntry, inherit_bindings=False):
         if not attached.chips:
             self.notify("Nothing is attached. Type @ to add a file.", timeout=4)
             return
-        from tui.chat.prompt.attachments_screen import AttachmentsScreen, Outcome
+        from tui.chat.prompt.prompt_attachments import AttachmentsScreen, Outcome
 
         def use(outcome: Outcome | None) -> None:
             if outcome is not None:

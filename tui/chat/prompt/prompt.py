@@ -1,13 +1,11 @@
 """Where the user types: the text, what goes along with it, and the files to choose from."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from textual import on
-from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Click
@@ -15,22 +13,17 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Static, TextArea
 
+from assistant.request import AnswerForm
 from assistant.store.values import Attachment
 from assistant.talk.attachments import read
 from models.errors import UsageError
 from tui.chat.prompt.editor import Editor, InputHistory
 from tui.chat.prompt.file_picker import FileMentioned, Picker
 from tui.chat.prompt.file_search import located
-from tui.chat.prompt.prompt_attachments import (
-    EDITABLE,
-    PromptAttachments,
-    estimated_tokens,
-    from_json,
-    to_json,
-)
-from tui.chat.prompt.waiting_line import Unsent, WaitingLine
+from tui.chat.prompt.prompt_attachments import EDITABLE, PromptAttachments, estimated_tokens
+from tui.chat.prompt.waiting_line import Unsent, WaitingLine, from_json, to_json
 from tui.figures import counted
-from tui.safe import safe
+from tui.safe import one_line, safe
 
 PICKING = "Esc keeps the @ · Enter attaches"
 CHANGING = "Esc cancels · Enter asks it again, on a new branch"
@@ -69,21 +62,16 @@ class Prompt(Vertical):
         """The text or the attachments changed; `state` returns what is worth keeping."""
 
     def __init__(self) -> None:
-        super().__init__(id="prompt")
         self.picker, self.attached = Picker(Path()), PromptAttachments()
         self.earlier = InputHistory()
         self.line = WaitingLine()
         self.editor = Editor(self.picker, self.attached, self.earlier, self.line)
         self._too_long = Static("", id="too-long", markup=False)
+        parts = self.line, self.picker, self.attached, self._too_long, self.editor
+        super().__init__(*parts, id="prompt")
         self._heading = self._form = ""
-
-    def compose(self) -> ComposeResult:
-        """Lay out what waits, the files to choose from, what is attached, and the text."""
-        yield self.line
-        yield self.picker
-        yield self.attached
-        yield self._too_long
-        yield self.editor
+        self.form: AnswerForm | None = None
+        """What answers have to look like; None: as they come."""
 
     def focus(self, scroll_visible: bool = True, **_: object) -> Self:
         """Let the user type."""
@@ -93,22 +81,41 @@ class Prompt(Vertical):
     def head(self, changes: bool) -> None:
         """Say on the border whether the text changes an earlier question."""
         self._heading = CHANGING if changes else ""
-        self.border_title = Content(self._title)
+        self._show_title()
         self.refresh_bindings()
 
-    def show_form(self, text: str) -> None:
-        """Say on the border what form answers are to have; empty for none."""
-        self._form = text
-        self.border_title = Content(self._title)
+    def _show_title(self) -> None:
+        """Say on the border what is to be known of what is written."""
+        title = " · ".join(filter(None, (self._heading, self._form)))
+        picking = CHOOSING if self.editor.mention.asks else PICKING
+        is_open = self.picker.opened and self.picker.chosen
+        self.border_title = Content(picking if is_open else title)
 
-    def pick(self, take: Callable[[str], None]) -> None:
-        """Have the file of a schema picked, as files are that are attached."""
-        self.focus()
-        self.editor.mention.ask(take)
+    # The form of the answers
 
-    @property
-    def _title(self) -> str:
-        return " · ".join(filter(None, (self._heading, self._form)))
+    def toggle_form(self) -> None:
+        """Ask for a file whose schema all answers follow; or let them be as they come again."""
+        if self.form is None:
+            self.focus()
+            self.editor.mention.ask(self._use_form)
+        else:
+            self.form, self._form = None, ""
+            self._show_title()
+            self.notify("JSON is off: free text again.", timeout=3)
+
+    def _use_form(self, name: str) -> None:
+        """Have answers follow the schema in a file, or say why that cannot be."""
+        from assistant.forms.grammar import fields_of  # which few chats need
+
+        try:
+            form = AnswerForm("schema", read(located(name, self.picker.root), name).text)
+            fields = ", ".join(fields_of(form))
+        except UsageError as error:
+            self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+            return
+        self.form = form
+        self._form = one_line(f"JSON by {name}" + f": {fields}" * bool(fields))
+        self._show_title()
 
     @property
     def text(self) -> str:
@@ -122,9 +129,7 @@ class Prompt(Vertical):
     @on(Picker.Turned)
     def _explain_picker(self, message: Picker.Turned) -> None:
         message.stop()
-        picking = CHOOSING if self.editor.mention.asks else PICKING
-        is_open = self.picker.opened and self.picker.chosen
-        self.border_title = Content(picking if is_open else self._title)
+        self._show_title()
 
     # What goes along with the text
 
@@ -174,12 +179,6 @@ class Prompt(Vertical):
             message.stop()
             last = self.line.take(-1)
             self._fill(last.text, last.attachments)
-
-    def take(self) -> Unsent:
-        """Return what is written, and make room for the next."""
-        unsent = Unsent(self.editor.take(), self.attachments)
-        self.attached.sent()
-        return unsent
 
     def give_back(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
         """Put back what failed, unless something else has been begun; say which."""

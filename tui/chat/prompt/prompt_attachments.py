@@ -1,23 +1,25 @@
-"""The attachments of the prompt, in a row above it: adding and removing them."""
+"""The attachments of the prompt: in a row above it, and in a list with their texts."""
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from typing import ClassVar
 
 from rich.cells import cell_len
+from textual import on
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
 
 from assistant.store.values import Attachment
 from assistant.talk.attachments import LIMIT
-from tui.chat.prompt.waiting_line import Unsent
 from tui.figures import counted, weight
 from tui.safe import safe
+from tui.widgets.dialog import ListDialog
 
 GAP = "  "
 EDITABLE = 20_000
@@ -185,27 +187,74 @@ def drawn(chip: Chip, width: int) -> Content:
     return whole.truncate(max(1, width), ellipsis=True)
 
 
-def to_json(unsent: Unsent, line: Iterable[Unsent] = ()) -> str:
-    """Return what is being written, and what waits in line, as JSON."""
-    attachments, waiting = _attachments_json(unsent.attachments), map(to_json, line)
-    text = f'"text": {json.dumps(unsent.text)}, "attachments": {attachments}'
-    return f'{{{text}, "line": [{", ".join(waiting)}]}}'
+PREVIEW = 20_000
+"""Characters of an attachment that are shown."""
+
+Outcome = tuple[tuple[Chip, ...], Chip | None]
+"""What stays attached, and what is inserted into the text instead."""
 
 
-def from_json(state: str) -> tuple[Unsent, tuple[Unsent, ...]]:
-    """Return what `to_json` wrote; empty if it is invalid."""
-    try:
-        unsent = json.loads(state)
-        return _unsent(unsent), tuple(map(_unsent, unsent.get("line", ())))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return Unsent(""), ()
+class AttachmentsScreen(ListDialog[Outcome]):
+    """List the attachments above the text of the one under the cursor."""
 
+    DEFAULT_CSS = "AttachmentsScreen OptionList { max-height: 6; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Close", id="attachments.close"),
+        Binding("delete,d", "drop", "Remove", id="attachments.drop"),
+        Binding("backspace", "drop", show=False),
+        Binding("i", "insert", "Insert into the text", id="attachments.insert"),
+        Binding("space", "scroll(1)", "Scroll down", show=False, priority=True),
+    ]
 
-def _unsent(found: Any) -> Unsent:
-    attached = tuple(Attachment(str(name), str(text)) for name, text in found["attachments"])
-    return Unsent(str(found["text"]), attached)
+    def __init__(self, chips: tuple[Chip, ...]) -> None:
+        super().__init__("Attached", "Esc goes back · d removes · i inserts into the text")
+        self.chips = chips
 
+    def on_mount(self) -> None:
+        """Show the newest."""
+        self._list(len(self.chips) - 1)
+        self.list.focus()
 
-@lru_cache(maxsize=9)  # megabytes that stay the same while the text changes
-def _attachments_json(attachments: tuple[Attachment, ...]) -> str:
-    return json.dumps([[attachment.name, attachment.text] for attachment in attachments])
+    def _list(self, highlighted: int) -> None:
+        rows = [
+            ((safe(chip.attachment.name), "bold"), (f"  {chip.about}", "$text-muted"))
+            for chip in self.chips
+        ]
+        self.list.set_options([Option(Content.assemble(*row)) for row in rows])
+        self.list.highlighted = min(highlighted, len(self.chips) - 1)
+
+    @on(OptionList.OptionHighlighted)
+    def show_text(self, message: OptionList.OptionHighlighted) -> None:
+        """Show the text under the cursor."""
+        text = self.chips[message.option_index].attachment.text
+        more = len(text) - PREVIEW
+        rest = (f"\n\n… and {counted(more, 'character')} more", "$text-muted") if more > 0 else ""
+        self.tell(Content.assemble(safe(text[:PREVIEW]), rest))
+
+    @property
+    def _chosen(self) -> int:
+        return self.list.highlighted or 0
+
+    def action_drop(self) -> None:
+        """Remove the attachment."""
+        index = self._chosen
+        self.chips = (*self.chips[:index], *self.chips[index + 1 :])
+        if self.chips:
+            self._list(index)
+        else:
+            self.action_close()
+
+    @on(OptionList.OptionSelected)
+    def action_insert(self) -> None:
+        """Put its text where the cursor is, unless that makes the prompt slow."""
+        chip = self.chips[self._chosen]
+        size = len(chip.attachment.text)
+        if size > EDITABLE:
+            text = f"{size:,} characters are too many to edit here; the limit is {EDITABLE:,}."
+            self.notify(text, severity="warning", timeout=6, markup=False)
+        else:
+            self.dismiss((self.chips, chip))
+
+    def action_close(self) -> None:
+        """Go back to the prompt."""
+        self.dismiss((self.chips, None))

@@ -1,6 +1,10 @@
 """Prompts that wait in line for their turn, which comes when the answer under way has ended."""
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 from textual.content import Content
 from textual.geometry import Size
@@ -58,3 +62,29 @@ class WaitingLine(Widget):
             lines.append(f"  {one_line(each.text.strip() + files)}")
         width = max(1, self.content_size.width)
         return Content("\n").join(Content(line).truncate(width, ellipsis=True) for line in lines)
+
+
+def to_json(unsent: Unsent, line: Iterable[Unsent] = ()) -> str:
+    """Return what is being written, and what waits in line, as JSON."""
+    attachments, waiting = _attachments_json(unsent.attachments), map(to_json, line)
+    text = f'"text": {json.dumps(unsent.text)}, "attachments": {attachments}'
+    return f'{{{text}, "line": [{", ".join(waiting)}]}}'
+
+
+def from_json(state: str) -> tuple[Unsent, tuple[Unsent, ...]]:
+    """Return what `to_json` wrote; empty if it is invalid."""
+    try:
+        unsent = json.loads(state)
+        return _unsent(unsent), tuple(map(_unsent, unsent.get("line", ())))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Unsent(""), ()
+
+
+def _unsent(found: Any) -> Unsent:
+    attached = tuple(Attachment(str(name), str(text)) for name, text in found["attachments"])
+    return Unsent(str(found["text"]), attached)
+
+
+@lru_cache(maxsize=9)  # megabytes that stay the same while the text changes
+def _attachments_json(attachments: tuple[Attachment, ...]) -> str:
+    return json.dumps([[attachment.name, attachment.text] for attachment in attachments])

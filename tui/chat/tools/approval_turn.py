@@ -13,9 +13,9 @@ from textual.widgets import Static
 from assistant.request import ToolCall
 from assistant.talk.calling import Decision
 from assistant.tools.values import OfferedTool
-from tui.call_text import access, arguments
 from tui.chat.conversation.turn import Turn
 from tui.chat.conversation.user_turn import shorten
+from tui.figures import access, arguments
 from tui.safe import safe
 
 KEYS = "Enter allows it once · c in this conversation · a always · Esc refuses"

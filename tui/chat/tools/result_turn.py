@@ -8,10 +8,9 @@ from textual.binding import Binding, BindingType
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from tui.call_text import in_a_line
 from tui.chat.conversation.turn import Turn, Verb, turns_in
 from tui.chat.conversation.user_turn import shorten
-from tui.figures import counted
+from tui.figures import counted, in_a_line
 from tui.safe import safe
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from textual.widgets.option_list import Option
 from assistant.talk.calling import Calling
 from assistant.tools.values import OfferedTool, ServerReport
 from models.errors import StorageError
-from tui.call_text import access
-from tui.figures import counted
+from tui.figures import access, counted
 from tui.safe import safe
 from tui.widgets.dialog import ListDialog
 
