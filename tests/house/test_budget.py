@@ -8,22 +8,22 @@ from tests import ROOT
 from tests.test_layers import MODULES
 
 LINES = {
-    "models": 5_366,  # wanted: 6,000
+    "models": 5_333,  # wanted: 6,000
     "assistant/decoding": 3_004,  # wanted: 2,900; with the source for edits, of 208
-    "assistant/edit": 1_485,
-    "assistant/passages": 1_199,  # wanted: 450
-    "assistant/engine assistant/process": 3_684,  # wanted: 2,600; with what models would do, of 190
-    "assistant/chat assistant/forms assistant/calling": 2_621,  # wanted: 2,500
+    "assistant/edit": 1_454,
+    "assistant/passages": 1_174,  # wanted: 450
+    "assistant/engine assistant/process": 3_623,  # wanted: 2,600; with what models would do, of 190
+    "assistant/chat assistant/forms assistant/calling": 2_582,  # wanted: 2,500
     "assistant/tools": 929,
-    "assistant/store": 1_807,
-    "assistant/talk": 2_117,  # wanted: 1,100; with tools off until wanted
-    "assistant/settings": 793,
-    "assistant/serve": 1_219,  # with predictions, of 14
-    "assistant/lab tui/lab": 2_632,  # wanted, with models/slim: 3,200
-    "tui": 14_739,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
+    "assistant/store": 1_698,
+    "assistant/talk": 2_077,  # wanted: 1,100; with tools off until wanted
+    "assistant/settings": 790,
+    "assistant/serve": 1_216,  # with predictions, of 14
+    "assistant/lab tui/lab": 2_592,  # wanted, with models/slim: 3,200
+    "tui": 14_298,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 42_471, 358, 42_137
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 41_641, 339, 42_113
 """As it is; wanted are 36,000, 340 and 33,000. A change may only lower them. Edits that say what
 they lose, one locked file, pastes, odd models and folders asked in other words came to 1,900
 lines, which the next ones owe."""
