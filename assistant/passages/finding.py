@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from assistant.passages import index_file, vocabulary, words
 from assistant.passages.splitting import Passage
-from assistant.passages.vocabulary import COMPOUNDING, INFLECTED
+from assistant.passages.vocabulary import INFLECTED
+from assistant.passages.words import COMPOUNDING
 
 WORDS, PLACES = 48, 8_000
 """Words that are looked for, and passages that they may be in, all together: the rarest words
@@ -28,6 +29,8 @@ RESEMBLED = 8
 KNOWN, RELATED = 0.35, 0.5
 """How much of the question, by the weights of its words, the best passage has if the folder says
 anything of it; and how much of what that one has the others have."""
+NAMED = 3
+"""Files that may have the same name; what more have, such as a heading in each, names none."""
 FOREIGN = 0.6
 """How much a passage has that is in another language than the question."""
 COPY, VERSION = 0.8, 0.4
@@ -137,19 +140,31 @@ class _Search:
             scores[id_] += weight * score[id_]
         return weight
 
+    def named(self, question: str) -> dict[int, float]:
+        """Return the passages of the documents that a question names, with the names' weights."""
+        weights = defaultdict[int, float](float)
+        sought = "SELECT id, file FROM passage WHERE id IN (SELECT rowid FROM words (?))"
+        titles = (words.title(question, each) for each in self._languages)
+        for title in set().union(*(pairs.union(alone) for alone, pairs in titles)):
+            rows = self._sql.execute(sought, (f'names : "{title}"',)).fetchall()
+            if len({file for _, file in rows}) <= NAMED:
+                weight = math.log(1 + (self._count - len(rows) + 0.5) / (len(rows) + 0.5))
+                weights.update((id_, weights[id_] + weight) for id_, _ in rows)
+        return weights
+
     def versions(
-        self, ids: Sequence[int], shares: dict[int, float], least: float
+        self, ids: Sequence[int], shares: dict[int, float], least: float, named: Container[int]
     ) -> Iterator[_Version]:
-        """Yield passages; of those in another language than the question what has `least`."""
+        """Yield passages; in another language than the question what is named or has `least`."""
         for id_ in ids:
-            path, language, changed, first, last, heading, packed = self._sql.execute(
-                "SELECT path, language, changed, first, last, heading, packed "
+            path, language, changed, first, last, heading, header, packed = self._sql.execute(
+                "SELECT path, language, changed, first, last, heading, header, packed "
                 "FROM passage JOIN file ON file.id = file WHERE passage.id = ?", (id_,)
             ).fetchone()  # fmt: skip
-            text = index_file.unpacked(packed)
-            if language not in self._foreign or shares[id_] >= least:
-                passage = Passage(first, last, heading, text, self._folder / path)
-                yield _Version(shares[id_], id_, changed, passage)
+            text, file = index_file.unpacked(packed), self._folder / path
+            own = Passage(first, last, heading, text, file, header=header)
+            if language not in self._foreign or shares[id_] >= least or id_ in named:
+                yield _Version(shares[id_], id_, changed, own)
 
 
 def found(
@@ -178,12 +193,17 @@ def found(
             weight = search.weigh(word, shares, scores)
             whole += weight * (at < len(asked))
             best = max(shares.values(), default=0.0) if at < len(asked) or carries else best
-    if not shares or best < KNOWN * whole:
+    named = search.named(question)
+    if not shares or best < KNOWN * whole:  # all that is asked about is what it names, if anything
+        shares, search.instead = defaultdict(float, {id_: shares[id_] for id_ in named}), {}
+    if not shares:
         return Hits([], {})
     related = RELATED * max(shares.values()) * (1.0 if own else 0.5)  # "no, the other one"
+    for id_, weight in named.items():
+        shares[id_], scores[id_] = shares[id_] + weight, scores[id_] + weight
     ids = [id_ for id_, share in shares.items() if share >= VERSION * related]
     ids.sort(key=lambda id_: scores[id_], reverse=True)
-    fit = search.versions(ids[: 4 * most], shares, FOREIGN * whole)
+    fit = search.versions(ids[: 4 * most], shares, FOREIGN * whole, named)
     return Hits(_joined(_distinct(fit, folder, most, related)), search.instead)
 
 
@@ -234,4 +254,4 @@ def _joined(passages: dict[int, Passage]) -> list[Passage]:
             place = min(place, other)
         runs.append((place, own))
         last = id_
-    return [run for _, run in sorted(runs)]
+    return [run._replace(text=run.header + run.text) for _, run in sorted(runs)]

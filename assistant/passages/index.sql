@@ -5,10 +5,11 @@ CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEG
     changed INTEGER NOT NULL, digest BLOB NOT NULL, language TEXT NOT NULL,
     reason TEXT NOT NULL);
 CREATE TABLE passage (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, first INTEGER NOT NULL,
-    last INTEGER NOT NULL, heading TEXT NOT NULL, packed BLOB NOT NULL);
+    last INTEGER NOT NULL, heading TEXT NOT NULL, header TEXT NOT NULL, names TEXT NOT NULL,
+    packed BLOB NOT NULL);
 CREATE INDEX passage_of_file ON passage (file);
 CREATE VIRTUAL TABLE words USING
-    fts5 (terms, content = '', tokenize = 'unicode61 remove_diacritics 0');
+    fts5 (terms, names, content = '', tokenize = 'unicode61 remove_diacritics 0');
 CREATE TABLE vocabulary (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, word TEXT NOT NULL);
 INSERT INTO folder VALUES (x'{path}', 0);
 PRAGMA user_version = {version};

@@ -105,12 +105,14 @@ class IndexFile:
         row = (found.path, found.size, found.changed, digest, language, reason)
         do = self._sql.execute
         file = do("INSERT INTO file VALUES (NULL, ?, ?, ?, ?, ?, ?)", row).lastrowid
-        for first, last, heading, text, *_ in parts:
-            packed = zlib.compress(text.encode("utf-8", "surrogatepass"))
-            kept = (file, first, last, heading, packed)
-            id_ = do("INSERT INTO passage VALUES (NULL, ?, ?, ?, ?, ?)", kept).lastrowid
-            said = f"{found.path}\n{heading}\n{text}"
-            do("INSERT INTO words (rowid, terms) VALUES (?, ?)", (id_, words.terms(said, language)))
+        for each in parts:
+            packed = zlib.compress(each.text.encode("utf-8", "surrogatepass"))
+            names = words.titles(each.names, language)
+            kept = (file, each.first, each.last, each.heading, each.header, names, packed)
+            id_ = do("INSERT INTO passage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", kept).lastrowid
+            said = f"{found.path}\n{each.heading}\n{each.header}\n{each.text}"
+            terms = words.terms(said, language)
+            do("INSERT INTO words (rowid, terms, names) VALUES (?, ?, ?)", (id_, terms, names))
             forms = words.forms(said, language)
             new = [(term, forms[term]) for term in forms.keys() - self._known if len(term) > 2]
             self._sql.executemany("INSERT OR IGNORE INTO vocabulary VALUES (NULL, ?, ?)", new)
@@ -134,11 +136,13 @@ class IndexFile:
     def _remove(self, path: str) -> None:
         do = self._sql.execute
         of_file = (
-            "SELECT passage.id, language, heading, packed FROM file JOIN passage ON file = file.id"
+            "SELECT passage.id, language, heading, header, names, packed "
+            "FROM file JOIN passage ON file = file.id WHERE path = ?"
         )
-        for id_, language, heading, packed in do(f"{of_file} WHERE path = ?", (path,)).fetchall():
-            said = words.terms(f"{path}\n{heading}\n{unpacked(packed)}", language)
-            do("INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)", (id_, said))
+        for id_, language, heading, header, names, packed in do(of_file, (path,)).fetchall():
+            said = words.terms(f"{path}\n{heading}\n{header}\n{unpacked(packed)}", language)
+            kept = ("delete", id_, said, names)
+            do("INSERT INTO words (words, rowid, terms, names) VALUES (?, ?, ?, ?)", kept)
             do("DELETE FROM passage WHERE id = ?", (id_,))
         do("DELETE FROM file WHERE path = ?", (path,))
 

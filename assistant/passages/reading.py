@@ -1,22 +1,31 @@
-"""The lines of a file: text, code, Markdown, HTML, PDF or docx."""
+"""The lines of a file: text, code, Markdown, tables, HTML, PDF, docx and notebooks."""
 
 import io
+import json
 import os
 import re
-from collections.abc import Callable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
 from assistant.edit import text_file
+from assistant.passages import words
 from assistant.passages.splitting import TextLine
 from models.errors import UsageError
 
 TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32
 """The largest text, file of a document, and content of a docx that is read."""
+_DATA = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+")  # a picture within a text
 _TAG = re.compile(r"(?is)<(script|style|svg)\b.*?</\1\s*>|<!--.*?-->|<(?:h([1-6])|/?[a-z!])[^>]*>")
+# A hyphen at the end of a line in a PDF, which is not that of AX-20.
+_BROKEN = re.compile("(?<=[a-zß-ɏα-ωа-џ])\ufffe(?=[a-zß-ɏα-ωа-џ])")
+_MARKUP = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_BOX, _PARAGRAPH = f"{_WORD}txbxContent", f"{_WORD}p"
+_TEXTS = {f"{_WORD}t": "", f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}noBreakHyphen": "-"}
 
 
 class Unread(Exception):
@@ -42,19 +51,38 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
     found, size = list[TextLine](), 0
     try:
         for line in READERS.get(kind, _text)(data):
-            found.append(line)
-            size += len(line.text)
+            text = _DATA.sub("", re.sub("\u00ad$", "-", line.text))  # the hyphen shows there
+            text = unicodedata.normalize("NFC", text).translate(words.PLAIN)
+            found.append(line._replace(text=text))
+            size += len(text)
             if size > TEXT_MB * 1_000_000:
                 raise Unread(f"holds more than {TEXT_MB} MB of text")
-    except UsageError:
-        raise Unread("is not text") from None
     except Unread:
         raise
     except Exception as error:  # each reader has many of its own
-        raise Unread(f"is malformed: {error}") from error
+        is_text = not isinstance(error, UsageError)
+        raise Unread(f"is malformed: {error}" if is_text else "is not text") from error
     if not size and kind in DOCUMENTS:
         raise Unread("holds no text; it may be scanned")
     return found
+
+
+def names(path: str, lines: Sequence[TextLine]) -> tuple[str, ...]:
+    """Return what a document is called: its file, and a first line that stands alone, its title."""
+    kind, text = Path(path).suffix.lower(), "\n".join(line.text for line in lines[:50])
+    alone = "" if kind in HEADED else r"(?=[ \t]*\n|[=-]+\n)"
+    title = re.match(rf"\s*(\S.{{0,79}})(?<![.!?])\n{alone}(?=\s*\S)", text)
+    # That of code, such as users, is too common to name it.
+    stem = [Path(path).stem] * (kind in ("", ".txt", *TABLES, *HEADED))
+    return (os.path.basename(path), *stem, *(title.groups() if title else ()))
+
+
+def header(lines: Sequence[TextLine]) -> str:
+    """Return the header of a CSV: the first line with half as many separators as are usual."""
+    texts = [line.text for line in lines[:1_000]]
+    mark = max("\t;,|", key=lambda each: sum(each in text for text in texts))
+    usual = sorted(text.count(mark) for text in texts)[len(texts) // 2]
+    return next((each for each in texts if each.strip() and 2 * each.count(mark) >= usual), "")
 
 
 def _text(data: bytes) -> Iterator[TextLine]:
@@ -77,7 +105,7 @@ def _pdf(data: bytes) -> Iterator[TextLine]:
 
     with pypdfium2.PdfDocument(data) as document:
         for number, page in enumerate(document, 1):
-            text = page.get_textpage().get_text_range().replace("\ufffe", "")  # of hyphenation
+            text = _BROKEN.sub("", page.get_textpage().get_text_range()).replace("\ufffe", "-")
             yield from (TextLine(number, line) for line in (*text.splitlines(), ""))
             page.close()
 
@@ -87,21 +115,57 @@ def _docx(data: bytes) -> Iterator[TextLine]:
         xml = file.read(UNPACKED_MB * 1_000_000 + 1)  # a small file can hold very much
     if len(xml) > UNPACKED_MB * 1_000_000:
         raise Unread(f"is larger than {UNPACKED_MB} MB when it is unpacked")
-    texts = {f"{_WORD}t": "", f"{_WORD}tab": "\t", f"{_WORD}br": "\n"}
-    for number, paragraph in enumerate(ElementTree.fromstring(xml).iter(f"{_WORD}p"), 1):
-        style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")
-        level = re.fullmatch(
-            "Heading([1-6])", "" if style is None else style.get(f"{_WORD}val", "")
-        )
-        nodes = (node for node in paragraph.iter() if node.tag in texts)
-        text = "".join(node.text or texts[node.tag] for node in nodes)
-        yield TextLine(number, "#" * int(level[1]) + f" {text}" if level else text)
+    root = ElementTree.fromstring(xml)
+    for both in [
+        *root.iter(f"{_MARKUP}AlternateContent")
+    ]:  # a text box, once more for old programs
+        both[:] = both.findall(f"{_MARKUP}Choice")
+    yield from map(TextLine._make, enumerate(_blocks(root), 1))
+
+
+def _blocks(parent: ElementTree.Element) -> Iterator[str]:
+    """Yield paragraphs, what is in text boxes, and tables as in Markdown."""
+    for node in parent:
+        rows = [row.findall(f"{_WORD}tc") for row in node.findall(f"{_WORD}tr")]
+        if node.tag == _PARAGRAPH:
+            styles = node.findall(f"{_WORD}pPr/{_WORD}pStyle")
+            name = "".join(style.get(f"{_WORD}val", "") for style in styles)
+            level = re.fullmatch("Title|Heading([1-6])", name)
+            yield ("#" * int(level[1] or 1) + " " if level else "") + _inline(node, _BOX)
+            yield from (line for box in node.iter(_BOX) for line in _blocks(box))
+        elif len(rows) > 1 and max(map(len, rows)) > 1:  # else it is there for the layout
+            lines = ["".join(f"| {_inline(cell)} " for cell in row) + "|" for row in rows]
+            yield from (lines[0], "|---" * len(rows[0]) + "|", *lines[1:])
+        else:
+            yield from _blocks(node)
+
+
+def _inline(parent: ElementTree.Element, but: str = "") -> str:
+    """Return the text in an element, without the elements named `but`; that of a cell as a line."""
+    text = ""
+    for node in parent:
+        if node.tag != but:
+            text += node.text or _TEXTS[node.tag] if node.tag in _TEXTS else _inline(node, but)
+            text += " " * (node.tag == _PARAGRAPH)
+    return " ".join(text.split()) if parent.tag == f"{_WORD}tc" else text
+
+
+def _notebook(data: bytes) -> Iterator[TextLine]:
+    """Yield the texts of cells, and what code has printed; pictures are left out."""
+    for number, cell in enumerate(json.loads(data)["cells"], 1):
+        fence = "```\n" * (cell["cell_type"] == "code")  # where # begins no heading
+        for part in (cell, *cell.get("outputs", ())):
+            shown = part.get("text") or part.get("data", {}).get("text/plain")
+            error = [part.get("ename", ""), " ", part.get("evalue", "")]
+            text = "".join(part.get("source") or shown or error)
+            yield from (TextLine(number, line) for line in f"{fence}{text}\n{fence}".split("\n"))
 
 
 READERS: dict[str, Callable[[bytes], Iterator[TextLine]]] = {
-    ".html": _html, ".htm": _html, ".pdf": _pdf, ".docx": _docx,
+    ".html": _html, ".htm": _html, ".pdf": _pdf, ".docx": _docx, ".ipynb": _notebook,
 }  # fmt: skip
 """By the suffix of a file; all else is text."""
-DOCUMENTS = (".pdf", ".docx")
+DOCUMENTS = (".pdf", ".docx", ".ipynb")
 HEADED = (".md", ".markdown", *READERS)
 """The kinds of files in which lines that begin with # are headings."""
+TABLES = (".csv", ".tsv")

@@ -1,5 +1,6 @@
 """Cutting a text where it is cut best: at headings, then functions and paragraphs, then lines."""
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -8,62 +9,74 @@ LEAST, MOST = 500, 1_500
 """Characters of a passage; the last one of a file may be shorter."""
 _CODE = 1_000  # lines stand under headings, and under lines that are less indented
 _HEADING = 80  # characters of a heading that are kept
+_RULE = re.compile(r"(?=.*-)[\s:=-]*[|+][\s|+:=-]*")  # the line under the header of a table
 
 
 class TextLine(NamedTuple):
     """A line of a text, or a part of one that is huge."""
 
-    number: int  # from 1; of a PDF the page, of a docx the paragraph
+    number: int  # from 1; of a PDF the page, of a docx the paragraph, of a notebook the cell
     text: str
 
 
 class Passage(NamedTuple):
     """Whole paragraphs, a function or a section."""
 
-    first: int  # its first line, from 1; of a PDF the page, of a docx the paragraph
+    first: int  # its first line, from 1, counted as in TextLine
     last: int
     heading: str  # the headings or the lines of code above it, from the outermost
     text: str
     path: Path = Path()  # of its file, where that is known
     note: str = ""  # that another version of it is older or newer
+    header: str = ""  # of the table, with a newline, if it begins with a row of one
+    names: tuple[str, ...] = ()  # of its document, and the headings above it and in it
 
 
 class _Placed(NamedTuple):
     line: TextLine
+    header: str  # if it is a row of a table
     strength: int  # how well a passage can begin here
     outline: tuple[tuple[int, str], ...]  # what it stands under, and how deep that is
 
 
-def split(lines: Iterable[TextLine], headed: bool) -> Iterator[Passage]:
-    """Yield the passages of a text; `headed` says that lines with # are headings, not comments."""
+def split(
+    lines: Iterable[TextLine], headed: bool, names: tuple[str, ...] = (), header: str = ""
+) -> Iterator[Passage]:
+    """Yield the passages of a text; `headed` says that lines with # are headings, not comments.
+
+    `names` are those of the document; a line that is `header` makes all after it rows of a table.
+    """
     held, size = list[_Placed](), 0
-    for placed in _placed(lines, headed):
-        while held and size + len(placed.line.text) > MOST:
+    for placed in _placed(_with_headers(lines, header), headed):
+        while held and size + len(placed.line.text) > MOST - len(held[0].header):
             cut, strength, size = len(held), placed.strength + 1, 0
             for at, each in enumerate(held):
                 if size >= LEAST and each.strength >= strength:
                     cut, strength = at, each.strength
                 size += len(each.line.text) + 1
-            yield from _part(held[:cut])
+            yield from _part(held[:cut], names)
             held = held[cut:]
             size = sum(len(each.line.text) + 1 for each in held)
         held.append(placed)
         size += len(placed.line.text) + 1
-    yield from _part(held)
+    yield from _part(held, names)
 
 
-def _part(held: list[_Placed]) -> Iterator[Passage]:
+def _part(held: list[_Placed], names: tuple[str, ...]) -> Iterator[Passage]:
     full = [at for at, each in enumerate(held) if each.line.text.strip()]
     if full:
         held = held[full[0] : full[-1] + 1]
-        heading = " > ".join(text for _, text in held[0].outline)
+        above = [text for _, text in held[0].outline]
+        titles = [text for depth, text in held[0].outline if depth < _CODE]
+        titles += [each.line.text for each in held if each.strength > _CODE]
         text = "\n".join(each.line.text for each in held)
-        yield Passage(held[0].line.number, held[-1].line.number, heading, text)
+        own = Passage(held[0].line.number, held[-1].line.number, " > ".join(above), text)
+        yield own._replace(header=held[0].header, names=(*names, *titles))
 
 
-def _placed(lines: Iterable[TextLine], headed: bool) -> Iterator[_Placed]:
+def _placed(lines: Iterable[tuple[TextLine, str]], headed: bool) -> Iterator[_Placed]:
     outline, after_blank, fenced = tuple[tuple[int, str], ...](), True, False
-    for number, text in lines:
+    for (number, text), header in lines:
         bare = text.strip()
         fenced ^= bare.startswith(("```", "~~~"))
         level = len(bare) - len(bare.lstrip("#")) if headed and not fenced else 0
@@ -73,9 +86,22 @@ def _placed(lines: Iterable[TextLine], headed: bool) -> Iterator[_Placed]:
         strength = 2 * _CODE - depth if bare and (level or after_blank) else 0
         while len(text) > MOST:
             cut = text.rfind(" ", LEAST, MOST) + 1 or MOST
-            yield _Placed(TextLine(number, text[:cut]), strength, outline)
+            yield _Placed(TextLine(number, text[:cut]), header, strength, outline)
             text = text[cut:]
-        yield _Placed(TextLine(number, text), strength, outline)
+        yield _Placed(TextLine(number, text), header, strength, outline)
         if bare:
             outline += ((depth, bare.strip("# :")[:_HEADING]),)
         after_blank = not bare
+
+
+def _with_headers(lines: Iterable[TextLine], header: str) -> Iterator[tuple[TextLine, str]]:
+    """Yield lines with the headers of their tables; those of Markdown with the line under them."""
+    before = table = first = ""
+    for line in lines:
+        is_rule, above = bool(_RULE.fullmatch(line.text)), ""
+        table = table if is_rule or "|" in line.text else ""
+        if is_rule and not table and "|" in before:
+            above, table = before, f"{before}\n{line.text}"
+        above = first or above or table
+        yield line, above[: MOST // 2] + "\n" * bool(above)
+        before, first = line.text, first or header * (line.text == header)

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from assistant.passages import index_file, words
 
-COMPOUNDING = {"german", "dutch", "swedish", "danish", "norwegian", "finnish", "hungarian",
-               "estonian"}  # fmt: skip
 INFLECTED = {"czech", "finnish", "hungarian", "estonian", "lithuanian", "polish", "russian",
              "serbian", "turkish", "basque", "armenian"}  # fmt: skip
 """Languages with stems that change, so that their words are found by how they begin as well."""
@@ -63,7 +61,8 @@ class Vocabulary:
         both = [pair for pair in pairs if all(pair)]
         if both:
             return [*both[len(both) // 2]]
-        return [max((each for pair in pairs for each in pair), key=_longest, default=frozenset())]
+        known = [each for pair in pairs for each in pair if each]
+        return [max(known, key=lambda terms: max(map(len, terms)), default=frozenset())]
 
     def _known(self, parts: Iterable[str], languages: Iterable[str]) -> frozenset[str]:
         stems = {words.terms(part, each) for part in parts for each in languages}
@@ -118,10 +117,6 @@ def distance(one: str, other: str) -> int:
         if min(row) > 2:  # it only grows
             break
     return row[-1] + max(abs(len(one) - len(other)) - 1, 0)
-
-
-def _longest(terms: frozenset[str]) -> int:
-    return max(map(len, terms), default=0)
 
 
 def of(sql: sqlite3.Connection) -> Vocabulary:

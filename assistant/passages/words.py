@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import snowballstemmer
@@ -14,21 +15,32 @@ import snowballstemmer
 _LISTS = Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines()
 STOP_WORDS = {name: frozenset(found) for name, *found in map(str.split, _LISTS)}
 """By language: words that tell which language it is, and nothing else."""
+_STOPS = frozenset[str]().union(*STOP_WORDS.values())
+COMPOUNDING = {"german", "dutch", "swedish", "danish", "norwegian", "finnish", "hungarian",
+               "estonian"}  # fmt: skip
 _STEMMED = frozenset(snowballstemmer.algorithms())
 _LETTERS = 60  # of a word; what is longer is none
 _SAMPLE = 20_000  # characters of a text that tell its language
 _STOP_SHARE = 0.04  # of the words of a text in a language that are stop words, at least
+# Hyphens that always show, and what never does: hyphens for the end of a line, and joiners.
+PLAIN = str.maketrans({"\u2010": "-", "\u2011": "-", "\u00ad": "", "\u200b": "", "\u2060": ""})
 # Scripts without spaces between words: pairs of characters are indexed.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2}")
 _PARTS = re.compile(r"_+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # With the vowel signs of the scripts that write them as marks.
 _WORD = re.compile("(?:\\w|[\u0300-\u036f\u064b-\u0655\u0900-\u0963\u0971-\u0dff])+")
+# Numbers and names in one, 14,58 and AX-20, and what is broken at the end of a line. A comma with
+# no space that is followed or preceded by another is one between the columns of a CSV.
+_JOINED = re.compile(
+    r"(?=\d)(?<![\w.])(?<!\w,)(?:\d{1,3}(?:[,'’ ]\d{3})+(?:\.\d+)?|\d[\d.]*,\d+)(?!\w|,\w)"
+    r"|(?<![^\W_])[^\W_]++(?:(?:-(?: *\n[\s>#*]*)?|[./:])[^\W_]++)++"
+)
 _NAME = re.compile(r"(?<![.!?:\n] )(?<!^)(?<!\w)[^\W\d_a-z][^\W_]+|\w*[\d_]\w*", re.MULTILINE)
 
 
 def languages(text: str) -> dict[str, int]:
     """Return how many stop words of each language a text has, the languages with most first."""
-    found = _words(text[:_SAMPLE].lower())
+    found = [word for word in _words(text[:_SAMPLE].lower()) if len(word) > 1]  # T-12 is no French
     counts = {each: sum(word in stop for word in found) for each, stop in STOP_WORDS.items()}
     return dict(sorted(counts.items(), key=lambda each: -each[1]))
 
@@ -61,6 +73,24 @@ def subject(question: str) -> list[str]:
     return [*asked(question, ())]
 
 
+def titles(names: Iterable[str], language: str) -> str:
+    """Return the terms of titles: words side by side as one, the only word, and compounds."""
+    tokens = set[str]()
+    for words, pairs in (title(name, language) for name in names):
+        least = 4 if len(words) == 1 else 7 if language in COMPOUNDING else _LETTERS + 1
+        tokens |= pairs | {word for word in words if len(word) >= least}
+    return " ".join(sorted(tokens))
+
+
+def title(text: str, language: str) -> tuple[list[str], set[str]]:
+    """Return the words of a title or question, and those side by side as one, in any order."""
+    text = text.replace("_", " ")  # of 2026_house_rules
+    stems = [term for term in terms(text, language).split() if term not in _STOPS]
+    if not has_stems(language):  # then words are alike in how they begin
+        stems = [term[: 5 if len(term) > 5 else 3] for term in stems]
+    return stems, {"".join(sorted(pair)) for pair in pairwise(stems)}
+
+
 def names(answer: str) -> str:
     """Return the names and numbers of an answer, without those of citations."""
     return " ".join(_NAME.findall(re.sub(r"\[[\d, ]+\]", "", answer)))
@@ -80,7 +110,9 @@ def _terms(word: str, language: str) -> list[tuple[str, str]]:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(unicodedata.normalize("NFKC", text))  # without ligatures
+    text = unicodedata.normalize("NFKC", text).translate(PLAIN)  # without ligatures
+    joined = (each for each in _JOINED.findall(text) if re.search(r"\d|\n", each))
+    return _WORD.findall(text) + [re.sub(r"[\W_]", "", each) for each in joined]
 
 
 def _parts(word: str, language: str) -> list[str]:

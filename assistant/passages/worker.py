@@ -69,7 +69,10 @@ def _read(folders: Folders, found: Found, index: IndexFile) -> None:
         if not index.is_same(found, digest):
             lines = reading.lines(data, kind)
             language = words.language("\n".join(line.text for line in lines[:1_000]))
-            index.put(found, digest, split(lines, kind in reading.HEADED), language)
+            names = reading.names(found.path, lines)
+            header = reading.header(lines) if kind in reading.TABLES else ""
+            parts = split(lines, kind in reading.HEADED, names, header)
+            index.put(found, digest, parts, language)
     except (reading.Unread, UnreadablePath) as error:
         index.put(found, reason=str(error).removeprefix(f"{found.path} ").rstrip("."))
 

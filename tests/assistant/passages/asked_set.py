@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,25 +57,27 @@ def write(folder: Path) -> None:
         os.utime(path, (NOW_S - int(days) * DAY_S,) * 2)
 
 
-async def found(folder: Path, question: Question) -> list[str]:
-    """Return the files in which the program finds five passages, best first."""
+async def hits(folder: Path, messages: Sequence[str]) -> list[Attachment]:
+    """Return the five passages that the program finds for the last message, best first."""
     folders = AskedFolders(lambda event: None, lambda: Settings(about_seconds=60.0))
     model = type(MODEL)("target", "tiny", folder / "no.gguf", 1, 2 * 350 * MOST, 300, 0.0)
-    *before, asked = question.messages
+    *before, asked = messages
     path = [
         Record(at + 1, at or None, "assistant" if at % 2 else "user", text, 0.0, "complete")
         for at, text in enumerate(before)
     ]
-    name = f"{folder}/"
-    hits, _ = await folders.find(asked, [Attachment(name, "")], path, model)
-    return [each.name.removeprefix(name) for each in reversed(hits)]
+    passages, _ = await folders.find(asked, [Attachment(f"{folder}/", "")], path, model)
+    return [*reversed(passages)]
 
 
 async def answers(folder: Path) -> dict[Question, list[str]]:
     """Write the folder and index it; return the files that each question finds."""
     write(folder)
     await updated(folder, cache_dir() / "passages")
-    return {each: await found(folder, each) for each in questions()}
+    return {
+        each: [hit.name.removeprefix(f"{folder}/") for hit in await hits(folder, each.messages)]
+        for each in questions()
+    }
 
 
 def main() -> None:

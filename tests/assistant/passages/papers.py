@@ -1,19 +1,25 @@
-"""PDF and docx files, made on the spot."""
+"""PDF and docx files and notebooks, made on the spot."""
 
 import io
+import json
+import re
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 _SPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
 def pdf(*pages: str) -> bytes:
-    """A PDF with a line of text on each page."""
+    """A PDF with these texts on its pages; a form feed begins a column."""
     objects = ["<</Type/Catalog/Pages 2 0 R>>"]
     kids = " ".join(f"{4 + 2 * at} 0 R" for at in range(len(pages)))
     objects.append(f"<</Type/Pages/Kids[{kids}]/Count {len(pages)}>>")
     objects.append("<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
     for at, text in enumerate(pages):
-        drawn = f"BT /F1 12 Tf 50 700 Td ({text}) Tj ET"
+        drawn = ""
+        for column, part in enumerate(text.split("\f")):
+            lines = "".join(f"({line}) Tj T* " for line in part.split("\n"))
+            drawn += f"BT /F1 12 Tf 14 TL {50 + 270 * column} 700 Td {lines}ET "
         objects.append(
             f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents {5 + 2 * at} 0 R"
             "/Resources<</Font<</F1 3 0 R>>>>>>"
@@ -35,7 +41,63 @@ def docx(*paragraphs: tuple[str, str]) -> bytes:
         f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
         for style, text in paragraphs
     )
-    return zipped(f'<w:document xmlns:w="{_SPACE}"><w:body>{body}</w:body></w:document>'.encode())
+    return _document(body)
+
+
+def marked_docx(text: str) -> bytes:
+    """A docx of lines: `! ` a title, `# ` headings, `|` rows of tables, `[box]` text boxes."""
+    body, row = "", re.compile(r"(?:<w:p>\|.*?\|</w:p>)+")
+    styles = {"!": "Title", "#": "Heading1", "##": "Heading2"}
+    for line in text.splitlines():
+        mark, _, rest = line.partition(" ")
+        if mark in styles:
+            body += f'<w:p><w:pPr><w:pStyle w:val="{styles[mark]}"/></w:pPr>{_run(rest)}</w:p>'
+        elif mark == "[box]":
+            box = f"<w:txbxContent><w:p>{_run(rest)}</w:p></w:txbxContent>"
+            body += (
+                f"<w:p><w:r><m:AlternateContent><m:Choice>{box}</m:Choice>"
+                f"<m:Fallback><w:pict>{box}</w:pict></m:Fallback></m:AlternateContent></w:r></w:p>"
+            )
+        else:
+            body += f"<w:p>{line if mark == '|' else _run(line)}</w:p>"
+    return _document(row.sub(lambda rows: f"<w:tbl>{_rows(rows[0])}</w:tbl>", body))
+
+
+def _rows(rows: str) -> str:
+    lines = re.findall(r"<w:p>\| (.*?) \|</w:p>", rows)
+    cells = ["".join(f"<w:tc><w:p>{_run(c)}</w:p></w:tc>" for c in r.split(" | ")) for r in lines]
+    return "".join(f"<w:tr>{row}</w:tr>" for row in cells)
+
+
+def _run(text: str) -> str:
+    text = text.replace("\u2011", "</w:t><w:noBreakHyphen/><w:t>")
+    return f"<w:r><w:t>{text}</w:t></w:r>".replace("\u00ad", "</w:t><w:softHyphen/><w:t>")
+
+
+def _document(body: str) -> bytes:
+    space = (
+        f'xmlns:w="{_SPACE}" xmlns:m="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    )
+    return zipped(f"<w:document {space}><w:body>{body}</w:body></w:document>".encode())
+
+
+def notebook(text: str) -> bytes:
+    """A notebook: `@md` and `@code` begin cells, `@out`, `@error` and `@image` outputs."""
+    cells = list[dict[str, Any]]()
+    for part in text.split("@")[1:]:
+        head, _, body = part.partition("\n")
+        kind, _, rest = head.partition(" ")
+        outputs = {
+            "out": {"output_type": "execute_result", "data": {"text/plain": body}},
+            "error": {"output_type": "error", "ename": rest, "evalue": "", "traceback": ["\x1b["]},
+            "image": {"output_type": "display_data", "data": {"image/png": rest}},
+        }
+        if kind in outputs:
+            cells[-1]["outputs"].append(outputs[kind])
+        else:
+            source = {"md": "markdown"}.get(kind, kind), body.splitlines(keepends=True)
+            cells.append(dict(zip(("cell_type", "source"), source, strict=True)) | {"outputs": []})
+    return json.dumps({"cells": cells, "nbformat": 4}).encode()
 
 
 def zipped(document: bytes) -> bytes:

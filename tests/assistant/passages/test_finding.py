@@ -200,3 +200,31 @@ def test_of_a_long_question_the_end_is_looked_for(write, monkeypatch):
     index = write(a="The zebra sleeps.", b="The giraffe drinks.")
     monkeypatch.setattr(finding, "WORDS", 2)
     assert names(index, "The giraffe drinks, and the zebra sleeps.") == ["a.md"]
+
+
+TASK = "Write three polite sentences that remind my tenant of the {}, for an e-mail."
+
+
+@pytest.mark.parametrize(
+    ("thing", "is_found"), [("house rules", True), ("rules", False), ("okapi", False)]
+)
+def test_a_document_that_a_task_names_is_what_it_is_about(write, thing, is_found):
+    index = write(
+        a="# House rules\n\nThe okapi sleeps.", b="# Visits\n\nThree zebras come.", c="Else."
+    )
+    found = index.find(TASK.format(thing)).passages
+    assert [each.path.name for each in found] == ["a.md"] * is_found
+    assert index.find("Wer schreibt mir die House rules ab, und in welcher Sprache?").passages
+
+
+def test_what_many_documents_are_called_names_none(write):
+    parts = {name: f"# House rules\n\nThe {name}." for name in ("okapi", "zebra", "lemur", "tapir")}
+    assert names(write(**parts), TASK.format("house rules")) == []
+
+
+def test_a_row_is_found_with_its_header_by_words_of_both(write):
+    rows = "\n".join(f"| Town{at} | {at % 7} | {at % 5} |" for at in range(200))
+    index = write(a=f"| city | adult | child |\n|---|---|---|\n{rows}", b="Else.", c="More.")
+    (found,) = index.find("What does a child pay in Town151?", most=1).passages
+    assert found.text.startswith("| city | adult | child |\n|---|---|---|\n| Town")
+    assert "\n| Town151 | 4 | 1 |\n" in found.text

@@ -79,3 +79,34 @@ def test_only_a_huge_line_is_cut_and_between_words():
 
 def test_a_text_of_nothing_has_no_passages():
     assert parts("") == parts("\n \n\t\n") == []
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "header"),
+    [
+        ("| city | child |\n|---|:-:|", "| Town{} | 4 |", ""),
+        ("city | child\n--- | ---", "Town{} | 4", ""),
+        ("+------+\n| city |\n+------+", "| Town{} |", ""),
+        ("city;child", "Town{};4", "city;child"),
+        ("My bank\n\ncity;child", "Town{};4", "city;child"),
+    ],
+)
+def test_each_passage_of_a_table_has_its_header_and_what_follows_has_none(head, row, header):
+    rows = [row.format(at) for at in range(400)]
+    after = [] if header else ["", *[PARAGRAPH] * 9]
+    lines = enumerate("\n".join([head, *rows, *after]).split("\n"), 1)
+    first, *found = split(map(TextLine._make, lines), True, (), header)
+    assert first.header == ""
+    wanted = {header or "\n".join(head.split("\n")[-2:])}
+    in_table = [part for part in found if part.text.startswith(row[:4])]
+    assert len(in_table) > 1
+    assert {part.header.rstrip("\n") for part in in_table} == wanted
+    assert not after or found[-1].header == ""
+
+
+def test_a_passage_has_the_names_of_its_document_and_of_the_headings_above_and_in_it():
+    text = "\n\n".join(["# One", *[PARAGRAPH] * 4, "## Two", *[PARAGRAPH] * 9])
+    lines = map(TextLine._make, enumerate(text.split("\n"), 1))
+    found = [part.names for part in split(lines, True, ("file",))]
+    assert found[0] == ("file", "# One")
+    assert found[-2:] == [("file", "One", "## Two"), ("file", "One", "Two")]

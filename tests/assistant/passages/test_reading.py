@@ -1,0 +1,72 @@
+"""Each kind of file is read as its lines: rows whole, text boxes once, hyphens as meant."""
+
+import json
+
+import pytest
+
+from assistant.passages import reading
+from tests.assistant.passages.papers import marked_docx, notebook, pdf
+
+
+def texts(data, kind):
+    data = data if isinstance(data, bytes) else data.encode()
+    return [line.text for line in reading.lines(data, kind) if line.text.strip()]
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "expected"),
+    [
+        (pdf("Order AX-\n20 for the thermo-\nstat."), ".pdf", ["Order AX-20 for the thermostat."]),
+        ("Ge\u00adsamt\u00ad\nkonzept, Cafe\u0301", ".txt", ["Gesamt-", "konzept, Café"]),
+        ("HS\u201112 and HS\u201013", ".md", ["HS-12 and HS-13"]),
+        ("a ![tree](data:image/png;base64,iVBORw0KGgo=) b", ".md", ["a ![tree]() b"]),
+        (marked_docx("Part HS\u201112\n[box] Hot sur\u00adface"), ".docx",
+         ["Part HS-12", "Hot surface"]),
+        (marked_docx("! Title\n# One\n| a | b |\n| 1 | two words |\nEnd"), ".docx",
+         ["# Title", "# One", "| a | b |", "|---|---|", "| 1 | two words |", "End"]),
+        (marked_docx("| all of it |\n| is layout |"), ".docx", ["all of it", "is layout"]),
+        (notebook("@md\n# T\n@code\n# no heading\n@out\n4 rows\n@image aGVsbG8=\n@error KeyError"),
+         ".ipynb", ["# T", "```", "# no heading", "```", "```", "4 rows", "```", "```", "```",
+                    "```", "KeyError ", "```"]),
+    ],
+    ids=range(8),
+)  # fmt: skip
+def test_a_file_is_read_as_its_reader_sees_it(data, kind, expected):
+    assert texts(data, kind) == expected
+
+
+def test_cells_of_a_notebook_have_their_numbers():
+    cells = {"cells": [{"cell_type": "markdown", "source": text} for text in ("a", "b")]}
+    found = reading.lines(json.dumps(cells).encode(), ".ipynb")
+    assert [(line.number, line.text) for line in found if line.text] == [(1, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a;b;c\n1;2,5;x\n2;3,5;y", "a;b;c"),
+        ("Account 7, 2026\n\na;b;c\n1;2,5;x\n2;3,5;y\n3;4,5;z", "a;b;c"),
+        ('a,b\n"x, y",1\n"z, w",2', "a,b"),
+        ("a\tb\n1, 2\t3", "a\tb"),
+        ("a\n1\n2", "a"),
+        ("\n \n", ""),
+    ],
+)
+def test_the_header_of_a_table_is_its_first_line_with_columns(text, expected):
+    assert reading.header(reading.lines(text.encode(), ".csv")) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a/packing.md", "# Packing list\n- tent", ["packing.md", "packing", "# Packing list"]),
+        ("a.txt", "House rules\n\nNo shoes", ["a.txt", "a", "House rules"]),
+        ("a.txt", "No shoes in\nthe hall", ["a.txt", "a"]),
+        ("a.txt", "No shoes.\n\nNo pets.", ["a.txt", "a"]),
+        ("users.py", "import os\nx = 1", ["users.py"]),
+        ("a.md", "House rules\n", ["a.md", "a"]),
+    ],
+)
+def test_a_document_is_called_by_its_file_and_its_title(name, text, expected):
+    lines = reading.lines(text.encode(), f".{name.split('.')[1]}")
+    assert [*reading.names(name, lines)] == expected
