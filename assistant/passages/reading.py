@@ -20,6 +20,7 @@ TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32
 """The largest text, file of a document, and content of a docx that is read."""
 _DATA = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+")  # a picture within a text
 _TAG = re.compile(r"(?is)<(script|style|svg)\b.*?</\1\s*>|<!--.*?-->|<(?:h([1-6])|/?[a-z!])[^>]*>")
+_PART, _END = "\x1e", "\x1f"  # what rows and headings begin with, and ends of lines in tables
 # A hyphen at the end of a line in a PDF, which is not that of AX-20.
 _BROKEN = re.compile("(?<=[a-zß-ɏα-ωа-џ])\ufffe(?=[a-zß-ɏα-ωа-џ])")
 _MARKUP = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
@@ -93,11 +94,29 @@ def _html(data: bytes) -> Iterator[TextLine]:
     """Yield the lines of a page without its tags; those that held nothing else are empty."""
 
     def bare(tag: re.Match[str]) -> str:
-        return ("\n" * tag[0].count("\n") or " ") + ("#" * int(tag[2]) + " " if tag[2] else "")
+        ends = "".join(re.findall(f"[\n{_END}]", tag[0]))
+        ends += _PART * bool(re.match("(?i)</?(?:h[1-6]|title)\\b", tag[0]))
+        return (ends or " ") + ("#" * int(tag[2]) + " " if tag[2] else "")
 
-    text = _TAG.sub(bare, text_file.parse(Path(), data).text)
-    for number, line in enumerate(text.split("\n"), 1):
-        yield TextLine(number, " ".join(unescape(line).split()))
+    number, text = 1, text_file.parse(Path(), data).text
+    text = "".join(map(_in_rows, re.split(r"(?i)(?=</?table\b)", text)))
+    for line in _TAG.sub(bare, text).split("\n"):
+        for part in line.split(_PART):
+            shown = " ".join(unescape(part).split())  # without ends, which are blank
+            if shown or part == line:
+                yield TextLine(number, shown)
+            number += part.count(_END)
+        number += 1
+
+
+def _in_rows(table: str) -> str:
+    """Return a table as in Markdown, if it has a header; others are there for the layout."""
+    if not re.search(r"(?i)<th\b", table):
+        return table
+    above, *rows = re.split(r"(?i)(?=<tr\b)", table.replace("\n", _END))
+    rows = [re.sub(r"(?i)(?=<t[hd]\b)", " | ", row) for row in rows]
+    rows[1:1] = ["|---" * row.count(" | ") for row in rows[:1]]
+    return _PART.join([above, *rows, ""])
 
 
 def _pdf(data: bytes) -> Iterator[TextLine]:

@@ -25,17 +25,23 @@ def texts(data, kind):
         (marked_docx("! Title\n# One\n| a | b |\n| 1 | two words |\nEnd"), ".docx",
          ["# Title", "# One", "| a | b |", "|---|---|", "| 1 | two words |", "End"]),
         (marked_docx("| all of it |\n| is layout |"), ".docx", ["all of it", "is layout"]),
+        ("<table><tr><td>a\n<td>layout</table>", ".html", ["a", "layout"]),
+        ("<h1>Top</h1>x<table><tr><th>a<th>b<tr>\n<td>1\n<td>2</table>y", ".html",
+         ["# Top", "x", "| a | b", "|---|---", "| 1 | 2", "y"]),
         (notebook("@md\n# T\n@code\n# no heading\n@out\n4 rows\n@image aGVsbG8=\n@error KeyError"),
          ".ipynb", ["# T", "```", "# no heading", "```", "```", "4 rows", "```", "```", "```",
                     "```", "KeyError ", "```"]),
     ],
-    ids=range(8),
+    ids=range(10),
 )  # fmt: skip
 def test_a_file_is_read_as_its_reader_sees_it(data, kind, expected):
     assert texts(data, kind) == expected
 
 
-def test_cells_of_a_notebook_have_their_numbers():
+def test_lines_of_a_page_and_cells_of_a_notebook_have_their_numbers():
+    page = "<table>\n<tr>\n<th\n>a</th>\n<tr>\n<td>1\n</table>\n<p>end"
+    found = [(line.number, line.text) for line in reading.lines(page.encode(), ".html")]
+    assert [each for each in found if each[1]] == [(2, "| a"), (5, "|---"), (5, "| 1"), (8, "end")]
     cells = {"cells": [{"cell_type": "markdown", "source": text} for text in ("a", "b")]}
     found = reading.lines(json.dumps(cells).encode(), ".ipynb")
     assert [(line.number, line.text) for line in found if line.text] == [(1, "a"), (2, "b")]
