@@ -1,4 +1,4 @@
-"""The lines of a file: text, code, Markdown, tables, HTML, PDF, docx and notebooks."""
+"""The lines of a file: text, code, Markdown, tables, HTML, PDF, docx, notebooks and mail."""
 
 import io
 import json
@@ -6,6 +6,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from email import message_from_bytes, policy
 from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
@@ -180,8 +181,20 @@ def _notebook(data: bytes) -> Iterator[TextLine]:
             yield from (TextLine(number, line) for line in f"{fence}{text}\n{fence}".split("\n"))
 
 
+def _mail(data: bytes) -> Iterator[TextLine]:
+    """Yield the subject of a message, its people and its text, without what is attached."""
+    message = message_from_bytes(data, policy=policy.default)
+    lines = [f"# {message['Subject'] or ''}"]
+    lines += [f"{key}: {message[key]}" for key in ("From", "To", "Date") if message[key]]
+    body = message.get_body(("plain", "html"))
+    if body is not None:  # it is false without headers of its own
+        read = _html if body.get_content_subtype() == "html" else _text
+        lines += ["", *(line.text for line in read(body.get_content().encode()))]
+    yield from map(TextLine._make, enumerate(lines, 1))
+
+
 READERS: dict[str, Callable[[bytes], Iterator[TextLine]]] = {
-    ".html": _html, ".htm": _html, ".pdf": _pdf, ".docx": _docx, ".ipynb": _notebook,
+    ".html": _html, ".htm": _html, ".pdf": _pdf, ".docx": _docx, ".eml": _mail, ".ipynb": _notebook,
 }  # fmt: skip
 """By the suffix of a file; all else is text."""
 DOCUMENTS = (".pdf", ".docx", ".ipynb")

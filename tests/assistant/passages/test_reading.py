@@ -7,6 +7,23 @@ import pytest
 from assistant.passages import reading
 from tests.assistant.passages.papers import marked_docx, notebook, pdf
 
+MAIL = """Subject: =?utf-8?q?B=C3=BCcher?=
+From: a@b.example
+Content-Type: multipart/mixed; boundary=x
+
+--x
+Content-Type: text/{}; charset=utf-8
+Content-Transfer-Encoding: quoted-printable
+
+{}
+--x
+Content-Type: image/png
+Content-Transfer-Encoding: base64
+
+aGVsbG8=
+--x--
+"""
+
 
 def texts(data, kind):
     data = data if isinstance(data, bytes) else data.encode()
@@ -28,11 +45,16 @@ def texts(data, kind):
         ("<table><tr><td>a\n<td>layout</table>", ".html", ["a", "layout"]),
         ("<h1>Top</h1>x<table><tr><th>a<th>b<tr>\n<td>1\n<td>2</table>y", ".html",
          ["# Top", "x", "| a | b", "|---|---", "| 1 | 2", "y"]),
+        (MAIL.format("plain", "caf=C3=A9 =\nhere"), ".eml",
+         ["# Bücher", "From: a@b.example", "café here"]),
+        (MAIL.format("html", "<p>caf&eacute;</p>"), ".eml",
+         ["# Bücher", "From: a@b.example", "café"]),
+        ("Content-Type: multipart/mixed; boundary=x\n\n--x\n\nbare\n--x--", ".eml", ["# ", "bare"]),
         (notebook("@md\n# T\n@code\n# no heading\n@out\n4 rows\n@image aGVsbG8=\n@error KeyError"),
          ".ipynb", ["# T", "```", "# no heading", "```", "```", "4 rows", "```", "```", "```",
                     "```", "KeyError ", "```"]),
     ],
-    ids=range(10),
+    ids=range(13),
 )  # fmt: skip
 def test_a_file_is_read_as_its_reader_sees_it(data, kind, expected):
     assert texts(data, kind) == expected
