@@ -100,12 +100,16 @@ async def test_ghosts_stand_struck_before_the_token_that_replaced_them() -> None
 async def test_a_streaming_answer_is_as_if_drawn_afresh_after_any_resizes() -> None:
     text = said("A long sentence goes around many corners of the narrow screen. " * 30)
     async with open_page(size=(100, 30)) as page:
-        await page.stream(text)
-        afresh = page.screen()
-        for size in ((10, 30), (100, 30), (20, 5), (31, 12), (100, 30)):
+        answer = await page.stream(text)
+        for size in ((10, 30), (100, 30), (20, 5), (31, 12), (101, 30)):
             await page.pilot.resize_terminal(*size)
             await page.settle()
-        assert page.screen() == afresh
+            answer.add(said("more "))
+            await page.settle()
+        resized = page.screen()
+    async with open_page(size=(101, 30)) as page:
+        await page.stream(text, *[said("more ")] * 5)
+        assert page.screen() == resized
 
 
 async def test_everything_is_there_however_many_rounds_come_at_once() -> None:

@@ -116,12 +116,6 @@ class TokenView(Still):
             self._height = len(self.lines) + viewport.height // ROOM
         return self._height
 
-    def on_resize(self) -> None:
-        """Lay out again what was last laid out for another width: Textual remembers heights."""
-        if self._flow is not None and self._flow.width != self.size.width:
-            self._lay_out(self.size.width)
-            self.refresh(layout=True)
-
     def notify_style_update(self) -> None:
         """Take the colours of another theme."""
         self._strips.clear()
