@@ -131,7 +131,7 @@ async def test_the_panel_names_the_passage_that_was_copied_from_last(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answering(monkeypatch, BIRDS, origin=Origin.DRAFT, source="suffix")
-    async with open_chat(*pair) as chat:
+    async with open_chat(*pair, size=(120, 60)) as chat:  # room for all that a panel may say
         await ask(chat)
         panel = chat.screen.query_one(Speculation)
         panel.wanted = True
