@@ -136,10 +136,9 @@ def _docx(data: bytes) -> Iterator[TextLine]:
     if len(xml) > UNPACKED_MB * 1_000_000:
         raise Unread(f"is larger than {UNPACKED_MB} MB when it is unpacked")
     root = ElementTree.fromstring(xml)
-    for both in [
-        *root.iter(f"{_MARKUP}AlternateContent")
-    ]:  # a text box, once more for old programs
-        both[:] = both.findall(f"{_MARKUP}Choice")
+    boxes = [*root.iter(f"{_MARKUP}AlternateContent")]
+    for box in boxes:  # which has its text once more for old programs
+        box[:] = box.findall(f"{_MARKUP}Choice")
     yield from map(TextLine._make, enumerate(_blocks(root), 1))
 
 

@@ -12,12 +12,15 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.color import Color
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList, Static
 
 from assistant.events import Decoded, Noticed
 from tests.hostile_texts import COMMANDS, texts, valid
 from tests.tui.chat.chat_driver import open_chat
+from tui.app.help_screen import HelpScreen
 from tui.app.program import Harmless, Program, crash_report
+from tui.app.textual_private import Palette
+from tui.models.screen import ModelsScreen
 
 BLACK = Color(0, 0, 0)
 FORBIDDEN = set(map(chr, COMMANDS)) | {"\n"}
@@ -88,3 +91,28 @@ async def test_ctrl_d_with_text_deletes_and_ctrl_c_with_a_selection_copies(targe
         assert chat.prompt.text == "bc"
         await chat.until(lambda: chat.app.clipboard == "bc")
         assert not chat.app._exit
+
+
+async def test_a_screen_is_closed_once_and_what_is_below_stays(target: Path) -> None:
+    async with open_chat(target) as chat:
+        for screen in (HelpScreen(), Palette(), ModelsScreen(chat.app.settings)):
+            await chat.app.push_screen(screen)
+            screen.dismiss(None)
+            screen.dismiss(None)
+            await chat.until(lambda: chat.app.screen is chat.screen)
+
+
+async def test_a_page_key_in_the_palette_before_its_list_is_laid_out_is_no_bug(
+    target: Path,
+) -> None:
+    async with open_chat(target) as chat:
+        palette = Palette()
+        await chat.app.push_screen(palette)
+        rows = palette.query_one(OptionList)
+        with palette.prevent(OptionList.OptionHighlighted):
+            rows.display = False
+            rows.clear_options().add_options(["one", "two"])
+            rows.highlighted = 1
+        await palette.run_action("command_list('page_up')")
+        palette.dismiss(None)
+        await chat.until(lambda: chat.app.screen is chat.screen)
