@@ -34,7 +34,7 @@ FormKind = Literal["schema", "regex", "grammar"]
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """The form that an answer must have; `assistant.forms` compiles it."""
+    """The form that an answer must have; `assistant.constraints` compiles it."""
 
     kind: FormKind
     text: str  # a JSON Schema; a regular expression; a grammar in GBNF or in Lark's syntax

@@ -16,9 +16,9 @@ MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 HOMES = {
     "h11": ("assistant/serve/",), "starlette": ("assistant/serve/",),
     "uvicorn": ("assistant/serve/",), "ik_llama_cpp": ("models/ik/",),
-    "llama_cpp": ("models/llama/",), "llguidance": ("assistant/forms/",),
+    "llama_cpp": ("models/llama/",), "llguidance": ("assistant/constraints/",),
     "huggingface_hub": ("models/files/",), "textual": ("tui/",), "rich": ("tui/",),
-    "click": ("tui/",), "jinja2": ("assistant/chat/",), "pathspec": ("assistant/passages/",),
+    "click": ("tui/",), "jinja2": ("assistant/prompt/",), "pathspec": ("assistant/passages/",),
     "pypdfium2": ("assistant/passages/",), "snowballstemmer": ("assistant/passages/",),
     "tree_sitter": ("assistant/edit/",),
     "mcp": ("assistant/tools/",), "mcp_types": ("assistant/tools/",),

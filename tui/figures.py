@@ -91,7 +91,7 @@ def footnote(
 
 def named_sources(answer: str, sources: Sequence[Attachment]) -> str:
     """Return where the passages stand that an answer cites, or else only quotes, in a line."""
-    from assistant.talk.citing import cited  # most answers have no sources
+    from assistant.session.citing import cited  # most answers have no sources
 
     cites = not {each.number for each in sources}.isdisjoint(cited(answer))
     line = " · ".join(each.title for each in sources)

@@ -13,7 +13,7 @@ import msgspec
 
 from assistant.edit import text_file
 from assistant.edit.comparison import patch
-from assistant.talk.attachments import contents
+from assistant.session.attachments import contents
 from models.errors import StorageError, UsageError
 from models.files import disk
 from models.files.places import data_dir

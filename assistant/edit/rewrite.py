@@ -16,8 +16,8 @@ from assistant.edit.placeholders import left_out
 from assistant.edit.text_file import END, TextFile
 from assistant.events import Stop
 from assistant.request import Message, Request
+from assistant.session.messages import fence_of, joined
 from assistant.store.values import Attachment, Record
-from assistant.talk.messages import fence_of, joined
 
 ASKED = Path(__file__).with_name("rewrite.txt").read_text("utf-8")
 MARGIN = 300

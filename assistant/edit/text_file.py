@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from assistant.edit.comparison import paired
-from assistant.talk.attachments import contents
+from assistant.session.attachments import contents
 from assistant.text_decoding import decode
 from models.errors import StorageError, UsageError
 

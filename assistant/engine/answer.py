@@ -6,16 +6,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from assistant.chat.answer_text import AnswerText
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.engine.figures import Figures
 from assistant.events import Alternative, CallDelta, Decoded, Finished, Forecast, Ghost, Stop, Token
+from assistant.prompt.answer_text import AnswerText
 from assistant.request import Request
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:
-    from assistant.forms.mask import FormMask  # whose library few answers need
+    from assistant.constraints.mask import FormMask  # whose library few answers need
 
 
 class AnswerBuilder:

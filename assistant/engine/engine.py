@@ -8,11 +8,11 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
-from assistant.chat import context
 from assistant.engine.load import load
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.events import AllRead, Counted, Failed, Finished, RaceOver, Ready
+from assistant.prompt import context
 from assistant.request import Cancel, Count, NextStep, Race, ReadAhead, Request, Setup, Steer
 from models.errors import Bug, Cancelled, ModelError, SpecchatError
 

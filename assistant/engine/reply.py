@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assistant.chat.answer_text import AnswerText
-from assistant.chat.prompt_tokens import ChatPrompt, ChatTokens
 from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
 from assistant.decoding.model import Model
 from assistant.decoding.row import Row
@@ -25,15 +23,17 @@ from assistant.engine.policy import Control, Policy
 from assistant.engine.resume import Resuming
 from assistant.engine.rounds import PlannedRound, Rounds, prefill
 from assistant.events import AnswerEvent, Noticed, Prepared, Stats, Stop
+from assistant.prompt.answer_text import AnswerText
+from assistant.prompt.prompt_tokens import ChatPrompt, ChatTokens
 from assistant.request import Message, Request
 from models.base import Logits, common_prefix
 from models.errors import Cancelled
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:  # few answers need the libraries of these
+    from assistant.constraints.forms import Forms
+    from assistant.constraints.mask import FormMask
     from assistant.engine.machine_cache import Learnt
-    from assistant.forms.forms import Forms
-    from assistant.forms.mask import FormMask
 
 
 class Assistant:
@@ -199,7 +199,7 @@ class Assistant:
 
     @cached_property
     def _forms(self) -> Forms:
-        from assistant.forms.forms import Forms
+        from assistant.constraints.forms import Forms
 
         return Forms(self.vocab, self.target.n_vocab)
 

@@ -22,9 +22,9 @@ import msgspec
 
 from assistant.events import Stats, Trace
 from assistant.request import ToolCall
+from assistant.session.messages import fence_of
+from assistant.session.support import Support, check, struck
 from assistant.store.values import INTERRUPTED, Attachment, FullConversation, Record, Role, State
-from assistant.talk.messages import fence_of
-from assistant.talk.support import Support, check, struck
 from models.errors import StorageError
 
 FORMAT = 2

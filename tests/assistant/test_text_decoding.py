@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assistant.edit import text_file
 from assistant.edit.rewrite import proposed
 from assistant.passages import reading
-from assistant.talk.attachments import read
+from assistant.session.attachments import read
 from assistant.text_decoding import decode
 from assistant.tools.toolbox import Toolbox
 from models.errors import UsageError

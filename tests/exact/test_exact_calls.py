@@ -9,11 +9,11 @@ from unittest.mock import patch
 import pytest
 
 from assistant.calling.formats import CallFormat
+from assistant.constraints.forms import Forms
 from assistant.decoding.sources.cascade import Cascade
 from assistant.engine.sources.certain import FormSource
-from assistant.forms.forms import Forms
 from assistant.request import Message, Request, Tool
-from tests.assistant.forms.spelt import Words
+from tests.assistant.constraints.spelt import Words
 from tests.exact.answer import START, by_every_rule, decoded, masked_law
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import distance, law
@@ -38,7 +38,7 @@ def model_of(seed):
 
 @cache
 def forms(choice):
-    with patch("assistant.forms.grammar.SAMPLE", "a"):
+    with patch("assistant.constraints.grammar.SAMPLE", "a"):
         return Forms(WORDS, WORDS.size)
 
 

@@ -8,15 +8,15 @@ from functools import cache
 
 import pytest
 
-from assistant.chat.thinking import FAMILIES, PartPosition, find_markers
-from assistant.chat.thought_reader import AnswerBeginning, ThoughtReader
+from assistant.constraints.grammar import matcher_of
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.sources.certain import ForcedSource, FormSource
-from assistant.forms.grammar import matcher_of
+from assistant.prompt.thinking import FAMILIES, PartPosition, find_markers
+from assistant.prompt.thought_reader import AnswerBeginning, ThoughtReader
 from assistant.request import AnswerForm
 from assistant.streamed_text import TokenText
-from tests.assistant.forms.spelt import Words
+from tests.assistant.constraints.spelt import Words
 from tests.exact.answer import by_every_rule, decoded
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.law import distance, law

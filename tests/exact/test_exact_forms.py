@@ -8,13 +8,13 @@ from functools import cache, partial
 
 import pytest
 
+from assistant.constraints.grammar import matcher_of
+from assistant.constraints.mask import FormMask
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.sources.certain import FormSource
-from assistant.forms.grammar import matcher_of
-from assistant.forms.mask import FormMask
 from assistant.request import AnswerForm
-from tests.assistant.forms.spelt import Words
+from tests.assistant.constraints.spelt import Words
 from tests.exact.answer import START, by_every_rule, decoded, masked_law
 from tests.exact.coupling import Coupled, Numbers
 from tests.exact.exact_rows import exact_array

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
-from assistant.chat.template import CHATML, ChatTemplate
 from assistant.events import Failed, LaneEvent, Loading
 from assistant.lab.protocol import LAB
 from assistant.process import wire
 from assistant.process.wire import MAX_FRAME_BYTES, Envelope, Garbled, framed
+from assistant.prompt.template import CHATML, ChatTemplate
 from assistant.request import Count, Message, Request, Setup
 from assistant.store.exports import json_lines, read_json_lines
 from assistant.store.store import Store

@@ -13,10 +13,10 @@ LINES = {
     "assistant/edit": 1_454,
     "assistant/passages": 1_349,  # wanted: 450
     "assistant/engine assistant/process": 3_623,  # wanted: 2,600; with what models would do, of 190
-    "assistant/chat assistant/forms assistant/calling": 2_582,  # wanted: 2,500
+    "assistant/prompt assistant/constraints assistant/calling": 2_582,  # wanted: 2,500
     "assistant/tools": 929,
     "assistant/store": 1_698,
-    "assistant/talk": 2_077,  # wanted: 1,100; with tools off until wanted
+    "assistant/session": 2_077,  # wanted: 1,100; with tools off until wanted
     "assistant/settings": 790,
     "assistant/serve": 1_216,  # with predictions, of 14
     "assistant/lab tui/lab": 2_592,  # wanted, with models/slim: 3,200

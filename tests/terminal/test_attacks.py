@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
+from assistant.session.attachments import read
 from assistant.store.store import Store
-from assistant.talk.attachments import read
 from models.errors import UsageError
 from tests import ROOT, tiny
 from tests.assistant.passages.indexes import indexed, names

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Alternative, Ghost, Origin, Step, Token, Trace
+from assistant.session.unsent_text import OPEN
 from assistant.store.store import Store
 from assistant.store.values import Attachment
-from assistant.talk.unsent_text import OPEN
 from tests import tiny
 from tests.hostile_texts import MARK, batches, leaks, quoted, share, valid
 from tests.patience import ALL

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from assistant.talk.unsent_text import EDITED, OPEN
+from assistant.session.unsent_text import EDITED, OPEN
 from models.errors import StorageError
 from tui.chat.chat_models import SUGGESTED
 from tui.safe import safe

@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING
 
 from assistant.events import Finished, Ready, Stop
 from assistant.request import Request
+from assistant.session.asked_folders import AskedFolders
+from assistant.session.events import (
+    Added,
+    AnswerEnded,
+    CallWaits,
+    Changed,
+    FullyAnswered,
+    TalkEvent,
+)
+from assistant.session.talk import Talk
+from assistant.session.tool_set import ToolSet
+from assistant.session.unsent_text import UnsentText
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
-from assistant.talk.asked_folders import AskedFolders
-from assistant.talk.events import Added, AnswerEnded, CallWaits, Changed, FullyAnswered, TalkEvent
-from assistant.talk.talk import Talk
-from assistant.talk.tool_set import ToolSet
-from assistant.talk.unsent_text import UnsentText
 from models.errors import StorageError
 from tui.chat.chat_models import ChatModels
 from tui.chat.layout import ChatLayout

@@ -10,15 +10,15 @@ from textual.timer import Timer
 
 from assistant.events import AllRead, Counted, Event, Failed, Loading, Noticed, Prefilled, Ready
 from assistant.request import COPYING, Count, ReadAhead, Setup
-from assistant.talk.events import Noted, TalkEvent
+from assistant.session.events import Noted, TalkEvent
 from models.errors import SpecchatError
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.status import Activity
 from tui.outlook import larger, refused
 
 if TYPE_CHECKING:
+    from assistant.session.unsent_text import UnsentText
     from assistant.settings.settings import Settings
-    from assistant.talk.unsent_text import UnsentText
     from tui.app.program import Program
     from tui.chat.talk_view import TalkView
 

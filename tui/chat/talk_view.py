@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assistant.events import Decoded, Loading, Prefilled, Step
-from assistant.talk.citing import copied_last
-from assistant.talk.events import (
+from assistant.session.citing import copied_last
+from assistant.session.events import (
     Added,
     AnswerEnded,
     CallSettled,
@@ -24,8 +24,8 @@ from assistant.talk.events import (
     TalkEvent,
     ToolsStart,
 )
-from assistant.talk.messages import passages_of
-from assistant.talk.support import check
+from assistant.session.messages import passages_of
+from assistant.session.support import check
 from models.errors import StorageError
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.turn import Turn
@@ -37,8 +37,8 @@ from tui.figures import counted, model_name
 from tui.safe import safe
 
 if TYPE_CHECKING:
+    from assistant.session.talk import Talk
     from assistant.store.values import Record
-    from assistant.talk.talk import Talk
     from tui.chat.tools.approval_turn import ApprovalTurn
 
 FIGURES_EVERY = 0.5

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
-from assistant.talk.attachments import read
-from assistant.talk.messages import open_calls, passages_of
+from assistant.session.attachments import read
+from assistant.session.messages import open_calls, passages_of
 from models.errors import StorageError, UsageError
 from tui.app.clipboard import code_blocks, copy_and_say
 from tui.chat.conversation.answer import Answer

@@ -22,9 +22,8 @@ from assistant.events import (
     said,
 )
 from assistant.request import AnswerForm
-from assistant.settings.settings import Settings
-from assistant.talk.asked_folders import AskedFolders
-from assistant.talk.events import (
+from assistant.session.asked_folders import AskedFolders
+from assistant.session.events import (
     Added,
     CallWaits,
     Changed,
@@ -34,8 +33,9 @@ from assistant.talk.events import (
     TalkEvent,
     ToolsStart,
 )
-from assistant.talk.talk import Talk
-from assistant.talk.tool_set import ToolSet
+from assistant.session.talk import Talk
+from assistant.session.tool_set import ToolSet
+from assistant.settings.settings import Settings
 from assistant.tools.values import OfferedTool
 from models.errors import StorageError
 from tui import outlook
@@ -172,7 +172,7 @@ class AskSession:
             case Changed(record) if record.role == "assistant" and record.state != "streaming":
                 self.answers[-1].sources = record.attachments
                 if self._folders or self._continued:  # else there are no passages
-                    from assistant.talk.support import check
+                    from assistant.session.support import check
 
                     self.answers[-1].unsupported = check(record, self.talk.path.records).remarks
             case Indexing(text, fraction):

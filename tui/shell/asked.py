@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from assistant.events import Ready
 from assistant.request import AnswerForm, FormKind
+from assistant.session.attachments import read, text_of
+from assistant.session.messages import joined
+from assistant.session.tool_set import ToolSet
 from assistant.settings.settings import Settings
-from assistant.talk.attachments import read, text_of
-from assistant.talk.messages import joined
-from assistant.talk.tool_set import ToolSet
 from models.errors import StorageError, UsageError
 from tui.figures import model_name
 from tui.shell.standard_output import read_piped

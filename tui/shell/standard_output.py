@@ -76,7 +76,7 @@ def read_piped() -> bytes:
     Raises:
         UsageError: it is larger, or has no end.
     """
-    from assistant.talk.attachments import LIMIT  # few read it
+    from assistant.session.attachments import LIMIT  # few read it
 
     text = "Waiting for the end of standard input. Without any, add: </dev/null"
     waiting = Timer(PATIENCE_S, click.echo, [text], {"err": True})

@@ -23,7 +23,7 @@ from tests.assistant.calling.called import (
     fits,
     wrote,
 )
-from tests.assistant.forms.spelt import Words
+from tests.assistant.constraints.spelt import Words
 
 NAMES = ("[TOOL_CALLS]", "[ARGS]", "<|python_tag|>", "<think>", "</think>")
 WORDS = Words(*('{"a": 1}', '"}', '", "', "<tool", "}\n</", "```", "\n\n"), controls=NAMES)

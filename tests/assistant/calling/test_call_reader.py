@@ -6,9 +6,9 @@ import random
 import pytest
 
 from assistant.calling.reader import CallReader
-from assistant.chat.answer_text import AnswerText
-from assistant.chat.thinking import find_markers
-from assistant.chat.thought_reader import AnswerBeginning
+from assistant.prompt.answer_text import AnswerText
+from assistant.prompt.thinking import find_markers
+from assistant.prompt.thought_reader import AnswerBeginning
 from assistant.streamed_text import TokenText
 from tests.assistant.calling.called import (
     GEMMA,

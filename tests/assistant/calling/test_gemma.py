@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assistant.calling.syntaxes import GemmaArguments
 from assistant.request import Tool
 from tests.assistant.calling.called import GEMMA, asking, calls, fits, wrote
-from tests.assistant.forms.spelt import Words
+from tests.assistant.constraints.spelt import Words
 
 CONTROLS = ("<|tool_call>", "<tool_call|>", '<|"|>')
 KINDS = [Words('{"a": 1}', "}<", ",b", ':<|"', controls=names) for names in ((), CONTROLS)]

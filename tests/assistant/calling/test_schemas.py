@@ -85,7 +85,7 @@ def go_on(mask, tokens, rng):
 
 def test_a_text_that_is_too_complex_ends_an_answer_and_none_after_it(monkeypatch):
     few = LLParserLimits(verbose_errors=False, max_lexer_states=1000)
-    monkeypatch.setattr("assistant.forms.grammar.LIMITS", few)
+    monkeypatch.setattr("assistant.constraints.grammar.LIMITS", few)
     words, rng = KINDS[0], random.Random(1)
     texts = {"odd": {"type": ["string", "null"], "pattern": "(a|b)*c.{60}d"}, "find": {}}
     tools = tuple(Tool(name, "", json.dumps(of(text))) for name, text in texts.items())

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from assistant.chat.answer_text import AnswerText
-from assistant.chat.thinking import PartPosition, find_markers
-from assistant.chat.thought_reader import AnswerBeginning
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.sources.draft import Proposal
 from assistant.decoding.warp import Row
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.figures import Figures
 from assistant.events import Alternative, Finished, Forecast, Origin, Reason, Stats, Stop, Tally
+from assistant.prompt.answer_text import AnswerText
+from assistant.prompt.thinking import PartPosition, find_markers
+from assistant.prompt.thought_reader import AnswerBeginning
 from assistant.request import Message, Request
 from assistant.streamed_text import TokenText
 

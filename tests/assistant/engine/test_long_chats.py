@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from assistant.chat.context import SLICE, count, drop_oversized, fit
 from assistant.events import Prepared, Stop
+from assistant.prompt.context import SLICE, count, drop_oversized, fit
 from assistant.request import Message, Request, Sampling
 from models.errors import Cancelled, ContextFull
-from tests.assistant.chat.test_context import conversation, encode
 from tests.assistant.engine.answering import answer
+from tests.assistant.prompt.test_context import conversation, encode
 
 SYSTEM = "Be brief, and never forget this sentence."
 MEGABYTES = 10_000_000

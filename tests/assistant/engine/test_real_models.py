@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from assistant.chat.prompt_tokens import ChatTokens
 from assistant.decoding.loops import autoregressive, speculative
 from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.token import TokenRule
@@ -11,6 +10,7 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Fixed, Proposal
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import one_hot, warp
+from assistant.prompt.prompt_tokens import ChatTokens
 from assistant.request import Message, Sampling
 from models.native.model import NativeModel
 from models.native.weights import Weights

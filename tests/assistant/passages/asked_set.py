@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from assistant.session.asked_folders import AskedFolders
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
-from assistant.talk.asked_folders import AskedFolders
 from models.files.places import cache_dir
 from tests.assistant.passages.indexes import updated
-from tests.assistant.talk.stage import MODEL
+from tests.assistant.session.stage import MODEL
 
 DATA = Path(__file__).with_name("asked")
 DAY_S, NOW_S = 86_400, 1_790_000_000

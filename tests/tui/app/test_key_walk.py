@@ -10,10 +10,10 @@ from textual.widgets._footer import FooterKey
 
 from assistant.events import Step
 from assistant.request import ToolCall
+from assistant.session.tool_set import ToolSet
 from assistant.store.values import Attachment, ChatSummary, Record
-from assistant.talk.tool_set import ToolSet
 from assistant.tools.values import ToolSettings
-from tests.assistant.talk.stage import READ, Box
+from tests.assistant.session.stage import READ, Box
 from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, ghost, token

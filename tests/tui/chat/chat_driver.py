@@ -15,9 +15,9 @@ from textual.widgets._footer import FooterKey
 from assistant.events import Event, Failed, Finished
 from assistant.request import AnyJob, Request, Sampling, ToolCall
 from assistant.service import EventStream
+from assistant.session.shown_path import ShownPath
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
-from assistant.talk.shown_path import ShownPath
 from tests.asking import NearEngine
 from tests.engine import ENGINE
 from tests.patience import WAIT_S

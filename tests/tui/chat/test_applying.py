@@ -8,8 +8,8 @@ import pytest
 from msgspec import structs
 
 from assistant.events import Decoded, Finished
+from assistant.session.attachments import read
 from assistant.store.values import Attachment
-from assistant.talk.attachments import read
 from tests.tui.chat.chat_driver import Chat, Pair, Watched, open_chat
 from tui.chat.turn_screens import ChangeScreen
 

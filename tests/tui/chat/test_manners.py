@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.talk.tool_set import ToolSet
+from assistant.session.tool_set import ToolSet
 from assistant.tools.values import ToolSettings
-from tests.assistant.talk.stage import READ, Box
+from tests.assistant.session.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.app.app import SpecchatApp
 

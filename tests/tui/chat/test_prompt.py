@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 
-from assistant.talk.attachments import LIMIT
+from assistant.session.attachments import LIMIT
 from tests.tui.chat.prompting import at_the_prompt
 from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES, InputHistory
 from tui.chat.prompt.waiting_line import Unsent, from_json

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from assistant.request import ToolCall
-from assistant.talk.tool_set import ToolSet
+from assistant.session.tool_set import ToolSet
 from assistant.tools.values import ToolResult, ToolSettings, tool_result
-from tests.assistant.talk.stage import READ, Box
+from tests.assistant.session.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.chat.tools.approval_turn import ELSEWHERE, KEYS, UNASKED, ApprovalTurn
 from tui.chat.tools.result_turn import ResultTurn

@@ -6,7 +6,7 @@ import pytest
 from textual import events
 
 from assistant.events import Origin
-from assistant.talk.tool_set import ToolSet
+from assistant.session.tool_set import ToolSet
 from assistant.tools.server_settings import ServerSettings
 from assistant.tools.values import ToolSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.talk.attachments import LIMIT
+from assistant.session.attachments import LIMIT
 from models.errors import UsageError
 from tests.terminal.recording import _run as at_terminal
 from tests.tui.shell.program import HOT, run_apart, start

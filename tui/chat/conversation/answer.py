@@ -11,9 +11,9 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import CallDelta, Step, Trace
+from assistant.session.support import Support, struck
 from assistant.settings.settings import View
 from assistant.stats import Stats
-from assistant.talk.support import Support, struck
 from tui.chat.conversation.token_view import TokenView, whole
 from tui.chat.conversation.turn import Turn, Verb
 from tui.figures import footnote, named_sources

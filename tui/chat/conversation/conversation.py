@@ -13,8 +13,8 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Origin, Token, Trace
+from assistant.session.support import Support
 from assistant.settings.settings import View
-from assistant.talk.support import Support
 from tui.app.textual_private import reads_end
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.older_turns import NEAR, OlderTurns

@@ -12,8 +12,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from assistant.events import Ghost, Trace
+from assistant.session.citing import copied_from
 from assistant.store.values import Attachment
-from assistant.talk.citing import copied_from
 from tui.chat.inspector.token_facts import InspectedToken, entries, facts
 from tui.chat.inspector.token_page import TokenPage
 from tui.safe import one_line, safe

@@ -14,8 +14,8 @@ from textual.reactive import reactive
 from textual.widgets import Static, TextArea
 
 from assistant.request import AnswerForm
+from assistant.session.attachments import read
 from assistant.store.values import Attachment
-from assistant.talk.attachments import read
 from models.errors import UsageError
 from tui.chat.prompt.editor import Editor, InputHistory
 from tui.chat.prompt.file_picker import FileMentioned, Picker
@@ -105,7 +105,7 @@ class Prompt(Vertical):
 
     def _use_form(self, name: str) -> None:
         """Have answers follow the schema in a file, or say why that cannot be."""
-        from assistant.forms.grammar import fields_of  # which few chats need
+        from assistant.constraints.grammar import fields_of  # which few chats need
 
         try:
             form = AnswerForm("schema", read(located(name, self.picker.root), name).text)

@@ -15,8 +15,8 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from assistant.session.attachments import LIMIT
 from assistant.store.values import Attachment
-from assistant.talk.attachments import LIMIT
 from tui.figures import counted, weight
 from tui.safe import safe
 from tui.widgets.dialog import ListDialog

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from assistant.talk.calling import Calling
+from assistant.session.calling import Calling
 from assistant.tools.values import OfferedTool, ServerReport
 from models.errors import StorageError
 from tui.figures import access, counted

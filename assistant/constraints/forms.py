@@ -1,0 +1,135 @@
+"""Masks for answers with a form, and for answers that may call tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from llguidance import LLMatcher
+
+from assistant.calling.arguments import ANY_OBJECT, Schema, closed
+from assistant.calling.formats import CallFormat
+from assistant.calling.grammar import CallGrammar
+from assistant.calling.lark import LarkRules
+from assistant.calling.wording import largest, read_json
+from assistant.constraints.grammar import (
+    LIMITS,
+    STYLE,
+    compiled,
+    matcher_of,
+    named,
+    reason,
+    tokenizer_of,
+)
+from assistant.constraints.mask import FormMask, Start
+from assistant.request import AnswerForm, Request, Tool
+from models.errors import UsageError
+from models.native.vocab import Vocab
+
+if TYPE_CHECKING:
+    from llguidance._lib import JsonCompileOptions
+
+_STYLE: JsonCompileOptions = {**STYLE, "lenient": True}
+_FORM = "form"
+_MOST_KNOWN = 1000  # tools whose schemas are remembered
+
+
+class Forms:
+    """Compile the forms of answers for a vocabulary of `n_vocab` tokens."""
+
+    def __init__(self, vocab: Vocab, n_vocab: int) -> None:
+        self._stops, self._controls = vocab.stop_tokens, vocab.controls
+        self._tokenizer = tokenizer_of(vocab, n_vocab)
+        self._schema = lru_cache(_MOST_KNOWN)(self._enforced)
+        # Most requests offer the same tools, so the last grammar of calls is kept, with its mask.
+        self._last: tuple[str, LLMatcher, FormMask] | None = None
+
+    def mask(self, form: AnswerForm, tokens: list[int], start: Start) -> FormMask:
+        """Compile a form; return the mask of an answer. `tokens` and `start` are `FormMask`'s.
+
+        Raises:
+            UsageError: the form cannot be used.
+        """
+        matcher = matcher_of(form, self._tokenizer)
+        return FormMask(matcher, self._tokenizer, self._stops, tokens, start)
+
+    def calls(
+        self,
+        form: CallFormat,
+        request: Request,
+        tokens: list[int],
+        start: Start,
+        thought: tuple[str, str] | None = None,
+        thinks: bool = False,
+    ) -> tuple[FormMask, list[str]]:
+        """Compile the calls that a request allows; return the mask of its answer, and remarks.
+
+        `tokens` and `start` are `FormMask`'s. A schema that cannot be enforced is relaxed, with a
+        remark. `thought` has the markers around a thought that may come first, if the model
+        `thinks`.
+
+        Raises:
+            UsageError: the form of answers without calls cannot be used, the grammar is too large,
+                or the schema of a strict tool cannot be enforced.
+        """
+        checked = {tool.name: self._schema(tool, form) for tool in request.tools}
+        schemas = {name: schema for name, (schema, _) in checked.items()}
+        parts = [named(request.form, _FORM)] if request.form else []
+        grammar = CallGrammar(form, LarkRules(self._controls, _STYLE)).answer(
+            schemas,
+            request.tool_choice,
+            request.parallel_calls,
+            thought,
+            thinks and request.tool_choice == "required",
+            _FORM if parts else None,
+        )
+        if parts:
+            answer = {"name": "answer", "lark_grammar": grammar}
+            grammar = json.dumps({"grammars": [answer, *parts]})
+        matcher = self._matcher(grammar, request.tools)
+        mask = FormMask(matcher.deep_copy(), self._tokenizer, self._stops, tokens, start)
+        self._last = grammar, matcher, mask
+        return mask, [remark for _, remark in checked.values() if remark]
+
+    def _matcher(self, grammar: str, tools: Sequence[Tool]) -> LLMatcher:
+        """Return a matcher of a grammar: the last one, unless the lexer it shares has failed."""
+        if self._last and self._last[0] == grammar and not self._last[2].failed:
+            return self._last[1]
+        matcher, why = compiled(grammar, self._tokenizer)
+        if why:
+            raise UsageError(
+                f"The grammar of these tools cannot be used: {reason(why)}. Offer "
+                f"fewer tools, or simplify the largest: {largest(tools)}."
+            )
+        return matcher
+
+    def _enforced(self, tool: Tool, form: CallFormat) -> tuple[Schema, str]:
+        """Return the schema that is enforced for a tool, and a remark if it is not the tool's own.
+
+        There is no remark on keywords that a syntax leaves to the tool's own validation.
+        """
+        schema, rules = closed(read_json(tool.parameters)), LarkRules(self._controls, _STYLE)
+        wrong, why = True, "it is not the schema of an object"
+        if schema is not ANY_OBJECT:
+            wrong, why = self._doubts(schema, form, rules)
+        left = f"{', '.join(sorted(rules.unenforced))} cannot be enforced"
+        if tool.strict and (why or rules.unenforced):
+            raise UsageError(f"The tool {tool.name} cannot be strict: {why or left}.")
+        what = "any arguments" if wrong else "more than its schema allows"
+        remark = f"The tool {tool.name} may be called with {what}: {why}." if why else ""
+        return ANY_OBJECT if wrong else schema, remark
+
+    def _doubts(self, schema: Schema, form: CallFormat, rules: LarkRules) -> tuple[bool, str]:
+        """Return whether a schema cannot be enforced at all, and why not completely."""
+        try:
+            grammar = LLMatcher.grammar_from_json_schema(schema, overrides=_STYLE)
+        except ValueError as error:
+            return True, reason(str(error))
+        wrong, said = LLMatcher.validate_grammar_with_warnings(grammar, limits=LIMITS)
+        alone = CallGrammar(form, rules).answer({"f": schema}, "required", several=False)
+        if said or form.syntax == "json":
+            return wrong, reason(said[0]) if said else ""
+        _, why = compiled(alone, self._tokenizer)
+        return bool(why), reason(why) if why else ""

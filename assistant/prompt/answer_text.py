@@ -1,0 +1,157 @@
+"""The text of an answer under way, divided into its parts: thoughts, answer, calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby, repeat
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from assistant.events import Part, Token
+from assistant.prompt.thought_reader import AnswerBeginning
+from assistant.streamed_text import ending, split
+
+if TYPE_CHECKING:
+    from assistant.calling.reader import CallReader  # which few answers need
+
+
+class AnswerText:
+    """Turn the tokens of an answer under way into tokens that belong to one part each.
+
+    A character belongs to a part as soon as that is certain. Markers separate thoughts from the
+    rest; calls are separated from that; and a stop string in what then remains ends the answer.
+    Text that may begin any of these is held back.
+
+    Args:
+        beginning: where the answer begins, and how its tokens are decoded.
+        begun: the tokens of the answer that this one continues; they are read, not returned.
+        stops: strings that end the answer and are not part of it.
+        calls: the reader of its calls; None if it must not have any.
+    """
+
+    def __init__(
+        self,
+        beginning: AnswerBeginning,
+        begun: Iterable[int] = (),
+        stops: Sequence[str] = (),
+        calls: CallReader | None = None,
+    ) -> None:
+        self.said: dict[Part, str] = {"answer": "", "thought": "", "call": "", "marker": ""}
+        """The text returned so far, by parts."""
+        self.calls = calls
+        self.stopped = False
+        """Whether a stop string has ended the answer."""
+        self._text, self._markers, self._at, _ = beginning
+        self._begun = b""  # bytes of an incomplete character
+        self._stops: Sequence[str] = ()
+        self._held = ""  # may begin a stop string
+        self._tokens: list[Token] = []  # not returned yet
+        self._known: list[Part] = []  # of their characters, as far as they are certain
+        self._earlier = 0  # characters of `begun` that are still held back before them
+        for token in begun:
+            said = self.complete(token)
+            self._earlier += len(said) - len(self._read(said))
+        self._stops = stops
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the next token comes within a thought."""
+        return self._now == "thought"
+
+    def complete(self, token: int) -> str:
+        """Return the text that the next token completes."""
+        text, self._begun = self._text.after(self._begun, token)
+        return text
+
+    def add(self, token: Token) -> list[Token]:
+        """Take a token with the text that it completes; return the tokens that are certain now.
+
+        A token loses the text that belongs to a marker or comes after the start of a stop string.
+        One with text of two parts becomes two tokens.
+        """
+        self._tokens.append(token)
+        self._known += self._read(token.text)
+        return self._told()
+
+    def flush(self) -> list[Token]:
+        """Return the tokens that are held back, since no more come."""
+        self._known += [] if self.stopped else self._last()
+        return self._told()
+
+    def end(self) -> tuple[str, str]:
+        """Return the whole text and thought of the answer.
+
+        They include U+FFFD for a character that was cut, and the text the part of an incomplete
+        call that this answer has written.
+        """
+        text, thought = self.said["answer"], self.said["thought"]
+        if self.calls and self.said["call"]:
+            text += self.calls.cut[-len(self.said["call"]) :]
+        cut = "" if self.stopped else ending(self._begun)
+        return (text, thought + cut) if self.thinks else (text + cut, thought)
+
+    def _told(self) -> list[Token]:
+        earlier = min(self._earlier, len(self._known))
+        self._earlier -= earlier
+        del self._known[:earlier]
+        told: list[Token] = []
+        while self._tokens and self._is_known(len(self._tokens[0].text)):
+            token = self._tokens.pop(0)
+            told += self._divided(token, self._known[: len(token.text)])
+            del self._known[: len(token.text)]
+        for token in told:
+            self.said[token.part] += token.text
+        return told
+
+    def _is_known(self, length: int) -> bool:
+        """Say whether so many characters are certain, or the last ones before a stop string."""
+        return length <= len(self._known) or (self.stopped and bool(self._known))
+
+    def _divided(self, token: Token, parts: Sequence[Part]) -> Iterator[Token]:
+        """Yield a token for each part of a token's text; one token if it has no text to show."""
+        letters = [each for each in zip(parts, token.text, strict=False) if each[0] != "marker"]
+        for part, said in groupby(letters, key=itemgetter(0)):
+            yield replace(token, part=part, text="".join(letter for _, letter in said))
+        if not letters:
+            yield replace(token, part="marker" if parts else self._now)
+
+    @property
+    def _now(self) -> Part:
+        """The part that more text would belong to."""
+        in_calls = self._at.place != "thought" and self.calls and self.calls.begun
+        return "call" if in_calls else self._at.part
+
+    def _read(self, text: str) -> list[Part]:
+        """Take more text; return the parts of the characters that have become certain, in order."""
+        self._at, segments = self._markers.read(self._at, text)
+        return [part for segment in segments for part in self._of_segment(*segment)]
+
+    def _last(self) -> list[Part]:
+        """Return the parts of the characters that are held back, since no more text comes."""
+        at, self._at = self._at, replace(self._at, held="")
+        return [*self._of_segment(at.part, at.held), *self._of_held()]
+
+    def _of_segment(self, part: Part, text: str) -> Iterator[Part]:
+        if part != "answer":
+            yield from self._of_held()
+            yield from repeat(part, len(text))
+            return
+        text, calls = self.calls.read(text) if self.calls else (text, "")
+        yield from self._up_to_stop(text)
+        if calls:
+            yield from self._of_held()
+            yield from repeat("call", len(calls))
+
+    def _of_held(self) -> Iterator[Part]:
+        if self.calls:
+            yield from self._up_to_stop(self.calls.flush())
+        yield from repeat("answer", len(self._held))
+        self._held = ""
+
+    def _up_to_stop(self, text: str) -> Iterator[Part]:
+        if not self.stopped:
+            before, stop, self._held = split(self._held + text, self._stops)
+            yield from repeat("answer", len(before))
+            if stop:
+                self.stopped, self._held = True, ""

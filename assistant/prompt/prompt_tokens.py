@@ -1,0 +1,304 @@
+"""Conversations to tokens, with the model's chat template, thoughts and tool calls."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import NamedTuple
+
+from assistant.calling.formats import HERMES, PROBE, PROBE_TOOL, CallFormat, find_format
+from assistant.calling.wording import in_words, largest, plain_json
+from assistant.prompt.context import drop_oversized, fit
+from assistant.prompt.masking import ControlTexts, Masking, is_token
+from assistant.prompt.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
+from assistant.prompt.thinking import NO_MARKERS, START, PartPosition, find_markers
+from assistant.prompt.thought_reader import AnswerBeginning, ThoughtReader
+from assistant.request import Message, Request, Tool
+from assistant.streamed_text import TokenText
+from models.errors import Cancelled, ContextFull, ModelError
+from models.native.vocab import Vocab
+from models.progress import CancelFlag
+
+SWITCHES = ("enable_thinking", "thinking")
+"""The variables by which templates switch thinking on or off."""
+EFFORT, BUDGET = "reasoning_effort", "thinking_budget"
+_TAIL = 24  # last tokens of a prompt; an opening marker has at most 18 besides blanks
+
+NO_THOUGHTS = "This model does not think: its chat template has no mark for thoughts."
+NO_TOOLS = "This model's chat template has no tools; they are described in words."
+NO_EFFORT = "This model has no effort setting; yours is ignored."
+
+
+class ChatPrompt(NamedTuple):
+    """The prompt of a request, and how the answers to it are to be written and read."""
+
+    tokens: list[int]
+    dropped: int  # of the oldest turns, which did not fit
+    remarks: list[str]  # what of the request cannot be done, in sentences
+    beginning: AnswerBeginning
+    thoughts: ThoughtReader
+    calls: CallFormat
+    thought: tuple[str, str] | None  # the marks of one that the model may begin by itself
+
+
+class ChatTokens:
+    """Tokenise conversations for one model, by its vocabulary and chat template."""
+
+    def __init__(self, vocab: Vocab) -> None:
+        self._vocab = vocab
+        self.tools_in_words = False
+        """Whether the last prompt described tools in words, because its template cannot."""
+        fallback = CHATML if "<|im_start|>" in vocab.controls else PLAIN
+        self.template = ChatTemplate(vocab.template, fallback, vocab.bos_text, vocab.eos_text)
+        self.markers = find_markers(vocab.template or "", partial(is_token, vocab))
+        """The markers of the model's thoughts."""
+        self._controls = ControlTexts(vocab, self.markers.texts)
+
+    def prompt(self, request: Request, room: int, cancel: CancelFlag) -> ChatPrompt:
+        """Tokenise the turns of a conversation that fit into `room` tokens.
+
+        Raises:
+            Cancelled: the user stopped it between the tokenising of two turns.
+            SpecchatError: there can be no answer.
+        """
+        messages, oversized = drop_oversized(request.messages, self._vocab.tokenize, room)
+        variables = self.variables(request)
+
+        def turn(messages: Sequence[Message]) -> list[int]:
+            if cancel.raised:
+                raise Cancelled("Stopped before it began.")
+            return self.encode(messages, variables)
+
+        whole = partial(self.encode, variables=variables, tools=request.tools)
+        try:
+            tokens, dropped = fit(messages, whole, room, turn)
+        except ContextFull:
+            tools, size = request.tools, len(whole([Message("user", "")]))
+            if tools and size > room:
+                raise ContextFull(
+                    f"The tools take {size:,} tokens, and there is room for {room:,}. Offer fewer "
+                    f"tools, simplify the largest ({largest(tools)}), or raise ctx (F6, --ctx)."
+                ) from None
+            raise
+        remarks = [*self.remarks(request)]  # what continues a thought renders something else
+        beginning = self.beginning(request, tokens)
+        may_think = self.thinks and request.thinking != "off" and beginning.at.place == "start"
+        return ChatPrompt(
+            tokens,
+            oversized + dropped,
+            remarks,
+            beginning,
+            self.thoughts(request, beginning),
+            self.calls,
+            (self.markers.opens, self.markers.closes) if may_think else None,
+        )
+
+    def encode(
+        self,
+        messages: Sequence[Message],
+        variables: Variables = NO_VARIABLES,
+        tools: Sequence[Tool] = (),
+    ) -> list[int]:
+        """Return the tokens of the prompt for the next answer.
+
+        Earlier answers keep the tokens they were decoded as, which the caches hold; tokenising
+        their text could give others. An answer at the end is left open, to be continued.
+
+        Raises:
+            ModelError: the vocabulary has no token for any of it.
+        """
+        if messages and messages[-1].role == "assistant":
+            begun = self._begun(messages[-1], variables)
+            return [*self.encode(messages[:-1], variables, tools), *begun]
+        messages = [self._divided(_with_plain_json(message)) for message in messages]
+        tools = [replace(tool, parameters=plain_json(tool.parameters)) for tool in tools]
+        written = [text for message in messages for text in message.texts]
+        written += [text for tool in tools for text in tool.texts]
+        masking = Masking(self._controls, [*written, self._vocab.template or ""])
+        rendered = self._rendered(messages, variables, tools, masking)
+        begin, rest = self._begin(rendered)
+        tokens = [*begin, *masking.tokenize(rest, messages)]
+        if not tokens:
+            raise ModelError("The model's vocabulary has no tokens for any of this text.")
+        return tokens
+
+    def _begin(self, rendered: str) -> tuple[list[int], str]:
+        """Return the token that a prompt begins with, if any, and the text after it.
+
+        A template may write it once or twice, after blanks, or leave it to the vocabulary.
+        """
+        vocab = self._vocab
+        bos = vocab.controls.get(vocab.bos_text) if vocab.bos is None else vocab.bos
+        if bos is None:
+            return [], rendered
+        written = re.match(rf"(?:\s*{re.escape(vocab.bos_text)})+", rendered)
+        begin = [bos] if written or vocab.bos is not None else []
+        return begin, rendered[written.end() :] if written else rendered
+
+    # Calls
+
+    @property
+    def calls(self) -> CallFormat:
+        """The format of calls in the last prompt."""
+        return (not self.tools_in_words and self._own_calls) or HERMES
+
+    @cached_property
+    def _own_calls(self) -> CallFormat | None:
+        """The template's own format of calls; None if it has none, or one that is not known."""
+        return find_format(self.template.render_tools(PROBE, tools=(PROBE_TOOL,)) or "")
+
+    def _rendered(
+        self,
+        messages: Sequence[Message],
+        variables: Variables,
+        tools: Sequence[Tool],
+        masking: Masking,
+    ) -> str:
+        """Render a masked conversation, with tools in words if the template loses any of them."""
+
+        def masked(keeps: bool = True) -> list[Message]:
+            return [
+                masking.answer(each, i)
+                if (keeps or not each.calls) and self._keeps_tokens(each)
+                else masking.message(each)
+                for i, each in enumerate(messages)
+            ]
+
+        self.tools_in_words = False
+        if not tools and not any(each.calls or each.role == "tool" for each in messages):
+            return self.template.render(masked(), variables)
+        offered = [masking.tool(tool) for tool in tools]
+        if form := self._own_calls:
+            # Some templates want to see calls before there are results, or leave these out.
+            for keeps in (True, False):
+                said = masked(keeps)
+                text = self.template.render_tools(said, variables, offered)
+                results = (each.content.strip() for each in said if each.role == "tool")
+                if text is not None and (not keeps or all(result in text for result in results)):
+                    return text + (form.begun if form.ended and text.endswith(form.ended) else "")
+        self.tools_in_words = True
+        return self.template.render(in_words(masked(), offered), variables)
+
+    # Thoughts
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the model has marks for thoughts."""
+        return self.markers is not NO_MARKERS
+
+    @property
+    def takes_effort(self) -> bool:
+        """Whether the template takes a reasoning effort."""
+        return EFFORT in self.template.variables
+
+    def variables(self, request: Request) -> Variables:
+        """Return the template's variables for the thinking that a request asks for."""
+        wanted: dict[str, object] = {}
+        if request.thinking != "auto":
+            wanted |= dict.fromkeys(SWITCHES, request.thinking == "on")
+        tokens = 0 if request.thinking == "off" else request.thinking_budget
+        wanted |= {BUDGET: tokens, EFFORT: request.effort}
+        known = self.template.variables
+        return {name: wanted[name] for name in wanted if name in known and wanted[name] is not None}
+
+    def remarks(self, request: Request) -> Iterator[str]:
+        """Yield what of a request cannot be done, in sentences."""
+        if self.template.notice:
+            yield self.template.notice
+        if request.thinking == "on" and not self.thinks:
+            yield NO_THOUGHTS
+        if request.effort and not self.takes_effort:
+            yield NO_EFFORT
+        if request.tools and self.tools_in_words:
+            yield NO_TOOLS
+
+    def beginning(self, request: Request, prompt: Sequence[int]) -> AnswerBeginning:
+        """Return where the answer to a prompt begins, and how its tokens are decoded.
+
+        Control tokens that mark thoughts are decoded to their names, and so are those of calls if
+        the request has tools.
+        """
+        last = request.messages[-1:] if request.continues else ()
+        begun = [token for each in last for token in self._begun(each, self.variables(request))]
+        start = len(prompt) - len(begun)
+        named = self._named(self.calls.texts) if request.tools else {}
+        text = TokenText(self._vocab.piece, {**self._thought_names, **named})
+        return AnswerBeginning(text, self.markers, self._opened(prompt[:start]), start)
+
+    def thoughts(self, request: Request, beginning: AnswerBeginning) -> ThoughtReader:
+        """Return the reader of an answer's thoughts, with the request's budget.
+
+        If thinking is off and the template has no switch for it, the budget is 0.
+        """
+        budget = request.thinking_budget
+        if request.thinking == "off":
+            budget = None if self.template.variables & {*SWITCHES, BUDGET} else 0
+        closing = [] if budget is None else self._plain(self.markers.closes)
+        return ThoughtReader(beginning, closing, budget)
+
+    @cached_property
+    def _thought_names(self) -> dict[int, str]:
+        return self._named([*self.markers.texts])
+
+    def _named(self, marks: Sequence[str]) -> dict[int, str]:
+        """Return the names of the control tokens that occur in marks, by their ids."""
+        controls = self._vocab.controls.items()
+        return {token: name for name, token in controls if any(name in mark for mark in marks)}
+
+    def _said(self, tokens: Iterable[int]) -> str:
+        """Return the text of tokens, with the names of control tokens that mark thoughts."""
+        return TokenText(self._vocab.piece, self._thought_names).of(tokens)
+
+    def _plain(self, text: str) -> list[int]:
+        """Return the tokens of a text that may hold control tokens, as a template's may."""
+        return Masking(self._controls, [text]).tokenize(text)
+
+    def _opened(self, prompt: Sequence[int]) -> PartPosition:
+        """Return the position after a prompt, which may have opened a thought."""
+        end = self._said(prompt[-_TAIL:]).rstrip()
+        if not self.thinks:
+            return START
+        if end.endswith(self.markers.opens.rstrip()):
+            return PartPosition("thought", fresh=True)
+        return PartPosition("answer") if end.endswith(self.markers.closes) else START
+
+    def _begun(self, answer: Message, variables: Variables) -> Sequence[int]:
+        """Return the tokens of the answer at the end of a conversation, to be continued."""
+        if answer.token_ids or not (self.thinks and answer.thought):
+            return answer.token_ids or self._vocab.tokenize(answer.content)
+        prompt = self.template.render([Message("user", "?")], variables)
+        opened = prompt.rstrip().endswith(self.markers.opens.rstrip())
+        begun = [*([] if opened else self._plain(self.markers.opens))]
+        begun += self._vocab.tokenize(answer.thought)
+        if answer.content:
+            begun += self._plain(self.markers.closes)
+            begun += self._vocab.tokenize(f"\n\n{answer.content}")
+        return begun
+
+    def _divided(self, message: Message) -> Message:
+        """Return an answer without the thought that its content begins with; that is kept beside.
+
+        Whatever else of an answer looks like a marker is text.
+        """
+        content = message.content.lstrip()
+        begins = self.thinks and content.startswith(self.markers.opens)
+        if message.role != "assistant" or message.thought or not begins:
+            return message
+        thought, closed, rest = content.removeprefix(self.markers.opens).partition(
+            self.markers.closes
+        )
+        return (
+            replace(message, content=rest.lstrip(), thought=thought.strip()) if closed else message
+        )
+
+    def _keeps_tokens(self, message: Message) -> bool:
+        """Say whether an answer keeps its tokens: it has no thought, which templates may drop."""
+        if not (self.thinks and message.token_ids):
+            return bool(message.token_ids) and "</think>" not in message.content
+        said = self._said(message.token_ids) + message.content
+        return not message.thought and self.markers.closes not in said
+
+
+def _with_plain_json(message: Message) -> Message:
+    calls = (replace(call, arguments=plain_json(call.arguments)) for call in message.calls)
+    return replace(message, calls=tuple(calls))

@@ -1,0 +1,194 @@
+"""The answer under way: what there is of it, kept and shown as it comes, and its end."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from threading import Lock
+
+from assistant.events import (
+    CallDelta,
+    Decoded,
+    Event,
+    Failed,
+    Finished,
+    Noticed,
+    Prepared,
+    Step,
+    Stop,
+    Trace,
+)
+from assistant.session.citing import question_passages, sources
+from assistant.session.events import Added, AnswerEnded, Changed, GivenBack, Noted, Tell
+from assistant.session.shown_path import ShownPath
+from assistant.store.values import Attachment, Record, State
+
+WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
+"""Ends that leave nothing unsaid."""
+
+
+class AnswerSoFar:
+    """Collect the rounds of an answer; `before` is how it was decoded until it was cut, if so."""
+
+    def __init__(self, record: Record, before: Trace = ()) -> None:
+        self.record = record
+        # An answer cut within a character continues with that character.
+        self._begun = "".join(step.text for step in before) or record.content
+        self._thought = "".join(step.thought for step in before) or record.thought
+        self._before, self._steps = before, list[Step]()
+        self.calls: list[CallDelta] = []
+        """What was added to calls of tools since it began or was continued."""
+        self.is_over = False
+        """Whether its end is kept, or it was dropped."""
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return self._begun + "".join(step.text for step in self._steps)
+
+    @property
+    def thought(self) -> str:
+        """The thought before it, so far."""
+        return self._thought + "".join(step.thought for step in self._steps)
+
+    @property
+    def trace(self) -> Trace:
+        """How it was decoded so far."""
+        return (*self._before, *self._steps)
+
+    def add(self, event: Decoded) -> None:
+        """Take a round."""
+        self._steps.append(Step(event.tokens, event.ghosts))
+        self.calls += event.calls
+
+    def is_nothing(self, event: Finished) -> bool:
+        """Say whether it was stopped before its first word."""
+        said = self.text or event.text or self.thought or event.thought or event.calls
+        return event.stop is Stop.CANCELLED and not said
+
+    def finished(self, event: Finished) -> Record:
+        """Return the whole of it, with the figures of what was there before as well."""
+        record = self.record
+        # Ids that do not cover all of the text would make the next prompt lack a part of it.
+        covered = bool(record.token_ids) or not self._begun + self._thought
+        covered &= bool(event.token_ids) or not (event.text or event.thought or event.calls)
+        stats = record.stats.plus(event.stats) if record.stats else event.stats
+        return replace(
+            record,
+            content=self._begun + event.text,
+            thought=self._thought + event.thought,
+            token_ids=(*record.token_ids, *event.token_ids) if covered else (),
+            stats=stats,
+            stop=str(event.stop),
+            state="complete" if event.stop in WHOLE else "stopped",
+            calls=event.calls,
+        )
+
+    def abandoned(self, state: State) -> Record:
+        """Return what there is of an answer that did not finish."""
+        if not self._steps and state != "streaming":
+            return self.record  # nothing came of continuing it: it is as it was cut
+        return replace(
+            self.record, content=self.text, thought=self.thought,
+            token_ids=(), stats=None, stop=None, state=state, calls=(),
+        )  # fmt: skip
+
+
+class Answering:
+    """Keep and show what the engine says of an answer.
+
+    It may be of another conversation than that on the screen.
+    """
+
+    def __init__(self, tell: Tell, path: ShownPath) -> None:
+        self._tell, self._path = tell, path
+        self.under_way: AnswerSoFar | None = None
+        """The answer, until it has ended."""
+        self._passages: dict[int, Attachment] = {}  # that it may quote
+        self._noticed = set[tuple[int | None, str]]()  # said once of a conversation
+        self._streaming = Lock()  # an older state must not be written after the end
+
+    def so_far(self, record: Record) -> AnswerSoFar | None:
+        """Return the answer that is under way; None for any other."""
+        answer = self.under_way
+        return answer if answer is not None and answer.record.id == record.id else None
+
+    def begin(self, answer: AnswerSoFar) -> None:
+        """Show an answer that begins, or goes on."""
+        self.under_way, self._passages = answer, question_passages(self._path.records[:-1])
+        begun = replace(answer.record, state="streaming")
+        self._tell(Added(begun) if begun == answer.record else Changed(begun))
+
+    def keep(self) -> None:
+        """Save what there is of it; may be called on any thread.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        if (answer := self.under_way) is not None:
+            with self._streaming:
+                if not answer.is_over:
+                    self._path.stream(answer.abandoned("streaming"), answer.trace)
+
+    def moved(self, records: Mapping[int, Record]) -> None:
+        """Note that messages have other numbers now."""
+        if (answer := self.under_way) is not None:
+            answer.record = records.get(answer.record.id, answer.record)
+
+    def hear(self, event: Event) -> None:
+        """Take what the engine says."""
+        match event:
+            case Prepared(dropped_turns=dropped) if dropped:
+                self._tell(Noted(f"Left out to fit the context: the oldest turns ({dropped})."))
+            case Noticed(text) if (notice := (self._path.conversation, text)) not in self._noticed:
+                self._noticed.add(notice)
+                self._tell(Noted(text))
+            case Decoded() if self.under_way is not None:  # else the program ends
+                self.under_way.add(event)
+            case Finished():
+                self._finish(event)
+                self.end("stopped")
+            case Failed(message):
+                self.end("failed")
+                self._tell(Noted(message, "error"))
+
+    def end(self, state: State) -> None:
+        """Keep what there is of an answer that did not finish; nothing of one that never began."""
+        answer, self.under_way = self.under_way, None
+        if answer is None:
+            return
+        if not answer.is_over:
+            if answer.text or answer.thought:
+                self._end(answer, answer.abandoned(state))
+            else:
+                self._forget(answer)
+        self._tell(AnswerEnded())
+
+    def _finish(self, event: Finished) -> None:
+        answer = self.under_way
+        if answer is None:  # the program ends
+            return
+        if event.stop is not Stop.CANCELLED and not event.complete:
+            self._tell(Noted("The answer ended before its form was complete."))
+        if not answer.is_nothing(event):
+            self._end(answer, answer.finished(event))
+
+    def _end(self, answer: AnswerSoFar, ended: Record) -> None:
+        if self._passages:
+            ended = replace(ended, attachments=sources(ended.content, self._passages))
+        with self._streaming:
+            answer.is_over = True
+            record = self._path.end_message(ended, answer.trace)
+        self._tell(Changed(record))
+
+    def _forget(self, answer: AnswerSoFar) -> None:
+        """Drop an empty answer, and give back its question if that has no other one."""
+        answer.is_over, path = True, self._path
+        if not path.shows(answer.record):  # it is of another conversation
+            path.remove(answer.record)
+            return
+        question = path.records[-2]
+        path.remove(answer.record)
+        if len(answer.record.siblings) > 1 and path.writes:
+            path.reopen()  # at another answer
+        elif question.role == "user":
+            path.remove(question)
+            self._tell(GivenBack(question.content, question.attachments))

@@ -1,0 +1,184 @@
+"""Folders that questions are about: their indexes are kept up to date, and searched."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, islice, zip_longest
+from math import inf
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from assistant.session.citing import before_question
+from assistant.session.events import Changed, Indexing, Noted, Tell
+from assistant.session.shown_path import ShownPath
+from assistant.store.values import Attachment, Record
+from models.errors import StorageError
+from models.files.places import cache_dir
+
+if TYPE_CHECKING:  # most conversations are about no folder
+    from assistant.events import ModelInfo
+    from assistant.passages.folder_index import FolderIndex
+    from assistant.passages.splitting import Passage
+    from assistant.settings.settings import Settings
+
+FRESH_S = 30.0
+"""Seconds for which an index is not brought up to date again."""
+UNMEASURED_S = 0.01
+"""Seconds that a token is taken to be read in before any was."""
+PASSAGE = 350
+"""Tokens of a usual passage."""
+LEAST, MOST = 2, 40
+"""Passages before a question: one alone is the wrong one too often."""
+ANSWERS_BEFORE = 3
+"""Answers before a question whose names and numbers are looked for."""
+
+
+class AskedFolders:
+    """Keep the indexes of folders up to date, and find passages in them."""
+
+    def __init__(self, tell: Tell, settings: "Callable[[], Settings]") -> None:
+        self._tell, self._settings = tell, settings
+        self._read: dict[str, float] = {}  # when each was read last, or will have been
+        self._news: dict[str, str] = {}  # what was said of each
+
+    def names(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
+        """Return the folders that a question with these attachments is about."""
+        attached = (each.name for each in attachments if each.is_folder)
+        return tuple(dict.fromkeys([*map(shown, self._settings().about), *attached]))
+
+    def stale(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
+        """Return those that were not read for a while, and are not being read."""
+        now = monotonic()
+        return tuple(n for n in self.names(attachments) if now - self._read.get(n, -inf) > FRESH_S)
+
+    async def read(self, names: Sequence[str]) -> None:
+        """Bring the indexes of folders up to date; say how far that is, and then what is new."""
+        from assistant.passages.folder_index import update
+
+        self._read.update(dict.fromkeys(names, inf))
+        for name in names:
+            news = ""
+            try:
+                async for done, of, _ in update(located(name), cache_dir() / "passages"):
+                    text = f"reading {name}: {done:,} of {of:,} files"
+                    self._tell(Indexing(text, done / max(of, 1)))
+                news = _known(name)
+            except StorageError as error:
+                self._tell(Noted(str(error)))
+            finally:
+                self._read[name] = monotonic()
+            self._tell(Indexing(news if news != self._news.get(name) else "", None))
+            self._news[name] = news
+
+    async def look_up(
+        self, path: ShownPath, model: "ModelInfo | None", wanted: Callable[[], bool]
+    ) -> None:
+        """Put what folders say about the question at the end of a path before it, and show that.
+
+        Nothing is done where that was done before, or if it is not `wanted` any more then.
+        """
+        asked = path.leaf
+        if model is None or asked is None or asked.role != "user":
+            return
+        if any(each.number for each in asked.attachments):
+            return
+        before = path.records[:-1]
+        found, instead = await self.find(asked.content, asked.attachments, before, model)
+        question = path.leaf
+        if not wanted() or question is None or question.content != asked.content:
+            return  # it was taken back
+        for note in self._notes(question.attachments, found, instead):
+            self._tell(Noted(note))
+        if found:
+            passages = (*question.attachments, *found)
+            self._tell(Changed(path.end_message(replace(question, attachments=passages))))
+
+    async def find(
+        self,
+        question: str,
+        attachments: Iterable[Attachment],
+        path: Sequence[Record],
+        model: "ModelInfo",
+    ) -> tuple[tuple[Attachment, ...], Mapping[str, str]]:
+        """Return the passages that stand before a question which follows a path, the best last.
+
+        With them come the words that no passage has, and those that were looked for instead.
+        """
+        names = self.names(attachments)
+        if not names:
+            return (), {}
+        return await asyncio.to_thread(self._find, names, question, path, model)
+
+    def _find(
+        self, names: Sequence[str], question: str, path: Sequence[Record], model: "ModelInfo"
+    ) -> tuple[tuple[Attachment, ...], dict[str, str]]:
+        from assistant.engine.machine_cache import known_reading
+
+        token_s = known_reading(model.path, cache_dir()) or UNMEASURED_S
+        for_time = int(self._settings().about_seconds / token_s / PASSAGE)
+        most = min(max(for_time, LEAST), max(model.n_ctx // 2 // PASSAGE, 1), MOST)
+        latest = [*reversed(path)]
+        asked = [each.content for each in latest if each.role == "user"]
+        answers = [each.content for each in latest if each.role == "assistant"][:ANSWERS_BEFORE]
+        hits = {name: _index(name).find(question, asked, answers, most) for name in names}
+        found = (_attachments(name, each.passages) for name, each in hits.items())
+        in_turns = filter(None, chain.from_iterable(zip_longest(*found)))
+        instead = dict(chain.from_iterable(each.instead.items() for each in hits.values()))
+        return before_question(islice(in_turns, most), path, model.n_ctx), instead
+
+    def _notes(
+        self,
+        attachments: Iterable[Attachment],
+        found: Sequence[Attachment],
+        instead: Mapping[str, str],
+    ) -> list[str]:
+        """Say what the user has to know of a search before the answer."""
+        names, notes = self.names(attachments), []
+        for name in names:
+            if not located(name).is_dir():
+                notes.append(f"{name} is missing, or is not a folder.")
+            elif not (state := _index(name).state).is_current:
+                notes.append(f"{name} is still being read; {_files(state.files)} so far.")
+        notes += [
+            f"“{no}” is nowhere there; “{other}” was looked for." for no, other in instead.items()
+        ]
+        if names and not found:
+            notes.append(f"Nothing in {' or '.join(names)} is about this; answered without it.")
+        return notes
+
+
+def _attachments(name: str, passages: "Iterable[Passage]") -> Iterator[Attachment]:
+    for each in passages:
+        place = f"{name}{each.path.relative_to(located(name))}"
+        yield Attachment(place, each.text, 0, each.first, each.last, each.note)
+
+
+def _known(name: str) -> str:
+    """Say what is known of a folder, and what was left out."""
+    state = _index(name).state
+    more = " …" * (state.odd_count > len(state.odd[:2]))
+    odd = f" Left out: {state.odd_count:,}. {' '.join(state.odd[:2])}{more}" * bool(state.odd)
+    return f"{name} can be asked about: {_files(state.files)}.{odd}"
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"
+
+
+def _index(name: str) -> "FolderIndex":
+    from assistant.passages.folder_index import FolderIndex
+
+    return FolderIndex(located(name), cache_dir() / "passages")
+
+
+def located(name: str) -> Path:
+    """Return where a name leads to."""
+    return Path(name).expanduser().absolute()
+
+
+def shown(folder: Path) -> str:
+    """Return the name of a folder, which ends in a slash; the user's own is `~/`."""
+    home = Path.home()
+    name = f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
+    return f"{name.rstrip('/')}/"

@@ -1,0 +1,107 @@
+"""Passages in a conversation: how many there may be, their numbers, and answers that cite them."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from assistant.events import Origin, Token
+from assistant.request import COPYING
+from assistant.session.messages import latest, passages_of
+from assistant.store.values import Attachment, Record
+
+RUN = 8
+"""Words in a row that an answer and a passage share only if one is quoted."""
+LENGTHS = (64, 32, 16)
+"""Characters up to a copied token that are looked for; fewer stand in too many places."""
+CODE = re.compile(r"(?P<fence>`{3,}).*?(?:(?P=fence)|\Z)|`[^`\n]*`", re.DOTALL)
+CITED = re.compile(r"(?<!\w)\[(?P<numbers>\d{1,6}(?:, ?\d{1,6})*)\](?!\()")
+
+
+def cited(answer: str) -> list[int]:
+    """Return the numbers that an answer cites, in that order."""
+    found = (few.split(",") for few in CITED.findall(CODE.sub("", answer)))
+    return [*dict.fromkeys(int(number) for few in found for number in few)]
+
+
+def question_passages(path: Iterable[Record]) -> dict[int, Attachment]:
+    """Return the passages of the question that ends a path, and those that it names, by number.
+
+    Questions before it that were not answered belong to it.
+    """
+    records, questions = [*path], list[Record]()
+    for record in reversed(records):
+        if record.role == "user":
+            questions.append(record)
+        elif record.role == "assistant" and questions:
+            break
+    numbers = {each.number for record in questions for each in record.attachments}
+    numbers.update(number for record in questions for number in cited(record.content))
+    return {number: each for number, each in passages_of(records).items() if number in numbers}
+
+
+def sources(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment, ...]:
+    """Return the passages that an answer cites, else those with words of it, without their texts.
+
+    Small models quote more often than they cite.
+    """
+    found = [passages[number] for number in cited(answer) if number in passages]
+    said = _runs(answer)
+    found = found or [each for each in passages.values() if said & _runs(each.text)]
+    return tuple(replace(each, text="") for each in found)
+
+
+def copied_last(
+    text: str, tokens: Sequence[Token], passages: Collection[Attachment]
+) -> tuple[Attachment, ...]:
+    """Return the passages that the last copy stands in, of the `tokens` that end an answer."""
+    for token in reversed(tokens):
+        if found := copied_from(text, token, passages):
+            return found
+        text = text.removesuffix(token.text)
+    return ()
+
+
+def copied_from(
+    text: str, token: Token, passages: Collection[Attachment]
+) -> tuple[Attachment, ...]:
+    """Return the passages that the end of an answer stands in.
+
+    There are none unless `token`, its last, is a right guess that was copied.
+    """
+    if token.origin is Origin.DRAFT and token.source in COPYING:
+        ends = [text[-length:] for length in LENGTHS if len(text) >= length]
+        found = (tuple(each for each in passages if end in each.text) for end in ends)
+        return next(filter(None, found), ())
+    return ()
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.casefold())
+    return {*zip(*(words[i:] for i in range(RUN)), strict=False)}
+
+
+def before_question(
+    found: Iterable[Attachment], path: Sequence[Record], n_ctx: int
+) -> tuple[Attachment, ...]:
+    """Return passages as they stand before the next question of a path, the best last.
+
+    Those that stand in the path already keep their numbers, and their texts are not repeated.
+
+    Args:
+        found: the passages, best first, without numbers.
+        path: what was said before.
+        n_ctx: the tokens of the context. Half of it is what a long conversation keeps for sure.
+    """
+    standing = {
+        (each.name, each.text): each for each in passages_of(latest(path, n_ctx // 2)).values()
+    }
+    new: list[Attachment] = []
+    known: list[Attachment] = []
+    for each in found:
+        if earlier := standing.get((each.name, each.text)):
+            known.append(replace(earlier, text=""))
+        else:
+            new.append(each)
+    first = max(passages_of(path), default=0) + 1
+    counted = [replace(each, number=first + place) for place, each in enumerate(reversed(new))]
+    return (*reversed(known), *counted)

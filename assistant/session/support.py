@@ -1,0 +1,153 @@
+"""What of an answer its passages do not support: wrong citations, numbers and names.
+
+A remark says what stands in none of the texts. That the texts say the opposite is not detected.
+"""
+
+import calendar
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from typing import NamedTuple
+
+from assistant.session.citing import CITED, CODE, cited, question_passages
+from assistant.session.messages import passages_of
+from assistant.store.values import Record
+
+MOST_MISSING = 8
+"""Numbers and names that a remark lists at most."""
+_NUMBER = re.compile(
+    r"(?<![\w.,/-])[-+]?(\d+(?:[.,:/-]\d+)*)"
+    r"(?: ?(?:%|€|\$|[kKMGT]?(?:i?B|Hz|W|V)|ms|s|min|h|days?|kg|km|cm|mm|m)(?!\w))?(?![\w-])"
+)
+_GROUPED = re.compile(r"\b\d{1,3}(?:[ \xa0\u202f'’_]\d{3})+\b")
+_NUMBERING = re.compile(r"^[ \t]*(?:[-*#>]+[ \t]+)?(?:\*\*)?(?:step )?\d+[.):]\s", re.M | re.I)
+_TITLE = re.compile(r"^ *#.*$|\*\*[^*\n]+ [^*\n]+\*\*", re.MULTILINE)
+_WORD = re.compile(r"(?<![\w./-])(?:--?)?\w+(?:[-.+#'’/]+\w+)*(?:\+\+|#)?")
+_SENTENCE = re.compile(r"(?:^|[.!?:;•|—–]\s|\n)[\s\"“„«'(*_>-]*(?:\d+[.)]\s+)?[\"“„«'(*_`]*$")
+_IDENTIFIER = re.compile(
+    r"--\w.*|\w*_\w+|.*[a-z][A-Z].*|[A-Z]{2,}s?|(?=.*\d)[^\W\d_].*|\w*[a-z]{2,}[./]\w{2,}.*"
+)
+_GERMAN = re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|mit|wird|von)\b", re.IGNORECASE)
+_COMMON = re.compile("I|OK|Yes|No|YES|NOT?|NOTE|AND|OR|ONLY|ALL|MUST|WARNING|I['’].*")
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve",
+    "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+)
+_DIGITS = {word: str(value) for row in _SMALL for value, word in enumerate(row.split())}
+
+
+class Support(NamedTuple):
+    """What a check of an answer against its passages has shown."""
+
+    wrong: tuple[int, ...] = ()
+    """Numbers that it cites, and that no passage of its question has."""
+    remarks: tuple[str, ...] = ()
+    """A sentence for each finding."""
+
+
+def check(answer: Record, path: Sequence[Record]) -> Support:
+    """Check an answer against the passages of its question; `path` may go on after the answer."""
+    before = [*takewhile(lambda record: record.id != answer.id, path)]
+    is_text = answer.role == "assistant" and answer.content and not answer.calls
+    if not is_text or not passages_of(before):
+        return Support()
+    passages, numbers = question_passages(before), cited(answer.content)
+    wrong = tuple(number for number in numbers if number not in passages)
+    lines = [f"[{number}] is not a passage of this question." for number in wrong]
+    if not passages:
+        return Support(wrong, tuple(lines))
+    if not answer.attachments and {*numbers} == {*wrong}:  # else quoted passages are named
+        lines.append("No passage is cited.")
+    files = (each for record in before for each in record.attachments if not each.number)
+    texts = [f"{each.title}\n{each.text}" for each in (*passages.values(), *files)]
+    given = (record.content for record in before if record.role != "assistant")
+    missing = unsupported(answer.content, [*texts, *given])
+    listed = ", ".join(missing[:MOST_MISSING]) + " …" * (len(missing) > MOST_MISSING)
+    lines += [f"Not in the passages: {listed}."] * bool(missing)
+    return Support(wrong, tuple(lines))
+
+
+def struck(answer: str, wrong: Iterable[int]) -> str:
+    """Return Markdown in which wrong citations are struck out, with a word."""
+    numbers = {*map(str, wrong)}
+
+    def strike(match: re.Match[str]) -> str:
+        listed = re.split(", ?", match["numbers"] or "")
+        marked = (f"~~[{n}]~~ (no such passage)" if n in numbers else f"[{n}]" for n in listed)
+        return " ".join(marked) if numbers & {*listed} else match[0]
+
+    return re.sub(f"(?s:{CODE.pattern})|{CITED.pattern}", strike, answer)
+
+
+def unsupported(answer: str, texts: Iterable[str]) -> list[str]:
+    """Return the numbers and the names of an answer that stand in none of the texts.
+
+    Numbers are written with digits; those that count a list, and citations, are none. Names are
+    capitalised words within a sentence (not in German, where nouns have capitals), and anywhere
+    what looks like an identifier, an abbreviation, an option or a file.
+    """
+    answer = re.sub(r"(?ms)^ *(`{3,}|~{3,}).*?(?:^ *\1|\Z)", "\n", answer)
+    answer = _NUMBERING.sub("\n", CITED.sub("", answer))
+    answer = _TITLE.sub(lambda match: re.sub(r"\b[A-Z](?=[a-z]+\b)", _lower, match[0]), answer)
+    known = "\n".join(texts).casefold()
+    words = {*re.findall(r"\w+", known)}
+    numbers = _known_numbers(known, words)
+    answer = _ungrouped(answer)
+    counts = [match for match in _NUMBER.finditer(answer) if _new(match[1], numbers)]
+    answer = _NUMBER.sub(lambda match: " " * len(match[0]), answer)  # a unit is no name
+    names = [each for each in _names(answer) if not _is_known(each[0], known, words, numbers)]
+    found = sorted([*counts, *names], key=re.Match.start)
+    return [*dict.fromkeys(match[0].strip() for match in found)]
+
+
+def _lower(match: re.Match[str]) -> str:
+    return match[0].lower()
+
+
+def _ungrouped(text: str) -> str:
+    return _GROUPED.sub(lambda match: re.sub(r"\D", "", match[0]), text)
+
+
+def _known_numbers(text: str, words: Iterable[str]) -> set[str]:
+    written = re.findall(r"\d+(?:[.,:/-]\d+)*", f"{text}\n{_ungrouped(text)}")
+    parts = (part for each in written for part in re.split(r"\D", each))
+    whole = (value for each in written for value in _values(each))
+    return {*whole, *(part.lstrip("0") or "0" for part in parts)} | {
+        _DIGITS[word] for word in words if word in _DIGITS
+    }
+
+
+def _values(number: str) -> set[str]:
+    """Return the ways to read a number: a comma may be a decimal point or group digits."""
+    decimal = number.replace(",", ".").lstrip("0") or "0"
+    if decimal.count(".") == 1:
+        decimal = decimal.rstrip("0").rstrip(".") or "0"
+    grouped = re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+", number)
+    return {decimal, re.sub(r"\D", "", number)} if grouped else {decimal}
+
+
+def _new(number: str, known: set[str]) -> bool:
+    """Say whether a number is in no text; dates, times and ranges may be written in parts."""
+    parts = [part.lstrip("0") or "0" for part in re.split(r"\D", number)]
+    in_parts = len(parts) > 2 or re.search("[:/-]", number)
+    return known.isdisjoint(_values(number)) and not (in_parts and known.issuperset(parts))
+
+
+def _names(answer: str) -> Iterator[re.Match[str]]:
+    german = len(_GERMAN.findall(answer)) > 2
+    for match in _WORD.finditer(answer):
+        word, before = match[0], answer[: match.start()][-40:]
+        if len(word) < 2 or _COMMON.fullmatch(word):
+            continue
+        within = word[0].isupper() and not german and not _SENTENCE.search(before)
+        if within or _IDENTIFIER.fullmatch(word):
+            yield match
+
+
+def _is_known(word: str, text: str, words: set[str], numbers: set[str]) -> bool:
+    if word in calendar.month_name:
+        return str([*calendar.month_name].index(word)) in numbers or word.casefold() in words
+    plain = re.sub("['’]s$", "", word).casefold()
+    forms = {plain, plain.removesuffix("s"), f"{plain}s"}
+    parts = re.findall(r"\w+", plain)
+    return bool(words & forms) or words.issuperset(parts) or (len(plain) > 3 and plain in text)

@@ -1,0 +1,111 @@
+"""The context budget: which turns a prompt still has room for."""
+
+import pytest
+
+from assistant.prompt.context import drop_oversized, fit
+from assistant.request import Message
+from assistant.store.values import Role
+from models.errors import ContextFull
+
+
+def encode(messages):
+    """One token a character, and two to ask for the answer."""
+    said = "".join(message.role[0] + message.content for message in messages)
+    return [*map(ord, said), 1, 2]
+
+
+def wrapped(messages):
+    """One token a character, four around each message as templates have them, two to ask."""
+    return [code for each in messages for code in (0, *map(ord, each.content), 1, 2, 3)] + [4, 5]
+
+
+def conversation(*lengths, system=5):
+    """Return a system prompt and turns of question and answer; the last question is open."""
+    messages = [Message("system", "S" * system)] if system else []
+    for i, length in enumerate(lengths):
+        letter = chr(97 + i % 26)
+        messages.append(Message("user", letter * length))
+        if i < len(lengths) - 1:
+            messages.append(Message("assistant", letter.upper() * length))
+    return messages
+
+
+def test_a_question_that_does_not_fit_alone_is_refused_with_both_numbers():
+    for messages in (conversation(30), conversation(2, 2, 50), conversation(30)[:1]):
+        with pytest.raises(ContextFull, match=r"\d+ tokens.*room for 5"):
+            fit(messages, encode, 5)
+
+
+@pytest.mark.parametrize("system", [0, 50, 150])
+def test_a_long_system_prompt_does_not_cost_turns(system):
+    """A cut leaves about half of the room taken, however much of that the system prompt takes."""
+    room = 800
+    for turns in range(20, 60):
+        tokens, dropped = fit(conversation(*[12] * turns, system=system), encode, room)
+        if dropped:
+            assert len(tokens) >= room // 2 - 60
+
+
+def test_a_cut_of_short_turns_leaves_half_of_the_room_free():
+    room, before = 1200, 0
+    for turns in range(2, 300):
+        tokens, dropped = fit(conversation(*[2] * turns), wrapped, room)
+        assert dropped >= before
+        if dropped != before:
+            assert len(tokens) <= room // 2 + len(wrapped(conversation(2)))
+        before = dropped
+    assert before > 150
+
+
+@pytest.mark.parametrize("turns", [50, 500, 1500])
+def test_what_is_encoded_to_fit_a_conversation_grows_with_its_length_alone(turns):
+    encoded = 0
+
+    def counted(messages):
+        nonlocal encoded
+        encoded += len(messages)
+        return wrapped(messages)
+
+    fit(conversation(*[2] * turns), counted, 300)
+    assert encoded <= 6 * 2 * turns
+
+
+def test_results_go_with_their_question_and_those_of_the_last_one_stay():
+    def turn(letter):
+        called = [Message("assistant", letter * 4), Message("tool", letter * 9)]
+        return [Message("user", letter), *called, Message("assistant", letter * 4)]
+
+    messages = [*turn("a"), *turn("b"), *turn("c")[:-1]]
+    tokens, dropped = fit(messages, encode, 40)
+    assert (dropped, "".join(map(chr, tokens[:-2]))) == (2, "ucacccctccccccccc")
+    with pytest.raises(ContextFull, match=r"what tools returned take \d+ tokens.*room for 17"):
+        fit(messages, encode, 17)
+
+
+def test_a_result_that_is_far_too_long_is_refused_before_it_is_tokenised():
+    messages = [Message("user", "a"), Message("assistant", "b"), Message("tool", "c" * 99_999)]
+    with pytest.raises(ContextFull, match=r"tool result has 99,999 characters.*return less"):
+        drop_oversized(messages, lambda text: [1] * len(text), 100)
+    later = [*messages, Message("assistant", "d"), Message("user", "e")]
+    kept, dropped = drop_oversized(later, lambda text: [1] * len(text), 100)
+    assert (list(kept), dropped) == (later[-1:], 1)
+
+
+@pytest.mark.parametrize(
+    ("roles", "kept"),
+    [
+        ("s u a s u a s u", "s1 s4 s7 u8"),  # those of dropped turns come first, as they did
+        ("s u a u a s u", "s1 s6 u7"),
+        ("u s a u a s u", "s2 s6 u7"),
+        ("s u a u a u s", "s1 u6 s7"),  # in the last turn: after its question
+    ],
+)
+def test_system_messages_keep_their_order_when_turns_are_dropped(roles: str, kept: str) -> None:
+    names: dict[str, Role] = {"s": "system", "u": "user", "a": "assistant"}
+    given = [Message(names[role], f"{i}") for i, role in enumerate(roles.split(), 1)]
+    huge = [Message("user", "x" * 99_999), Message("assistant", "x")]
+    at = 1 if roles.startswith("s") else 0
+    clear, _ = drop_oversized([*given[:at], *huge, *given[at:]], lambda text: [1] * len(text), 100)
+    assert clear == given
+    tokens, _ = fit(given, encode, len(kept.replace(" ", "")) + 2)
+    assert "".join(map(chr, tokens[:-2])) == kept.replace(" ", "")

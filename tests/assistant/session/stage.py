@@ -1,0 +1,179 @@
+"""A conversation with a scripted engine and scripted tools, and no screen."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assistant.events import Decoded, Failed, Finished, ModelInfo, Origin, Stop, Token
+from assistant.request import Request, Tool, ToolCall
+from assistant.service import EventStream
+from assistant.session.calling import Decision
+from assistant.session.events import CallWaits, GivenBack, Noted, NotSaved, TalkEvent
+from assistant.session.talk import Talk
+from assistant.session.tool_set import ToolSet
+from assistant.stats import Stats
+from assistant.store.store import Store
+from assistant.tools.toolbox import Toolbox
+from assistant.tools.values import OfferedTool, ServerReport, ToolResult, ToolSettings
+
+MODEL = ModelInfo("target", "tiny", Path("tiny.gguf"), 1, 512, 300, 0.0)
+READ = ToolCall("disk__read", '{"path": "sky.txt"}', "call_1")
+LIST = ToolCall("disk__list", "{}", "call_2")
+
+
+def offered(name: str, read_only: bool = True) -> OfferedTool:
+    return OfferedTool(Tool(name, f"It is {name}.", "{}"), "disk", read_only, f"of {name}")
+
+
+class Box(Toolbox):
+    """Two tools in memory; calls last until they are cancelled while it `holds`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tools = [offered("disk__read"), offered("disk__list", read_only=False)]
+        self.called: list[str] = []
+        self.cancelled: list[str] = []
+        self.result: ToolResult | None = None
+        self.holds = False
+        self.problem = ""
+
+    async def offered(self) -> tuple[OfferedTool, ...]:
+        return tuple(self.tools)
+
+    async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
+        if allowed not in self.tools:
+            return None
+        self.called.append(call.name)
+        try:
+            while self.holds:
+                await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(call.name)
+            raise
+        return self.result or ToolResult(f"{call.name} returned")
+
+    def reports(self) -> tuple[ServerReport, ...]:
+        failed = ServerReport("net", "failed", self.problem, (), "its last words")
+        disk = ServerReport("disk", "ready", "", tuple(self.tools), "")
+        return (disk, failed) if self.problem else (disk,)
+
+    async def close(self) -> None: ...
+
+
+@dataclass
+class Stage:
+    """Has a talk, with an engine that says what a test has it say."""
+
+    store: Store | None = field(default_factory=lambda: Store(None))
+    rounds: int = 8
+    goes_on: bool = False
+    with_tools: bool = False
+    names: tuple[str, ...] = ()
+    asks: Callable[[], Request] = lambda: Request(())
+    events: list[Any] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    stopped: int = 0  # how often the engine was told to stop
+
+    def __post_init__(self) -> None:
+        self.box = Box()
+        box: Any = self.box if self.with_tools else None
+        self.tools = ToolSet(ToolSettings(rounds=self.rounds), False, self.names, box)
+        self.talk = Talk(
+            self.events.append,
+            self.do,
+            self.start,
+            self.store,
+            self.tools,
+            self.asks,
+            goes_on=self.goes_on,
+        )
+        self.talk.ready(MODEL)
+
+    def do(self, request: Request) -> EventStream:
+        assert not self.talk.asking.stream, "one answer at a time"
+        self.requests.append(request)
+        self.stream = EventStream(request, self.obey)
+        return self.stream
+
+    def obey(self, stream: EventStream, order: object) -> None:
+        self.stopped += 1
+
+    def start(self, coroutine: Any) -> None:
+        self.running = asyncio.ensure_future(coroutine)
+
+    def told(self, kind: type[TalkEvent]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def roles(self) -> str:
+        return "".join(record.role[0] for record in self.talk.path.records)
+
+    @property
+    def said(self) -> list[str]:
+        return [record.content for record in self.talk.path.records]
+
+    @property
+    def notes(self) -> list[str]:
+        return [each.text for each in self.told(Noted)] + [e.reason for e in self.told(NotSaved)]
+
+    @property
+    def given_back(self) -> list[str]:
+        return [each.text for each in self.told(GivenBack)]
+
+    @property
+    def stored(self) -> list[tuple[str, str, str]]:
+        """Role, state and content of what is stored of this conversation."""
+        assert self.store is not None
+        number = self.talk.path.conversation
+        path = self.store.path(number) if number is not None else ()
+        return [(record.role, record.state, record.content) for record in path]
+
+    async def rest(self) -> None:
+        """Let everything happen that can happen without somebody's doing."""
+        for _ in range(50):
+            await asyncio.sleep(0)
+        if self.running.done():
+            self.running.result()
+
+    async def ask(self, text: str = "Why?", *answers: "Iterable[ToolCall] | str") -> None:
+        """Ask, and give answers: a text, or calls; each answer must be wanted."""
+        self.talk.say(text)
+        await self.rest()
+        for answer in answers:
+            await self.answer(answer)
+
+    async def answer(self, answer: "Iterable[ToolCall] | str") -> None:
+        await self.rest()
+        if isinstance(answer, str):
+            await self.decode(answer)
+            await self.finish(answer)
+        else:
+            await self.finish("", calls=tuple(answer))
+
+    async def decode(self, text: str) -> None:
+        token = Token(65, text, Origin.TARGET, None, 1.0, None)
+        await self.hear(Decoded((token,), (), 0, 1, Stats("ars")))
+
+    async def finish(self, text: str, stop: Stop = Stop.STOP_TOKEN, calls=(), complete=True):
+        ids = (65,) if text else ()
+        await self.hear(Finished(text, ids, stop, Stats("ars"), complete, "", calls), last=True)
+
+    async def fail(self, message: str = "The engine's process ended.") -> None:
+        await self.hear(Failed(message, "ModelError"), last=True)
+
+    async def hear(self, event: object, last: bool = False) -> None:
+        """Have the engine say something."""
+        self.stream.put(event, last)
+        await self.rest()
+
+    async def decide(self, decision: Decision) -> None:
+        """Decide the call that is asked about."""
+        self.talk.calls.decide(decision)
+        await self.rest()
+
+    @property
+    def asked(self) -> list[str]:
+        """The names of the calls that were asked about."""
+        return [each.call.name for each in self.told(CallWaits)]

@@ -1,0 +1,262 @@
+"""Questions about folders: what is found stands before them, and what is not is said."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assistant.engine.records import Records
+from assistant.passages import folder_index
+from assistant.passages.folder_index import IndexProgress
+from assistant.session import asked_folders
+from assistant.session.asked_folders import AskedFolders, shown
+from assistant.session.events import Changed, Indexing
+from assistant.session.messages import CITING
+from assistant.settings.settings import Settings
+from assistant.store.values import Attachment
+from models.errors import StorageError
+from models.files.places import cache_dir
+from tests.assistant.session.stage import MODEL, Stage
+from tests.patience import WAIT_S
+
+NOTES = Attachment("notes/", "")
+BIRDS = "Zeppelins are moored at dusk in the harbour of Lima.\n"
+FISH = "A walrus eats clams, and sleeps on ice.\n"
+
+
+@pytest.fixture(autouse=True)
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of two files, in the folder that the program runs in."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "air.md").write_text(f"# Air\n\n{BIRDS}")
+    (folder / "sea.md").write_text(f"# Sea\n\n{FISH}")
+    return folder
+
+
+def stage(settings: Settings | None = None) -> Stage:
+    made = Stage()
+    made.talk.folders = AskedFolders(made.events.append, lambda: settings or Settings())
+    return made
+
+
+async def read(made: Stage, *names: str) -> None:
+    assert made.talk.folders is not None
+    await made.talk.folders.read(names or ("notes/",))
+
+
+async def ask(made: Stage, text: str, *attachments: Attachment, count: int = 1) -> str:
+    """Ask, wait until the engine is asked, and return what it reads as the question."""
+    made.talk.say(text, attachments)
+    await asyncio.wait_for(_until(lambda: len(made.requests) >= count), WAIT_S)
+    await made.rest()
+    return made.requests[-1].messages[-1].content
+
+
+async def _until(condition) -> None:
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+async def test_what_fits_stands_before_the_question_with_its_place() -> None:
+    made = stage()
+    await read(made)
+    content = await ask(made, "Where are zeppelins moored?", NOTES)
+    place, _, rest = content.partition("\n")
+    assert place.startswith("[1] notes/air.md:")
+    assert BIRDS.strip() in rest
+    assert "walrus" not in content
+    assert content.endswith(f"{CITING}\n\nWhere are zeppelins moored?")
+    assert made.notes == []
+    await made.answer("In Lima [1], says [2].")
+    assert made.talk.path.store is not None
+    question, answer = made.talk.path.store.path(made.talk.path.conversation or 0)
+    assert [each.number for each in question.attachments] == [0, 1]
+    assert [(each.number, each.name, each.text) for each in answer.attachments] == [
+        (1, "notes/air.md", "")
+    ]
+    assert made.told(Changed)[-1].record.attachments == answer.attachments
+
+
+async def test_the_next_question_repeats_no_passage_and_an_answer_may_cite_an_earlier_one() -> None:
+    made = stage()
+    await read(made)
+    await ask(made, "Where are zeppelins moored?", NOTES)
+    await made.answer("In Lima [1].")
+    content = await ask(made, "Are zeppelins moored at dusk?", NOTES, count=2)
+    assert content.startswith("[1] notes/air.md:")
+    assert BIRDS.strip() not in content
+    await made.answer("Yes [1].")
+    assert [each.number for each in made.talk.path.records[-1].attachments] == [1]
+
+
+async def test_another_answer_is_to_the_same_passages(notes: Path) -> None:
+    made = stage()
+    await read(made)
+    content = await ask(made, "Where are zeppelins moored?", NOTES)
+    await made.answer("In Lima [1].")
+    (notes / "air.md").unlink()
+    await read(made)
+    made.talk.answer_again(made.talk.path.records[-1])
+    await asyncio.wait_for(_until(lambda: len(made.requests) == 2), WAIT_S)
+    await made.rest()
+    assert made.requests[-1].messages[-1].content == content
+    await made.answer("There [1].")
+
+
+async def test_a_question_that_the_folder_says_nothing_about_is_said_to_be_one() -> None:
+    made = stage()
+    await read(made)
+    assert await ask(made, "How is bread baked?", NOTES) == "How is bread baked?"
+    assert made.notes == ["Nothing in notes/ is about this; answered without it."]
+    await made.answer("In an oven [1].")
+    assert made.talk.path.records[-1].attachments == ()
+
+
+async def test_what_was_looked_for_instead_of_a_misspelled_word_is_said() -> None:
+    made = stage()
+    await read(made)
+    assert BIRDS.strip() in await ask(made, "Where are zepelins mooored?", NOTES)
+    assert made.notes == [
+        "“zepelins” is nowhere there; “zeppelins” was looked for.",
+        "“mooored” is nowhere there; “moored” was looked for.",
+    ]
+    await made.answer("In Lima [1].")
+
+
+async def test_of_two_versions_both_stand_there_and_the_newer_is_said_to_be(notes: Path) -> None:
+    rule = "The boiler in the cellar of the house by the sea has to be looked at every {} days."
+    for name, days, changed in (("old", 30, 1), ("new", 14, 2)):
+        (notes / f"{name}.md").write_text(
+            " ".join([rule.format(days), *["And so on, and on."] * 9])
+        )
+        os.utime(notes / f"{name}.md", ns=(changed, changed))
+    made = stage()
+    made.talk.ready(replace(MODEL, n_ctx=4 * asked_folders.PASSAGE))
+    await read(made)
+    content = await ask(made, "How often is the boiler looked at?", NOTES)
+    assert "every 30 days" in content
+    assert "every 14 days" in content
+    assert "notes/new.md:1 (newer than old.md):" in content
+    assert "notes/old.md:1 (older than new.md):" in content
+    await made.answer("Every 14 days [2].")
+    (cited,) = made.talk.path.records[-1].attachments
+    assert cited.title.endswith(" than new.md)") or cited.title.endswith("(newer than old.md)")
+
+
+async def test_the_last_questions_say_what_the_next_one_is_about(notes: Path) -> None:
+    for beast in ("okapi", "lemur", "tapir"):
+        (notes / f"{beast}.md").write_text(f"The {beast} costs money. Its food costs more money.")
+    made = stage()
+    await read(made)
+    for count, text in enumerate(["What does the lemur cost?", "Thanks.", "And its food?"], 1):
+        content = await ask(made, text, NOTES, count=count)
+        await made.answer("It is written there.")
+    assert "okapi" not in content.split("lemur")[0]
+
+
+async def test_folders_of_the_settings_are_searched_for_every_question(notes: Path) -> None:
+    made = stage(Settings(about=(notes,)))
+    await read(made, shown(notes))
+    assert f"{notes}/air.md:" in await ask(made, "Where are zeppelins moored?")
+    await made.answer("In Lima.")
+
+
+async def test_a_question_asked_meanwhile_is_told_what_is_known() -> None:
+    made = stage()
+    await ask(made, "Where are zeppelins moored?", NOTES)
+    assert made.notes == [
+        "notes/ is still being read; 0 files so far.",
+        "Nothing in notes/ is about this; answered without it.",
+    ]
+    await made.answer("Where?")
+
+
+async def test_a_folder_that_is_gone_is_named(notes: Path) -> None:
+    made = stage()
+    await read(made)
+    notes.rename(notes.with_name("elsewhere"))
+    await read(made)
+    await ask(made, "Where are zeppelins moored?", NOTES)
+    assert made.notes[0] == "notes/ is missing, or is not a folder."
+    await made.answer("Where?")
+
+
+async def test_a_question_that_is_taken_back_meanwhile_is_not_answered() -> None:
+    made = stage()
+    await read(made)
+    made.talk.say("Where are zeppelins moored?", [NOTES])
+    await asyncio.sleep(0)
+    made.talk.stop()
+    await asyncio.wait_for(made.running, WAIT_S)
+    assert made.given_back == ["Where are zeppelins moored?"]
+    assert made.requests == []
+    assert made.talk.path.records == ()
+
+
+async def test_how_many_passages_there_are_follows_from_the_reading_speed(
+    notes: Path, tmp_path: Path
+) -> None:
+    for number in range(20):
+        (notes / f"{number}.md").write_text(f"Zeppelin {number} flies to town {number * 7}. " * 20)
+    made, model = stage(Settings(about_seconds=4)), tmp_path / "tiny.gguf"
+    model.write_bytes(b"")
+    await read(made)
+    assert made.talk.folders is not None
+    info = type(MODEL)("target", "tiny", model, 1, 100_000, 300, 0.0)
+    status = model.stat()
+
+    async def count(token_s: float, info=info) -> int:
+        key = f"reading | {status.st_size} {status.st_mtime_ns} | "
+        Records(cache_dir(), "costs.json", float).put(key, token_s)
+        assert made.talk.folders is not None
+        hits, _ = await made.talk.folders.find("Where do zeppelins fly?", [NOTES], (), info)
+        return len(hits)
+
+    assert await count(0.9) == asked_folders.LEAST
+    assert await count(4 / asked_folders.PASSAGE / 5.5) == 5
+    assert await count(1e-6) > 10
+    small = type(MODEL)("target", "tiny", model, 1, 6 * asked_folders.PASSAGE, 300, 0.0)
+    assert await count(1e-6, small) == 3
+
+
+async def test_reading_a_folder_is_shown_and_what_it_holds_is_said_once(notes: Path) -> None:
+    (notes / "pipe.md").symlink_to("/dev/null")
+    made = stage()
+    await read(made)
+    assert "reading notes/: 1 of 2 files" in [each.text for each in made.told(Indexing)]
+    await read(made)
+    said = [each.text for each in made.told(Indexing) if each.fraction is None]
+    assert said[0].startswith("notes/ can be asked about: 2 files. Left out: 1. ")
+    assert "pipe.md" in said[0]
+    assert said[1:] == [""]
+
+
+async def test_a_folder_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = stage()
+    folders = made.talk.folders
+    assert folders is not None
+    assert folders.stale([NOTES]) == ("notes/",)
+    running = asyncio.ensure_future(folders.read(["notes/"]))
+    await asyncio.sleep(0)
+    assert folders.stale([NOTES]) == ()
+    await running
+    assert folders.stale([NOTES]) == ()
+    monkeypatch.setattr(asked_folders, "FRESH_S", -1.0)
+    assert folders.stale([NOTES]) == ("notes/",)
+
+
+async def test_an_index_that_cannot_be_written_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
+        raise StorageError("The index cannot be written.")
+        yield
+
+    monkeypatch.setattr(folder_index, "update", update)
+    made = stage()
+    await read(made)
+    assert made.notes == ["The index cannot be written."]
+    assert made.told(Indexing) == [Indexing("", None)]

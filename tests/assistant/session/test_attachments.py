@@ -1,0 +1,93 @@
+"""Files that are sent with a question, and the message that a model reads."""
+
+import os
+import re
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.session.attachments import LIMIT, read
+from assistant.session.messages import joined, messages_of
+from assistant.store.values import Attachment, Record
+from models.errors import UsageError
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "data.txt").write_bytes(b"a\0b")
+    return tmp_path
+
+
+def test_unreadable_files_are_explained(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket")
+        for name in ("pipe", "socket", "docs", "/dev/zero"):
+            with pytest.raises(UsageError, match="is not a file"):
+                read(Path(name))
+    with pytest.raises(UsageError, match="not the name of a file"):
+        read(Path("a\0b"))
+    (folder / "loop").symlink_to("loop")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read(Path("loop"))
+
+
+def test_file_that_is_too_big_is_explained(folder: Path) -> None:
+    with (folder / "big.txt").open("wb") as file:
+        file.truncate(LIMIT + 1)
+    with pytest.raises(UsageError, match=r"^big.txt has more than 10 MB; use a part of it.$"):
+        read(Path("big.txt"))
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"\xef\xbb\xbfwith a mark\n\n", "with a mark"),
+        (b"caf\xe9", "café"),
+        (b"a\r\nb", "a\r\nb"),
+        (b"", ""),
+    ],
+)
+def test_files_are_read_as_text(folder: Path, data: bytes, text: str) -> None:
+    (folder / "x").write_bytes(data)
+    assert read(Path("x")) == Attachment("x", text)
+
+
+@given(st.lists(st.text("`a\n", max_size=12)), st.sampled_from(["Why?", " "]))
+def test_texts_come_before_the_words_if_there_are_any_and_none_ends_its_own_fence(
+    texts: list[str], words: str
+) -> None:
+    message = joined(words, [Attachment("x", text) for text in texts])
+    ends = r"(?=\n\nx:\n`|\n\nWhy\?\Z|\Z)"
+    found = re.findall(rf"(?:^|\n\n)x:\n(`{{3,}})\n(.*?)\n\1{ends}", message, re.DOTALL)
+    assert [text for _, text in found] == texts
+    assert all(fence not in text for fence, text in found)
+
+
+@pytest.mark.parametrize(
+    ("versions", "sent"),
+    [
+        ("aa", "a-"),
+        ("aaa", "a--"),
+        ("ab", "ab"),
+        ("aba", "aba"),  # as after an undo: the latest version counts
+        ("abb", "ab-"),
+    ],
+)
+def test_a_file_that_is_attached_again_unchanged_is_sent_once(versions: str, sent: str) -> None:
+    path = [
+        Record(i, None, "user", "?", 0.0, "complete", attachments=(Attachment("f.txt", text * 99),))
+        for i, text in enumerate(versions)
+    ]
+    answers = [Record(i, None, "assistant", "!", 0.0, "complete") for i in range(9, 13)]
+    turns = [record for pair in zip(path, answers, strict=False) for record in pair]
+    questions = [m.content for m in messages_of(turns, "", "", 8192) if m.role == "user"]
+    for text, question in zip(sent, questions, strict=True):
+        assert ("f.txt is unchanged, see above." in question) == (text == "-")
+        assert (text * 99 in question) == (text != "-")
+    assert not any("unchanged" in m.content for m in messages_of(turns, "", "", 60))

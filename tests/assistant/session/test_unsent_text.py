@@ -1,0 +1,143 @@
+"""What is typed and not sent: it stays where it was typed, whatever happens."""
+
+import pytest
+
+from assistant.session.shown_path import ShownPath
+from assistant.session.unsent_text import EDITED, OPEN, UnsentText
+from assistant.store.store import Store
+from models.errors import StorageError
+from tests.stored import ask
+
+
+class Typed:
+    """A prompt."""
+
+    text = ""
+
+    def head(self, changes: bool) -> None:
+        self.changes = changes
+
+    def state(self) -> str:
+        return self.text
+
+    def drop(self) -> None:
+        self.text = ""
+
+    def restore(self, state: str) -> None:
+        self.text = state + self.text
+
+    def give_back(self, text: str, attachments: object = ()) -> bool:
+        self.text = text
+        return True
+
+
+class Typist:
+    """Somebody who types in the conversations of a store."""
+
+    def __init__(self, store: Store | None) -> None:
+        self.prompt = Typed()
+        self.path = ShownPath(lambda _: None, store, lambda: "")
+        self.unsent = UnsentText(self.prompt, self.path)
+        self.unsent.begin()
+
+    def go(self, conversation: int | None, changes: bool = False) -> str:
+        """Go to a conversation, and change its first question or not; return what is there."""
+        self.unsent.leave()
+        self.path.open(conversation)
+        self.unsent.go()
+        if changes:
+            self.unsent.change(self.path.records[0])
+        return self.prompt.text
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(tmp_path / "chats.db")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def asked(store):
+    """A conversation of one question, "One"."""
+    conversation = store.begin()
+    ask(store, conversation, None, "One")
+    return conversation
+
+
+def test_every_conversation_a_new_one_and_every_question_has_its_own_also_after_a_restart(
+    store, asked
+):
+    other, typist = store.begin(), Typist(store)
+    places = {(None, False): "", (other, False): "", (asked, False): "", (asked, True): "One"}
+    for place, before in places.items():
+        assert typist.go(*place) == before
+        typist.prompt.text = f"half of {place}"
+    for _ in range(2):
+        for place in reversed(places):
+            assert typist.go(*place) == f"half of {place}"
+        typist.unsent.keep()
+        typist = Typist(store)
+
+
+def test_a_question_that_is_left_is_as_it_was_unless_it_was_changed(store, asked):
+    typist = Typist(store)
+    typist.go(asked)
+    typist.prompt.text = "meanwhile"
+    assert not typist.unsent.leave()  # there is nothing that is changed
+    for change in ("One", "One and a half", ""):
+        typist.unsent.change(typist.path.records[0])
+        typist.prompt.text = change
+        assert typist.unsent.leave() is (change == "One and a half")
+        assert typist.prompt.text == "meanwhile"
+    typist.unsent.keep()
+    assert typist.go(asked, changes=True) == "One"  # of an empty one nothing is kept
+
+
+def test_where_the_user_is_is_kept(store, asked):
+    typist = Typist(store)
+    typist.go(asked, changes=True)
+    typist.unsent.keep()
+    question = typist.path.records[0].id
+    assert (store.recall(OPEN), store.recall(EDITED)) == (str(asked), str(question))
+    again = Typist(store)  # which was not anywhere yet
+    again.unsent.keep()
+    assert (store.recall(OPEN), store.recall(EDITED)) == ("", "")
+
+
+def test_what_was_sent_is_not_unsent_any_more_and_a_change_replaces_its_question(store, asked):
+    typist = Typist(store)
+    typist.go(asked)
+    typist.prompt.text = "meanwhile"
+    typist.unsent.change(typist.path.records[0])
+    typist.prompt.text = "changed"
+    typist.unsent.keep()
+    assert typist.unsent.replaced == typist.path.records[0]
+    typist.prompt.text = " typed since"
+    typist.unsent.sent()
+    assert (typist.prompt.text, typist.unsent.replaced) == ("meanwhile typed since", None)
+    typist.unsent.keep()
+    assert Typist(store).go(asked, changes=True) == "One"
+    typist.unsent.change(typist.path.records[0])
+    typist.path.open(None)
+    assert typist.unsent.replaced is None  # which is not shown any more
+
+
+def test_what_was_typed_before_there_was_a_store_follows_what_is_there(store):
+    before, typist = Typist(store), Typist(None)
+    before.prompt.text = "half a sen"
+    before.unsent.keep()
+    typist.prompt.text = "tence"
+    typist.unsent.keep()  # nowhere
+    typist.path.keep_in(store)
+    typist.unsent.begin()
+    assert typist.prompt.text == "half a sentence"
+
+
+def test_what_a_full_disk_does_not_take_is_there_until_the_program_ends(store, asked):
+    typist = Typist(store)
+    store._database._sql.execute("PRAGMA query_only = 1")
+    typist.prompt.text = "half"
+    with pytest.raises(StorageError):
+        typist.unsent.keep()
+    assert (typist.go(asked), typist.go(None)) == ("", "half")
