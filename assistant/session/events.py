@@ -52,7 +52,7 @@ class FullyAnswered:
 
 @dataclass(frozen=True, slots=True)
 class CallWaits:
-    """Ask the user whether a call may run; `Calling.decide` takes what the user says.
+    """Ask the user whether a call may run; `ToolLoop.decide` takes what the user says.
 
     `urgent`: it follows from what has just ended.
     """
@@ -110,9 +110,9 @@ class Indexing:
     fraction: float | None
 
 
-TalkEvent = (
+SessionEvent = (
     PathShown | Added | Changed | Removed | AnswerEnded | FullyAnswered | CallWaits | CallSettled
     | ToolsStart | GivenBack | Noted | NotSaved | NeedsModel | Indexing | Event
 )  # fmt: skip
-Tell = Callable[[TalkEvent], None]
+Tell = Callable[[SessionEvent], None]
 """Is given each event, in order."""

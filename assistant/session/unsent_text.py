@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Protocol
 
-from assistant.session.shown_path import ShownPath
+from assistant.session.active_branch import ActiveBranch
 from assistant.store.values import Attachment, Record, unsent
 from models.errors import StorageError
 
@@ -28,8 +28,8 @@ class UnsentText:
     one. A change that is left is there when the user comes back to it.
     """
 
-    def __init__(self, prompt: _Typed, path: ShownPath) -> None:
-        self._prompt, self._path = prompt, path
+    def __init__(self, prompt: _Typed, branch: ActiveBranch) -> None:
+        self._prompt, self._branch = prompt, branch
         self.question: Record | None = None
         """The earlier question that is being changed."""
         self._original = ""  # what was in the prompt before anything of it was changed
@@ -78,7 +78,7 @@ class UnsentText:
     def replaced(self) -> Record | None:
         """The question that what is sent replaces."""
         # It may have been deleted, or another branch chosen, since it was put into the prompt.
-        return self.question if self.question and self._path.shows(self.question) else None
+        return self.question if self.question and self._branch.shows(self.question) else None
 
     def sent(self) -> None:
         """Continue in the conversation that is shown; what has been typed since comes along."""
@@ -93,7 +93,7 @@ class UnsentText:
         Raises:
             StorageError: it cannot be written.
         """
-        store, number = self._path.store, self._path.conversation
+        store, number = self._branch.store, self._branch.conversation
         edited = str(self.question.id) if self.question else ""
         states = self._states | {self._place: self._prompt.state()}
         states |= {OPEN: "" if number is None else str(number), EDITED: edited}
@@ -108,11 +108,11 @@ class UnsentText:
 
     @property
     def _here(self) -> str:
-        return unsent(self._path.conversation, self.question.id if self.question else None)
+        return unsent(self._branch.conversation, self.question.id if self.question else None)
 
     def _left_in(self, place: str) -> str:
         """Return what was left in a place; what cannot be read stays where it is."""
-        store = self._path.store
+        store = self._branch.store
         if place not in self._states:
             self._states[place] = self._kept[place] = ""
             with suppress(StorageError):

@@ -42,8 +42,8 @@ async def chat(settings: Settings) -> None:
         await until(pilot, lambda: app.chat.controller.models.ready and app.chat.autosave.begun)
         app.chat.prompt.text = PROMPT
         await pilot.press("enter")
-        await until(pilot, lambda: len(app.chat.talk.path.records) == 2)
-        await until(pilot, lambda: app.chat.talk.idle)
+        await until(pilot, lambda: len(app.chat.session.branch.records) == 2)
+        await until(pilot, lambda: app.chat.session.idle)
         await pilot.press("ctrl+g")  # the first answer of a home is seen as tokens
         await pilot.pause(1)
         keep(app, "chat.svg")
@@ -98,8 +98,8 @@ async def folder(settings: Settings) -> None:
             await pilot.pause(3)
             app.chat.prompt.text = "When are the carrots sown, and where?"
             await pilot.press("enter")
-            await until(pilot, lambda: len(app.chat.talk.path.records) == 2)
-            await until(pilot, lambda: app.chat.talk.idle)
+            await until(pilot, lambda: len(app.chat.session.branch.records) == 2)
+            await until(pilot, lambda: app.chat.session.idle)
             await pilot.pause(1)
             keep(app, "folder.svg")
 
@@ -119,7 +119,7 @@ def edit(settings: Settings) -> None:
 
 
 def busy(app: SpecchatApp) -> bool:
-    return not app.chat.talk.idle
+    return not app.chat.session.idle
 
 
 async def until(pilot, condition) -> None:

@@ -81,7 +81,7 @@ class SpecchatApp(Program):
 
     async def on_unmount(self) -> None:
         """Save the conversation and free the models, whatever the reason to quit."""
-        store, tools = self.chat.autosave, self.chat.talk.calls.tools
+        store, tools = self.chat.autosave, self.chat.session.tool_loop.tools
         store.leave()
         await asyncio.gather(asyncio.to_thread(store.close), self.close_engine(), tools.close())
 
@@ -158,7 +158,7 @@ class SpecchatApp(Program):
     def _use_models(self, choice: tuple[str, str | None] | None) -> None:
         if choice is None:
             if self.chat.controller.models.is_wanted:
-                self.chat.talk.take_back()
+                self.chat.session.withdraw()
         else:
             before = self.settings
             self.chat.controller.apply(replace(before, target=choice[0], draft=choice[1]))

@@ -26,7 +26,7 @@ class Autosave:
     """Keep what is said and what is in the prompt, so that nothing is lost when the app ends."""
 
     def __init__(self, controller: ChatController) -> None:
-        self._controller, self._talk = controller, controller.talk
+        self._controller, self._session = controller, controller.session
         self._parts = controller.parts
         self.begun = False
         """Whether conversations are kept, in a file or not."""
@@ -35,7 +35,7 @@ class Autosave:
 
     def begin(self, store: Store) -> None:
         """Keep everything in `store` from now on, and resume where the user left off."""
-        talk, view, prompt = self._talk, self._parts.conversation, self._parts.prompt
+        session, view, prompt = self._session, self._parts.conversation, self._parts.prompt
         edited, typed = None, bool(prompt.text)
         try:
             prompt.earlier.begin(store.prompts())
@@ -43,20 +43,20 @@ class Autosave:
             view.explained = self._explained = bool(store.recall(EXPLAINED))
             self._controller.models.may_suggest = store.saves and not store.recall(SUGGESTED)
             left, edited = store.recall(OPEN), store.recall(EDITED)
-            talk.keep_in(store)
-            if not talk.path.records and left:
+            session.keep_in(store)
+            if not session.branch.records and left:
                 with suppress(StorageError, ValueError):  # it has been deleted for good
-                    talk.path.open(int(left))
+                    session.branch.open(int(left))
         except StorageError as error:
             self._parts.banner.not_saved(error)
-        if not talk.path.records:
+        if not session.branch.records:
             view.welcome()
         if store.notice:
             prompt.notify(safe(store.notice), timeout=15, markup=False)
         self._controller.unsent.begin()
         self._controller.follow()
         self.begun = True  # from here on, threads use the store
-        question = next((each for each in talk.path.records if str(each.id) == edited), None)
+        question = next((each for each in session.branch.records if str(each.id) == edited), None)
         if question is not None and not typed:
             self._controller.change(question)
 
@@ -75,7 +75,7 @@ class Autosave:
         if not self.begun:
             return
         try:
-            self._talk.answering.keep()
+            self._session.responses.keep()
             self._note()
         except StorageError as error:
             with suppress(RuntimeError):  # the program has ended meanwhile
@@ -94,7 +94,7 @@ class Autosave:
 
     def _note(self) -> None:
         self._controller.unsent.keep()
-        explained, store = self._parts.conversation.explained, self._talk.path.store
+        explained, store = self._parts.conversation.explained, self._session.branch.store
         if store is not None and explained and not self._explained:
             store.remember(EXPLAINED, "1")
             self._explained = True
@@ -106,7 +106,7 @@ class Autosave:
         """
         from assistant.engine.sources import ngram_store
 
-        store, learns = self._talk.path.store, self._controller.settings.learn
+        store, learns = self._session.branch.store, self._controller.settings.learn
         try:
             if store is not None and learns and store.saves:
                 ngram_store.refresh(model, store.answer_tokens(model))
@@ -118,5 +118,5 @@ class Autosave:
 
     def close(self) -> None:
         """Close the store, which may take a while."""
-        if (store := self._talk.path.store) is not None:
+        if (store := self._session.branch.store) is not None:
             store.close()

@@ -1,4 +1,4 @@
-"""The chat: what the user does, and what the engine says, reach the talk and the screen."""
+"""The chat: what the user does, and what the engine says, reach the session and the screen."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from assistant.events import Finished, Ready, Stop
 from assistant.request import Request
-from assistant.session.asked_folders import AskedFolders
+from assistant.session.chat_session import ChatSession
 from assistant.session.events import (
     Added,
     AnswerEnded,
     CallWaits,
     Changed,
     FullyAnswered,
-    TalkEvent,
+    SessionEvent,
 )
-from assistant.session.talk import Talk
+from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.tool_set import ToolSet
 from assistant.session.unsent_text import UnsentText
 from assistant.settings.settings import Settings
@@ -40,23 +40,23 @@ LONG_S = 10.0
 
 
 class ChatController:
-    """Stand between the parts of the chat, its talk and the engine of the program."""
+    """Stand between the parts of the chat, its session and the engine of the program."""
 
     def __init__(self, parts: ChatLayout, settings: Settings, program: Program) -> None:
         self.parts, self._program = parts, program
         self.settings = settings
         """What counts now."""
-        self.talk = Talk(
+        self.session = ChatSession(
             self._take,
             program.do,
             program.begin,
             tools=ToolSet(settings.tools, settings.offline, asked_for=True),
-            asks=self._asks,
-            folders=AskedFolders(self._take, lambda: self.settings),
+            make_request=self._make_request,
+            folders=FolderRetriever(self._take, lambda: self.settings),
         )
-        self.view = TalkView(parts, self.talk)
+        self.view = TalkView(parts, self.session)
         """What there is to be seen of it."""
-        self.unsent = UnsentText(parts.prompt, self.talk.path)
+        self.unsent = UnsentText(parts.prompt, self.session.branch)
         """What is in the prompt, here and elsewhere."""
         self.models = ChatModels(self.view, self.unsent, program, lambda: self.settings, self._take)
         self._began = 0.0  # when the answer or the call under way did
@@ -68,15 +68,15 @@ class ChatController:
         view.view, view.ghosts = settings.view, settings.ghosts
         view.thoughts = settings.show_thinking
         self.parts.status.show(mode=settings.mode)
-        if self.talk.asking.stream is not None:
-            self.talk.asking.stream.steer(settings.mode, settings.lookahead, settings.sampling)
+        if self.session.requests.stream is not None:
+            self.session.requests.stream.steer(settings.mode, settings.lookahead, settings.sampling)
 
     # What the user does
 
     def say(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Answer what the user says now, or as soon as that is possible."""
-        if self.talk.idle or (self.unsent.question and not self.talk.waits):
-            self.talk.say(text, attachments, self.unsent.replaced)
+        if self.session.idle or (self.unsent.question and not self.session.waits):
+            self.session.submit(text, attachments, self.unsent.replaced)
             self.unsent.sent()
         else:
             self.parts.prompt.line.add(Unsent(text, tuple(attachments)))
@@ -123,21 +123,21 @@ class ChatController:
 
     def stop(self) -> None:
         """End the answer or the call, keep what there is, and take back a waiting prompt."""
-        self.talk.stop()
+        self.session.stop()
         self.parts.refresh_bindings()
 
     def leave(self) -> None:
         """Keep what is under way: the program ends."""
         self._leaves = True
-        self.talk.leave()
+        self.session.shutdown()
 
-    # What the engine and the talk say
+    # What the engine and the session say
 
-    def _asks(self) -> Request:
+    def _make_request(self) -> Request:
         form = self.parts.prompt.form
         return replace(self.settings.request(), form=form, alternatives=ALTERNATIVES)
 
-    def _take(self, event: TalkEvent) -> None:
+    def _take(self, event: SessionEvent) -> None:
         if self._leaves:
             return
         match event:
@@ -156,7 +156,7 @@ class ChatController:
         self.view.show(event)
         self._hold_line()
 
-    def _ring(self, event: TalkEvent) -> None:
+    def _ring(self, event: SessionEvent) -> None:
         """Ring for a call that waits, and at the end of a long answer: the user may be away."""
         text = ""
         match event:
@@ -164,11 +164,11 @@ class ChatController:
                 self._began = monotonic()
             case CallWaits():
                 text = "A tool call is waiting for you."
-            case AnswerEnded() if self.talk.calls.next is None:
+            case AnswerEnded() if self.session.tool_loop.next_call is None:
                 text = "The answer is complete." if monotonic() - self._began > LONG_S else ""
         if text and self.settings.notify == "auto":
             self._program.ring(text)
 
     def _hold_line(self) -> None:
         """Say whether something is under way after which the next in line is sent."""
-        self.parts.prompt.line.held = self.talk.idle and self.talk.calls.next is None
+        self.parts.prompt.line.held = self.session.idle and self.session.tool_loop.next_call is None

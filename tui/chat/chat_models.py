@@ -10,7 +10,7 @@ from textual.timer import Timer
 
 from assistant.events import AllRead, Counted, Event, Failed, Loading, Noticed, Prefilled, Ready
 from assistant.request import COPYING, Count, ReadAhead, Setup
-from assistant.session.events import Noted, TalkEvent
+from assistant.session.events import Noted, SessionEvent
 from models.errors import SpecchatError
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.status import Activity
@@ -40,9 +40,9 @@ class ChatModels:
         unsent: UnsentText,
         program: Program,
         settings: Callable[[], Settings],
-        take: Callable[[TalkEvent], None],
+        take: Callable[[SessionEvent], None],
     ) -> None:
-        self._view, self._parts, self._talk = view, view.parts, view.talk
+        self._view, self._parts, self._session = view, view.parts, view.session
         self._unsent, self._program, self._settings, self._take = unsent, program, settings, take
         self.setup: Setup | None = None
         """The models that answer, once they are found."""
@@ -59,19 +59,21 @@ class ChatModels:
     @property
     def is_wanted(self) -> bool:
         """Whether a prompt waits that no model will ever answer."""
-        return self._talk.waits and not self._talk.asking.expects_model and self.ready is None
+        return (
+            self._session.waits and not self._session.requests.expects_model and self.ready is None
+        )
 
     def prepare(self) -> None:
         """Note that models are being looked for."""
         self.ready = None
-        self._talk.asking.expect_model()
+        self._session.requests.expect_model()
         self._parts.status.show(loaded=False, activity=Activity("looking for the models", 0.0))
 
     def load(self, setup: Setup, no_draft: str | None) -> None:
         """Have models loaded instead of an answer; what waits is answered afterwards."""
         self.setup, self._no_draft = setup, no_draft
-        if self._talk.asking.stream is not None:
-            self._talk.asking.stream.cancel()
+        if self._session.requests.stream is not None:
+            self._session.requests.stream.cancel()
         self._program.submit(setup, self._loading)
 
     def none(self, reason: str) -> None:
@@ -79,7 +81,7 @@ class ChatModels:
         self.ready = None
         self._parts.status.show(loaded=False, activity=None)
         self._parts.banner.show("no model")
-        self._talk.no_model(reason)
+        self._session.no_model(reason)
 
     def _loading(self, event: Event) -> None:
         match event:
@@ -104,7 +106,7 @@ class ChatModels:
         parts.prompt.attached.recount()
         if no_draft:
             parts.conversation.note(refused(no_draft, ready, settings), "warning")
-        self._talk.ready(ready.target)
+        self._session.ready(ready.target)
 
     def suggest(self) -> None:
         """Say, below an answer, which larger model would run well here."""
@@ -113,7 +115,7 @@ class ChatModels:
             self._program.run_worker(self._say_larger, thread=True)
 
     def _say_larger(self) -> None:
-        store, ready, settings = self._talk.path.store, self.ready, self._settings()
+        store, ready, settings = self._session.branch.store, self.ready, self._settings()
         with suppress(SpecchatError, OSError, RuntimeError):  # the program may have ended
             if store and ready and (text := larger(ready.target.path, settings)):
                 self._program.call_from_thread(self._view.show, Noted(text))
@@ -134,7 +136,7 @@ class ChatModels:
 
     def read_folders(self) -> None:
         """Bring the indexes of the folders that questions are about up to date, now and then."""
-        folders = self._talk.folders
+        folders = self._session.folders
         if folders and (stale := folders.stale(self._parts.prompt.attachments)):
             self._program.begin(folders.read(stale))
 
@@ -152,16 +154,16 @@ class ChatModels:
 
     async def _next(self) -> ReadAhead | None:
         """Return what to read; None while something else is to be done."""
-        talk, prompt, ready = self._talk, self._parts.prompt, self.ready
-        if ready is None or not talk.idle or not self._settings().may_read_ahead:
+        session, prompt, ready = self._session, self._parts.prompt, self.ready
+        if ready is None or not session.idle or not self._settings().may_read_ahead:
             return None
-        path, attached = talk.path.records, prompt.attachments
+        path, attached = session.branch.records, prompt.attachments
         is_new = not (path or attached)
         text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the likeliest, if any is
-        if text and talk.folders:
-            attached += (await talk.folders.find(text, attached, path, ready.target))[0]
-        request = talk.asking.next(text, attached, self._unsent.replaced)
-        return ReadAhead(request) if request and talk.idle else None
+        if text and session.folders:
+            attached += (await session.folders.find(text, attached, path, ready.target))[0]
+        request = session.requests.next(text, attached, self._unsent.replaced)
+        return ReadAhead(request) if request and session.idle else None
 
     def _reading(self, event: Event) -> None:
         match event:

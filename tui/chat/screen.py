@@ -79,7 +79,7 @@ class ChatScreen(ChatLayout):
         super().__init__()
         self.conversation.tools = bool(settings.tools)
         self.controller = ChatController(self, settings, program)
-        self.talk = self.controller.talk
+        self.session = self.controller.session
         self.turns = TurnActions(self.conversation, self.controller)
         self.autosave = Autosave(self.controller)
         self._program = program
@@ -139,14 +139,14 @@ class ChatScreen(ChatLayout):
             return
         self.prompt.focus()
         try:
-            self.talk.calls.decide(message.decision)
+            self.session.tool_loop.resolve_approval(message.decision)
         except StorageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
 
     @on(ChatList.Deleted)
     def leave_deleted(self, message: ChatList.Deleted) -> None:
         """Stop showing a conversation that was deleted; show it again once it is back."""
-        shown = self.talk.path.conversation
+        shown = self.session.branch.conversation
         if message.is_back and message.id == self._deleted and shown is None:
             self.open(message.id)
         elif not message.is_back and message.id == shown:
@@ -165,11 +165,11 @@ class ChatScreen(ChatLayout):
 
     def open(self, conversation: int | None) -> None:
         """Show a conversation; an answer under way in another one is stopped and kept."""
-        self.controller.go(lambda: self.talk.open(conversation))
+        self.controller.go(lambda: self.session.open(conversation))
 
     def _go_to(self, message: int) -> bool:
         """Go to a message of the conversation, on any branch; return whether it exists."""
-        path = self.talk.path
+        path = self.session.branch
         try:
             if message not in {record.id for record in path.records}:
                 path.choose(message)
@@ -182,7 +182,7 @@ class ChatScreen(ChatLayout):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the key that stops while there is something to stop, else the way to the prompt."""
-        occupied = not self.talk.idle
+        occupied = not self.session.idle
         edits = self.controller.unsent.question is not None
         if action == "stop":
             return occupied
@@ -222,14 +222,14 @@ class ChatScreen(ChatLayout):
 
     def action_tools(self) -> None:
         """List the tools and their servers."""
-        tools = self.talk.calls.tools
+        tools = self.session.tool_loop.tools
         if not tools.any:
             text = "There are no tools. Name folders or servers in config.toml, under [tools]."
             self.notify(text, timeout=6, markup=False)
             return
         from tui.chat.tools.screen import ToolsScreen
 
-        self.app.push_screen(ToolsScreen(self.talk.calls, self.talk.path.conversation))
+        self.app.push_screen(ToolsScreen(self.session.tool_loop, self.session.branch.conversation))
 
     def action_copy(self) -> None:
         """Copy the last answer."""
@@ -248,9 +248,9 @@ class ChatScreen(ChatLayout):
         models, prompt, hint = self.controller.models, self.prompt, ""
         if models.ready is None or models.setup is None:
             hint = "No models are loaded yet. A race needs the models for itself."
-        elif not self.talk.idle:
+        elif not self.session.idle:
             hint = "An answer is under way; Esc stops it. A race needs the models for itself."
-        elif (request := self.talk.asking.race(prompt.text, prompt.attachments)) is None:
+        elif (request := self.session.requests.race(prompt.text, prompt.attachments)) is None:
             hint = "Type a question first; it is answered with and without guesses."
         else:
             from tui.race.lanes import duel

@@ -1,4 +1,4 @@
-"""What a talk says, and what the engine does for it, on the screen."""
+"""What a session says, and what the engine does for it, on the screen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assistant.session.events import (
     NotSaved,
     PathShown,
     Removed,
-    TalkEvent,
+    SessionEvent,
     ToolsStart,
 )
 from assistant.session.messages import passages_of
@@ -37,7 +37,7 @@ from tui.figures import counted, model_name
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.session.talk import Talk
+    from assistant.session.chat_session import ChatSession
     from assistant.store.values import Record
     from tui.chat.tools.approval_turn import ApprovalTurn
 
@@ -48,10 +48,10 @@ FIGURES_EVERY = 0.5
 class TalkView:
     """Show a conversation, the answer under way and the calls that it asks for."""
 
-    def __init__(self, parts: ChatLayout, talk: Talk) -> None:
-        self.parts, self._view, self.talk = parts, parts.conversation, talk
-        self._view.trace, self._view.changes = talk.path.trace, self._changes
-        self._view.support = lambda record: check(record, talk.path.records)
+    def __init__(self, parts: ChatLayout, session: ChatSession) -> None:
+        self.parts, self._view, self.session = parts, parts.conversation, session
+        self._view.trace, self._view.changes = session.branch.trace, self._changes
+        self._view.support = lambda record: check(record, session.branch.records)
         self._figures: Decoded | None = None  # to be shown
         self._replaces = False  # whether the next answer replaces what had the keys
         self.asked: ApprovalTurn | None = None
@@ -59,8 +59,8 @@ class TalkView:
         self.call_is_wanted = False
         """Whether the user asked for the call that is asked about next."""
 
-    def show(self, event: TalkEvent) -> None:
-        """Show what the talk says."""
+    def show(self, event: SessionEvent) -> None:
+        """Show what the session says."""
         match event:
             case PathShown(path):
                 self._show_path(path)
@@ -74,7 +74,7 @@ class TalkView:
                 self.list_chats()
             case Added(record) if record.role == "tool":
                 self._view.mount(ResultTurn(record))
-            case Added(record) if self.talk.path.shows(record):
+            case Added(record) if self.session.branch.shows(record):
                 self._begin(record)
             case Changed(record) if turn := self._turn(record):
                 self._change(turn, record)
@@ -113,7 +113,7 @@ class TalkView:
 
     def list_chats(self) -> None:
         """List the conversations again, from the current store."""
-        path, chats = self.talk.path, self.parts.chats
+        path, chats = self.session.branch, self.parts.chats
         if path.store is not None:
             chats.use(path.store)
         chats.rows.current = path.conversation
@@ -137,11 +137,11 @@ class TalkView:
 
     def _changes(self, record: Record) -> str:
         """Return the name of a file that is there and that an answer has a new version of."""
-        if not any(each.attachments for each in self.talk.path.records):
+        if not any(each.attachments for each in self.session.branch.records):
             return ""
         from assistant.edit.rewrite import proposed_by
 
-        found = proposed_by(record, self.talk.path.records)
+        found = proposed_by(record, self.session.branch.records)
         is_there = found and located(found.name, self.parts.prompt.picker.root).is_file()
         return found.name if found and is_there else ""
 
@@ -149,7 +149,7 @@ class TalkView:
         at = self.parts.focused
         self._replaces = isinstance(at, Turn) and at.record not in path
         # What streams is shown as it streamed: the store has an older state of it.
-        streaming = [(record, self.talk.answering.so_far(record)) for record in path]
+        streaming = [(record, self.session.responses.so_far(record)) for record in path]
         self._view.open(
             [replace(r, content="", thought="") if so_far else r for r, so_far in streaming]
         )
@@ -169,7 +169,7 @@ class TalkView:
     @property
     def _growing(self) -> Turn | None:
         """The turn of the answer under way, if that is on the screen."""
-        answer, path = self.talk.answering.under_way, self.talk.path
+        answer, path = self.session.responses.under_way, self.session.branch
         return self._turn(answer.record) if answer and path.shows(answer.record) else None
 
     def _grow(self, event: Decoded) -> None:
@@ -184,7 +184,7 @@ class TalkView:
             self.parts.set_timer(FIGURES_EVERY, self._show_figures)
         self._figures = event
         self.parts.panel.take(event)
-        passages = passages_of(self.talk.path.records).values()
+        passages = passages_of(self.session.branch.records).values()
         if found := copied_last(answer.text, event.tokens, passages):
             self.parts.panel.copied = found
         self._view.explain(event.tokens)

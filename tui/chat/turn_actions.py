@@ -32,7 +32,7 @@ class TurnActions:
 
     def __init__(self, view: Conversation, controller: ChatController) -> None:
         self._view, self._controller = view, controller
-        self._talk, self._path = controller.talk, controller.talk.path
+        self._session, self._path = controller.session, controller.session.branch
         self._undo: list[Callable[[], None]] = []
         self._copied: tuple[str, int] | None = None  # of which text, and which code block of it
 
@@ -52,7 +52,7 @@ class TurnActions:
                 self._tell_if_it_fails(lambda: self._show_change(record))
             case "inspect" if record and self._path.shows(record):
                 self._tell_if_it_fails(lambda: self._inspect(turn, record))
-            case _ if record is None or not self._talk.idle:
+            case _ if record is None or not self._session.idle:
                 self._view.notify(WAIT, timeout=3)
             case _ if self._path.shows(record):  # not left on the way to another path
                 self._tell_if_it_fails(lambda: self._change(record, verb))
@@ -60,19 +60,19 @@ class TurnActions:
     def answer_again(self) -> None:
         """Have another answer to the last question, or the first one if it has none."""
         leaf = self._path.leaf
-        if not self._talk.idle:
+        if not self._session.idle:
             self._view.notify(WAIT, timeout=3)
         elif leaf is None:
             self._view.notify("There is no question to answer yet.", timeout=3)
         elif leaf.role == "assistant" or open_calls(self._path.records):
             self._again(leaf)
         else:
-            self._talk.answer()
+            self._session.answer()
 
     def _again(self, record: Record) -> None:
         if record.role == "tool":
             self._controller.view.call_is_wanted = True
-        self._talk.answer_again(record)
+        self._session.answer_again(record)
 
     def toggle_ghosts(self) -> None:
         """Show wrong guesses in every answer, or hide them."""
@@ -111,7 +111,7 @@ class TurnActions:
         """Open the inspector on an answer, or on what there is of it so far."""
         from tui.chat.inspector.screen import Inspector
 
-        so_far = self._talk.answering.so_far(record)
+        so_far = self._session.responses.so_far(record)
         trace = so_far.trace if so_far else self._path.trace(record.id)
         title = " ".join((turn.text or record.thought).split())[:LONGEST_TITLE]
         passages = tuple(passages_of(self._path.records).values())
@@ -198,7 +198,7 @@ class TurnActions:
             case "regenerate":
                 self._again(record)
             case "continue":
-                self._talk.go_on(record)
+                self._session.go_on(record)
             case "older" | "newer":
                 self._choose(record, -1 if verb == "older" else 1)
             case "fork":

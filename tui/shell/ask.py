@@ -22,7 +22,7 @@ from assistant.events import (
     said,
 )
 from assistant.request import AnswerForm
-from assistant.session.asked_folders import AskedFolders
+from assistant.session.chat_session import ChatSession
 from assistant.session.events import (
     Added,
     CallWaits,
@@ -30,10 +30,10 @@ from assistant.session.events import (
     Indexing,
     Noted,
     NotSaved,
-    TalkEvent,
+    SessionEvent,
     ToolsStart,
 )
-from assistant.session.talk import Talk
+from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.tool_set import ToolSet
 from assistant.settings.settings import Settings
 from assistant.tools.values import OfferedTool
@@ -78,11 +78,11 @@ class AskSession:
         """The models, once they are loaded."""
         self.answers = [ReceivedAnswer()]
         """What came of the question; all but the last asked for calls."""
-        self._folders = AskedFolders(self._take, lambda: settings) if settings.about else None
+        self._folders = FolderRetriever(self._take, lambda: settings) if settings.about else None
         self._to_do: list[Coroutine[Any, Any, None]] = []
         self._saved = monotonic()
         request = replace(settings.request(), stop_strings=tuple(stop_strings), form=form)
-        self.talk = Talk(
+        self.session = ChatSession(
             self._take,
             console.do,
             self._to_do.append,
@@ -94,7 +94,7 @@ class AskSession:
             folders=self._folders,
         )
         """The conversation, which is of this question alone unless one is continued."""
-        console.closing.append(self.talk.calls.tools.close)
+        console.closing.append(self.session.tool_loop.tools.close)
 
     def run(self) -> None:
         """Ask, and wait for the answer. Ctrl-C ends it early and keeps the text so far.
@@ -110,7 +110,7 @@ class AskSession:
             with suppress(asyncio.CancelledError):
                 self._console.wait(self._have_answered())
         finally:
-            self.talk.leave()
+            self.session.shutdown()
         if self._failed is not None:
             raise self._console.error(self._failed)
         self._summarise()
@@ -124,25 +124,25 @@ class AskSession:
         check_thinking(settings, ready)
         if settings.draft or console.console.is_terminal:
             self._say(outlook.missing(no_draft, ready, settings))
-        self.talk.ready(ready.target)
+        self.session.ready(ready.target)
 
     async def _have_answered(self) -> None:
-        self._console.stop_with(self.talk.stop)
+        self._console.stop_with(self.session.stop)
         if self._continued is not None:
             self._say(self._continued.store.notice)
             if self._continued.number is not None:
-                self.talk.path.open(self._continued.number)
-        self.talk.say(self._question)
+                self.session.branch.open(self._continued.number)
+        self.session.submit(self._question)
         for doing in self._to_do:
             await doing
 
-    # What the engine and the talk say
+    # What the engine and the session say
 
     def _hear_loading(self, event: Event) -> None:
         if isinstance(event, Noticed):
             self._say(event.text)
 
-    def _take(self, event: TalkEvent) -> None:
+    def _take(self, event: SessionEvent) -> None:
         console = self._console
         match event:
             case Loading():
@@ -174,7 +174,9 @@ class AskSession:
                 if self._folders or self._continued:  # else there are no passages
                     from assistant.session.support import check
 
-                    self.answers[-1].unsupported = check(record, self.talk.path.records).remarks
+                    self.answers[-1].unsupported = check(
+                        record, self.session.branch.records
+                    ).remarks
             case Indexing(text, fraction):
                 self._say(text, "dim") if fraction is None else console.say(text)
             case Noted(text, severity) if severity != "error":
@@ -183,7 +185,7 @@ class AskSession:
                 raise StorageError(reason)
         if monotonic() - self._saved > SAVED_EVERY_S:
             self._saved = monotonic()
-            self.talk.answering.keep()
+            self.session.responses.keep()
 
     def _decide(self, waits: CallWaits) -> None:
         """Show a call and its arguments, and say whether it may run."""
@@ -194,7 +196,7 @@ class AskSession:
         given = [f"  {name}: {value}" for name, value in arguments(waits.call)]
         click.echo(safe("\n".join([f"Tool call: {waits.call.name}", *given])), err=True)
         allowed = self._may_run(waits.tool, safe(access(waits.tool)))
-        self.talk.calls.decide("once" if allowed else "refuse")
+        self.session.tool_loop.resolve_approval("once" if allowed else "refuse")
 
     def _may_run(self, tool: OfferedTool, access: str) -> bool:
         asks = not self._yes and can_ask()
@@ -226,7 +228,7 @@ class AskSession:
         if end is None or self._quiet:
             return
         if self._console.console.is_terminal:
-            kept = self.talk.path.conversation if self._continued is not None else None
+            kept = self.session.branch.conversation if self._continued is not None else None
             lines = self.answers[-1].summary(end, self._settings, self._form is not None, kept)
         else:  # an editor puts it beside the answer, so only what was asked for, or is wrong
             lines = self.answers[-1].remarks(end, self._settings)

@@ -118,14 +118,14 @@ def ask(
         question = question_of(prompt, files, schema, grammar)
         continued = opened.enter_context(continued_chat(chat, chosen)) if chat else None
         offered = tools_of(tools, folders, chosen) if tools is not None else None
-        session = AskSession(
+        ask_session = AskSession(
             console, chosen, question, stop_strings, as_json, continued, form, offered, yes
         )
-        session.run()
+        ask_session.run()
     if as_json:
-        number = session.talk.path.conversation
-        click.echo(json.dumps(report(session.answers, session.ready, chosen, number)))
+        number = ask_session.session.branch.conversation
+        click.echo(json.dumps(report(ask_session.answers, ask_session.ready, chosen, number)))
     if console.interrupted:
         sys.exit(130)
-    if cut := session.answers[-1].cut:
+    if cut := ask_session.answers[-1].cut:
         raise ModelError(cut)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from assistant.session.asked_folders import AskedFolders
+from assistant.session.folder_retriever import FolderRetriever
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Record
 from models.files.places import cache_dir
@@ -59,7 +59,7 @@ def write(folder: Path) -> None:
 
 async def hits(folder: Path, messages: Sequence[str]) -> list[Attachment]:
     """Return the five passages that the program finds for the last message, best first."""
-    folders = AskedFolders(lambda event: None, lambda: Settings(about_seconds=60.0))
+    folders = FolderRetriever(lambda event: None, lambda: Settings(about_seconds=60.0))
     model = type(MODEL)("target", "tiny", folder / "no.gguf", 1, 2 * 350 * MOST, 300, 0.0)
     *before, asked = messages
     path = [

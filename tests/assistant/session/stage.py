@@ -9,9 +9,9 @@ from typing import Any
 from assistant.events import Decoded, Failed, Finished, ModelInfo, Origin, Stop, Token
 from assistant.request import Request, Tool, ToolCall
 from assistant.service import EventStream
-from assistant.session.calling import Decision
-from assistant.session.events import CallWaits, GivenBack, Noted, NotSaved, TalkEvent
-from assistant.session.talk import Talk
+from assistant.session.chat_session import ChatSession
+from assistant.session.events import CallWaits, GivenBack, Noted, NotSaved, SessionEvent
+from assistant.session.tool_loop import Decision
 from assistant.session.tool_set import ToolSet
 from assistant.stats import Stats
 from assistant.store.store import Store
@@ -71,7 +71,7 @@ class Stage:
     goes_on: bool = False
     with_tools: bool = False
     names: tuple[str, ...] = ()
-    asks: Callable[[], Request] = lambda: Request(())
+    make_request: Callable[[], Request] = lambda: Request(())
     events: list[Any] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     stopped: int = 0  # how often the engine was told to stop
@@ -80,19 +80,19 @@ class Stage:
         self.box = Box()
         box: Any = self.box if self.with_tools else None
         self.tools = ToolSet(ToolSettings(rounds=self.rounds), False, self.names, box)
-        self.talk = Talk(
+        self.session = ChatSession(
             self.events.append,
             self.do,
             self.start,
             self.store,
             self.tools,
-            self.asks,
+            self.make_request,
             goes_on=self.goes_on,
         )
-        self.talk.ready(MODEL)
+        self.session.ready(MODEL)
 
     def do(self, request: Request) -> EventStream:
-        assert not self.talk.asking.stream, "one answer at a time"
+        assert not self.session.requests.stream, "one answer at a time"
         self.requests.append(request)
         self.stream = EventStream(request, self.obey)
         return self.stream
@@ -103,16 +103,16 @@ class Stage:
     def start(self, coroutine: Any) -> None:
         self.running = asyncio.ensure_future(coroutine)
 
-    def told(self, kind: type[TalkEvent]) -> list[Any]:
+    def told(self, kind: type[SessionEvent]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
 
     @property
     def roles(self) -> str:
-        return "".join(record.role[0] for record in self.talk.path.records)
+        return "".join(record.role[0] for record in self.session.branch.records)
 
     @property
     def said(self) -> list[str]:
-        return [record.content for record in self.talk.path.records]
+        return [record.content for record in self.session.branch.records]
 
     @property
     def notes(self) -> list[str]:
@@ -126,7 +126,7 @@ class Stage:
     def stored(self) -> list[tuple[str, str, str]]:
         """Role, state and content of what is stored of this conversation."""
         assert self.store is not None
-        number = self.talk.path.conversation
+        number = self.session.branch.conversation
         path = self.store.path(number) if number is not None else ()
         return [(record.role, record.state, record.content) for record in path]
 
@@ -139,7 +139,7 @@ class Stage:
 
     async def ask(self, text: str = "Why?", *answers: "Iterable[ToolCall] | str") -> None:
         """Ask, and give answers: a text, or calls; each answer must be wanted."""
-        self.talk.say(text)
+        self.session.submit(text)
         await self.rest()
         for answer in answers:
             await self.answer(answer)
@@ -170,7 +170,7 @@ class Stage:
 
     async def decide(self, decision: Decision) -> None:
         """Decide the call that is asked about."""
-        self.talk.calls.decide(decision)
+        self.session.tool_loop.resolve_approval(decision)
         await self.rest()
 
     @property

@@ -55,12 +55,12 @@ async def test_what_is_allowed_for_longer_runs_unasked_until_it_changes(stage, d
 
 
 async def test_while_a_call_waits_what_its_result_will_follow_is_known(stage):
-    assert stage.talk.asking.next("Why?") is None  # nobody knows the tools yet
+    assert stage.session.requests.next("Why?") is None  # nobody knows the tools yet
     await stage.ask("Why?", [READ, LIST])
     for count in (1, 2):
-        request = stage.talk.asking.next("")
+        request = stage.session.requests.next("")
         await stage.decide("once")
-        path = stage.requests[-1] if count == 2 else stage.talk.asking.next("")
+        path = stage.requests[-1] if count == 2 else stage.session.requests.next("")
         assert request.messages[:-1] == path.messages[: len(request.messages) - 1]
         assert (request.messages[-1].role, request.tools) == ("tool", path.tools)
     assert len(path.messages) == 4
@@ -101,18 +101,23 @@ async def test_an_answer_that_repeats_what_was_said_of_tools_is_asked_for_again_
     assert "repeated its list of tools" in "".join(stage.notes)
     await stage.answer("Blue.")
     assert stage.said == ["Why?", "Blue."]
-    assert len(stage.talk.path.records[-1].siblings) == 2  # what was seen is kept
+    assert len(stage.session.branch.records[-1].siblings) == 2  # what was seen is kept
 
 
 async def test_no_server_is_started_for_a_conversation_that_has_not_asked_for_tools(stage):
-    stage.talk.calls.tools = tools = ToolSet(ToolSettings(), False, (), stage.box, asked_for=True)
+    stage.session.tool_loop.tools = tools = ToolSet(
+        ToolSettings(), False, (), stage.box, asked_for=True
+    )
     await stage.ask("Why?", "Blue.")
     assert (tools.known, stage.requests[-1].tools) == (False, ())
-    stage.talk.open(None)
+    stage.session.open(None)
     tools.on[None] = True
     await stage.ask("Why?", [READ])  # it has its tools also when it is opened after a restart
-    stage.talk.calls.tools = ToolSet(ToolSettings(), False, (), stage.box, asked_for=True)
-    assert (tools.on, stage.talk.calls.wanted) == ({stage.talk.path.conversation: True}, True)
+    stage.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), stage.box, asked_for=True)
+    assert (tools.on, stage.session.tool_loop.enabled) == (
+        {stage.session.branch.conversation: True},
+        True,
+    )
 
 
 async def test_a_tool_that_changed_after_it_was_allowed_is_asked_about_once_more(stage):
@@ -136,7 +141,7 @@ async def running(stage: Stage, *calls: ToolCall) -> None:
 
 async def test_after_a_stopped_call_the_next_is_asked_about_however_it_was_allowed(stage):
     await running(stage, READ, replace(READ, id="call_3"))
-    stage.talk.stop()
+    stage.session.stop()
     await stage.rest()
     assert stage.box.called == ["disk__read"]
     assert stage.asked == ["disk__read"] * 2
@@ -147,7 +152,7 @@ async def test_after_a_stopped_call_the_next_is_asked_about_however_it_was_allow
 
 async def test_a_call_that_runs_while_the_program_ends_is_kept_as_stopped(stage):
     await running(stage, READ)
-    stage.talk.leave()
+    stage.session.shutdown()
     stage.running.cancel()
     await asyncio.gather(stage.running, return_exceptions=True)
     assert stage.stored[-1] == ("tool", "stopped", "")
@@ -157,7 +162,7 @@ async def test_what_is_said_while_a_call_runs_is_answered_after_it(stage):
     await running(stage, READ)
     await stage.ask("And?")
     assert len(stage.requests) == 1
-    stage.talk.calls.stop()
+    stage.session.tool_loop.stop()
     await stage.rest()
     assert [m.role[0] for m in stage.requests[-1].messages] == [*"uatu"]
 
@@ -170,7 +175,7 @@ async def test_rounds_are_bounded_and_the_user_lets_them_go_on():
     await stage.decide("always")
     assert len(stage.requests) == 2
     assert "asked for tools 2 times. Press n on the last result" in "".join(stage.notes)
-    stage.talk.go_on(stage.talk.path.leaf)
+    stage.session.go_on(stage.session.branch.leaf)
     await stage.answer([replace(READ, arguments="{}")])
     await stage.answer("Blue.")
     assert stage.roles == "uatatata"
@@ -202,10 +207,10 @@ async def test_an_open_call_is_asked_about_when_its_conversation_is_opened_and_n
 ):
     await stage.ask("Why?", [READ])
     stage.tools.approvals.allow(stage.box.tools[0], "always", 1)
-    number = stage.talk.path.conversation
-    stage.talk.open(None)
+    number = stage.session.branch.conversation
+    stage.session.open(None)
     assert stage.told(CallSettled)
-    stage.talk.open(number)
+    stage.session.open(number)
     await stage.rest()
     assert (stage.asked, stage.box.called) == (["disk__read"] * 2, [])
     assert not stage.told(CallWaits)[-1].urgent
@@ -217,17 +222,17 @@ async def test_a_call_is_asked_about_once_more_as_a_branch(stage):
     await stage.ask("Why?", [READ])
     await stage.decide("always")
     await stage.answer("Blue.")
-    stage.talk.answer_again(stage.talk.path.records[2])
+    stage.session.answer_again(stage.session.branch.records[2])
     await stage.rest()
     assert (stage.asked, stage.box.called) == (["disk__read"] * 2, ["disk__read"])
     await stage.decide("once")
-    assert len(stage.talk.path.records[2].siblings) == 2
+    assert len(stage.session.branch.records[2].siblings) == 2
 
 
 async def test_a_question_instead_of_a_decision_refuses_the_call(stage):
     await stage.ask("Why?", [READ])
     await stage.ask("Never mind.")
-    results = [record.stop for record in stage.talk.path.records if record.role == "tool"]
+    results = [record.stop for record in stage.session.branch.records if record.role == "tool"]
     assert results == ["refused"]
     assert [m.role for m in stage.requests[-1].messages] == ["user", "assistant", "tool", "user"]
 
@@ -235,7 +240,7 @@ async def test_a_question_instead_of_a_decision_refuses_the_call(stage):
 async def test_calls_without_a_result_are_told_to_be_missing(stage):
     await stage.ask("Why?", [READ, LIST])
     await stage.decide("once")
-    stage.talk.answer()
+    stage.session.answer()
     await stage.rest()
     assert [m.content for m in stage.requests[-1].messages[-2:]] == ["disk__read returned", NOT_RUN]
     without = Stage()
@@ -268,8 +273,8 @@ async def test_only_tools_that_were_named_are_offered_and_each_call_is_asked_abo
 
 async def test_a_decision_that_the_user_left_at_once_runs_nothing_elsewhere(stage):
     await stage.ask("Why?", [READ])
-    stage.talk.calls.decide("once")
-    stage.talk.open(None)
+    stage.session.tool_loop.resolve_approval("once")
+    stage.session.open(None)
     await stage.rest()
     assert (stage.box.called, stage.roles) == ([], "")
 
@@ -277,8 +282,8 @@ async def test_a_decision_that_the_user_left_at_once_runs_nothing_elsewhere(stag
 async def test_an_answer_that_ends_elsewhere_has_nothing_run_here(stage):
     await stage.ask("Why?", [READ])
     stage.tools.approvals.allow(stage.box.tools[0], "always", 1)
-    stage.talk.open(None)
+    stage.session.open(None)
     await stage.ask("And?")
-    stage.talk.path.open(1)
+    stage.session.branch.open(1)
     await stage.answer("Yes.")
     assert (stage.box.called, stage.asked) == ([], ["disk__read"] * 2)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.session.shown_path import ShownPath
+from assistant.session.active_branch import ActiveBranch
 from assistant.session.unsent_text import EDITED, OPEN, UnsentText
 from assistant.store.store import Store
 from models.errors import StorageError
@@ -36,7 +36,7 @@ class Typist:
 
     def __init__(self, store: Store | None) -> None:
         self.prompt = Typed()
-        self.path = ShownPath(lambda _: None, store, lambda: "")
+        self.path = ActiveBranch(lambda _: None, store, lambda: "")
         self.unsent = UnsentText(self.prompt, self.path)
         self.unsent.begin()
 

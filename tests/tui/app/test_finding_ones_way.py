@@ -75,15 +75,15 @@ async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair
 
 async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pair) -> None:
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
-        said, conversation = chat.said, chat.screen.talk.path.conversation
+        said, conversation = chat.said, chat.screen.session.branch.conversation
         await chat.pilot.press("f2")
         await chat.until(lambda: chat.screen.chats.rows.summaries)
         await chat.pilot.press("d")
-        await chat.until(lambda: chat.screen.talk.path.conversation is None)
+        await chat.until(lambda: chat.screen.session.branch.conversation is None)
         assert not chat.screen.conversation.turns
         await chat.until(lambda: not chat.screen.chats.rows.summaries)
         await chat.pilot.press("u")
-        await chat.until(lambda: chat.screen.talk.path.conversation == conversation)
+        await chat.until(lambda: chat.screen.session.branch.conversation == conversation)
         assert chat.said == said
 
 

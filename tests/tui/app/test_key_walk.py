@@ -63,7 +63,7 @@ class Walker(Chat):
             self.app.pop_screen()
             await self.pilot.pause()
         parts = self.screen
-        await self.until(lambda: self.screen.talk.idle)
+        await self.until(lambda: self.screen.session.idle)
         Path("a.txt").write_text("red\nsky\n")
         parts.chats.search.value, parts.chats.display, parts.panel.wanted = "", False, False
         self.screen.set_focus(self.prompt.editor)
@@ -159,7 +159,7 @@ async def test_what_is_offered_happens_and_nothing_unseen_changes(
         chat.__class__ = Walker
         assert isinstance(chat, Walker)
         await chat.ready()
-        chat.screen.talk.calls.tools = ToolSet(ToolSettings(), False, (), Box())
+        chat.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), Box())
         for width in (120, 60):
             await chat.pilot.resize_terminal(width, 24)
             for place in PLACES if width == 120 else NARROW:
@@ -168,7 +168,7 @@ async def test_what_is_offered_happens_and_nothing_unseen_changes(
                     here, stored = chat.here, chat.stored
                     before = chat.seen, key in chat.offered, chat.app.screen.focused
                     await chat.press(key)
-                    await chat.until(lambda: chat.screen.talk.idle)
+                    await chat.until(lambda: chat.screen.session.idle)
                     found = chat.faults(key, before, stored)
                     faults += [f"{place}, {width} cells: {key} {fault}" for fault in found]
                     if (chat.here, chat.stored) != (here, stored):

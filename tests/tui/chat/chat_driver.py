@@ -15,7 +15,7 @@ from textual.widgets._footer import FooterKey
 from assistant.events import Event, Failed, Finished
 from assistant.request import AnyJob, Request, Sampling, ToolCall
 from assistant.service import EventStream
-from assistant.session.shown_path import ShownPath
+from assistant.session.active_branch import ActiveBranch
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
 from tests.asking import NearEngine
@@ -114,7 +114,7 @@ class Chat(Driver):
     async def end(self) -> None:
         """Let a held engine go on, and wait until it is idle."""
         self.engine.go_on.set()
-        await self.until(lambda: self.screen.controller.models.ready and self.screen.talk.idle)
+        await self.until(lambda: self.screen.controller.models.ready and self.screen.session.idle)
 
     async def send(self, text: str) -> None:
         self.prompt.focus()
@@ -129,7 +129,7 @@ class Chat(Driver):
         await self.until(
             lambda: len(self.engine.heard(Finished)) + len(self.engine.heard(Failed)) > ended
         )
-        await self.until(lambda: self.screen.talk.idle)
+        await self.until(lambda: self.screen.session.idle)
 
     @property
     def kept(self) -> bool:
@@ -139,13 +139,13 @@ class Chat(Driver):
     @property
     def store(self) -> Store:
         """Where conversations are kept."""
-        assert self.screen.talk.path.store is not None
-        return self.screen.talk.path.store
+        assert self.screen.session.branch.store is not None
+        return self.screen.session.branch.store
 
     @property
-    def path(self) -> ShownPath:
+    def path(self) -> ActiveBranch:
         """The messages on the screen."""
-        return self.screen.talk.path
+        return self.screen.session.branch
 
     @property
     def said(self) -> list[str]:
@@ -168,7 +168,7 @@ class Chat(Driver):
         """Press keys on the newest turn, and wait until the engine is idle."""
         await self.press("ctrl+up")
         await self.press(*keys)
-        await self.until(lambda: self.screen.talk.idle)
+        await self.until(lambda: self.screen.session.idle)
 
     def shown(self, selector: str) -> list[str]:
         """What the widgets that match say."""

@@ -170,5 +170,5 @@ async def test_an_answer_that_begins_leaves_the_keys_to_the_message_they_are_on(
         await chat.press("ctrl+up", "up")
         at = chat.focused
         await chat.end()
-        await chat.until(lambda: len(chat.said) == 4 and chat.screen.talk.idle)
+        await chat.until(lambda: len(chat.said) == 4 and chat.screen.session.idle)
         assert chat.focused is at

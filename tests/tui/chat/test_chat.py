@@ -24,7 +24,7 @@ async def test_enter_sends_and_the_answer_is_shown(pair: Pair) -> None:
         await chat.ready()
         await chat.pilot.press(*"Hi", "enter")
         await chat.until(lambda: chat.engine.heard(Finished))
-        await chat.until(lambda: not chat.screen.talk.answering.under_way)
+        await chat.until(lambda: not chat.screen.session.responses.under_way)
         text = chat.engine.heard(Finished)[0].text
         assert turns(chat) == chat.said == ["Hi", text]
         assert chat.prompt.text == ""

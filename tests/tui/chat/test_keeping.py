@@ -125,7 +125,7 @@ async def test_a_change_of_a_question_goes_on_after_a_restart(pair: Pair) -> Non
         assert any("change is kept" in text for text in chat.told)
         await chat.press("ctrl+up", "up", "e", "enter")
         await chat.until(lambda: chat.said[0] == "One and a half")
-        await chat.until(lambda: not chat.screen.talk.answering.under_way)
+        await chat.until(lambda: not chat.screen.session.responses.under_way)
 
 
 async def test_a_conversation_that_has_been_deleted_for_good_is_no_reason_to_complain(

@@ -63,7 +63,7 @@ async def answered(pilot: Pilot[None]) -> None:
     async with asyncio.timeout(WAIT_S):
         chat.prompt.text = PROMPT
         await pilot.press("enter")
-        while len(chat.talk.path.records) < 2 or not chat.talk.idle:
+        while len(chat.session.branch.records) < 2 or not chat.session.idle:
             await pilot.pause(0.02)
     await calm(pilot)
 

@@ -46,7 +46,7 @@ async def test_the_end_of_a_long_answer_rings_where_nobody_looks(
         written = heard(chat)
         chat.app.app_focus = focus
         chat.screen.controller.say("Why?")
-        await chat.until(lambda: len(chat.said) == 2 and chat.screen.talk.idle)
+        await chat.until(lambda: len(chat.said) == 2 and chat.screen.session.idle)
         bells = [text for text in written if "\a" in text]
         assert bells == [rung("The answer is complete.")] * rings
 
@@ -54,7 +54,7 @@ async def test_the_end_of_a_long_answer_rings_where_nobody_looks(
 async def test_a_call_that_waits_rings_where_nobody_looks(pair: Pair) -> None:
     async with open_chat(*pair, n_ctx=4096) as chat:
         await chat.ready()
-        chat.screen.talk.calls.tools = ToolSet(ToolSettings(), False, (), Box())
+        chat.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), Box())
         chat.engine.calls = [(READ,)]
         written = heard(chat)
         chat.app.app_focus = False

@@ -34,7 +34,7 @@ class Calling(Chat):
 
     async def over(self, records: int) -> None:
         """Wait until the path has so many messages, and nothing is under way."""
-        await self.until(lambda: len(self.path.records) == records and self.screen.talk.idle)
+        await self.until(lambda: len(self.path.records) == records and self.screen.session.idle)
 
     @property
     def asking(self) -> list[ApprovalTurn]:
@@ -54,7 +54,7 @@ async def open_calling(endless: Path, size: tuple[int, int] = (80, 24)) -> Async
         chat.__class__ = Calling
         assert isinstance(chat, Calling)
         chat.box = Box()
-        chat.screen.talk.calls.tools = ToolSet(ToolSettings(), False, (), chat.box)
+        chat.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), chat.box)
         yield chat
 
 
@@ -140,7 +140,9 @@ async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on_for_it(
     endless: Path,
 ) -> None:
     async with open_calling(endless) as chat:
-        chat.screen.talk.calls.tools = ToolSet(ToolSettings(), False, (), chat.box, asked_for=True)
+        chat.screen.session.tool_loop.tools = ToolSet(
+            ToolSettings(), False, (), chat.box, asked_for=True
+        )
         await chat.ask("Why?")
         assert chat.engine.requests[-1].tools == ()
         await chat.press("ctrl+n", "f9")
@@ -164,8 +166,8 @@ async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on_for_it(
         assert chat.engine.requests[-1].tools == ()
     async with open_calling(endless) as chat:  # the next start
         tools = ToolSet(ToolSettings(), False, (), chat.box, asked_for=True)
-        chat.screen.talk.calls.tools = tools
-        assert not chat.screen.talk.calls.wanted
+        chat.screen.session.tool_loop.tools = tools
+        assert not chat.screen.session.tool_loop.enabled
         chat.screen.open(with_tools)
         assert tools.on == {with_tools: True}
 

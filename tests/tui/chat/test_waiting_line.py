@@ -41,7 +41,7 @@ async def test_what_is_sent_during_an_answer_is_asked_when_it_has_ended_one_afte
         assert third == "  Three"
         assert asked(chat) == ["One"]
         await chat.end()
-        await chat.until(lambda: len(asked(chat)) == 3 and chat.screen.talk.idle)
+        await chat.until(lambda: len(asked(chat)) == 3 and chat.screen.session.idle)
         assert asked(chat)[2] == "Three"
         assert len(chat.said) == 6
         assert chat.path.records[2].attachments == (Attachment("a.txt", "text"),)
@@ -74,7 +74,7 @@ async def test_after_a_stop_the_line_waits_until_enter_sends_the_next(pair: Pair
         assert asked(chat) == ["One"]
         assert line(chat)[0] == "2 in line · Enter sends the next · ↑ edits the last"
         await chat.press("enter")
-        await chat.until(lambda: len(asked(chat)) == 3 and chat.screen.talk.idle)
+        await chat.until(lambda: len(asked(chat)) == 3 and chat.screen.session.idle)
         assert asked(chat) == ["One", "Two", "Three"]
 
 
@@ -91,7 +91,7 @@ async def test_after_a_failure_the_line_waits(pair: Pair) -> None:
 async def test_a_call_that_waits_holds_the_line_up(pair: Pair) -> None:
     async with open_chat(*pair, hold=HELD, n_ctx=4096) as chat:
         await chat.ready()
-        chat.screen.talk.calls.tools = ToolSet(ToolSettings(), False, (), Box())
+        chat.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), Box())
         chat.engine.calls = [(READ,)]
         await chat.send("One")
         await chat.held()
@@ -100,8 +100,8 @@ async def test_a_call_that_waits_holds_the_line_up(pair: Pair) -> None:
         await chat.until(lambda: chat.screen.controller.view.asked)
         assert "Enter sends" not in line(chat)[0]
         assert asked(chat) == ["One"]
-        chat.screen.controller.talk.calls.decide("once")
-        await chat.until(lambda: len(asked(chat)) == 2 and chat.screen.talk.idle)
+        chat.screen.controller.session.tool_loop.resolve_approval("once")
+        await chat.until(lambda: len(asked(chat)) == 2 and chat.screen.session.idle)
         roles = [record.role for record in chat.path.records]
         assert roles[-3:] == ["assistant", "user", "assistant"]
 

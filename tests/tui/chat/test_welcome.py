@@ -59,10 +59,10 @@ async def test_enter_in_an_empty_prompt_takes_what_is_suggested(pair: Pair) -> N
         assert chat.prompt.text == MISSPELT == EDIT.text  # waits to be sent
         assert chat.said == []
         chat.prompt.drop()
-        chat.screen.talk.calls.tools = ToolSet(ToolSettings())
+        chat.screen.session.tool_loop.tools = ToolSet(ToolSettings())
         await chat.press("f9", "up", "enter")
         assert "under [tools]" in chat.told[-1]
-        await chat.until(lambda: len(chat.said) == 2 and chat.screen.talk.idle)
+        await chat.until(lambda: len(chat.said) == 2 and chat.screen.session.idle)
         assert chat.said[0] == CODE.text
         assert chat.prompt.text == ""
         assert not chat.screen.query(Welcome)

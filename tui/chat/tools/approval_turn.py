@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from assistant.request import ToolCall
-from assistant.session.calling import Decision
+from assistant.session.tool_loop import Decision
 from assistant.tools.values import OfferedTool
 from tui.chat.conversation.turn import Turn
 from tui.chat.conversation.user_turn import shorten

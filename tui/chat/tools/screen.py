@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from assistant.session.calling import Calling
+from assistant.session.tool_loop import ToolLoop
 from assistant.tools.values import OfferedTool, ServerReport
 from models.errors import StorageError
 from tui.figures import access, counted
@@ -31,9 +31,9 @@ class ToolsScreen(ListDialog[None]):
         Binding("x", "revoke", "Revoke", id="tools.revoke", tooltip="Ask again before it runs"),
     ]
 
-    def __init__(self, calls: Calling, conversation: int | None) -> None:
+    def __init__(self, tool_loop: ToolLoop, conversation: int | None) -> None:
         super().__init__("Tools", "Esc goes back · t turns them on or off · x asks again")
-        self._calls, self._choice, self._conversation = calls, calls.tools, conversation
+        self._tool_loop, self._choice, self._conversation = tool_loop, tool_loop.tools, conversation
         self._rows: list[ServerReport | OfferedTool] = []
 
     def on_mount(self) -> None:
@@ -48,7 +48,7 @@ class ToolsScreen(ListDialog[None]):
         self._show()
 
     def _show(self) -> None:
-        state = "on" if self._calls.wanted else "off; t turns them on"
+        state = "on" if self._tool_loop.enabled else "off; t turns them on"
         self.query_one(".frame").border_title = Content(f"Tools in this conversation: {state}")
         reports = self._choice.box.reports()
         self._rows = []
@@ -86,7 +86,7 @@ class ToolsScreen(ListDialog[None]):
 
     def action_turn(self) -> None:
         """Let the conversation have tools, or none any more."""
-        self._calls.turn(not self._calls.wanted)
+        self._tool_loop.set_enabled(not self._tool_loop.enabled)
         self._show()
 
     def action_revoke(self) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from assistant.session.active_branch import ActiveBranch
 from assistant.session.citing import before_question
 from assistant.session.events import Changed, Indexing, Noted, Tell
-from assistant.session.shown_path import ShownPath
 from assistant.store.values import Attachment, Record
 from models.errors import StorageError
 from models.files.places import cache_dir
@@ -34,7 +34,7 @@ ANSWERS_BEFORE = 3
 """Answers before a question whose names and numbers are looked for."""
 
 
-class AskedFolders:
+class FolderRetriever:
     """Keep the indexes of folders up to date, and find passages in them."""
 
     def __init__(self, tell: Tell, settings: "Callable[[], Settings]") -> None:
@@ -72,27 +72,27 @@ class AskedFolders:
             self._news[name] = news
 
     async def look_up(
-        self, path: ShownPath, model: "ModelInfo | None", wanted: Callable[[], bool]
+        self, branch: ActiveBranch, model: "ModelInfo | None", wanted: Callable[[], bool]
     ) -> None:
         """Put what folders say about the question at the end of a path before it, and show that.
 
         Nothing is done where that was done before, or if it is not `wanted` any more then.
         """
-        asked = path.leaf
+        asked = branch.leaf
         if model is None or asked is None or asked.role != "user":
             return
         if any(each.number for each in asked.attachments):
             return
-        before = path.records[:-1]
+        before = branch.records[:-1]
         found, instead = await self.find(asked.content, asked.attachments, before, model)
-        question = path.leaf
+        question = branch.leaf
         if not wanted() or question is None or question.content != asked.content:
             return  # it was taken back
         for note in self._notes(question.attachments, found, instead):
             self._tell(Noted(note))
         if found:
             passages = (*question.attachments, *found)
-            self._tell(Changed(path.end_message(replace(question, attachments=passages))))
+            self._tell(Changed(branch.end_message(replace(question, attachments=passages))))
 
     async def find(
         self,

@@ -16,9 +16,9 @@ from assistant.events import (
     Stop,
     Trace,
 )
+from assistant.session.active_branch import ActiveBranch
 from assistant.session.citing import question_passages, sources
 from assistant.session.events import Added, AnswerEnded, Changed, GivenBack, Noted, Tell
-from assistant.session.shown_path import ShownPath
 from assistant.store.values import Attachment, Record, State
 
 WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
@@ -92,14 +92,14 @@ class AnswerSoFar:
         )  # fmt: skip
 
 
-class Answering:
+class ResponseHandler:
     """Keep and show what the engine says of an answer.
 
     It may be of another conversation than that on the screen.
     """
 
-    def __init__(self, tell: Tell, path: ShownPath) -> None:
-        self._tell, self._path = tell, path
+    def __init__(self, tell: Tell, branch: ActiveBranch) -> None:
+        self._tell, self._branch = tell, branch
         self.under_way: AnswerSoFar | None = None
         """The answer, until it has ended."""
         self._passages: dict[int, Attachment] = {}  # that it may quote
@@ -113,7 +113,7 @@ class Answering:
 
     def begin(self, answer: AnswerSoFar) -> None:
         """Show an answer that begins, or goes on."""
-        self.under_way, self._passages = answer, question_passages(self._path.records[:-1])
+        self.under_way, self._passages = answer, question_passages(self._branch.records[:-1])
         begun = replace(answer.record, state="streaming")
         self._tell(Added(begun) if begun == answer.record else Changed(begun))
 
@@ -126,7 +126,7 @@ class Answering:
         if (answer := self.under_way) is not None:
             with self._streaming:
                 if not answer.is_over:
-                    self._path.stream(answer.abandoned("streaming"), answer.trace)
+                    self._branch.stream(answer.abandoned("streaming"), answer.trace)
 
     def moved(self, records: Mapping[int, Record]) -> None:
         """Note that messages have other numbers now."""
@@ -138,7 +138,9 @@ class Answering:
         match event:
             case Prepared(dropped_turns=dropped) if dropped:
                 self._tell(Noted(f"Left out to fit the context: the oldest turns ({dropped})."))
-            case Noticed(text) if (notice := (self._path.conversation, text)) not in self._noticed:
+            case Noticed(text) if (
+                notice := (self._branch.conversation, text)
+            ) not in self._noticed:
                 self._noticed.add(notice)
                 self._tell(Noted(text))
             case Decoded() if self.under_way is not None:  # else the program ends
@@ -176,19 +178,19 @@ class Answering:
             ended = replace(ended, attachments=sources(ended.content, self._passages))
         with self._streaming:
             answer.is_over = True
-            record = self._path.end_message(ended, answer.trace)
+            record = self._branch.end_message(ended, answer.trace)
         self._tell(Changed(record))
 
     def _forget(self, answer: AnswerSoFar) -> None:
         """Drop an empty answer, and give back its question if that has no other one."""
-        answer.is_over, path = True, self._path
-        if not path.shows(answer.record):  # it is of another conversation
-            path.remove(answer.record)
+        answer.is_over, branch = True, self._branch
+        if not branch.shows(answer.record):  # it is of another conversation
+            branch.remove(answer.record)
             return
-        question = path.records[-2]
-        path.remove(answer.record)
-        if len(answer.record.siblings) > 1 and path.writes:
-            path.reopen()  # at another answer
+        question = branch.records[-2]
+        branch.remove(answer.record)
+        if len(answer.record.siblings) > 1 and branch.writes:
+            branch.reopen()  # at another answer
         elif question.role == "user":
-            path.remove(question)
+            branch.remove(question)
             self._tell(GivenBack(question.content, question.attachments))

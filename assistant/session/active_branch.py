@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Kept = TypeVar("Kept")
 
 
-class ShownPath:
+class ActiveBranch:
     """Keep what is on the screen and what is stored the same.
 
     Messages form a tree: an edited question or another answer is a sibling of the first.
@@ -26,7 +26,7 @@ class ShownPath:
     When what is said cannot be written, that is told once, and messages are values from then on:
     the conversation goes on, and is not saved. Such messages have negative numbers.
 
-    Arguments are as for `Talk`; `system` returns the system prompt of a new conversation.
+    Arguments are as for `ChatSession`; `system` returns the system prompt of a new conversation.
     """
 
     def __init__(

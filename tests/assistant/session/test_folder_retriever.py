@@ -11,9 +11,9 @@ import pytest
 from assistant.engine.records import Records
 from assistant.passages import folder_index
 from assistant.passages.folder_index import IndexProgress
-from assistant.session import asked_folders
-from assistant.session.asked_folders import AskedFolders, shown
+from assistant.session import folder_retriever
 from assistant.session.events import Changed, Indexing
+from assistant.session.folder_retriever import FolderRetriever, shown
 from assistant.session.messages import CITING
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment
@@ -40,18 +40,18 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def stage(settings: Settings | None = None) -> Stage:
     made = Stage()
-    made.talk.folders = AskedFolders(made.events.append, lambda: settings or Settings())
+    made.session.folders = FolderRetriever(made.events.append, lambda: settings or Settings())
     return made
 
 
 async def read(made: Stage, *names: str) -> None:
-    assert made.talk.folders is not None
-    await made.talk.folders.read(names or ("notes/",))
+    assert made.session.folders is not None
+    await made.session.folders.read(names or ("notes/",))
 
 
 async def ask(made: Stage, text: str, *attachments: Attachment, count: int = 1) -> str:
     """Ask, wait until the engine is asked, and return what it reads as the question."""
-    made.talk.say(text, attachments)
+    made.session.submit(text, attachments)
     await asyncio.wait_for(_until(lambda: len(made.requests) >= count), WAIT_S)
     await made.rest()
     return made.requests[-1].messages[-1].content
@@ -73,8 +73,8 @@ async def test_what_fits_stands_before_the_question_with_its_place() -> None:
     assert content.endswith(f"{CITING}\n\nWhere are zeppelins moored?")
     assert made.notes == []
     await made.answer("In Lima [1], says [2].")
-    assert made.talk.path.store is not None
-    question, answer = made.talk.path.store.path(made.talk.path.conversation or 0)
+    assert made.session.branch.store is not None
+    question, answer = made.session.branch.store.path(made.session.branch.conversation or 0)
     assert [each.number for each in question.attachments] == [0, 1]
     assert [(each.number, each.name, each.text) for each in answer.attachments] == [
         (1, "notes/air.md", "")
@@ -91,7 +91,7 @@ async def test_the_next_question_repeats_no_passage_and_an_answer_may_cite_an_ea
     assert content.startswith("[1] notes/air.md:")
     assert BIRDS.strip() not in content
     await made.answer("Yes [1].")
-    assert [each.number for each in made.talk.path.records[-1].attachments] == [1]
+    assert [each.number for each in made.session.branch.records[-1].attachments] == [1]
 
 
 async def test_another_answer_is_to_the_same_passages(notes: Path) -> None:
@@ -101,7 +101,7 @@ async def test_another_answer_is_to_the_same_passages(notes: Path) -> None:
     await made.answer("In Lima [1].")
     (notes / "air.md").unlink()
     await read(made)
-    made.talk.answer_again(made.talk.path.records[-1])
+    made.session.answer_again(made.session.branch.records[-1])
     await asyncio.wait_for(_until(lambda: len(made.requests) == 2), WAIT_S)
     await made.rest()
     assert made.requests[-1].messages[-1].content == content
@@ -114,7 +114,7 @@ async def test_a_question_that_the_folder_says_nothing_about_is_said_to_be_one()
     assert await ask(made, "How is bread baked?", NOTES) == "How is bread baked?"
     assert made.notes == ["Nothing in notes/ is about this; answered without it."]
     await made.answer("In an oven [1].")
-    assert made.talk.path.records[-1].attachments == ()
+    assert made.session.branch.records[-1].attachments == ()
 
 
 async def test_what_was_looked_for_instead_of_a_misspelled_word_is_said() -> None:
@@ -136,7 +136,7 @@ async def test_of_two_versions_both_stand_there_and_the_newer_is_said_to_be(note
         )
         os.utime(notes / f"{name}.md", ns=(changed, changed))
     made = stage()
-    made.talk.ready(replace(MODEL, n_ctx=4 * asked_folders.PASSAGE))
+    made.session.ready(replace(MODEL, n_ctx=4 * folder_retriever.PASSAGE))
     await read(made)
     content = await ask(made, "How often is the boiler looked at?", NOTES)
     assert "every 30 days" in content
@@ -144,7 +144,7 @@ async def test_of_two_versions_both_stand_there_and_the_newer_is_said_to_be(note
     assert "notes/new.md:1 (newer than old.md):" in content
     assert "notes/old.md:1 (older than new.md):" in content
     await made.answer("Every 14 days [2].")
-    (cited,) = made.talk.path.records[-1].attachments
+    (cited,) = made.session.branch.records[-1].attachments
     assert cited.title.endswith(" than new.md)") or cited.title.endswith("(newer than old.md)")
 
 
@@ -189,13 +189,13 @@ async def test_a_folder_that_is_gone_is_named(notes: Path) -> None:
 async def test_a_question_that_is_taken_back_meanwhile_is_not_answered() -> None:
     made = stage()
     await read(made)
-    made.talk.say("Where are zeppelins moored?", [NOTES])
+    made.session.submit("Where are zeppelins moored?", [NOTES])
     await asyncio.sleep(0)
-    made.talk.stop()
+    made.session.stop()
     await asyncio.wait_for(made.running, WAIT_S)
     assert made.given_back == ["Where are zeppelins moored?"]
     assert made.requests == []
-    assert made.talk.path.records == ()
+    assert made.session.branch.records == ()
 
 
 async def test_how_many_passages_there_are_follows_from_the_reading_speed(
@@ -206,21 +206,21 @@ async def test_how_many_passages_there_are_follows_from_the_reading_speed(
     made, model = stage(Settings(about_seconds=4)), tmp_path / "tiny.gguf"
     model.write_bytes(b"")
     await read(made)
-    assert made.talk.folders is not None
+    assert made.session.folders is not None
     info = type(MODEL)("target", "tiny", model, 1, 100_000, 300, 0.0)
     status = model.stat()
 
     async def count(token_s: float, info=info) -> int:
         key = f"reading | {status.st_size} {status.st_mtime_ns} | "
         Records(cache_dir(), "costs.json", float).put(key, token_s)
-        assert made.talk.folders is not None
-        hits, _ = await made.talk.folders.find("Where do zeppelins fly?", [NOTES], (), info)
+        assert made.session.folders is not None
+        hits, _ = await made.session.folders.find("Where do zeppelins fly?", [NOTES], (), info)
         return len(hits)
 
-    assert await count(0.9) == asked_folders.LEAST
-    assert await count(4 / asked_folders.PASSAGE / 5.5) == 5
+    assert await count(0.9) == folder_retriever.LEAST
+    assert await count(4 / folder_retriever.PASSAGE / 5.5) == 5
     assert await count(1e-6) > 10
-    small = type(MODEL)("target", "tiny", model, 1, 6 * asked_folders.PASSAGE, 300, 0.0)
+    small = type(MODEL)("target", "tiny", model, 1, 6 * folder_retriever.PASSAGE, 300, 0.0)
     assert await count(1e-6, small) == 3
 
 
@@ -238,7 +238,7 @@ async def test_reading_a_folder_is_shown_and_what_it_holds_is_said_once(notes: P
 
 async def test_a_folder_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = stage()
-    folders = made.talk.folders
+    folders = made.session.folders
     assert folders is not None
     assert folders.stale([NOTES]) == ("notes/",)
     running = asyncio.ensure_future(folders.read(["notes/"]))
@@ -246,7 +246,7 @@ async def test_a_folder_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatc
     assert folders.stale([NOTES]) == ()
     await running
     assert folders.stale([NOTES]) == ()
-    monkeypatch.setattr(asked_folders, "FRESH_S", -1.0)
+    monkeypatch.setattr(folder_retriever, "FRESH_S", -1.0)
     assert folders.stale([NOTES]) == ("notes/",)
 
 

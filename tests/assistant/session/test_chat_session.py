@@ -22,7 +22,7 @@ def chats(tmp_path):
 
 async def test_a_question_is_on_disk_before_the_engine_hears_of_it(chats):
     stage = Stage(store=chats[0])
-    stage.talk.say("Why?")
+    stage.session.submit("Why?")
     assert [each.content for each in chats[1].path(1)] == ["Why?"]
     assert stage.requests == []
     await stage.rest()
@@ -34,30 +34,30 @@ async def test_an_answer_is_kept_while_it_comes_and_with_how_it_was_decoded(chat
     stage = Stage(store=chats[0])
     await stage.ask("Why?")
     await stage.decode("Bec")
-    stage.talk.answering.keep()
+    stage.session.responses.keep()
     assert (chats[1].path(1)[-1].content, chats[1].path(1)[-1].state) == ("Bec", "streaming")
     await stage.decode("ause.")
     await stage.finish("Because.")
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
-    answer = stage.talk.path.records[-1]
+    answer = stage.session.branch.records[-1]
     steps = [step.text for step in stage.store.trace(answer.id)]
     assert steps == [each.tokens[0].text for each in stage.told(Decoded)] == ["Bec", "ause."]
     assert stage.told(Changed)[-1].record == answer
-    assert stage.talk.idle
+    assert stage.session.idle
     await stage.ask("And?")
     assert stage.requests[-1].messages[1].token_ids == (65,)  # as it was decoded
 
 
 async def test_what_is_asked_without_a_model_waits_for_one_and_can_be_taken_back():
     stage = Stage()
-    stage.talk.no_model("There is none.")
+    stage.session.no_model("There is none.")
     await stage.ask("Why?")
     assert stage.told(NeedsModel)
-    stage.talk.stop()
+    stage.session.stop()
     assert (stage.given_back, stage.stored) == (["Why?"], [])
-    stage.talk.asking.expect_model()
+    stage.session.requests.expect_model()
     await stage.ask("How?")
-    stage.talk.ready(MODEL)
+    stage.session.ready(MODEL)
     await stage.rest()
     assert [each.content for each in stage.requests[0].messages] == ["How?"]
 
@@ -66,7 +66,7 @@ async def test_what_is_said_during_an_answer_is_answered_after_it():
     stage = Stage()
     await stage.ask("Why?")
     await stage.ask("And?")
-    assert (len(stage.requests), stage.talk.waits) == (1, True)
+    assert (len(stage.requests), stage.session.waits) == (1, True)
     await stage.answer("Because.")
     assert [each.content for each in stage.requests[1].messages] == ["Why?", "Because.", "And?"]
     await stage.answer("So.")
@@ -77,7 +77,7 @@ async def test_what_is_said_during_an_answer_is_answered_after_it():
 async def test_what_ends_before_the_first_word_gives_the_question_back(fails):
     stage = Stage()
     await stage.ask("Why?")
-    stage.talk.stop()
+    stage.session.stop()
     assert stage.stopped == 1
     if fails:
         await stage.fail("The engine is gone.")
@@ -99,22 +99,22 @@ async def test_a_stopped_answer_and_one_that_failed_keep_their_text():
     assert stage.stored[-1] == ("assistant", "stopped", "So")
     await stage.ask("Who?")
     await stage.decode("M")
-    stage.talk.leave()  # the program ends
+    stage.session.shutdown()  # the program ends
     assert stage.stored[-1] == ("assistant", "stopped", "M")
     await stage.decode("e")  # which is not heard any more
     assert stage.stored[-1] == ("assistant", "stopped", "M")
 
 
 async def test_another_answer_is_a_sibling_with_another_seed_and_both_can_be_chosen():
-    stage = Stage(asks=lambda: Request((), seed=7))
+    stage = Stage(make_request=lambda: Request((), seed=7))
     await stage.ask("Why?", "Because.")
-    first = stage.talk.path.leaf
-    stage.talk.answer_again(first)
+    first = stage.session.branch.leaf
+    stage.session.answer_again(first)
     await stage.answer("Therefore.")
-    leaf = stage.talk.path.leaf
+    leaf = stage.session.branch.leaf
     assert leaf.siblings == (first.id, leaf.id)
     assert [request.seed for request in stage.requests] == [7, 8]
-    stage.talk.path.choose(first.id)
+    stage.session.branch.choose(first.id)
     assert stage.said == ["Why?", "Because."]
     await stage.ask("And?")
     assert [m.content for m in stage.requests[-1].messages] == ["Why?", "Because.", "And?"]
@@ -123,9 +123,9 @@ async def test_another_answer_is_a_sibling_with_another_seed_and_both_can_be_cho
 async def test_another_answer_that_never_began_shows_the_first_again():
     stage = Stage()
     await stage.ask("Why?", "Because.")
-    stage.talk.answer_again(stage.talk.path.leaf)
+    stage.session.answer_again(stage.session.branch.leaf)
     await stage.rest()
-    stage.talk.stop()
+    stage.session.stop()
     await stage.finish("", Stop.CANCELLED)
     assert stage.said == ["Why?", "Because."]
     assert stage.given_back == []
@@ -134,12 +134,12 @@ async def test_another_answer_that_never_began_shows_the_first_again():
 async def test_an_edited_question_is_a_branch_and_one_that_is_gone_is_asked_at_the_end():
     stage = Stage()
     await stage.ask("Why?", "Because.")
-    first = stage.talk.path.records[0]
-    stage.talk.say("Who?", instead_of=first)
+    first = stage.session.branch.records[0]
+    stage.session.submit("Who?", instead_of=first)
     await stage.answer("Me.")
     assert stage.said == ["Who?", "Me."]
-    assert len(stage.store.tree(stage.talk.path.conversation)) == 4
-    stage.talk.say("How?", instead_of=first)  # which is not shown any more
+    assert len(stage.store.tree(stage.session.branch.conversation)) == 4
+    stage.session.submit("How?", instead_of=first)  # which is not shown any more
     await stage.answer("So.")
     assert stage.said == ["Who?", "Me.", "How?", "So."]
 
@@ -148,7 +148,7 @@ async def test_what_is_deleted_comes_back_and_a_copy_goes_its_own_way():
     stage = Stage()
     await stage.ask("Why?", "Because.")
     await stage.ask("And?", "So.")
-    before, number, path = stage.said, stage.talk.path.conversation, stage.talk.path
+    before, number, path = stage.said, stage.session.branch.conversation, stage.session.branch
     third = path.records[2]
     path.delete(third)
     assert stage.said == before[:2]
@@ -165,8 +165,8 @@ async def test_an_answer_that_was_cut_goes_on_where_it_ended(chats):
     await stage.ask("Why?")
     await stage.decode("Be")
     await stage.finish("Be", Stop.LENGTH)
-    cut = stage.talk.path.leaf
-    stage.talk.go_on(cut)
+    cut = stage.session.branch.leaf
+    stage.session.go_on(cut)
     await stage.rest()
     assert stage.requests[-1].messages[-1].content == "Be"
     assert chats[1].path(1)[-1].state == "streaming"  # no other program continues it
@@ -176,10 +176,10 @@ async def test_an_answer_that_was_cut_goes_on_where_it_ended(chats):
     trace = stage.store.trace(cut.id)
     assert "".join(step.text for step in trace) == "Because."
     with pytest.raises(UsageError, match="Only the last answer"):
-        stage.talk.go_on(stage.talk.path.records[0])
+        stage.session.go_on(stage.session.branch.records[0])
     chats[1].stream(cut.id, "Because. And", ())
     with pytest.raises(UsageError, match="Another specchat has continued it"):
-        stage.talk.go_on(stage.talk.path.leaf)
+        stage.session.go_on(stage.session.branch.leaf)
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -188,15 +188,15 @@ async def test_an_answer_that_cannot_go_on_is_as_it_was_cut(fails):
     await stage.ask("Why?")
     await stage.decode("Be")
     await stage.finish("Be", Stop.CONTEXT)
-    cut = stage.talk.path.leaf
-    stage.talk.go_on(cut)
+    cut = stage.session.branch.leaf
+    stage.session.go_on(cut)
     await stage.rest()
     if fails:
         await stage.fail("The context is full.")
-        assert stage.talk.path.leaf == cut
+        assert stage.session.branch.leaf == cut
     else:
         await stage.finish("", Stop.CANCELLED)
-        assert stage.talk.path.leaf.token_ids == cut.token_ids
+        assert stage.session.branch.leaf.token_ids == cut.token_ids
     assert stage.stored[-1] == ("assistant", "stopped", "Be")
 
 
@@ -206,7 +206,7 @@ async def test_on_a_full_disk_an_answer_goes_on():
     await stage.decode("Be")
     await stage.finish("Be", Stop.LENGTH)
     fill_up(stage)
-    stage.talk.go_on(stage.talk.path.leaf)
+    stage.session.go_on(stage.session.branch.leaf)
     await stage.rest()
     await stage.finish("cause.")
     assert (stage.said, len(stage.notes)) == (["Why?", "Because."], 1)
@@ -216,8 +216,8 @@ async def test_an_answer_to_a_conversation_that_was_left_is_kept_there():
     stage = Stage()
     await stage.ask("Why?")
     await stage.decode("Bec")
-    left = stage.talk.path.conversation
-    stage.talk.open(None)
+    left = stage.session.branch.conversation
+    stage.session.open(None)
     await stage.finish("Bec", Stop.CANCELLED)
     assert stage.roles == ""
     assert stage.store.path(left)[-1].content == "Bec"
@@ -246,16 +246,16 @@ async def test_what_cannot_be_kept_goes_on_as_values(chats, why):
     assert not stage.requests[-1].stored
     if why == "no store":
         with pytest.raises(StorageError):
-            stage.talk.path.fork(stage.talk.path.leaf)
+            stage.session.branch.fork(stage.session.branch.leaf)
 
 
 async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said():
     stage = Stage()
     await stage.ask("Long story")
     await stage.decode("Once")
-    stage.talk.open(None)
+    stage.session.open(None)
     fill_up(stage)
-    stage.talk.say("Meanwhile")  # continues as values, where the long story has no place
+    stage.session.submit("Meanwhile")  # continues as values, where the long story has no place
     await stage.finish("Once", Stop.CANCELLED)
     await stage.answer("Yes.")
     assert (stage.said, len(stage.notes)) == (["Meanwhile", "Yes."], 1)
@@ -266,8 +266,8 @@ async def test_what_was_said_before_there_was_a_store_moves_there_in_mid_answer(
     await stage.ask("Why?", "Because.")
     await stage.ask("And?")
     await stage.decode("S")
-    stage.talk.keep_in(chats[0])
-    so_far = stage.talk.answering.so_far(stage.told(PathShown)[-1].path[-1])
+    stage.session.keep_in(chats[0])
+    so_far = stage.session.responses.so_far(stage.told(PathShown)[-1].path[-1])
     assert so_far.text == "S"  # the store's record is the one that goes on
     await stage.decode("o.")
     await stage.finish("So.")
@@ -281,16 +281,16 @@ async def test_the_engine_is_told_whether_a_conversation_is_on_disk(chats, on_di
     stage = Stage(store=chats[0] if on_disk else Store(None))
     await stage.ask("Why?")
     assert stage.requests[0].stored is on_disk
-    assert stage.talk.asking.race("Who?").stored is False
+    assert stage.session.requests.race("Who?").stored is False
 
 
 async def test_what_would_be_asked_is_known_before_it_is_sent(chats):
     stage = Stage()
     await stage.ask("Why?", "Because.")
     file = Attachment("a.txt", "text")
-    request = stage.talk.asking.next("And", [file])
+    request = stage.session.requests.next("And", [file])
     assert [each.role for each in request.messages] == ["user", "assistant", "user"]
-    stage.talk.say("And now?", [file])
+    stage.session.submit("And now?", [file])
     await stage.rest()
     sent = stage.requests[-1].messages[-1].content
     assert sent.startswith(request.messages[-1].content)
@@ -301,8 +301,8 @@ async def test_a_change_of_an_earlier_question_is_read_after_what_came_before_it
     stage = Stage()
     await stage.ask("Why?", "Because.")
     await stage.ask("And?", "So.")
-    changed = stage.talk.path.records[2]
-    request = stage.talk.asking.next("Or", instead_of=changed)
+    changed = stage.session.branch.records[2]
+    request = stage.session.requests.next("Or", instead_of=changed)
     assert [each.content for each in request.messages] == ["Why?", "Because.", "Or"]
 
 
@@ -323,7 +323,7 @@ async def test_what_the_engine_leaves_out_and_a_form_that_was_not_complete_are_s
 async def test_a_conversation_that_cannot_be_read_leaves_the_one_on_the_screen(chats):
     stage = Stage(store=chats[0])
     await stage.ask("Why?", "Because.")
-    before = stage.talk.path.records
+    before = stage.session.branch.records
     with pytest.raises(StorageError):
-        stage.talk.open(999)
-    assert stage.talk.path.records == before
+        stage.session.open(999)
+    assert stage.session.branch.records == before
