@@ -16,7 +16,7 @@ define set_up
 		echo "specchat needs Python 3.11 or newer, and there is no $(PYTHON). Install it as your"; \
 		echo "system does (apt-get, dnf, pacman or brew install python3), or say where it is:"; \
 		echo "make $(MAKECMDGOALS) PYTHON=/path/to/python3.12"; exit 1; }
-	@$(PYTHON) -m tui.set_up $(1)
+	@$(PYTHON) -m models.set_up $(1)
 endef
 
 chat:

@@ -92,8 +92,8 @@ def test_the_source_has_what_a_test_needs(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     needed = {
-        "pyproject.toml", "README.md", "Makefile", "tui/set_up/ik_llama_cpp.cmake",
-        "tui/set_up/llama_cpp.cmake", "tests/conftest.py", "docs/specchat.1",
+        "pyproject.toml", "README.md", "Makefile", "models/set_up/ik_llama_cpp.cmake",
+        "models/set_up/llama_cpp.cmake", "tests/conftest.py", "docs/specchat.1",
     }  # fmt: skip
     assert needed <= names
     assert not [name for name in names if name.startswith((".ci", ".venv"))]

