@@ -31,6 +31,7 @@ class Stop(StrEnum):
 
 
 Role = Literal["target", "draft"]
+Severity = Literal["warning", "error"]
 Part = Literal["answer", "thought", "call", "marker"]
 """What a token is of an answer; markers stand around thoughts, and are none."""
 
@@ -91,7 +92,7 @@ class CallDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class Ghost:
+class RejectedToken:
     """A proposal that was thrown away.
 
     The first of a round was tested. Under the block rule so were those after it, up to one that
@@ -113,7 +114,7 @@ class Ghost:
         return _acceptance(self)
 
 
-def _acceptance(proposal: Token | Ghost) -> float | None:
+def _acceptance(proposal: Token | RejectedToken) -> float | None:
     """Return the threshold, which is min(1, target / draft) under the token rule."""
     if proposal.uniform is None or proposal.threshold is not None:
         return proposal.threshold
@@ -122,12 +123,11 @@ def _acceptance(proposal: Token | Ghost) -> float | None:
     return min(1.0, proposal.target_prob / proposal.draft_prob)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One round: accepted proposals, those thrown away, and the token after them."""
+class Step(Struct, frozen=True, rename={"rejected": "ghosts"}):  # as stored traces name it
+    """One round: the accepted proposals, the token after them, and the rejected proposals."""
 
     tokens: tuple[Token, ...]
-    ghosts: tuple[Ghost, ...] = ()
+    rejected: tuple[RejectedToken, ...] = ()
 
     @property
     def text(self) -> str:
@@ -143,7 +143,7 @@ class Step:
         """Return what the round adds to one part; rejected proposals go with its last token."""
         tokens = tuple(token for token in self.tokens if token.part == part)
         whose = self.tokens[-1].part if self.tokens else "answer"
-        return Step(tokens, self.ghosts if whose == part else ())
+        return Step(tokens, self.rejected if whose == part else ())
 
 
 Trace = tuple[Step, ...]
@@ -190,22 +190,23 @@ class Prefilled(Struct, frozen=True, tag=True):
     total: int
 
 
-class Noticed(Struct, frozen=True, tag=True):
-    """A deviation from the request, as a sentence for the user."""
+class Warned(Struct, frozen=True, tag=True):
+    """A sentence for the user: what differs from the request, or what is wrong."""
 
     text: str
+    severity: Severity = "warning"
 
 
 class Decoded(Struct, frozen=True, tag=True):
     """One round: what one evaluation of the target yielded."""
 
     tokens: tuple[Token, ...]  # empty while their text is held back by a stop string
-    ghosts: tuple[Ghost, ...]  # proposed in this round and thrown away
+    rejected: tuple[RejectedToken, ...]  # proposals of this round
     lookahead: int  # tokens proposed
     context_used: int
     stats: Stats
     forecast: Forecast | None = None
-    calls: tuple[CallDelta, ...] = ()
+    tool_calls: tuple[CallDelta, ...] = ()
 
 
 class Finished(Struct, frozen=True, tag=True):
@@ -220,7 +221,7 @@ class Finished(Struct, frozen=True, tag=True):
     stats: Stats
     complete: bool = True  # False: it ended before it had the form that was asked for
     thought: str = ""  # what came before the text, or in between
-    calls: tuple[ToolCall, ...] = ()  # of tools, that it asks for; each one is whole
+    tool_calls: tuple[ToolCall, ...] = ()  # of tools, that it asks for; each one is whole
 
 
 class Failed(Struct, frozen=True, tag=True):
@@ -230,18 +231,18 @@ class Failed(Struct, frozen=True, tag=True):
     kind: str  # the name of the error's class in models.errors
 
 
-class Counted(Struct, frozen=True, tag=True):
-    """The number of tokens in the text of a `Count`."""
+class TokenCount(Struct, frozen=True, tag=True):
+    """The number of tokens in the text of a `CountTokens`."""
 
     label: str
     tokens: int
 
 
-class AllRead(Struct, frozen=True, tag=True):
-    """A `ReadAhead` has nothing left to do."""
+class PrefillDone(Struct, frozen=True, tag=True):
+    """A `Prefill` has nothing left to do."""
 
 
-AnswerEvent = Prepared | Prefilled | Noticed | Decoded | Finished | Failed
+AnswerEvent = Prepared | Prefilled | Warned | Decoded | Finished | Failed
 """The events of one answer."""
 
 
@@ -266,4 +267,4 @@ class RaceOver(Struct, frozen=True, tag=True):
     """All lanes have ended."""
 
 
-Event = Loading | Ready | AnswerEvent | RaceReady | LaneEvent | RaceOver | Counted | AllRead
+Event = Loading | Ready | AnswerEvent | RaceReady | LaneEvent | RaceOver | TokenCount | PrefillDone

@@ -24,29 +24,29 @@ BASELINES = ("bigram", "unigram", "random")
 """Those that the papers compare with; only the bench has them."""
 COPYING = frozenset({*SOURCES, *BASELINES}) - {"model"}  # those that need no draft model
 
-LONGEST_FORM = 1_000_000
+LONGEST_CONSTRAINT = 1_000_000
 """Characters of the longest form; a longer one takes minutes to compile."""
 
 
 AnyJob = Any  # a job of any protocol: a plain frozen value
-FormKind = Literal["schema", "regex", "grammar"]
+ConstraintKind = Literal["schema", "regex", "grammar"]
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerForm:
+class Constraint:
     """The form that an answer must have; `assistant.constraints` compiles it."""
 
-    kind: FormKind
+    kind: ConstraintKind
     text: str  # a JSON Schema; a regular expression; a grammar in GBNF or in Lark's syntax
 
     def __post_init__(self) -> None:
-        if len(self.text) > LONGEST_FORM:
-            size = f"{len(self.text):,} characters; the limit is {LONGEST_FORM:,}"
+        if len(self.text) > LONGEST_CONSTRAINT:
+            size = f"{len(self.text):,} characters; the limit is {LONGEST_CONSTRAINT:,}"
             raise UsageError(f"The {self.kind} has {size}")
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class EngineArgs:
     """Which models to load, and how."""
 
     target: Path
@@ -99,13 +99,13 @@ class Message:
     content: str
     token_ids: tuple[int, ...] = ()  # of an answer, as generated: keeps the caches valid
     thought: str = ""  # what the model thought before the answer, if that is known
-    calls: tuple[ToolCall, ...] = ()  # that an answer asks for, after its content
+    tool_calls: tuple[ToolCall, ...] = ()  # that an answer asks for, after its content
     call_id: str = ""  # of the call that a tool's message is the result of
 
     @property
     def texts(self) -> tuple[str, ...]:
         """All texts of the message."""
-        called = (text for call in self.calls for text in (call.name, call.arguments))
+        called = (text for call in self.tool_calls for text in (call.name, call.arguments))
         return self.content, self.thought, *called
 
 
@@ -127,7 +127,7 @@ class Request:
     alternatives: int = 0  # how many of the most probable tokens to report with each token
     sources: tuple[str, ...] = SOURCES  # that may propose, among those there are
     rule: RuleName = "block"  # by which proposals are verified; a seed has a rule of its own
-    form: AnswerForm | None = None  # what the answer has to look like; None: as it comes
+    constraint: Constraint | None = None  # what the answer has to look like; None: as it comes
     thinking: Switch = "auto"  # whether to think first; auto leaves it to the template
     effort: Effort | None = None  # how much; None leaves it to the template
     thinking_budget: int | None = None  # tokens of a thought, after which its end is forced
@@ -164,15 +164,15 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """Count the tokens of a text; `Counted` repeats the label."""
+class CountTokens:
+    """Count the tokens of a text; `TokenCount` repeats the label."""
 
     label: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ReadAhead:
+class Prefill:
     """Read the prompt of a request that may come, while nothing else is to be done.
 
     Any other job ends it.
@@ -190,7 +190,7 @@ class Lane:
     """One lane of a race."""
 
     name: str
-    setup: Setup  # lanes that name the same file share its weights
+    setup: EngineArgs  # lanes that name the same file share its weights
     mode: Mode
     lookahead: int | None = None
 
@@ -207,13 +207,13 @@ class Race:
     part: LaneNumbers | None = None  # which lanes this process runs; None: all
 
     @property
-    def setups(self) -> list[Setup]:
+    def setups(self) -> list[EngineArgs]:
         """What each lane needs."""
         return [lane.setup for lane in self.lanes]
 
 
 @dataclass(frozen=True, slots=True)
-class Steer:
+class UpdateRequest:
     """Change how the answer under way is decoded."""
 
     mode: Mode
@@ -231,4 +231,4 @@ class Cancel:
     """Stop the job that is being done."""
 
 
-Job = Setup | Request | Race | Count | ReadAhead  # all jobs of the chat's engine
+Job = EngineArgs | Request | Race | CountTokens | Prefill  # all jobs of the chat's engine

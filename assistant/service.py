@@ -2,11 +2,11 @@
 
 - Use an engine and its streams in one event loop. No method blocks, and none may be called from
   another thread. A signal handler calls `loop.call_soon_threadsafe(stream.cancel)`.
-- Jobs are done one after another, in the order of the calls of `do`. A `ReadAhead` is stopped by
+- Jobs are done one after another, in the order of the calls of `do`. A `Prefill` is stopped by
   whatever comes after it.
-- Every stream ends exactly once. Its last event is that of the job's kind (`Ready` for a `Setup`,
-  `Finished` for a `Request`, `AllRead` for a `ReadAhead`) or `Failed`, whose `kind` names an error
-  class of `models.errors`. Reading raises nothing, even if the process dies.
+- Every stream ends exactly once. Its last event is that of the job's kind (`Ready` for
+  `EngineArgs`, `Finished` for a `Request`, `PrefillDone` for a `Prefill`) or `Failed`, whose `kind`
+  names an error class of `models.errors`. Reading raises nothing, even if the process dies.
 - Stop a job with `stream.cancel()` and read on: an answer ends in `Finished` with the text so far,
   all else in `Failed` of the kind `Cancelled`. To end the stream at once, call `stream.end(event)`.
 - Read every stream to its end, or cancel it. A job with `MAX_UNREAD` unread events waits for its
@@ -18,24 +18,24 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Self
 
-from assistant.request import AnyJob, Cancel, Mode, NextStep, Sampling, Steer
+from assistant.request import AnyJob, Cancel, Mode, NextStep, Sampling, UpdateRequest
 
 MAX_UNREAD = 4096
 """Unread events after which a job waits: some megabytes, and more than most answers have."""
-Order = Steer | NextStep | Cancel
+Order = UpdateRequest | NextStep | Cancel
 
 
 class EventStream:
-    """The events of one job, for one reader. After the end, `cancel` and `steer` do nothing.
+    """The events of one job, for one reader. After the end, `cancel` and `update` do nothing.
 
     Args:
-        tell: passes an order on to the engine; must not raise.
+        send: passes an order on to the engine; must not raise.
     """
 
-    def __init__(self, job: AnyJob, tell: Callable[["EventStream", Order], None]) -> None:
+    def __init__(self, job: AnyJob, send: Callable[["EventStream", Order], None]) -> None:
         self.job = job
         self.is_cancelled = False
-        self._tell = tell
+        self._send = send
         self._unread: asyncio.Queue[tuple[Any, bool]] = asyncio.Queue()
         self._taken = asyncio.Event()  # an event was read, or no more will be
         self._ended = self._read = False  # whether its last event was put; whether it was read
@@ -51,16 +51,16 @@ class EventStream:
             self.put(event, last=True)
             self._stop()
 
-    def steer(
+    def update(
         self, mode: Mode, lookahead: int | None = None, sampling: Sampling | None = None
     ) -> None:
         """Change how an answer is decoded, from the next round on."""
         if not self._ended:
-            self._tell(self, Steer(mode, lookahead, sampling))
+            self._send(self, UpdateRequest(mode, lookahead, sampling))
 
     def step(self) -> None:
         """Let a part of a race go one step further. For the engine."""
-        self._tell(self, NextStep())
+        self._send(self, NextStep())
 
     def put(self, event: object, last: bool = False) -> None:
         """Add an event, unless the stream has ended. For the engine."""
@@ -77,7 +77,7 @@ class EventStream:
     def _stop(self) -> None:
         self.is_cancelled = True
         self._taken.set()
-        self._tell(self, Cancel())
+        self._send(self, Cancel())
 
     def __aiter__(self) -> Self:
         return self

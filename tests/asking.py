@@ -9,7 +9,7 @@ from assistant.engine.engine import HANDLERS, Engine, Handler
 from assistant.process.engine_process import EngineProcess
 from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import WorkerProcess
-from assistant.request import AnyJob, Cancel, Mode, Request, Sampling, Steer
+from assistant.request import AnyJob, Cancel, Mode, Request, Sampling, UpdateRequest
 from assistant.service import EventStream
 from tests.patience import WAIT_S
 
@@ -25,9 +25,9 @@ class NearWorker(WorkerProcess):
         super().__init__(None, CHAT)  # type: ignore[arg-type]
         self._loop, self._said = asyncio.get_running_loop(), said
         self._inbox = asyncio.Queue()
-        self.engine = Engine(self._hear, handlers)
+        self.engine = Engine(self._handle, handlers)
 
-    def _hear(self, number: int, event: object, last: bool) -> None:
+    def _handle(self, number: int, event: object, last: bool) -> None:
         said = Envelope(number, self._said(event, last), last)
         self._loop.call_soon_threadsafe(self._inbox.put_nowait, said)
 
@@ -35,7 +35,7 @@ class NearWorker(WorkerProcess):
         match content:
             case None:
                 self._inbox.put_nowait(Envelope(0))
-            case Steer() | Cancel():
+            case UpdateRequest() | Cancel():
                 self.engine.order(self._number, content)
             case job:
                 self.engine.give(self._number, job)
@@ -101,10 +101,10 @@ class Loop:
 class Asking:
     """An engine for a test without an event loop, whose jobs are all heard by one listener."""
 
-    def __init__(self, make: Callable[[], EngineProcess], hear: Callable[[Any], None]) -> None:
+    def __init__(self, make: Callable[[], EngineProcess], handle: Callable[[Any], None]) -> None:
         self._loop = Loop()
         self.service = self._loop.call(make)
-        self._hear = hear
+        self._handle = handle
         self._streams: list[EventStream] = []
         self._is_closed = False
 
@@ -130,15 +130,15 @@ class Asking:
 
     async def _follow(self, stream: EventStream) -> None:
         async for event in stream:
-            self._hear(event)
+            self._handle(event)
 
-    def steer(
+    def update(
         self, mode: Mode, lookahead: int | None = None, sampling: Sampling | None = None
     ) -> None:
-        """Steer the last answer asked for."""
+        """Update the last answer asked for."""
         asked = [stream for stream in self._streams if isinstance(stream.job, Request)]
         for stream in asked[-1:]:
-            self.call(stream.steer, mode, lookahead, sampling)
+            self.call(stream.update, mode, lookahead, sampling)
 
     def cancel(self) -> None:
         """Stop every job given so far, in one moment: none begins when the one before it ends."""

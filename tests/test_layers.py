@@ -40,14 +40,14 @@ from assistant.process import wire
 from assistant.process.wire import Envelope
 from assistant.process.wire import CHAT
 from assistant.events import Failed, Finished
-from assistant.request import Message, Request, Setup
+from assistant.request import EngineArgs, Message, Request
 
 commands, tell = os.pipe()
 hear, events = os.pipe()
 Thread(target=worker.serve, args=(commands, events, *worker.chat()), daemon=True).start()
 pipe = os.fdopen(hear, "rb")
 for job in (
-    Setup(Path(sys.argv[1]), n_ctx=512, threads=1),
+    EngineArgs(Path(sys.argv[1]), n_ctx=512, threads=1),
     Request((Message("user", "Why?"),), max_tokens=8),
 ):
     os.write(tell, wire.framed(CHAT.commands.encode(Envelope(1, job))))

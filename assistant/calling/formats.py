@@ -93,7 +93,9 @@ PROBE_TOOL = Tool(
 PROBE = (
     Message("user", "First quagmire?"),
     Message(
-        "assistant", "", calls=(ToolCall(PROBE_TOOL.name, '{"wombat": "obelisk"}', "zer0thxyl"),)
+        "assistant",
+        "",
+        tool_calls=(ToolCall(PROBE_TOOL.name, '{"wombat": "obelisk"}', "zer0thxyl"),),
     ),
     Message("tool", "Second xylophone.", call_id="zer0thxyl"),
 )

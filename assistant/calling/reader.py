@@ -23,9 +23,9 @@ def calls_of(form: CallFormat, request: Request) -> "CallReader | None":
     if not request.tools or request.tool_choice == "none":
         return None
     return CallReader(
-        replace(form, bare=form.bare and not request.form),
+        replace(form, bare=form.bare and not request.constraint),
         {tool.name: closed(read_json(tool.parameters)) for tool in request.tools},
-        [call.id for each in request.messages[-1:] for call in each.calls],
+        [call.id for each in request.messages[-1:] for call in each.tool_calls],
     )
 
 
@@ -40,7 +40,7 @@ class CallReader:
     def __init__(
         self, form: CallFormat, schemas: Mapping[str, Schema], ids: Iterable[str] = ()
     ) -> None:
-        self.calls: tuple[ToolCall, ...] = ()
+        self.tool_calls: tuple[ToolCall, ...] = ()
         """The complete calls."""
         self.begun = False
         """Whether a call has begun."""
@@ -58,7 +58,7 @@ class CallReader:
     @property
     def cut(self) -> str:
         """What the model has written of a call that is not complete."""
-        start = self._raw.find(self._opens) if self.calls else 0
+        start = self._raw.find(self._opens) if self.tool_calls else 0
         return self._raw[start:] if start >= 0 else ""
 
     def read(self, text: str) -> tuple[str, str]:
@@ -69,11 +69,11 @@ class CallReader:
         if self.begun:
             self._parse(text)
             return "", text
-        before, calls, self._held = self._divide(self._held + text)
-        if calls:
+        before, written, self._held = self._divide(self._held + text)
+        if written:
             self.begun = True
-            self._parse(calls)
-        return before, calls
+            self._parse(written)
+        return before, written
 
     def flush(self) -> str:
         """Return the text that is held back: no more comes that could make a call of it."""
@@ -116,7 +116,7 @@ class CallReader:
             self._add(more)
             if rest is None:
                 return
-            self.calls += (self._call,)
+            self.tool_calls += (self._call,)
             self._arguments, self._raw = None, rest
 
     def _begin(self) -> Arguments | None:
@@ -127,7 +127,7 @@ class CallReader:
         self._unread = self._unread[head.end() :]
         new_id = "call_" + "".join(secrets.choice(_LETTERS) for _ in range(9))
         self._call = ToolCall(head[1], "", next(self._ids, "") or new_id)
-        self._deltas.append(CallDelta(len(self.calls), self._call.id, head[1], ""))
+        self._deltas.append(CallDelta(len(self.tool_calls), self._call.id, head[1], ""))
         match self._form.syntax:
             case "xml":
                 self._arguments = XmlArguments(self._schemas.get(head[1], {}))
@@ -140,4 +140,4 @@ class CallReader:
     def _add(self, arguments: str) -> None:
         if arguments:
             self._call = replace(self._call, arguments=self._call.arguments + arguments)
-            self._deltas.append(CallDelta(len(self.calls), "", "", arguments))
+            self._deltas.append(CallDelta(len(self.tool_calls), "", "", arguments))

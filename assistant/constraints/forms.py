@@ -24,7 +24,7 @@ from assistant.constraints.grammar import (
     tokenizer_of,
 )
 from assistant.constraints.mask import FormMask, Start
-from assistant.request import AnswerForm, Request, Tool
+from assistant.request import Constraint, Request, Tool
 from models.errors import UsageError
 from models.native.vocab import Vocab
 
@@ -46,7 +46,7 @@ class Forms:
         # Most requests offer the same tools, so the last grammar of calls is kept, with its mask.
         self._last: tuple[str, LLMatcher, FormMask] | None = None
 
-    def mask(self, form: AnswerForm, tokens: list[int], start: Start) -> FormMask:
+    def mask(self, form: Constraint, tokens: list[int], start: Start) -> FormMask:
         """Compile a form; return the mask of an answer. `tokens` and `start` are `FormMask`'s.
 
         Raises:
@@ -76,7 +76,7 @@ class Forms:
         """
         checked = {tool.name: self._schema(tool, form) for tool in request.tools}
         schemas = {name: schema for name, (schema, _) in checked.items()}
-        parts = [named(request.form, _FORM)] if request.form else []
+        parts = [named(request.constraint, _FORM)] if request.constraint else []
         grammar = CallGrammar(form, LarkRules(self._controls, _STYLE)).answer(
             schemas,
             request.tool_choice,

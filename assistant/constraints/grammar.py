@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer, TokenizerWrapper
 from llguidance.gbnf_to_lark import any_to_lark
 
-from assistant.request import AnswerForm, FormKind
+from assistant.request import Constraint, ConstraintKind
 from models.errors import UsageError
 from models.native.vocab import Vocab
 
@@ -78,7 +78,7 @@ LARGEST = 2**63 - 1  # as a bound, many schemas have it, and it is one after rou
 LONGEST_WHY = 200  # characters of an explanation
 
 
-def matcher_of(form: AnswerForm, tokenizer: LLTokenizer) -> LLMatcher:
+def matcher_of(form: Constraint, tokenizer: LLTokenizer) -> LLMatcher:
     """Return a matcher of a form, before any token.
 
     Raises:
@@ -90,7 +90,7 @@ def matcher_of(form: AnswerForm, tokenizer: LLTokenizer) -> LLMatcher:
     return matcher
 
 
-def fields_of(form: AnswerForm) -> tuple[str, ...]:
+def fields_of(form: Constraint) -> tuple[str, ...]:
     """Return the names of the fields that a schema describes, for any vocabulary.
 
     Raises:
@@ -113,7 +113,7 @@ def compiled(grammar: str, tokenizer: LLTokenizer) -> tuple[LLMatcher, str]:
     return matcher, matcher.get_error()
 
 
-def named(form: AnswerForm, name: str) -> dict[str, object]:
+def named(form: Constraint, name: str) -> dict[str, object]:
     """Return a form as a named part of a larger grammar, in llguidance's structure.
 
     Raises:
@@ -125,7 +125,7 @@ def named(form: AnswerForm, name: str) -> dict[str, object]:
     return {**grammar, "name": name}
 
 
-def _read(form: AnswerForm) -> str:
+def _read(form: Constraint) -> str:
     try:
         return _READERS[form.kind](form.text)
     # The converter of grammars raises plain exceptions, and what it recurses into is a stranger's.
@@ -160,7 +160,7 @@ def _rounded(part: object, is_value: bool = False) -> Iterator[int]:
         yield from [part] * (int(float(part)) != part)
 
 
-def _refused(form: AnswerForm, why: str) -> UsageError:
+def _refused(form: Constraint, why: str) -> UsageError:
     return UsageError(f"The {form.kind} cannot be used: {reason(why)}.")
 
 
@@ -183,7 +183,7 @@ _KNOWN = (
     ("panic: assertion failed: grammar.symbols", TOO_LARGE),
 )
 """The beginnings of errors that users would not understand, and what they are told instead."""
-_READERS: dict[FormKind, Callable[[str], str]] = {
+_READERS: dict[ConstraintKind, Callable[[str], str]] = {
     "schema": _schema,
     "regex": LLMatcher.grammar_from_regex,
     "grammar": lambda text: LLMatcher.grammar_from_lark(any_to_lark(text)),

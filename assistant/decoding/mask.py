@@ -51,7 +51,7 @@ class Mask(Protocol):
         """Return tokens that spell text which must follow, as other tokens might, too."""
 
 
-def by_form(warp: Warp, mask: Mask | None) -> Warp:
+def constrained(warp: Warp, mask: Mask | None) -> Warp:
     """Return how the target's logits become rows under a form.
 
     Raises:
@@ -82,7 +82,7 @@ def forcing(warp: Warp, forced: Forced | None) -> Warp:
     return forced_or_warped
 
 
-def draft_by_form(
+def constrained_draft(
     warp: Warp, mask: Mask | None, tokens: Sequence[int], placed: Placed | None
 ) -> Warp:
     """Return how a draft's logits after `tokens` of the target become a row: empty for none."""

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.engine.figures import Figures
-from assistant.events import Alternative, CallDelta, Decoded, Finished, Forecast, Ghost, Stop, Token
+from assistant.events import (
+    Alternative,
+    CallDelta,
+    Decoded,
+    Finished,
+    Forecast,
+    RejectedToken,
+    Stop,
+    Token,
+)
 from assistant.prompt.answer_text import AnswerText
 from assistant.request import Request
 from models.native.vocab import Vocab
@@ -32,12 +41,12 @@ class AnswerBuilder:
         vocab: Vocab,
         figures: Figures,
         text: AnswerText,
-        form: FormMask | None = None,
+        constraint: FormMask | None = None,
     ) -> None:
         self.stop: Stop | None = None
         self._max_tokens = request.max_tokens or sys.maxsize
         self._stop_tokens = vocab.stop_tokens
-        self._text, self._form = text, form
+        self._text, self._constraint = text, constraint
         self._ids: list[int] = []
         self._provenance = Provenance(vocab, request.alternatives)
         self._figures = figures
@@ -58,48 +67,50 @@ class AnswerBuilder:
             if ends or self._text.stopped:
                 self.stop = Stop.STOP_TOKEN if ends else Stop.STOP_STRING
                 break
-        masked = (self._form.rows, self._form.seconds) if self._form else (0, 0.0)
+        masked = (self._constraint.rows, self._constraint.seconds) if self._constraint else (0, 0.0)
         self._figures.add(round_, taken, thought, self._text.thinks, masked)
         self.stop = self.stop or self._limit()
         # What follows the end of the answer was never looked at.
         whole = len(taken) == len(round_.tokens)
-        ghosts = self._provenance.ghosts(round_) if whole else ()
-        return self._decoded(shown, ghosts, round_.proposed, forecast)
+        rejected = self._provenance.rejected(round_) if whole else ()
+        return self._decoded(shown, rejected, round_.proposed, forecast)
 
     def finish(self) -> Iterator[Decoded | Finished]:
         """Yield the text that was held back, if any, and the end of the answer."""
         if held := self._text.flush():
             yield self._decoded(held)
         text, thought = self._text.end()
-        stop, calls = self.stop or Stop.CANCELLED, self._text.calls
+        stop, reader = self.stop or Stop.CANCELLED, self._text.call_reader
         is_cut = stop is Stop.STOP_STRING
         yield Finished(
             text,
             () if is_cut else tuple(self._ids),  # the text was cut within a token
             stop,
             self._figures.stats,
-            complete=self._form is None or (not is_cut and self._form.is_complete),
+            complete=self._constraint is None or (not is_cut and self._constraint.is_complete),
             thought=thought,
-            calls=calls.calls if calls else (),
+            tool_calls=reader.tool_calls if reader else (),
         )
 
     def _limit(self) -> Stop | None:
         """Return why the answer ends without a stop token or string; None if it does not."""
-        if self._form and self._form.is_over:
+        if self._constraint and self._constraint.is_over:
             return Stop.STOP_TOKEN
         return Stop.LENGTH if self._figures.stats.generated_tokens >= self._max_tokens else None
 
     def _decoded(
         self,
         shown: Sequence[Token],
-        ghosts: tuple[Ghost, ...] = (),
+        rejected: tuple[RejectedToken, ...] = (),
         lookahead: int = 0,
         forecast: Forecast | None = None,
     ) -> Decoded:
         stats = self._figures.stats
         used = stats.prompt_tokens + stats.generated_tokens
-        calls: tuple[CallDelta, ...] = self._text.calls.take() if self._text.calls else ()
-        return Decoded(tuple(shown), ghosts, lookahead, used, stats, forecast, calls)
+        tool_calls: tuple[CallDelta, ...] = (
+            self._text.call_reader.take() if self._text.call_reader else ()
+        )
+        return Decoded(tuple(shown), rejected, lookahead, used, stats, forecast, tool_calls)
 
 
 class Provenance:
@@ -127,15 +138,14 @@ class Provenance:
             _plain(sampled.threshold),
         )
 
-    def ghosts(self, round_: Round) -> tuple[Ghost, ...]:
+    def rejected(self, round_: Round) -> tuple[RejectedToken, ...]:
         """Return the reports of a round's rejected proposals."""
-        return tuple(
-            self._ghost(rejected, round_.accepted + i) for i, rejected in enumerate(round_.rejected)
-        )
+        rejected = enumerate(round_.rejected, round_.accepted)
+        return tuple(self._rejected(proposal, position) for position, proposal in rejected)
 
-    def _ghost(self, rejected: Rejected, position: int) -> Ghost:
+    def _rejected(self, rejected: Rejected, position: int) -> RejectedToken:
         proposal, target = rejected.proposal, rejected.target_row
-        return Ghost(
+        return RejectedToken(
             proposal.token,
             self._name(proposal.token),
             proposal.source,

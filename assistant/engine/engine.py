@@ -11,9 +11,18 @@ from typing import Any
 from assistant.engine.load import load
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
-from assistant.events import AllRead, Counted, Failed, Finished, RaceOver, Ready
+from assistant.events import Failed, Finished, PrefillDone, RaceOver, Ready, TokenCount
 from assistant.prompt import context
-from assistant.request import Cancel, Count, NextStep, Race, ReadAhead, Request, Setup, Steer
+from assistant.request import (
+    Cancel,
+    CountTokens,
+    EngineArgs,
+    NextStep,
+    Prefill,
+    Race,
+    Request,
+    UpdateRequest,
+)
 from models.errors import Bug, Cancelled, ModelError, SpecchatError
 
 
@@ -27,7 +36,7 @@ class EngineState:
     await_step: Callable[[], bool]
     """Wait for a `NextStep`; False means that the job was cancelled and awaits no more of them."""
     assistant: Assistant | None = None
-    """The loaded models; None before the first `Setup`, and after one that failed."""
+    """The loaded models; None before the first `EngineArgs`, and after one that failed."""
     _made: dict[object, Any] = field(default_factory=dict)
     _opened: ExitStack = field(default_factory=ExitStack)
 
@@ -44,7 +53,7 @@ class EngineState:
         self._made.clear()
         self._opened.close()
 
-    def load(self, setup: Setup) -> Ready:
+    def load(self, setup: EngineArgs) -> Ready:
         """Free all models and load others."""
         self.free()
         self.assistant, ready = load(setup, self.control, self.emit, self._opened)
@@ -77,10 +86,10 @@ def _answer(request: Request, state: EngineState) -> Finished:
     raise AssertionError("an answer ends in it")
 
 
-def _count(count: Count, state: EngineState) -> Counted:
+def _count(count: CountTokens, state: EngineState) -> TokenCount:
     chat = state.loaded
     n_ctx = chat.target.n_ctx
-    return Counted(count.label, context.count(count.text, chat.vocab.tokenize, n_ctx))
+    return TokenCount(count.label, context.count(count.text, chat.vocab.tokenize, n_ctx))
 
 
 def _race(race: Race, state: EngineState) -> RaceOver:
@@ -89,20 +98,20 @@ def _race(race: Race, state: EngineState) -> RaceOver:
     return run(race, state.control, state.emit, state.await_step)
 
 
-def _read_ahead(job: ReadAhead, state: EngineState) -> AllRead:
+def _read_ahead(job: Prefill, state: EngineState) -> PrefillDone:
     from assistant.engine.idle import read_ahead  # `ask` never does
 
     for event in read_ahead(state.loaded, job.request, state.control):
         state.emit(event)
-    return AllRead()
+    return PrefillDone()
 
 
 HANDLERS: dict[type, Handler] = {
-    Setup: lambda setup, state: state.load(setup),
+    EngineArgs: lambda setup, state: state.load(setup),
     Request: _answer,
     Race: _race,
-    Count: _count,
-    ReadAhead: _read_ahead,
+    CountTokens: _count,
+    Prefill: _read_ahead,
 }
 
 
@@ -125,7 +134,7 @@ class Engine:
         self._job: SimpleQueue[Any] = SimpleQueue()  # handed over; never more than one
         self._control = Control()
         self._steps: SimpleQueue[bool] = SimpleQueue()
-        self._state = EngineState(self._control, self._say, lambda: self._steps.get())
+        self._state = EngineState(self._control, self._emit, lambda: self._steps.get())
         self._thread = Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
@@ -134,18 +143,18 @@ class Engine:
         self._number, self._steps = number, SimpleQueue()
         self._control.cancel.lower()  # it may have been raised when that one was over already
         if isinstance(job, Request):
-            self.order(number, Steer(job.mode, job.lookahead))
+            self.order(number, UpdateRequest(job.mode, job.lookahead))
         self._job.put(job)
 
-    def order(self, number: int, order: Steer | NextStep | Cancel) -> None:
+    def order(self, number: int, order: UpdateRequest | NextStep | Cancel) -> None:
         """Obey an order about a job, if it is the one under way.
 
-        A `Steer` counts from the next round on; what was decoded before a `Cancel` is kept.
+        An `UpdateRequest` counts from the next round on; a `Cancel` keeps what was decoded.
         """
         if number != self._number:
             return
         match order:
-            case Steer(mode, lookahead, sampling):
+            case UpdateRequest(mode, lookahead, sampling):
                 control = self._control
                 control.mode, control.lookahead, control.sampling = mode, lookahead, sampling
             case NextStep():
@@ -160,7 +169,7 @@ class Engine:
         self._job.put(None)
         self._thread.join()
 
-    def _say(self, event: object, last: bool = False) -> None:
+    def _emit(self, event: object, last: bool = False) -> None:
         self._send(self._number, event, last)
 
     def _run(self) -> None:
@@ -179,14 +188,14 @@ class Engine:
     def _do(self, job: Any) -> None:
         """Do a job and send its last event, whatever is raised."""
         try:
-            self._say(self._handlers[type(job)](job, self._state), last=True)
+            self._emit(self._handlers[type(job)](job, self._state), last=True)
         except Cancelled as error:
             said = Failed(str(error) or "Loading was stopped.", Cancelled.__name__)
-            self._say(said, last=True)
+            self._emit(said, last=True)
         except SpecchatError as error:
-            self._say(Failed(str(error), type(error).__name__), last=True)
+            self._emit(Failed(str(error), type(error).__name__), last=True)
         # If a bug ended the thread, every client would wait forever; the next job may succeed.
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-            self._say(Failed(f"This is a bug in specchat: {what}.", Bug.__name__), last=True)
+            self._emit(Failed(f"This is a bug in specchat: {what}.", Bug.__name__), last=True)

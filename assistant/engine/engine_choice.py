@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assistant.decoding.lookahead import theory
 from assistant.engine.records import Records
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models import engines, ik
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError, OtherEngine
@@ -46,7 +46,7 @@ class EngineChoice:
     figures: Mapping[EngineName, EngineFigures] = field(default_factory=dict)
 
 
-def choose(setup: Setup) -> EngineChoice:
+def choose(setup: EngineArgs) -> EngineChoice:
     """Return the engine for a setup's target.
 
     It is the one that the setup names or needs, else the one that `tune` found faster for this
@@ -58,7 +58,7 @@ def choose(setup: Setup) -> EngineChoice:
     return needed(setup) or _known(setup) or _by_header(setup.target)
 
 
-def told_apart(setups: Sequence[Setup]) -> list[Setup]:
+def told_apart(setups: Sequence[EngineArgs]) -> list[EngineArgs]:
     """Return setups that name their engines, if these differ: each engine needs a process."""
     with suppress(ModelError):  # loading says which file is damaged
         named = [replace(setup, engine=choose(setup).engine) for setup in setups]
@@ -67,7 +67,7 @@ def told_apart(setups: Sequence[Setup]) -> list[Setup]:
     return [*setups]
 
 
-def needed(setup: Setup) -> EngineChoice | None:
+def needed(setup: EngineArgs) -> EngineChoice | None:
     """Return the engine that a setup leaves no choice about, if so."""
     if setup.engine != "auto":
         return EngineChoice(setup.engine, "You chose it.")
@@ -92,7 +92,7 @@ def _by_header(target: Path) -> EngineChoice:
     return EngineChoice("ik", "It is faster on CPUs.")
 
 
-def leave(setup: Setup, choice: EngineChoice, reason: str) -> None:
+def leave(setup: EngineArgs, choice: EngineChoice, reason: str) -> None:
     """Have llama.cpp run a setup's target from now on, where it is installed and not ruled out.
 
     Raises:
@@ -105,7 +105,7 @@ def leave(setup: Setup, choice: EngineChoice, reason: str) -> None:
         raise OtherEngine(reason)
 
 
-def remember(setup: Setup, folder: Path, choice: EngineChoice) -> None:
+def remember(setup: EngineArgs, folder: Path, choice: EngineChoice) -> None:
     """Have an engine run a setup's target from now on.
 
     Raises:
@@ -114,7 +114,7 @@ def remember(setup: Setup, folder: Path, choice: EngineChoice) -> None:
     _records(folder).put(_key(setup), choice)
 
 
-def _known(setup: Setup) -> EngineChoice | None:
+def _known(setup: EngineArgs) -> EngineChoice | None:
     """Return what was found out before for a setup's target and the installed engines."""
     with suppress(OSError):  # there is no such file: reading its header says so
         return _records(setup.cache).get(_key(setup))
@@ -125,7 +125,7 @@ def _records(folder: Path | None) -> Records[EngineChoice]:
     return Records(folder, "engines.json", EngineChoice)
 
 
-def _key(setup: Setup) -> str:
+def _key(setup: EngineArgs) -> str:
     """Return as text what the choice depends on: the file, the engines, the machine."""
     status = setup.target.stat()
     packages = (PACKAGES[name].name for name in engines.installed())

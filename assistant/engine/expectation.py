@@ -16,7 +16,7 @@ from assistant.decoding.lookahead import theory
 from assistant.engine.engine_choice import choose, needed
 from assistant.engine.machine_cache import known_reading, recorded
 from assistant.engine.times import BY_KERNELS, Times
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models import catalog, memory
 from models.catalog import GGUF
 from models.engines import ENGINES, EngineName
@@ -136,8 +136,8 @@ class Expectations:
     def _engine(self, model: AnyModel) -> EngineName:
         """Return the engine that would run a model."""
         if isinstance(model, ModelFile):
-            return choose(Setup(model.path, cache=self._folder)).engine
-        if choice := needed(Setup(Path(), cache=self._folder)):
+            return choose(EngineArgs(model.path, cache=self._folder)).engine
+        if choice := needed(EngineArgs(Path(), cache=self._folder)):
             return choice.engine
         return "llama" if model.weights in ("Q4_1", "Q5_1") else "ik"
 

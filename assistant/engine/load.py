@@ -19,7 +19,7 @@ from assistant.engine.resume import Resuming
 from assistant.engine.sources.ngram_store import recalled, shipped
 from assistant.engine.times import typical_costs
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models.errors import EngineRefused, ModelError, SpecchatError, well_formed
 from models.native import loaded
 from models.native.model import MAX_ROWS, NativeModel
@@ -31,7 +31,7 @@ _Open = Callable[[Role, Path, int], NativeModel]
 
 
 def load(
-    setup: Setup, control: Control, emit: Callable[[Event], None], opened: ExitStack
+    setup: EngineArgs, control: Control, emit: Callable[[Event], None], opened: ExitStack
 ) -> tuple[Assistant, Ready]:
     """Load the models of a setup; `opened` frees them again.
 
@@ -79,7 +79,7 @@ def load(
 
 
 def _open(
-    setup: Setup,
+    setup: EngineArgs,
     cancel: CancelFlag,
     emit: Callable[[Event], None],
     opened: ExitStack,
@@ -96,7 +96,7 @@ def _open(
     return model
 
 
-def _target(setup: Setup, choice: EngineChoice, open_: _Open) -> NativeModel:
+def _target(setup: EngineArgs, choice: EngineChoice, open_: _Open) -> NativeModel:
     try:
         target = open_("target", setup.target, MAX_ROWS)
     except EngineRefused as error:
@@ -108,7 +108,7 @@ def _target(setup: Setup, choice: EngineChoice, open_: _Open) -> NativeModel:
     return target
 
 
-def _draft(setup: Setup, target: NativeModel, open_: _Open) -> tuple[NativeModel, ModelSource]:
+def _draft(setup: EngineArgs, target: NativeModel, open_: _Open) -> tuple[NativeModel, ModelSource]:
     """Load the draft.
 
     Raises:
@@ -131,7 +131,7 @@ def _about(role: Role, model: NativeModel) -> ModelInfo:
     return ModelInfo(role, name, weights.path, size, model.n_ctx, model.n_vocab, weights.load_s)
 
 
-def _resuming(setup: Setup, target: NativeModel, opened: ExitStack) -> Resuming:
+def _resuming(setup: EngineArgs, target: NativeModel, opened: ExitStack) -> Resuming:
     identity = f"{target.weights.path.resolve()} {target.cache_identity}"
     resuming = Resuming(target, identity, setup.snapshots)
     opened.callback(resuming.close)
@@ -139,7 +139,7 @@ def _resuming(setup: Setup, target: NativeModel, opened: ExitStack) -> Resuming:
     return resuming
 
 
-def _sources(setup: Setup, target: NativeModel, model: ModelSource | None) -> list[Source]:
+def _sources(setup: EngineArgs, target: NativeModel, model: ModelSource | None) -> list[Source]:
     if not target.can_roll_back:
         return []
     sources: list[Source] = [SuffixSource(), TailSource()]
@@ -152,7 +152,7 @@ def _sources(setup: Setup, target: NativeModel, model: ModelSource | None) -> li
 
 
 def _controller(
-    setup: Setup, target: NativeModel, draft: NativeModel | None, source: ModelSource | None
+    setup: EngineArgs, target: NativeModel, draft: NativeModel | None, source: ModelSource | None
 ) -> tuple[Controller | None, Learnt | None]:
     """Return what weighs proposals, and what it has learnt until now."""
     if not setup.measure or not target.can_roll_back:

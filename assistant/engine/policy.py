@@ -12,7 +12,7 @@ from models.progress import CancelFlag
 
 
 class Control:
-    """Steer an answer under option, from another thread.
+    """Change options of the answer in progress, from another thread.
 
     A mode, lookahead or sampling takes effect at the next round, a cancel within the evaluation.
     """

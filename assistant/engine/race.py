@@ -19,7 +19,7 @@ from assistant.events import (
     RaceReady,
     Ready,
 )
-from assistant.request import Lane, Race, Request, Setup
+from assistant.request import EngineArgs, Lane, Race, Request
 from models.errors import ModelError, SpecchatError
 
 
@@ -135,7 +135,7 @@ def _load(
     return assistant, ready
 
 
-def _needed(lane: Lane) -> Setup:
+def _needed(lane: Lane) -> EngineArgs:
     """Return the setup of a lane without what its mode never uses: draft, cost measurement."""
     if lane.mode == "ars":
         return replace(lane.setup, draft=None, measure=False)

@@ -22,7 +22,7 @@ from assistant.engine.figures import Clock, Figures
 from assistant.engine.policy import Control, Policy
 from assistant.engine.resume import Resuming
 from assistant.engine.rounds import PlannedRound, Rounds, prefill
-from assistant.events import AnswerEvent, Noticed, Prepared, Stats, Stop
+from assistant.events import AnswerEvent, Prepared, Stats, Stop, Warned
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.prompt_tokens import ChatPrompt, ChatTokens
 from assistant.request import Message, Request
@@ -96,16 +96,16 @@ class Assistant:
         cached = min(self.target.cached(prompt.tokens), len(prompt.tokens) - 1)
         figures.prepared(len(prompt.tokens), cached)
         yield Prepared(len(prompt.tokens), cached, prompt.dropped)
-        yield from map(Noticed, prompt.remarks)
+        yield from map(Warned, prompt.remarks)
 
         forced = None if prompt.thoughts.budget is None else prompt.thoughts.forced
-        calls = None
+        call_reader = None
         if request.tools:
             from assistant.calling.reader import calls_of
 
-            calls = calls_of(prompt.calls, request)
+            call_reader = calls_of(prompt.call_format, request)
         begun = prompt.tokens[prompt.beginning.start :]
-        text = AnswerText(prompt.beginning, begun, request.stop_strings, calls)
+        text = AnswerText(prompt.beginning, begun, request.stop_strings, call_reader)
         answer = AnswerBuilder(request, self.vocab, figures, text, mask)
 
         may_propose = self.sources
@@ -190,9 +190,9 @@ class Assistant:
         """
         at = prompt.tokens, prompt.thoughts.answer_start
         if not request.tools:
-            return self._forms.mask(request.form, *at) if request.form else None
+            return self._forms.mask(request.constraint, *at) if request.constraint else None
         mask, doubts = self._forms.calls(
-            prompt.calls, request, *at, prompt.thought, self.chat.thinks
+            prompt.call_format, request, *at, prompt.thought, self.chat.thinks
         )
         prompt.remarks.extend(doubts)
         return mask

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from assistant.decoding.lookahead.controller import RoundCost
 from assistant.decoding.lookahead.plans import FixedPlan, RoundPlan
 from assistant.decoding.loops import Round, verified
-from assistant.decoding.mask import Forced, Mask, NothingAllowed, by_form, forcing
+from assistant.decoding.mask import Forced, Mask, NothingAllowed, constrained, forcing
 from assistant.decoding.model import DraftFailed, Model, most_proposals
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
@@ -15,7 +15,7 @@ from assistant.decoding.sources.draft import Draft
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Warp
 from assistant.engine.policy import Policy
-from assistant.events import Forecast, Noticed, Prefilled, Reason, Role
+from assistant.events import Forecast, Prefilled, Reason, Role, Warned
 from models.errors import Cancelled, ModelError, UsageError
 
 PREFILL_CHUNK = 256  # tokens between two reports of progress
@@ -62,13 +62,13 @@ class Rounds:
     ) -> None:
         self._target, self._tokens, self._drafter, self._rule = target, tokens, drafter, rule
         self._warp, self._policy, self._clock = warp, policy, clock
-        self._target_warp = by_form(forcing(warp, forced), mask)
+        self._target_warp = constrained(forcing(warp, forced), mask)
         self._begin = len(tokens) if begin is None else begin
         self._limit = target.n_ctx if limit is None else min(limit, target.n_ctx)
         if policy.controller:
             policy.controller.begin()
 
-    def __iter__(self) -> Iterator[PlannedRound | Prefilled | Noticed]:
+    def __iter__(self) -> Iterator[PlannedRound | Prefilled | Warned]:
         """Yield rounds, progress of the draft's prefill and notices, until the limit is reached.
 
         Raises:
@@ -164,12 +164,12 @@ class Rounds:
             if source.model.cached(seen) == begun:  # its context is full
                 return
 
-    def _without_model(self, error: DraftFailed) -> Noticed:
+    def _without_model(self, error: DraftFailed) -> Warned:
         """Drop a draft model that has failed; return the notice for the user."""
         if self._model:
             del self._drafter.sources[self._model.name]
         self._drafter.failure = None
-        return Noticed(f"{error} The answer continues without the draft model.")
+        return Warned(f"{error} The answer continues without the draft model.")
 
 
 def prefill(

@@ -15,7 +15,7 @@ import msgspec
 from assistant.engine.engine_choice import EngineChoice, EngineFigures, remember
 from assistant.engine.measurement import FIRST_LOOK_S, CostLooks, varied
 from assistant.engine.times import nothing_seen
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models import child_process, engines
 from models.engines import ENGINES, EngineName
 from models.errors import ModelError, SpecchatError
@@ -28,7 +28,7 @@ N_CTX = 512
 
 
 def compare(
-    setup: Setup, folder: Path, cancel: CancelFlag, tell: Callable[[EngineName], None]
+    setup: EngineArgs, folder: Path, cancel: CancelFlag, emit: Callable[[EngineName], None]
 ) -> EngineChoice:
     """Try all engines with a setup's target, and keep which is the fastest.
 
@@ -38,7 +38,7 @@ def compare(
     figures: dict[EngineName, EngineFigures] = {}
     refusals: list[str] = []
     for name in engines.installed():
-        tell(name)
+        emit(name)
         try:
             figures[name] = run(name, setup.target, setup.gpu_layers, setup.threads, cancel)
         except ModelError as error:

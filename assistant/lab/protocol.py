@@ -10,7 +10,7 @@ from assistant.engine.engine_choice import EngineChoice
 from assistant.events import Event
 from assistant.lab.bench.answers import Compared
 from assistant.process.wire import Protocol
-from assistant.request import Job, LaneNumbers, Request, Sampling, Setup
+from assistant.request import EngineArgs, Job, LaneNumbers, Request, Sampling
 
 TOO_EARLY = 0.02
 """Before this share is done, nobody knows how long the rest of a measurement takes."""
@@ -20,7 +20,7 @@ TOO_EARLY = 0.02
 class Tune:
     """Compare engines with a setup, and measure what evaluations cost."""
 
-    setup: Setup
+    setup: EngineArgs
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Trial:
     nothing from them.
     """
 
-    setup: Setup
+    setup: EngineArgs
     system: str
     request: Request
 
@@ -47,7 +47,7 @@ class Lockstep:
     part: LaneNumbers | None = None  # which trials this process runs; None: all
 
     @property
-    def setups(self) -> list[Setup]:
+    def setups(self) -> list[EngineArgs]:
         """What each trial needs."""
         return [trial.setup for trial in self.trials]
 
@@ -56,7 +56,7 @@ class Lockstep:
 class Prove:
     """Compare SpS with ArS in every way there is, with a setup."""
 
-    setup: Setup
+    setup: EngineArgs
     sampling: Sampling = field(default_factory=Sampling)
     lookahead: int | None = None  # None: the usual one
     seed: int = 0  # of the texts that have one
@@ -106,8 +106,8 @@ class Measuring:
 class Meter:
     """Tell of the share that is done of all steps that are planned, and of the time left."""
 
-    def __init__(self, planned: int, tell: Callable[[Measuring], None]) -> None:
-        self._planned, self._done, self._tell = planned, 0, tell
+    def __init__(self, planned: int, emit: Callable[[Measuring], None]) -> None:
+        self._planned, self._done, self._emit = planned, 0, emit
         self._started = perf_counter()
         self.what = ""
         """What is being measured."""
@@ -118,7 +118,7 @@ class Meter:
         fraction = min(self._done / self._planned, 1.0)
         elapsed = perf_counter() - self._started
         left_s = elapsed * (1 / fraction - 1) if fraction > TOO_EARLY else None
-        self._tell(Measuring(self.what, fraction, left_s))
+        self._emit(Measuring(self.what, fraction, left_s))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from assistant.engine.measurement import CostLooks, Look
 from assistant.engine.times import nothing_seen
 from assistant.lab.engine_trial import compare
 from assistant.lab.protocol import Measuring, Meter, Tune, Tuned
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models.engines import ENGINES, EngineName
 from models.errors import StorageError
 from models.native import loaded
@@ -25,15 +25,15 @@ WIDTHS = {"target": (*range(1, 18), 20, 24, 28, 32), "draft": (1, 2, 3, 4, 8, 16
 
 
 class Tuner:
-    """Do one tuning; `tell` hears how far it is, many times a second."""
+    """Do one tuning; `emit` gets the progress, many times a second."""
 
-    def __init__(self, job: Tune, cancel: CancelFlag, tell: Callable[[Measuring], None]) -> None:
+    def __init__(self, job: Tune, cancel: CancelFlag, emit: Callable[[Measuring], None]) -> None:
         self._cancel = cancel
-        self._choice = _compared(job.setup, cancel, tell)
+        self._choice = _compared(job.setup, cancel, emit)
         self._setup = setup = replace(job.setup, engine=self._choice.engine)
         loaded.use(self._choice.engine)
         self._sides = {"target": setup.target} | ({"draft": setup.draft} if setup.draft else {})
-        self._meter = Meter(ROUNDS * sum(len(WIDTHS[role]) for role in self._sides), tell)
+        self._meter = Meter(ROUNDS * sum(len(WIDTHS[role]) for role in self._sides), emit)
 
     def run(self) -> Tuned:
         """Measure everything, and keep what was found.
@@ -89,11 +89,13 @@ class Tuner:
             ) from error
 
 
-def _compared(setup: Setup, cancel: CancelFlag, tell: Callable[[Measuring], None]) -> EngineChoice:
+def _compared(
+    setup: EngineArgs, cancel: CancelFlag, emit: Callable[[Measuring], None]
+) -> EngineChoice:
     """Return the engine to tune for: the faster one, where nothing else decides."""
 
     def says(engine: EngineName) -> None:
-        tell(Measuring(f"the target with {ENGINES[engine]}", 0.0, None))
+        emit(Measuring(f"the target with {ENGINES[engine]}", 0.0, None))
 
     if setup.cache is None or needed(setup) or loaded.in_use():
         return choose(setup)

@@ -4,7 +4,7 @@ import re
 import signal
 from contextlib import suppress
 
-from assistant.request import AnyJob, Setup
+from assistant.request import AnyJob, EngineArgs
 from models import engines, ik
 from models.errors import ModelError
 from models.files.disk import write_private
@@ -33,7 +33,7 @@ def crash_message(
     exit_status: int | None,
     output_tail: str,
     reason: str = "",
-    loaded: Setup | None = None,
+    loaded: EngineArgs | None = None,
 ) -> str:
     """Return what happened, what is kept and what to do, as sentences for the user.
 
@@ -45,7 +45,7 @@ def crash_message(
         loaded: the models that it ran, if the job names none.
     """
     cause = reason or _cause(exit_status, output_tail)
-    setup = job if isinstance(job, Setup) else getattr(job, "setup", None)
+    setup = job if isinstance(job, EngineArgs) else getattr(job, "setup", None)
     doing = ""
     if setup:
         names = " and ".join(path.name for path in (setup.target, setup.draft) if path)
@@ -66,7 +66,7 @@ def _logged(output: str) -> str:
     return ""
 
 
-def _without_native_build(setup: Setup | None) -> str:
+def _without_native_build(setup: EngineArgs | None) -> str:
     """Go back to the wheel of ik_llama.cpp if its own build may be to blame; say so if it may."""
     from assistant.engine.engine_choice import choose  # which few need, as few processes crash
 
@@ -99,7 +99,7 @@ def _telling_line(output: str) -> str:
     return re.sub(r"/\S*/", "", line)[:MAX_CRASH_LINE]
 
 
-def _advice(setup: Setup | None, exit_status: int | None) -> str:
+def _advice(setup: EngineArgs | None, exit_status: int | None) -> str:
     if exit_status in (-signal.SIGILL, 1):
         return "Run `specchat doctor`."
     if setup is None:

@@ -10,7 +10,15 @@ from assistant.events import Failed, Ready
 from assistant.process.crash_message import crash_message
 from assistant.process.wire import CHAT, Protocol, TooLong
 from assistant.process.worker_process import WorkerDied, WorkerProcess
-from assistant.request import AnyJob, Cancel, Count, ReadAhead, Request, Setup, Steer
+from assistant.request import (
+    AnyJob,
+    Cancel,
+    CountTokens,
+    EngineArgs,
+    Prefill,
+    Request,
+    UpdateRequest,
+)
 from assistant.service import EventStream, Order
 from models.errors import Cancelled, EngineDied, ModelError, OtherEngine, UsageError
 
@@ -36,7 +44,7 @@ class EngineProcess:
         self._scheduler: asyncio.Task[None] | None = None
         self._worker: WorkerProcess | None = None
         self._starting = asyncio.Lock()  # held while a process is started, or closed for good
-        self._setup: Setup | None = None  # the last one sent
+        self._setup: EngineArgs | None = None  # the last one sent
         self._engine: str | None = None  # that the worker has loaded, as far as that is known
         # Those that run the parts of jobs which need another engine, by its name.
         self._others = defaultdict[str, EngineProcess](lambda: EngineProcess(protocol))
@@ -71,12 +79,12 @@ class EngineProcess:
             for engine, part in parts.items()
         ]
 
-        def tell(_: EventStream, order: Order) -> None:
+        def cancel_parts(_: EventStream, order: Order) -> None:
             for stream in streams:
                 if isinstance(order, Cancel):
                     stream.cancel()
 
-        whole = EventStream(job, tell)
+        whole = EventStream(job, cancel_parts)
         merging = asyncio.create_task(merge(whole, streams))
         self._merging.add(merging)
         merging.add_done_callback(self._merging.discard)
@@ -88,7 +96,7 @@ class EngineProcess:
             stream.put(CLOSED, last=True)
             return stream
         for other in [*self._waiting, self._stream]:
-            if other and isinstance(other.job, ReadAhead):
+            if other and isinstance(other.job, Prefill):
                 other.cancel()
         self._waiting.append(stream)
         if self._scheduler is None or self._scheduler.done():
@@ -117,8 +125,8 @@ class EngineProcess:
         if not isinstance(order, Cancel):
             if worker and doing is stream.job:
                 worker.order(order)
-            elif isinstance(order, Steer) and isinstance(stream.job, Request):
-                stream.job = _steered(stream.job, order)
+            elif isinstance(order, UpdateRequest) and isinstance(stream.job, Request):
+                stream.job = _updated(stream.job, order)
         elif stream in self._waiting:
             self._waiting.remove(stream)
             stream.put(STOPPED, last=True)
@@ -150,7 +158,7 @@ class EngineProcess:
         """Return how a job ends for which no models are to be loaded again."""
         if self._worker and self._worker.has_setup:
             return None
-        if isinstance(job, Count | ReadAhead):
+        if isinstance(job, CountTokens | Prefill):
             return NO_MODEL
         pause = self._not_before - monotonic()
         if not isinstance(job, Request) or self._setup is None or pause <= 0:
@@ -185,7 +193,7 @@ class EngineProcess:
         """
         if stream.is_cancelled:  # while the worker was started
             return STOPPED
-        if isinstance(stream.job, Setup):
+        if isinstance(stream.job, EngineArgs):
             self._setup, worker.has_setup = stream.job, True
         elif isinstance(stream.job, Request) and self._setup and not worker.has_setup:
             ready = await self._last_event(worker, self._setup, stream)
@@ -206,7 +214,7 @@ class EngineProcess:
             return Failed("A number in this is too large.", UsageError.__name__)
         except WorkerDied as death:
             self._worker = self._engine = None
-            if isinstance(job, Setup):
+            if isinstance(job, EngineArgs):
                 self._deaths += 1  # the next attempt may come at once, and others ever later
                 self._not_before = monotonic() + min(BACKOFF_CAP_S, 2 ** (self._deaths - 1) - 1)
             if worker.is_proven and not worker.has_begun:  # it died while nothing was asked
@@ -226,7 +234,7 @@ class EngineProcess:
     def _died(self, sentence: str) -> Failed:
         """Return how a job ends whose worker has died, and so all that wait for its models."""
         died = Failed(sentence, EngineDied.__name__)
-        while self._waiting and not isinstance(self._waiting[0].job, Setup):
+        while self._waiting and not isinstance(self._waiting[0].job, EngineArgs):
             self._waiting.popleft().put(died, last=True)
         return died
 
@@ -235,6 +243,6 @@ class _NextWorker(Exception):
     """This worker is gone, and the next one does the job."""
 
 
-def _steered(request: Request, how: Steer) -> Request:
+def _updated(request: Request, how: UpdateRequest) -> Request:
     sampling = how.sampling or request.sampling
     return replace(request, mode=how.mode, lookahead=how.lookahead, sampling=sampling)

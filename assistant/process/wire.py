@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, get_args
 import msgspec
 
 from assistant.events import Event
-from assistant.request import Cancel, Job, NextStep, Steer
+from assistant.request import Cancel, Job, NextStep, UpdateRequest
 from models.errors import UsageError, well_formed
 
 if TYPE_CHECKING:  # the worker has no event loop
@@ -173,7 +173,7 @@ class Protocol:
     @cached_property
     def commands(self) -> Codec:
         """What goes to the worker."""
-        return Codec(self.jobs | Steer | NextStep | Cancel)
+        return Codec(self.jobs | UpdateRequest | NextStep | Cancel)
 
     @cached_property
     def messages(self) -> Codec:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from assistant.process import wire
 from assistant.process.wire import CHAT, Envelope, Garbled, Protocol
-from assistant.request import Cancel, NextStep, Steer
+from assistant.request import Cancel, NextStep, UpdateRequest
 from models import child_process
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def serve(
     try:
         while (message := wire.read(inlet)) is not None:
             number, content, _ = protocol.commands.decode(message)
-            if isinstance(content, Steer | NextStep | Cancel):
+            if isinstance(content, UpdateRequest | NextStep | Cancel):
                 engine.order(number, content)
                 continue
             send(number)  # a sign of life, as it was asked for; or a job has begun

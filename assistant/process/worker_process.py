@@ -8,7 +8,7 @@ from typing import Self
 
 from assistant.process import wire
 from assistant.process.wire import Envelope, Garbled, Protocol
-from assistant.request import AnyJob, Cancel, NextStep, Steer
+from assistant.request import AnyJob, Cancel, NextStep, UpdateRequest
 from assistant.service import EventStream
 from models import child_process
 
@@ -118,7 +118,7 @@ class WorkerProcess:
         self._stop_by = self._stop_by or monotonic() + self.patience_s
         self._send(Cancel())
 
-    def order(self, order: Steer | NextStep) -> None:
+    def order(self, order: UpdateRequest | NextStep) -> None:
         """Send an order about the job; one that cannot be sent is dropped."""
         with suppress(OverflowError):
             self._send(order)

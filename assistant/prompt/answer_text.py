@@ -35,11 +35,11 @@ class AnswerText:
         beginning: AnswerBeginning,
         begun: Iterable[int] = (),
         stops: Sequence[str] = (),
-        calls: CallReader | None = None,
+        call_reader: CallReader | None = None,
     ) -> None:
         self.said: dict[Part, str] = {"answer": "", "thought": "", "call": "", "marker": ""}
         """The text returned so far, by parts."""
-        self.calls = calls
+        self.call_reader = call_reader
         self.stopped = False
         """Whether a stop string has ended the answer."""
         self._text, self._markers, self._at, _ = beginning
@@ -86,8 +86,8 @@ class AnswerText:
         call that this answer has written.
         """
         text, thought = self.said["answer"], self.said["thought"]
-        if self.calls and self.said["call"]:
-            text += self.calls.cut[-len(self.said["call"]) :]
+        if self.call_reader and self.said["call"]:
+            text += self.call_reader.cut[-len(self.said["call"]) :]
         cut = "" if self.stopped else ending(self._begun)
         return (text, thought + cut) if self.thinks else (text + cut, thought)
 
@@ -119,7 +119,7 @@ class AnswerText:
     @property
     def _now(self) -> Part:
         """The part that more text would belong to."""
-        in_calls = self._at.place != "thought" and self.calls and self.calls.begun
+        in_calls = self._at.place != "thought" and self.call_reader and self.call_reader.begun
         return "call" if in_calls else self._at.part
 
     def _read(self, text: str) -> list[Part]:
@@ -137,15 +137,15 @@ class AnswerText:
             yield from self._of_held()
             yield from repeat(part, len(text))
             return
-        text, calls = self.calls.read(text) if self.calls else (text, "")
+        text, call_text = self.call_reader.read(text) if self.call_reader else (text, "")
         yield from self._up_to_stop(text)
-        if calls:
+        if call_text:
             yield from self._of_held()
-            yield from repeat("call", len(calls))
+            yield from repeat("call", len(call_text))
 
     def _of_held(self) -> Iterator[Part]:
-        if self.calls:
-            yield from self._up_to_stop(self.calls.flush())
+        if self.call_reader:
+            yield from self._up_to_stop(self.call_reader.flush())
         yield from repeat("answer", len(self._held))
         self._held = ""
 

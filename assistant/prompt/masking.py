@@ -54,16 +54,16 @@ class Masking:
 
     def answer(self, message: Message, index: int) -> Message:
         """Mask a whole answer with its calls, so that it keeps the tokens it was decoded as."""
-        return replace(message, content=f"{self._answer}{index}{self._answer}", calls=())
+        return replace(message, content=f"{self._answer}{index}{self._answer}", tool_calls=())
 
     def message(self, message: Message) -> Message:
         """Mask the control texts in a message."""
-        calls = tuple(
+        tool_calls = tuple(
             replace(call, name=self._text(call.name), arguments=self._json(call.arguments))
-            for call in message.calls
+            for call in message.tool_calls
         )
         content, thought = self._text(message.content), self._text(message.thought)
-        return replace(message, content=content, thought=thought, calls=calls)
+        return replace(message, content=content, thought=thought, tool_calls=tool_calls)
 
     def tool(self, tool: Tool) -> Tool:
         """Mask the control texts in a tool's name, description and schema."""

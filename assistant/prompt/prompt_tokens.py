@@ -37,7 +37,7 @@ class ChatPrompt(NamedTuple):
     remarks: list[str]  # what of the request cannot be done, in sentences
     beginning: AnswerBeginning
     thoughts: ThoughtReader
-    calls: CallFormat
+    call_format: CallFormat
     thought: tuple[str, str] | None  # the marks of one that the model may begin by itself
 
 
@@ -89,7 +89,7 @@ class ChatTokens:
             remarks,
             beginning,
             self.thoughts(request, beginning),
-            self.calls,
+            self.call_format,
             (self.markers.opens, self.markers.closes) if may_think else None,
         )
 
@@ -138,7 +138,7 @@ class ChatTokens:
     # Calls
 
     @property
-    def calls(self) -> CallFormat:
+    def call_format(self) -> CallFormat:
         """The format of calls in the last prompt."""
         return (not self.tools_in_words and self._own_calls) or HERMES
 
@@ -159,13 +159,13 @@ class ChatTokens:
         def masked(keeps: bool = True) -> list[Message]:
             return [
                 masking.answer(each, i)
-                if (keeps or not each.calls) and self._keeps_tokens(each)
+                if (keeps or not each.tool_calls) and self._keeps_tokens(each)
                 else masking.message(each)
                 for i, each in enumerate(messages)
             ]
 
         self.tools_in_words = False
-        if not tools and not any(each.calls or each.role == "tool" for each in messages):
+        if not tools and not any(each.tool_calls or each.role == "tool" for each in messages):
             return self.template.render(masked(), variables)
         offered = [masking.tool(tool) for tool in tools]
         if form := self._own_calls:
@@ -221,7 +221,7 @@ class ChatTokens:
         last = request.messages[-1:] if request.continues else ()
         begun = [token for each in last for token in self._begun(each, self.variables(request))]
         start = len(prompt) - len(begun)
-        named = self._named(self.calls.texts) if request.tools else {}
+        named = self._named(self.call_format.texts) if request.tools else {}
         text = TokenText(self._vocab.piece, {**self._thought_names, **named})
         return AnswerBeginning(text, self.markers, self._opened(prompt[:start]), start)
 
@@ -300,5 +300,7 @@ class ChatTokens:
 
 
 def _with_plain_json(message: Message) -> Message:
-    calls = (replace(call, arguments=plain_json(call.arguments)) for call in message.calls)
-    return replace(message, calls=tuple(calls))
+    tool_calls = (
+        replace(call, arguments=plain_json(call.arguments)) for call in message.tool_calls
+    )
+    return replace(message, tool_calls=tuple(tool_calls))

@@ -128,7 +128,7 @@ class ChatTemplate:
         variables: Variables = NO_VARIABLES,
         tools: Sequence[Tool] = (),
     ) -> str:
-        names = {call.id: call.name for message in messages for call in message.calls}
+        names = {call.id: call.name for message in messages for call in message.tool_calls}
         turns = [_turn(message, names) for message in messages]
         offered: dict[str, object] = {"tools": [described(tool) for tool in tools]} if tools else {}
         offered[_CHECK], self._end_s = self._check_time, monotonic() + LONGEST_S
@@ -195,14 +195,14 @@ def _turn(message: Message, names: Mapping[str, str]) -> dict[str, object]:
     turn: dict[str, object] = {"role": message.role, "content": message.content}
     if message.thought:  # by two names: Qwen's and most others', gpt-oss's and Liquid's
         turn |= dict.fromkeys(("reasoning_content", "thinking"), message.thought)
-    if message.calls:
+    if message.tool_calls:
         turn["tool_calls"] = [
             {
                 "id": short_id(call.id),
                 "type": "function",
                 "function": {"name": call.name, "arguments": read_json(call.arguments)},
             }
-            for call in message.calls
+            for call in message.tool_calls
         ]
     if message.role == "tool":
         name = names.get(message.call_id, "")
@@ -228,7 +228,7 @@ def _joined(messages: Sequence[Message]) -> Sequence[Message]:
     joined: list[Message] = []
     for role, group in groupby([*messages[:lead], *later], key=lambda message: message.role):
         row = [*group]
-        if role != "tool" and not any(message.calls for message in row):
+        if role != "tool" and not any(message.tool_calls for message in row):
             content = "\n\n".join(message.content for message in row)
             thought = "\n\n".join(message.thought for message in row if message.thought)
             row = [replace(row[0], content=content, thought=thought)]

@@ -27,7 +27,7 @@ class AnswerTokens:
         """Remember an answer, unless it has a thought: the template rewrites such an answer."""
         if answer.thought:
             return
-        key = _answer_key(answer.text, answer.calls)
+        key = _answer_key(answer.text, answer.tool_calls)
         self._tokens[key] = answer.token_ids
         self._tokens.move_to_end(key)
         if len(self._tokens) > MAX_ANSWERS_REMEMBERED:
@@ -37,7 +37,8 @@ class AnswerTokens:
         """Return a conversation with the tokens of its answers, where they are remembered."""
         return tuple(
             replace(
-                message, token_ids=self._tokens.get(_answer_key(message.content, message.calls), ())
+                message,
+                token_ids=self._tokens.get(_answer_key(message.content, message.tool_calls), ()),
             )
             if message.role == "assistant"
             else message
@@ -45,9 +46,9 @@ class AnswerTokens:
         )
 
 
-def _answer_key(text: str, calls: Sequence[ToolCall]) -> _AnswerKey:
+def _answer_key(text: str, tool_calls: Sequence[ToolCall]) -> _AnswerKey:
     """Return what identifies an answer: neither the ids of calls nor the layout of their JSON."""
-    return text, tuple((call.name, _canonical_json(call.arguments)) for call in calls)
+    return text, tuple((call.name, _canonical_json(call.arguments)) for call in tool_calls)
 
 
 def _canonical_json(arguments: str) -> bytes:

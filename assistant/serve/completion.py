@@ -47,7 +47,7 @@ async def stream(
                     yield _data(reply.first_chunk())
                 case Loading() | Prefilled() if has_begun:
                     yield b": the question is being read\n\n"
-                case Decoded() if event.tokens or event.calls:
+                case Decoded() if event.tokens or event.tool_calls:
                     first, *others = answer.add(event)
                     yield _data(reply.chunk(first, event.tokens))
                     for delta in others:

@@ -21,7 +21,7 @@ class AnswerDeltas:
 
     def __init__(self) -> None:
         self.text = self.thought = ""
-        self.calls: list[Object] = []
+        self.tool_calls: list[Object] = []
         """In OpenAI's form; the last one may be incomplete."""
         self.tokens: list[Token] = []
         self.end: Finished | None = None
@@ -31,7 +31,7 @@ class AnswerDeltas:
         tokens = round_.tokens
         self.tokens += tokens
         deltas = self._add_text(said(tokens), said(tokens, "thought"))
-        deltas += map(self._called, round_.calls)
+        deltas += map(self._called, round_.tool_calls)
         return deltas or [{"content": ""} if any(t.part == "answer" for t in tokens) else {}]
 
     def finish(self, end: Finished) -> list[Object]:
@@ -40,7 +40,7 @@ class AnswerDeltas:
         The text of a call that was cut has been sent already, in pieces of the call.
         """
         self.end = end
-        is_cut = len(self.calls) > len(end.calls)
+        is_cut = len(self.tool_calls) > len(end.tool_calls)
         text = "" if is_cut else end.text[len(self.text) :]
         return self._add_text(text, end.thought[len(self.thought) :])
 
@@ -57,10 +57,10 @@ class AnswerDeltas:
         if delta.id:
             function = {"name": delta.name, **more}
             call = {"id": delta.id, "type": "function", "function": function}
-            self.calls.append(call)
+            self.tool_calls.append(call)
             more = {**call, "function": {**function}}
         else:
-            self.calls[delta.place]["function"]["arguments"] += delta.arguments
+            self.tool_calls[delta.place]["function"]["arguments"] += delta.arguments
             more = {"function": more}
         return {"tool_calls": [{"index": delta.place, **more}]}
 
@@ -75,10 +75,10 @@ class Completion:
 
     def whole(self, told: AnswerDeltas, end: Finished) -> Object:
         """Return an answer that has ended as one object."""
-        content = told.text or (None if told.calls else "")
+        content = told.text or (None if told.tool_calls else "")
         message: Object = {"role": "assistant", "content": content, "refusal": None}
         message |= {"reasoning_content": told.thought} if told.thought else {}
-        message |= {"tool_calls": told.calls} if told.calls else {}
+        message |= {"tool_calls": told.tool_calls} if told.tool_calls else {}
         why = self._reason(told, end)
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": why}
         own = {"tokens": [_token(token) for token in told.tokens], **_end(end)}
@@ -104,7 +104,7 @@ class Completion:
 
     def _reason(self, told: AnswerDeltas, end: Finished) -> str:
         """Return OpenAI's `finish_reason`: stop where the client itself named the call."""
-        if told.calls and end.stop not in _REASONS and not self._asked.names_call:
+        if told.tool_calls and end.stop not in _REASONS and not self._asked.names_call:
             return "tool_calls"
         return _REASONS.get(end.stop, "stop")
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from assistant.request import AnswerForm, Mode, Request
+from assistant.request import Constraint, Mode, Request
 from assistant.serve.conversation_schema import (
     Choice,
     Content,
@@ -182,7 +182,7 @@ def _request(wanted: _CompletionBody, defaults: Request) -> Request:
         max_tokens=wanted.max_completion_tokens or wanted.max_tokens or defaults.max_tokens,
         seed=defaults.seed if wanted.seed is None else wanted.seed,
         stop_strings=stops,
-        form=_form(wanted),
+        constraint=_constraint(wanted),
         tools=tools,
         tool_choice=choice,
         parallel_calls=wanted.parallel_tool_calls is not False,
@@ -191,7 +191,7 @@ def _request(wanted: _CompletionBody, defaults: Request) -> Request:
     )
 
 
-def _form(wanted: _CompletionBody) -> AnswerForm | None:
+def _constraint(wanted: _CompletionBody) -> Constraint | None:
     match wanted.response_format:
         case _JsonObject(schema):
             schema = schema or {"type": "object"}
@@ -201,10 +201,10 @@ def _form(wanted: _CompletionBody) -> AnswerForm | None:
             schema = None
     try:
         if schema is None:
-            return None if wanted.grammar is None else AnswerForm("grammar", wanted.grammar)
+            return None if wanted.grammar is None else Constraint("grammar", wanted.grammar)
         if wanted.grammar is not None:
             refuse("An answer has one form: grammar or response_format, not both.", "grammar")
-        return AnswerForm("schema", msgspec.json.encode(schema).decode())
+        return Constraint("schema", msgspec.json.encode(schema).decode())
     except UsageError as error:  # it is too long
         refuse(f"{error}.", "grammar" if schema is None else "response_format")
 

@@ -104,7 +104,7 @@ def _arguments(text: str) -> str:
 
 
 def _message(said: IncomingMessage) -> Message:
-    calls = tuple(
+    tool_calls = tuple(
         ToolCall(call.function.name, _arguments(call.function.arguments), call.id)
         for call in said.tool_calls or ()
     )
@@ -112,7 +112,7 @@ def _message(said: IncomingMessage) -> Message:
         "system" if said.role == "developer" else said.role,
         text_of(said.content),
         thought=said.reasoning_content or "",
-        calls=calls,
+        tool_calls=tool_calls,
         call_id=said.tool_call_id or "",
     )
 

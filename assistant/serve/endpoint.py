@@ -16,9 +16,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from assistant.events import Event, Failed, Finished, Noticed, Ready
+from assistant.events import Event, Failed, Finished, Ready, Warned
 from assistant.process.engine_process import EngineProcess
-from assistant.request import Message, ReadAhead, Request
+from assistant.request import Message, Prefill, Request
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.completion import stream, whole
 from assistant.serve.completion_schema import parse_completion
@@ -62,7 +62,7 @@ class Endpoint:
         self._card = _card(name, ready, int(time.time()))
         self._thinks = ready.thinks
         self._remembered = AnswerTokens()
-        self._noticed = deque[str](maxlen=MAX_NOTICES_REMEMBERED)
+        self._warned = deque[str](maxlen=MAX_NOTICES_REMEMBERED)
         self._jobs = set[EventStream]()  # whose clients wait
         self._reading: asyncio.Task[None] | None = None  # a task nobody refers to may vanish
         self._app = Starlette(
@@ -135,14 +135,14 @@ class Endpoint:
         async for event in exchange.events:
             if isinstance(event, Failed):
                 raise from_failure(event)
-            if isinstance(event, Noticed) and event.text not in self._noticed:
-                self._noticed.append(event.text)
+            if isinstance(event, Warned) and event.text not in self._warned:
+                self._warned.append(event.text)
                 self._notice(event.text)
             yield event
         end = exchange.answer.end
         if end is not None and len(self._jobs) == 1 and self._reads_ahead():
             self._reading = asyncio.create_task(
-                _read_to_end(self._service.do(ReadAhead(_next_round(request, end))))
+                _read_to_end(self._service.do(Prefill(_next_round(request, end))))
             )
 
     async def _list(self, http: HttpRequest) -> Response:
@@ -184,8 +184,10 @@ def _refused(refusal: Refusal, exchange: Exchange) -> Response:
 def _next_round(request: Request, end: Finished) -> Request:
     """Return what a client will continue with: the answer, then a tool's result or a question."""
     ids = () if end.thought else end.token_ids  # the template writes such an answer in another way
-    answer = Message("assistant", end.text, ids, calls=end.calls)
-    following = Message("tool", "", call_id=end.calls[0].id) if end.calls else Message("user", "")
+    answer = Message("assistant", end.text, ids, tool_calls=end.tool_calls)
+    following = (
+        Message("tool", "", call_id=end.tool_calls[0].id) if end.tool_calls else Message("user", "")
+    )
     return replace(request, messages=(*request.messages, answer, following))
 
 

@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 from assistant.events import Trace
-from assistant.session.events import Added, NotSaved, PathShown, Removed, Tell
+from assistant.session.events import Added, Emit, NotSaved, PathShown, Removed
 from assistant.store.values import Attachment, Record
 from models.errors import StorageError
 
@@ -31,12 +31,12 @@ class ActiveBranch:
 
     def __init__(
         self,
-        tell: Tell,
+        emit: Emit,
         store: "Store | None",
         system: Callable[[], str],
         writes: bool = True,
     ) -> None:
-        self._tell, self._new_system = tell, system
+        self._emit, self._new_system = emit, system
         self.store, self._may_write = store, writes
         self.records: tuple[Record, ...] = ()
         """The messages, from the root to the leaf."""
@@ -96,7 +96,7 @@ class ActiveBranch:
             self.conversation = self._begun()
         asked = Record(0, self.end, "user", text, time.time(), "complete")
         record = self.append(replace(asked, attachments=tuple(attachments)))
-        self._tell(Added(record))
+        self._emit(Added(record))
         return record
 
     def append(self, record: Record) -> Record:
@@ -138,7 +138,7 @@ class ActiveBranch:
         self._kept(lambda store: store.drop(record.id), lambda: None)
         if self.shows(record):
             self.records = tuple(shown for shown in self.records if shown.id != record.id)
-            self._tell(Removed(record))
+            self._emit(Removed(record))
 
     def keep_in(self, store: "Store") -> dict[int, Record]:
         """Keep this conversation in a store from now on; return its records by old numbers.
@@ -168,7 +168,7 @@ class ActiveBranch:
                 return keep(self.store)
             except StorageError as error:
                 self.writes = False
-                self._tell(NotSaved(str(error)))
+                self._emit(NotSaved(str(error)))
         return value()
 
     # Where the user goes
@@ -220,4 +220,4 @@ class ActiveBranch:
 
     def _show(self, path: Sequence[Record], conversation: int | None) -> None:
         self.records, self.conversation = tuple(path), conversation
-        self._tell(PathShown(self.records))
+        self._emit(PathShown(self.records))

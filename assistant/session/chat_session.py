@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from assistant.events import Failed, ModelInfo
+from assistant.events import Failed, ModelInfo, Warned
 from assistant.request import Request
 from assistant.service import EventStream
 from assistant.session.active_branch import ActiveBranch
@@ -12,7 +12,6 @@ from assistant.session.events import (
     FullyAnswered,
     GivenBack,
     NeedsModel,
-    Noted,
     PathShown,
     SessionEvent,
 )
@@ -52,7 +51,7 @@ class ChatSession:
 
     def __init__(
         self,
-        tell: Callable[[SessionEvent], None],
+        emit: Callable[[SessionEvent], None],
         do: Callable[[Request], EventStream],
         start: Callable[[Coroutine[Any, Any, None]], object],
         store: "Store | None" = None,
@@ -66,12 +65,12 @@ class ChatSession:
         def system() -> str:
             return "".join(message.content for message in make_request().messages)
 
-        self._tell, self._start = tell, start
+        self._emit, self._start = emit, start
         self.branch = ActiveBranch(self._on_branch_event, store, system, writes)
         """The messages on the screen."""
-        self.responses = ResponseHandler(tell, self.branch)
+        self.responses = ResponseHandler(emit, self.branch)
         """The one under way."""
-        self.tool_loop = ToolLoop(tell, self.branch, tools or ToolSet(ToolSettings()), goes_on)
+        self.tool_loop = ToolLoop(emit, self.branch, tools or ToolSet(ToolSettings()), goes_on)
         """The calls at their end."""
         self.folders = folders
         """Those that questions are about."""
@@ -103,7 +102,7 @@ class ChatSession:
     def no_model(self, reason: str) -> None:
         """Say why nothing can be answered, and give back what waits."""
         self.requests.model, self.requests.expects_model = None, False
-        self._tell(Noted(reason, "error"))
+        self._emit(Warned(reason, "error"))
         self.withdraw()
 
     def keep_in(self, store: "Store") -> None:
@@ -192,7 +191,7 @@ class ChatSession:
         record, self._question = self._question, None
         if record is not None:
             self.branch.remove(record)
-            self._tell(GivenBack(record.content, record.attachments))
+            self._emit(GivenBack(record.content, record.attachments))
 
     # The program
 
@@ -212,12 +211,12 @@ class ChatSession:
                 if self._next is None and self.tool_loop.should_answer():
                     self._next = self.requests.answer
                 if self._next is None and self.tool_loop.may_auto_run:
-                    self._tell(FullyAnswered())
+                    self._emit(FullyAnswered())
                 if self._next is None:
                     return
                 if self.requests.model is None:  # `ready` goes on
                     if not self.requests.expects_model:
-                        self._tell(NeedsModel())
+                        self._emit(NeedsModel())
                     return
                 await self.tool_loop.refresh_tools()
                 if self.folders is not None:
@@ -240,12 +239,12 @@ class ChatSession:
 
     def _on_event(self, event: SessionEvent) -> None:
         """Tell what the engine says; what waits would hang on an answer that may fail."""
-        self._tell(event)
+        self._emit(event)
         if isinstance(event, Failed):
             self.withdraw()
 
     def _on_branch_event(self, event: SessionEvent) -> None:
-        self._tell(event)
+        self._emit(event)
         if isinstance(event, PathShown):  # nothing at its end runs unasked
             self.tool_loop.restore_setting()
             self.tool_loop.may_auto_run = False

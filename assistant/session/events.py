@@ -2,14 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from assistant.events import Event
 from assistant.request import ToolCall
 from assistant.store.values import Attachment, Record
 from assistant.tools.values import OfferedTool
-
-Severity = Literal["warning", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +80,6 @@ class GivenBack:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
-    """Say something in the conversation; a warning is about the answer under way, if one is."""
-
-    text: str
-    severity: Severity = "warning"
-
-
-@dataclass(frozen=True, slots=True)
 class NotSaved:
     """Say that the conversation is not saved from now on, and why."""
 
@@ -112,7 +101,7 @@ class Indexing:
 
 SessionEvent = (
     PathShown | Added | Changed | Removed | AnswerEnded | FullyAnswered | CallWaits | CallSettled
-    | ToolsStart | GivenBack | Noted | NotSaved | NeedsModel | Indexing | Event
+    | ToolsStart | GivenBack | NotSaved | NeedsModel | Indexing | Event
 )  # fmt: skip
-Tell = Callable[[SessionEvent], None]
+Emit = Callable[[SessionEvent], None]
 """Is given each event, in order."""

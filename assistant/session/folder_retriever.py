@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.citing import before_question
-from assistant.session.events import Changed, Indexing, Noted, Tell
+from assistant.session.events import Changed, Emit, Indexing
 from assistant.store.values import Attachment, Record
 from models.errors import StorageError
 from models.files.places import cache_dir
 
 if TYPE_CHECKING:  # most conversations are about no folder
-    from assistant.events import ModelInfo
+    from assistant.events import ModelInfo, Warned
     from assistant.passages.folder_index import FolderIndex
     from assistant.passages.splitting import Passage
     from assistant.settings.settings import Settings
@@ -37,8 +37,8 @@ ANSWERS_BEFORE = 3
 class FolderRetriever:
     """Keep the indexes of folders up to date, and find passages in them."""
 
-    def __init__(self, tell: Tell, settings: "Callable[[], Settings]") -> None:
-        self._tell, self._settings = tell, settings
+    def __init__(self, emit: Emit, settings: "Callable[[], Settings]") -> None:
+        self._emit, self._settings = emit, settings
         self._read: dict[str, float] = {}  # when each was read last, or will have been
         self._news: dict[str, str] = {}  # what was said of each
 
@@ -62,13 +62,13 @@ class FolderRetriever:
             try:
                 async for done, of, _ in update(located(name), cache_dir() / "passages"):
                     text = f"reading {name}: {done:,} of {of:,} files"
-                    self._tell(Indexing(text, done / max(of, 1)))
+                    self._emit(Indexing(text, done / max(of, 1)))
                 news = _known(name)
             except StorageError as error:
-                self._tell(Noted(str(error)))
+                self._emit(Warned(str(error)))
             finally:
                 self._read[name] = monotonic()
-            self._tell(Indexing(news if news != self._news.get(name) else "", None))
+            self._emit(Indexing(news if news != self._news.get(name) else "", None))
             self._news[name] = news
 
     async def look_up(
@@ -89,10 +89,10 @@ class FolderRetriever:
         if not wanted() or question is None or question.content != asked.content:
             return  # it was taken back
         for note in self._notes(question.attachments, found, instead):
-            self._tell(Noted(note))
+            self._emit(Warned(note))
         if found:
             passages = (*question.attachments, *found)
-            self._tell(Changed(branch.end_message(replace(question, attachments=passages))))
+            self._emit(Changed(branch.end_message(replace(question, attachments=passages))))
 
     async def find(
         self,

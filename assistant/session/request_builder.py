@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from assistant.events import Finished, ModelInfo, Stop, Trace
+from assistant.events import Finished, ModelInfo, Stop, Trace, Warned
 from assistant.request import Message, Request
 from assistant.service import EventStream
 from assistant.session.active_branch import ActiveBranch
-from assistant.session.events import Noted, Tell
+from assistant.session.events import Emit
 from assistant.session.messages import (
     ECHO,
     joined,
@@ -31,14 +31,14 @@ class RequestBuilder:
 
     def __init__(
         self,
-        tell: Tell,
+        emit: Emit,
         do: Callable[[Request], EventStream],
         branch: ActiveBranch,
         tool_loop: ToolLoop,
         responses: ResponseHandler,
         make_request: Callable[[], Request],
     ) -> None:
-        self._tell, self._do, self._make_request = tell, do, make_request
+        self._emit, self._do, self._make_request = emit, do, make_request
         self._branch, self._tool_loop, self._responses = branch, tool_loop, responses
         self.model: ModelInfo | None = None
         """The target that answers; None: none is loaded."""
@@ -89,14 +89,14 @@ class RequestBuilder:
         record = self._branch.append(empty)
         if len(record.siblings) == 1 and self.model and path[-1].role == "user":
             for file in repeated_files(path, self.model.n_ctx).get(path[-1].id, ()):
-                self._tell(Noted(f"{file.name} is unchanged since it was sent; not read again."))
+                self._emit(Warned(f"{file.name} is unchanged since it was sent; not read again."))
         request = self._request(path, again=len(record.siblings) - 1)
         request = replace(request, tools=()) if plainly else request
         await self._follow(AnswerSoFar(record), request)
         said = self._branch.leaf if request.tools and self._tool_loop.may_auto_run else None
         if said is not None and said.content.lstrip().startswith(ECHO):
             self._branch.cut_before(said)
-            self._tell(Noted("The model repeated its list of tools. It now answers without them."))
+            self._emit(Warned("The model repeated its list of tools. It now answers without them."))
             await self.answer(plainly=True)
 
     async def resume(self, before: Trace) -> None:
@@ -132,8 +132,9 @@ class RequestBuilder:
         self.stream = self._do(request)
         self._responses.begin(answer)
         async for event in self.stream:
-            self._tell(event)
-            self._responses.hear(event)
+            if not isinstance(event, Warned):  # a conversation shows each warning once
+                self._emit(event)
+            self._responses.handle(event)
             await asyncio.sleep(0)  # keys come first, however many events there are
         self.stream = None
         ended = isinstance(event, Finished) and event.stop is not Stop.CANCELLED

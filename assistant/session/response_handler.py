@@ -10,15 +10,15 @@ from assistant.events import (
     Event,
     Failed,
     Finished,
-    Noticed,
     Prepared,
     Step,
     Stop,
     Trace,
+    Warned,
 )
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.citing import question_passages, sources
-from assistant.session.events import Added, AnswerEnded, Changed, GivenBack, Noted, Tell
+from assistant.session.events import Added, AnswerEnded, Changed, Emit, GivenBack
 from assistant.store.values import Attachment, Record, State
 
 WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
@@ -56,12 +56,12 @@ class AnswerSoFar:
 
     def add(self, event: Decoded) -> None:
         """Take a round."""
-        self._steps.append(Step(event.tokens, event.ghosts))
-        self.calls += event.calls
+        self._steps.append(Step(event.tokens, event.rejected))
+        self.calls += event.tool_calls
 
     def is_nothing(self, event: Finished) -> bool:
         """Say whether it was stopped before its first word."""
-        said = self.text or event.text or self.thought or event.thought or event.calls
+        said = self.text or event.text or self.thought or event.thought or event.tool_calls
         return event.stop is Stop.CANCELLED and not said
 
     def finished(self, event: Finished) -> Record:
@@ -69,7 +69,7 @@ class AnswerSoFar:
         record = self.record
         # Ids that do not cover all of the text would make the next prompt lack a part of it.
         covered = bool(record.token_ids) or not self._begun + self._thought
-        covered &= bool(event.token_ids) or not (event.text or event.thought or event.calls)
+        covered &= bool(event.token_ids) or not (event.text or event.thought or event.tool_calls)
         stats = record.stats.plus(event.stats) if record.stats else event.stats
         return replace(
             record,
@@ -79,7 +79,7 @@ class AnswerSoFar:
             stats=stats,
             stop=str(event.stop),
             state="complete" if event.stop in WHOLE else "stopped",
-            calls=event.calls,
+            calls=event.tool_calls,
         )
 
     def abandoned(self, state: State) -> Record:
@@ -98,12 +98,12 @@ class ResponseHandler:
     It may be of another conversation than that on the screen.
     """
 
-    def __init__(self, tell: Tell, branch: ActiveBranch) -> None:
-        self._tell, self._branch = tell, branch
+    def __init__(self, emit: Emit, branch: ActiveBranch) -> None:
+        self._emit, self._branch = emit, branch
         self.under_way: AnswerSoFar | None = None
         """The answer, until it has ended."""
         self._passages: dict[int, Attachment] = {}  # that it may quote
-        self._noticed = set[tuple[int | None, str]]()  # said once of a conversation
+        self._warned = set[tuple[int | None, str]]()  # said once of a conversation
         self._streaming = Lock()  # an older state must not be written after the end
 
     def so_far(self, record: Record) -> AnswerSoFar | None:
@@ -115,7 +115,7 @@ class ResponseHandler:
         """Show an answer that begins, or goes on."""
         self.under_way, self._passages = answer, question_passages(self._branch.records[:-1])
         begun = replace(answer.record, state="streaming")
-        self._tell(Added(begun) if begun == answer.record else Changed(begun))
+        self._emit(Added(begun) if begun == answer.record else Changed(begun))
 
     def keep(self) -> None:
         """Save what there is of it; may be called on any thread.
@@ -133,16 +133,14 @@ class ResponseHandler:
         if (answer := self.under_way) is not None:
             answer.record = records.get(answer.record.id, answer.record)
 
-    def hear(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Take what the engine says."""
         match event:
             case Prepared(dropped_turns=dropped) if dropped:
-                self._tell(Noted(f"Left out to fit the context: the oldest turns ({dropped})."))
-            case Noticed(text) if (
-                notice := (self._branch.conversation, text)
-            ) not in self._noticed:
-                self._noticed.add(notice)
-                self._tell(Noted(text))
+                self._emit(Warned(f"Left out to fit the context: the oldest turns ({dropped})."))
+            case Warned(text) if (key := (self._branch.conversation, text)) not in self._warned:
+                self._warned.add(key)
+                self._emit(event)
             case Decoded() if self.under_way is not None:  # else the program ends
                 self.under_way.add(event)
             case Finished():
@@ -150,7 +148,7 @@ class ResponseHandler:
                 self.end("stopped")
             case Failed(message):
                 self.end("failed")
-                self._tell(Noted(message, "error"))
+                self._emit(Warned(message, "error"))
 
     def end(self, state: State) -> None:
         """Keep what there is of an answer that did not finish; nothing of one that never began."""
@@ -162,14 +160,14 @@ class ResponseHandler:
                 self._end(answer, answer.abandoned(state))
             else:
                 self._forget(answer)
-        self._tell(AnswerEnded())
+        self._emit(AnswerEnded())
 
     def _finish(self, event: Finished) -> None:
         answer = self.under_way
         if answer is None:  # the program ends
             return
         if event.stop is not Stop.CANCELLED and not event.complete:
-            self._tell(Noted("The answer ended before its form was complete."))
+            self._emit(Warned("The answer ended before its form was complete."))
         if not answer.is_nothing(event):
             self._end(answer, answer.finished(event))
 
@@ -179,7 +177,7 @@ class ResponseHandler:
         with self._streaming:
             answer.is_over = True
             record = self._branch.end_message(ended, answer.trace)
-        self._tell(Changed(record))
+        self._emit(Changed(record))
 
     def _forget(self, answer: AnswerSoFar) -> None:
         """Drop an empty answer, and give back its question if that has no other one."""
@@ -193,4 +191,4 @@ class ResponseHandler:
             branch.reopen()  # at another answer
         elif question.role == "user":
             branch.remove(question)
-            self._tell(GivenBack(question.content, question.attachments))
+            self._emit(GivenBack(question.content, question.attachments))

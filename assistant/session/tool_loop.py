@@ -8,6 +8,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Literal
 
+from assistant.events import Warned
 from assistant.request import Tool, ToolCall
 from assistant.session import messages
 from assistant.session.active_branch import ActiveBranch
@@ -16,8 +17,7 @@ from assistant.session.events import (
     CallSettled,
     CallWaits,
     Changed,
-    Noted,
-    Tell,
+    Emit,
     ToolsStart,
 )
 from assistant.session.tool_set import ToolSet
@@ -34,8 +34,8 @@ class ToolLoop:
     Arguments are as for `ChatSession`.
     """
 
-    def __init__(self, tell: Tell, branch: ActiveBranch, tools: ToolSet, goes_on: bool) -> None:
-        self._tell, self._branch, self.tools, self._goes_on = tell, branch, tools, goes_on
+    def __init__(self, emit: Emit, branch: ActiveBranch, tools: ToolSet, goes_on: bool) -> None:
+        self._emit, self._branch, self.tools, self._goes_on = emit, branch, tools, goes_on
         self.pending: CallWaits | None = None
         """The call that the user is asked about."""
         self.running: Record | None = None
@@ -81,7 +81,7 @@ class ToolLoop:
         self.may_auto_run = False
         times = "once" if limit == 1 else f"{limit} times"
         hint = "Press n on the last result to let it continue."
-        self._tell(Noted(f"The model has asked for tools {times}. {hint}"))
+        self._emit(Warned(f"The model has asked for tools {times}. {hint}"))
         return False
 
     def reset_rounds(self) -> None:
@@ -92,13 +92,13 @@ class ToolLoop:
         """Learn which tools there are now, and say which servers fail."""
         if not self.enabled:
             return
-        self._tell(ToolsStart(over=False))
+        self._emit(ToolsStart(over=False))
         try:
             await self.tools.learn()
         finally:
-            self._tell(ToolsStart(over=True))
+            self._emit(ToolsStart(over=True))
         for problem in self.tools.new_problems():
-            self._tell(Noted(problem))
+            self._emit(Warned(problem))
 
     # What the user decides
 
@@ -148,7 +148,7 @@ class ToolLoop:
 
     async def _decision(self, asked: CallWaits) -> Decision | None:
         self.pending, self._decided = asked, asyncio.get_running_loop().create_future()
-        self._tell(asked)
+        self._emit(asked)
         return await self._decided
 
     def resolve_approval(self, decision: Decision) -> None:
@@ -166,7 +166,7 @@ class ToolLoop:
         """Ask about no call any more."""
         if self.pending is not None and self._decided is not None:
             self.pending = None
-            self._tell(CallSettled())
+            self._emit(CallSettled())
             self._decided.set_result(decision)
 
     def refuse_open_calls(self) -> None:
@@ -181,7 +181,7 @@ class ToolLoop:
         branch, began = self._branch, monotonic()
         self.running = self._begin(call)
         self._work = asyncio.ensure_future(self.tools.call(call, tool))
-        self._tell(Added(self.running))
+        self._emit(Added(self.running))
         try:
             end = await self._work
         except asyncio.CancelledError:
@@ -191,7 +191,7 @@ class ToolLoop:
         record, self.running = self.running, None
         if end is None:
             branch.remove(record)
-            self._tell(Noted(f"{call.name} has changed meanwhile. Look at the call again."))
+            self._emit(Warned(f"{call.name} has changed meanwhile. Look at the call again."))
             return
         self._end(record, end, monotonic() - began)
         self.may_auto_run = end is not messages.WAS_STOPPED and branch.end == record.id
@@ -218,9 +218,9 @@ class ToolLoop:
 
     def _end_unrun(self, call: ToolCall, end: ToolResult) -> None:
         record = self._begin(call)
-        self._tell(Added(record))
+        self._emit(Added(record))
         self._end(record, end, 0.0)
 
     def _end(self, record: Record, end: ToolResult, seconds: float) -> None:
         ended = replace(record, content=end.text, state=end.state, stop=end.stop, seconds=seconds)
-        self._tell(Changed(self._branch.end_message(ended)))
+        self._emit(Changed(self._branch.end_message(ended)))

@@ -13,13 +13,13 @@ from assistant.request import (
     RULES,
     SOURCES,
     Effort,
+    EngineArgs,
     Message,
     Mode,
     Range,
     Request,
     RuleName,
     Sampling,
-    Setup,
     Switch,
 )
 from assistant.settings.keys import ANSWER, CONVERSATION, NOW, RELOAD, ROUND, UNLIMITED, Key
@@ -177,7 +177,9 @@ class Settings:
 
         return self.target or catalog.DEFAULT.target.name
 
-    def setup(self, report: Report = silent, target: str | None = None) -> tuple[Setup, str | None]:
+    def setup(
+        self, report: Report = silent, target: str | None = None
+    ) -> tuple[EngineArgs, str | None]:
         """Find the models to load; return also why there is no draft if there is none.
 
         Args:
@@ -197,7 +199,7 @@ class Settings:
         name = self.target if label else target or self.target
         path = find_target(name, self.folders, report)
         draft, no_draft = find_draft(self.draft, name or self.target_name, self.folders, report)
-        setup = Setup(
+        setup = EngineArgs(
             find_target(str(variant(path, label)), (), report) if label else path,
             draft,
             self.n_ctx,

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from tests import tiny
 
 
 @pytest.fixture
-def setup(tiny_target: Path, tiny_draft: Path) -> Setup:
-    return Setup(tiny_target, tiny_draft, n_ctx=1024, threads=1)
+def setup(tiny_target: Path, tiny_draft: Path) -> EngineArgs:
+    return EngineArgs(tiny_target, tiny_draft, n_ctx=1024, threads=1)
 
 
 @pytest.fixture(scope="session")
@@ -21,5 +21,5 @@ def slow_target(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def slow(slow_target: Path) -> Setup:
-    return Setup(slow_target, None, n_ctx=8192, threads=1)
+def slow(slow_target: Path) -> EngineArgs:
+    return EngineArgs(slow_target, None, n_ctx=8192, threads=1)

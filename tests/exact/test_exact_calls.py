@@ -11,7 +11,7 @@ import pytest
 from assistant.calling.formats import CallFormat
 from assistant.constraints.forms import Forms
 from assistant.decoding.sources.cascade import Cascade
-from assistant.engine.sources.certain import FormSource
+from assistant.engine.sources.certain import ConstraintSource
 from assistant.request import Message, Request, Tool
 from tests.assistant.constraints.spelt import Words
 from tests.exact.answer import START, by_every_rule, decoded, masked_law
@@ -28,7 +28,7 @@ LENGTH = 3
 SOURCES = {
     "nobody": [],
     "model": [lambda mask: model_of(5)],
-    "form, parrot, model": [FormSource, lambda mask: Parrot(5, 2), lambda mask: model_of(6)],
+    "form, parrot, model": [ConstraintSource, lambda mask: Parrot(5, 2), lambda mask: model_of(6)],
 }
 
 

@@ -11,10 +11,10 @@ import pytest
 from assistant.constraints.grammar import matcher_of
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
-from assistant.engine.sources.certain import ForcedSource, FormSource
+from assistant.engine.sources.certain import ConstraintSource, ForcedSource
 from assistant.prompt.thinking import FAMILIES, PartPosition, find_markers
 from assistant.prompt.thought_reader import AnswerBeginning, ThoughtReader
-from assistant.request import AnswerForm
+from assistant.request import Constraint
 from assistant.streamed_text import TokenText
 from tests.assistant.constraints.spelt import Words
 from tests.exact.answer import by_every_rule, decoded
@@ -110,7 +110,7 @@ END = 2
 
 @cache
 def matcher():
-    return matcher_of(AnswerForm("regex", "ab?a"), WORDS.tokenizer())
+    return matcher_of(Constraint("regex", "ab?a"), WORDS.tokenizer())
 
 
 def form_mask(text, start):
@@ -133,7 +133,7 @@ def masked_by_definition(budget):
 
 
 @by_every_rule
-@pytest.mark.parametrize("sources", [[model(4, "zeros")], [FormSource, model(4, "zeros")]])
+@pytest.mark.parametrize("sources", [[model(4, "zeros")], [ConstraintSource, model(4, "zeros")]])
 @pytest.mark.parametrize("budget", [None, 1])
 def test_a_form_that_begins_where_a_thought_ends_has_the_law_of_masked_ars(rule, sources, budget):
     target = Toy(4, 3)

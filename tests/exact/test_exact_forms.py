@@ -12,8 +12,8 @@ from assistant.constraints.grammar import matcher_of
 from assistant.constraints.mask import FormMask
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
-from assistant.engine.sources.certain import FormSource
-from assistant.request import AnswerForm
+from assistant.engine.sources.certain import ConstraintSource
+from assistant.request import Constraint
 from tests.assistant.constraints.spelt import Words
 from tests.exact.answer import START, by_every_rule, decoded, masked_law
 from tests.exact.coupling import Coupled, Numbers
@@ -33,7 +33,7 @@ def tokenizer():
 
 @cache
 def matcher(form):
-    return matcher_of(AnswerForm("regex", form), tokenizer())
+    return matcher_of(Constraint("regex", form), tokenizer())
 
 
 class ExactMask(FormMask):
@@ -74,8 +74,8 @@ def model(seed):
 SOURCES = {
     "nobody": [],
     "model": [model(5)],
-    "form": [FormSource],
-    "form, parrot, model": [FormSource, lambda mask: Parrot(4, 2), model(6)],
+    "form": [ConstraintSource],
+    "form, parrot, model": [ConstraintSource, lambda mask: Parrot(4, 2), model(6)],
     "parrot": [lambda mask: Parrot(4, 1)],
     "suffix, model": [lambda mask: SuffixSource(), model(7)],
 }

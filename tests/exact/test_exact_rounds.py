@@ -10,7 +10,7 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import PlannedRound
-from assistant.events import Noticed
+from assistant.events import Warned
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
@@ -80,7 +80,7 @@ def test_a_draft_that_failed_is_verified_reported_and_asked_no_more(rule):
     def run(rng):
         drafter = Cascade(failing(5)[0])
         _, steps = decoded(Toy(2, 3), rule(rng), drafter, list(START), 5)
-        failed = [i for i, step in enumerate(steps) if isinstance(step, Noticed)]
+        failed = [i for i, step in enumerate(steps) if isinstance(step, Warned)]
         for i in failed:
             assert "continues without the draft model" in steps[i].text
             before, after = steps[i - 1], steps[i + 1 :]

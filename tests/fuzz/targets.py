@@ -14,7 +14,7 @@ from assistant.lab.protocol import LAB
 from assistant.process import wire
 from assistant.process.wire import MAX_FRAME_BYTES, Envelope, Garbled, framed
 from assistant.prompt.template import CHATML, ChatTemplate
-from assistant.request import Count, Message, Request, Setup
+from assistant.request import CountTokens, EngineArgs, Message, Request
 from assistant.store.exports import json_lines, read_json_lines
 from assistant.store.store import Store
 from models import gguf
@@ -97,7 +97,7 @@ def _framed(data: bytes) -> object:
 
 def _messages() -> Iterator[bytes]:
     request = Request((Message("user", "Why?", (1, 2)),), stop_strings=("a",), seed=1)
-    for command in (Setup(Path("a.gguf")), request, Count("a", "b")):
+    for command in (EngineArgs(Path("a.gguf")), request, CountTokens("a", "b")):
         yield framed(LAB.commands.encode(Envelope(1, command)))
     for said in (Loading("target", "a", 0.5), LaneEvent(1, 0.5, Failed("a", "Bug")), None):
         yield framed(LAB.messages.encode(Envelope(1, said, True)))

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from assistant.events import Failed, Finished, Ready
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models import gguf
 from models.errors import ModelError
 from models.native.weights import Weights
@@ -41,12 +41,12 @@ def test_a_file_that_ends_the_engine_is_named_in_a_sentence_and_the_next_one_ans
                 path.write_bytes(data[: at + 20] + struct.pack("<I", 26) + data[at + 24 :])
                 assert 26 in gguf.read(path).tensors.matrices
             gguf.read(path)  # nothing is wrong with how it is written
-            engine.submit(Setup(path, n_ctx=512, threads=1, measure=False, engine=ENGINE))
+            engine.submit(EngineArgs(path, n_ctx=512, threads=1, measure=False, engine=ENGINE))
             end = heard.end()
             assert isinstance(end, Failed)
             assert end.kind in {"EngineDied", "EngineRefused"}
             plain_sentence(end.message, path)
-        engine.submit(Setup(tiny_target, n_ctx=512, threads=1, measure=False, engine=ENGINE))
+        engine.submit(EngineArgs(tiny_target, n_ctx=512, threads=1, measure=False, engine=ENGINE))
         heard.until(Ready)
         engine.submit(ask("Why?", max_tokens=4))
         assert heard.until(Finished).stats.generated_tokens == 4

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assistant.engine.engine_choice import _key
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models import child_process, ik
 from models.engines import PACKAGES
 from models.ik import native_build
@@ -101,10 +101,10 @@ def compared(
 
 
 def test_the_faster_of_both_is_used_from_now_on(place, monkeypatch, tiny_target):
-    key = _key(Setup(tiny_target))
+    key = _key(EngineArgs(tiny_target))
     assert "the wheel stays" in compared(monkeypatch, 0.8, 1.3, 1.0)
     assert ik.compiled() is None
-    assert _key(Setup(tiny_target)) != key  # engines are compared again
+    assert _key(EngineArgs(tiny_target)) != key  # engines are compared again
     found = "1.25 times as fast in prompts, 1.11 for one token, 1.00 for four"
     assert compared(monkeypatch, 0.8, 1.0, 0.9) == f"it is used from now on: {found}"
     assert ik.compiled() == ik.COMPILED

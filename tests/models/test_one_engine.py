@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assistant.engine.engine_choice import choose
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models import engines
 from models.errors import ModelError
 from models.native import loaded, weights
@@ -22,8 +22,8 @@ def ik_alone(monkeypatch):
 
 
 def test_it_is_chosen_and_for_a_gpu_the_other_one_that_is_not_there(ik_alone, tmp_path):
-    assert choose(Setup(tmp_path / "any.gguf", cache=tmp_path)).engine == "ik"
-    assert choose(Setup(tmp_path / "any.gguf", gpu_layers=1)).engine == "llama"
+    assert choose(EngineArgs(tmp_path / "any.gguf", cache=tmp_path)).engine == "ik"
+    assert choose(EngineArgs(tmp_path / "any.gguf", gpu_layers=1)).engine == "llama"
 
 
 def test_an_engine_that_is_not_there_is_told_with_its_command(ik_alone, monkeypatch):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import Alternative, Ghost, Origin, Step, Token, Trace
+from assistant.events import Alternative, Origin, RejectedToken, Step, Token, Trace
 from assistant.session.unsent_text import OPEN
 from assistant.store.store import Store
 from assistant.store.values import Attachment
@@ -67,7 +67,7 @@ def told(text: str, dice: random.Random) -> Trace:
         top = (Alternative(1, piece[::-1], 0.5), Alternative(2, f"\x1b[{MARK}m", 0.2))
         token = Token(0, piece, origin, "model", 0.5, 0.5, 0, 0.1, top, top)
         thrown = text[max(0, at - 12) : at + 3]
-        ghost = Ghost(3, thrown, "model", 0, 0.5, 0.1, 0.9)
+        ghost = RejectedToken(3, thrown, "model", 0, 0.5, 0.1, 0.9)
         steps.append(Step((token,), (ghost,) if origin is Origin.RESIDUAL else ()))
         at += len(piece)
     return tuple(steps)

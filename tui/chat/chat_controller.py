@@ -69,7 +69,9 @@ class ChatController:
         view.thoughts = settings.show_thinking
         self.parts.status.show(mode=settings.mode)
         if self.session.requests.stream is not None:
-            self.session.requests.stream.steer(settings.mode, settings.lookahead, settings.sampling)
+            self.session.requests.stream.update(
+                settings.mode, settings.lookahead, settings.sampling
+            )
 
     # What the user does
 
@@ -135,7 +137,7 @@ class ChatController:
 
     def _make_request(self) -> Request:
         form = self.parts.prompt.form
-        return replace(self.settings.request(), form=form, alternatives=ALTERNATIVES)
+        return replace(self.settings.request(), constraint=form, alternatives=ALTERNATIVES)
 
     def _take(self, event: SessionEvent) -> None:
         if self._leaves:

@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from assistant.events import AllRead, Counted, Event, Failed, Loading, Noticed, Prefilled, Ready
-from assistant.request import COPYING, Count, ReadAhead, Setup
-from assistant.session.events import Noted, SessionEvent
+from assistant.events import (
+    Event,
+    Failed,
+    Loading,
+    PrefillDone,
+    Prefilled,
+    Ready,
+    TokenCount,
+    Warned,
+)
+from assistant.request import COPYING, CountTokens, EngineArgs, Prefill
+from assistant.session.events import SessionEvent
 from models.errors import SpecchatError
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.status import Activity
@@ -44,7 +53,7 @@ class ChatModels:
     ) -> None:
         self._view, self._parts, self._session = view, view.parts, view.session
         self._unsent, self._program, self._settings, self._take = unsent, program, settings, take
-        self.setup: Setup | None = None
+        self.setup: EngineArgs | None = None
         """The models that answer, once they are found."""
         self.ready: Ready | None = None
         """The models that answer, once they are loaded."""
@@ -52,7 +61,7 @@ class ChatModels:
         self.may_suggest = False
         """Whether a larger model may be suggested, which is done once."""
         self._pause: Timer | None = None
-        self._reads: ReadAhead | None = None  # the last job, unless it was stopped
+        self._reads: Prefill | None = None  # the last job, unless it was stopped
 
     # Loading
 
@@ -69,7 +78,7 @@ class ChatModels:
         self._session.requests.expect_model()
         self._parts.status.show(loaded=False, activity=Activity("looking for the models", 0.0))
 
-    def load(self, setup: Setup, no_draft: str | None) -> None:
+    def load(self, setup: EngineArgs, no_draft: str | None) -> None:
         """Have models loaded instead of an answer; what waits is answered afterwards."""
         self.setup, self._no_draft = setup, no_draft
         if self._session.requests.stream is not None:
@@ -85,8 +94,8 @@ class ChatModels:
 
     def _loading(self, event: Event) -> None:
         match event:
-            case Noticed(text):
-                self._view.show(Noted(text))
+            case Warned():
+                self._view.show(event)
             case Failed(message):
                 self.none(message)
             case Loading() | Ready():
@@ -118,18 +127,18 @@ class ChatModels:
         store, ready, settings = self._session.branch.store, self.ready, self._settings()
         with suppress(SpecchatError, OSError, RuntimeError):  # the program may have ended
             if store and ready and (text := larger(ready.target.path, settings)):
-                self._program.call_from_thread(self._view.show, Noted(text))
+                self._program.call_from_thread(self._view.show, Warned(text))
                 store.remember(SUGGESTED, "1")
 
     # Counting
 
-    def count(self, count: Count) -> None:
+    def count(self, count: CountTokens) -> None:
         """Have the tokens of a text counted, once a model can."""
         if self.ready is not None:
             self._program.submit(count, self._counted)
 
     def _counted(self, event: Event) -> None:
-        if isinstance(event, Counted):
+        if isinstance(event, TokenCount):
             self._parts.prompt.attached.counted(event.label, event.tokens)
 
     # Reading while the user reads and types, so that nobody waits for it afterwards
@@ -152,7 +161,7 @@ class ChatModels:
             self._reads = job
             self._program.submit(job, self._reading)
 
-    async def _next(self) -> ReadAhead | None:
+    async def _next(self) -> Prefill | None:
         """Return what to read; None while something else is to be done."""
         session, prompt, ready = self._session, self._parts.prompt, self.ready
         if ready is None or not session.idle or not self._settings().may_read_ahead:
@@ -163,13 +172,13 @@ class ChatModels:
         if text and session.folders:
             attached += (await session.folders.find(text, attached, path, ready.target))[0]
         request = session.requests.next(text, attached, self._unsent.replaced)
-        return ReadAhead(request) if request and session.idle else None
+        return Prefill(request) if request and session.idle else None
 
     def _reading(self, event: Event) -> None:
         match event:
             case Prefilled(_, done, total):
                 self._parts.status.show(activity=Activity("reading ahead", done / total))
-            case AllRead():
+            case PrefillDone():
                 self._parts.status.show(activity=None)
             case Failed():  # another job came, which shows its own progress from here on
                 self._reads = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 
-from assistant.request import Count
+from assistant.request import CountTokens
 from assistant.settings.settings import Settings
 from models.errors import StorageError
 from tui.app.clipboard import copy_and_say
@@ -125,7 +125,7 @@ class ChatScreen(ChatLayout):
     @on(PromptAttachments.CountWanted)
     def count(self, message: PromptAttachments.CountWanted) -> None:
         """Have the tokens of a text counted."""
-        self.controller.models.count(Count(message.label, message.text))
+        self.controller.models.count(CountTokens(message.label, message.text))
 
     @on(TurnAction)
     def act(self, message: TurnAction) -> None:

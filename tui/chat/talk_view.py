@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assistant.events import Decoded, Loading, Prefilled, Step
+from assistant.events import Decoded, Loading, Prefilled, Step, Warned
 from assistant.session.citing import copied_last
 from assistant.session.events import (
     Added,
@@ -17,7 +17,6 @@ from assistant.session.events import (
     GivenBack,
     Indexing,
     NeedsModel,
-    Noted,
     NotSaved,
     PathShown,
     Removed,
@@ -84,7 +83,7 @@ class TalkView:
                 if not self.parts.prompt.give_back(text, attachments):
                     hint = "↑ in an empty prompt brings back the unanswered question."
                     self.parts.notify(hint, markup=False)
-            case Noted(text, severity):
+            case Warned(text, severity):
                 self._view.note(text, severity, self._growing if severity == "warning" else None)
                 if severity == "error" and not self.parts.is_active:
                     self.parts.notify(safe(text), severity="error", markup=False)
@@ -177,8 +176,8 @@ class TalkView:
         answer = self._growing
         if not isinstance(answer, Answer):
             return
-        answer.add(Step(event.tokens, event.ghosts))
-        answer.call(event.calls)
+        answer.add(Step(event.tokens, event.rejected))
+        answer.call(event.tool_calls)
         answer.tell(event.stats)
         if self._figures is None:
             self.parts.set_timer(FIGURES_EVERY, self._show_figures)

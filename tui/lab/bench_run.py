@@ -15,7 +15,7 @@ from assistant.lab.bench.plan import Asked
 from assistant.lab.bench.reports import surroundings
 from assistant.lab.protocol import LAB, Lockstep, Trial
 from assistant.lab.table import ResultTable
-from assistant.request import COPYING, Message, Request, Setup
+from assistant.request import COPYING, EngineArgs, Message, Request
 from assistant.settings.settings import Settings
 from assistant.system import System
 from models.errors import ModelError, ModelMissing, SpecchatError, StorageError
@@ -70,9 +70,9 @@ def here(settings: Settings) -> list[str]:
     return found
 
 
-def _setups(systems: Sequence[System], settings: Settings) -> dict[str, Setup]:
+def _setups(systems: Sequence[System], settings: Settings) -> dict[str, EngineArgs]:
     usual, no_draft = settings.setup()
-    setups: dict[str, Setup] = {}
+    setups: dict[str, EngineArgs] = {}
     for system in systems:
         named = system.target
         own, why_none = settings.setup(target=named) if named else (usual, no_draft)
@@ -88,7 +88,7 @@ def _about(
     command: str,
     settings: Settings,
     systems: Sequence[System],
-    setups: Mapping[str, Setup],
+    setups: Mapping[str, EngineArgs],
     asked: Sequence[Asked],
 ) -> dict[str, Any]:
     """Return what the results of a run depend on."""
@@ -111,7 +111,7 @@ def _about(
 
 
 def _measured(
-    asked: Sequence[Asked], setups: Mapping[str, Setup], settings: Settings
+    asked: Sequence[Asked], setups: Mapping[str, EngineArgs], settings: Settings
 ) -> Iterator[Iterator[RunAnswer]]:
     """Yield what came of each lockstep, and say how far it is."""
     console, started, said = EngineConsole("starting", protocol=LAB), monotonic(), 0.0
@@ -129,7 +129,7 @@ def _measured(
             yield each.answers(compared)
 
 
-def _trial(asked: Asked, system: System, setup: Setup, settings: Settings) -> Trial:
+def _trial(asked: Asked, system: System, setup: EngineArgs, settings: Settings) -> Trial:
     told = (Message("system", settings.system),) if settings.system else ()
     request = Request(
         (*told, Message("user", asked.question.text)),

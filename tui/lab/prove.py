@@ -57,7 +57,7 @@ def prove(thorough: bool, as_json: bool, **options: Any) -> None:
     console = EngineConsole("looking for the models", protocol=LAB)
     checks, proved, error = list[Check](), None, None
 
-    def hear(event: "LabEvent") -> None:
+    def handle(event: "LabEvent") -> None:
         match event:
             case Measuring(what, fraction, left_s):
                 console.measuring(f"comparing {what}", fraction, left_s)
@@ -67,7 +67,7 @@ def prove(thorough: bool, as_json: bool, **options: Any) -> None:
     with console.shown(starts=True):
         setup, k, seed = console.pair(chosen), chosen.lookahead or None, chosen.seed or 0
         try:
-            proved = console.run(Prove(setup, chosen.sampling, k, seed, thorough), hear)
+            proved = console.run(Prove(setup, chosen.sampling, k, seed, thorough), handle)
         except Stopped:
             pass
         except SpecchatError as failure:

@@ -40,12 +40,12 @@ def tune(as_json: bool, **options: Any) -> None:
 
     console = EngineConsole("looking for the models", protocol=LAB)
 
-    def hear(event: "LabEvent") -> None:
+    def handle(event: "LabEvent") -> None:
         if isinstance(event, Measuring):
             console.measuring(f"measuring {event.what}", event.fraction, event.left_s)
 
     with console.shown(starts=True):
-        tuned: Tuned = console.run(Tune(console.pair(chosen)), hear)
+        tuned: Tuned = console.run(Tune(console.pair(chosen)), handle)
     if as_json:
         click.echo(json.dumps(asdict(tuned), default=str))
     else:

@@ -53,14 +53,16 @@ def race(
         raise UsageError("There is no prompt. Try: specchat race 'Write a haiku about rivers'")
     chosen = settings(options)
 
-    from tui.shell.asked import form_of
+    from tui.shell.asked import constraint_of
 
-    entries, form = parse(spec), form_of(schema, regex, grammar)
+    entries, constraint = parse(spec), constraint_of(schema, regex, grammar)
     at_terminal = has_terminal()
     console = EngineConsole("looking for the models")
     with console.shown():
         asked = line_up(entries, chosen, prompt, console.checking)
-        recorded = RecordedRace(replace(asked, request=replace(asked.request, form=form)))
+        recorded = RecordedRace(
+            replace(asked, request=replace(asked.request, constraint=constraint))
+        )
         if as_json or not at_terminal:
             run(recorded, console)
     if as_json or not at_terminal:
@@ -82,15 +84,15 @@ def run(recorded: RecordedRace, console: EngineConsole) -> None:
         KeyboardInterrupt: Ctrl-C while loading, or twice.
     """
 
-    def hear(event: Event) -> None:
-        recorded.hear(event)
+    def handle(event: Event) -> None:
+        recorded.handle(event)
         if isinstance(event, RaceReady):
             console.keeps = True  # from here on, there is something to keep
         counts = ((each.lane.name, each.stats) for each in recorded.lanes)
         far = [f"{name} {stats.generated_tokens if stats else 0}" for name, stats in counts]
         console.say(f"tokens so far: {', '.join(far)}")
 
-    console.run(recorded.race, hear, keeps=False)
+    console.run(recorded.race, handle, keeps=False)
 
 
 def tell(recorded: RecordedRace, as_json: bool) -> bool:

@@ -58,7 +58,7 @@ class LaneView(VerticalScroll):
             self.anchor()
         for lap in lane.laps[self._laps :]:
             if isinstance(lap.event, Decoded):
-                step = Step(lap.event.tokens, lap.event.ghosts)
+                step = Step(lap.event.tokens, lap.event.rejected)
                 if (thought := step.part("thought")).tokens:
                     self._thought.add(thought)
                 self.tokens.add(step.part("answer"))

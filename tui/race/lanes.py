@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import randrange
 
-from assistant.request import Lane, Race, Request, Setup
+from assistant.request import EngineArgs, Lane, Race, Request
 from assistant.settings.settings import Settings
 from assistant.system import System, read
 from models.drafts import NO_DRAFT
@@ -59,7 +59,7 @@ def line_up(
     return Race(tuple(chosen), _fair(settings.request(prompt)))
 
 
-def duel(setup: Setup, settings: Settings, request: Request) -> Race:
+def duel(setup: EngineArgs, settings: Settings, request: Request) -> Race:
     """Return the race without guesses and with them, between models that are found already."""
     lanes = tuple(_lane(setup, entry, settings) for entry in parse(DEFAULT))
     return Race(lanes, _fair(request))
@@ -74,7 +74,7 @@ def _fair(request: Request) -> Request:
     return replace(request, seed=seed, max_tokens=request.max_tokens or RACE_TOKENS)
 
 
-def _lane(setup: Setup, entry: System, settings: Settings) -> Lane:
+def _lane(setup: EngineArgs, entry: System, settings: Settings) -> Lane:
     chosen = settings.lookahead if entry.lookahead is None else entry.lookahead
     setup = replace(setup, engine=entry.engine or setup.engine)
     return Lane(named(entry), setup, entry.mode, None if entry.mode == "ars" else chosen)

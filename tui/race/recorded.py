@@ -11,12 +11,12 @@ from assistant.events import (
     Failed,
     Finished,
     LaneEvent,
-    Noticed,
     Prefilled,
     RaceReady,
     Ready,
     Stats,
     Stop,
+    Warned,
 )
 from assistant.request import Lane, Race, Request
 from tui.figures import MARKS
@@ -95,7 +95,7 @@ class RecordedLane:
     @property
     def notices(self) -> list[str]:
         """What went differently from what was asked, in sentences."""
-        notices = [lap.event.text for lap in self.laps if isinstance(lap.event, Noticed)]
+        notices = [lap.event.text for lap in self.laps if isinstance(lap.event, Warned)]
         return [self.failed, *notices] if self.failed else notices
 
 
@@ -106,7 +106,7 @@ class RecordedRace:
         self.race = race
         self.lanes = [RecordedLane(lane) for lane in race.lanes]
 
-    def hear(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Keep what an event says of the lanes."""
         if isinstance(event, RaceReady):
             for lane, ready in zip(self.lanes, event.lanes, strict=True):

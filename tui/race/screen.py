@@ -128,7 +128,7 @@ class RaceScreen(ClosedOnce[None]):
 
     def show(self, event: Event) -> None:
         """Take what the engine says; it is on the screen at the next look."""
-        self.recorded.hear(event)
+        self.recorded.handle(event)
         match event:
             case Loading(_, name, fraction):
                 verb = "loading" if fraction < 1 else "preparing"

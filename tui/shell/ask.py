@@ -16,19 +16,18 @@ from assistant.events import (
     Failed,
     Finished,
     Loading,
-    Noticed,
     Prefilled,
     Ready,
+    Warned,
     said,
 )
-from assistant.request import AnswerForm
+from assistant.request import Constraint
 from assistant.session.chat_session import ChatSession
 from assistant.session.events import (
     Added,
     CallWaits,
     Changed,
     Indexing,
-    Noted,
     NotSaved,
     SessionEvent,
     ToolsStart,
@@ -65,7 +64,7 @@ class AskSession:
         stop_strings: Sequence[str],
         quiet: bool,
         continued: ContinuedChat | None = None,
-        form: AnswerForm | None = None,
+        form: Constraint | None = None,
         tools: ToolSet | None = None,
         yes: bool = False,
     ) -> None:
@@ -81,7 +80,7 @@ class AskSession:
         self._folders = FolderRetriever(self._take, lambda: settings) if settings.about else None
         self._to_do: list[Coroutine[Any, Any, None]] = []
         self._saved = monotonic()
-        request = replace(settings.request(), stop_strings=tuple(stop_strings), form=form)
+        request = replace(settings.request(), stop_strings=tuple(stop_strings), constraint=form)
         self.session = ChatSession(
             self._take,
             console.do,
@@ -139,7 +138,7 @@ class AskSession:
     # What the engine and the session say
 
     def _hear_loading(self, event: Event) -> None:
-        if isinstance(event, Noticed):
+        if isinstance(event, Warned):
             self._say(event.text)
 
     def _take(self, event: SessionEvent) -> None:
@@ -150,7 +149,7 @@ class AskSession:
             case Prefilled():
                 console.reading("the question", event)
             case Decoded() | Finished():
-                self._hear(event)
+                self._handle(event)
             case Failed():
                 self._failed = event
                 self._printing.cut()  # what was said so far stands on lines of its own
@@ -179,7 +178,7 @@ class AskSession:
                     ).remarks
             case Indexing(text, fraction):
                 self._say(text, "dim") if fraction is None else console.say(text)
-            case Noted(text, severity) if severity != "error":
+            case Warned(text, severity) if severity != "error":
                 self._say(text)
             case NotSaved(reason):
                 raise StorageError(reason)
@@ -205,7 +204,7 @@ class AskSession:
         click.echo(access if asks else f"Refused. {access}", err=True)
         return asks and click.confirm("Run it?", default=False, err=True)
 
-    def _hear(self, event: Decoded | Finished) -> None:
+    def _handle(self, event: Decoded | Finished) -> None:
         """Show what the answer says."""
         given = self.answers[-1]
         shown = self._settings.show_thinking or given.finished or said(given.tokens)
@@ -216,7 +215,7 @@ class AskSession:
         given.take(event)
         if isinstance(event, Decoded):
             self._printing.add(event.tokens)
-        elif event.text or not event.calls:
+        elif event.text or not event.tool_calls:
             self._printing.end()
 
     def _say(self, text: str | None, style: str = "yellow") -> None:

@@ -111,10 +111,10 @@ def ask(
     console = EngineConsole("looking for the models")
     with console.shown(starts=True), ExitStack() as opened:
         from tui.shell.ask import AskSession
-        from tui.shell.asked import continued_chat, form_of, question_of, tools_of
+        from tui.shell.asked import constraint_of, continued_chat, question_of, tools_of
         from tui.shell.received_answers import report
 
-        form = form_of(schema, regex, grammar)
+        form = constraint_of(schema, regex, grammar)
         question = question_of(prompt, files, schema, grammar)
         continued = opened.enter_context(continued_chat(chat, chosen)) if chat else None
         offered = tools_of(tools, folders, chosen) if tools is not None else None

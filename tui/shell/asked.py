@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.events import Ready
-from assistant.request import AnswerForm, FormKind
+from assistant.request import Constraint, ConstraintKind
 from assistant.session.attachments import read, text_of
 from assistant.session.messages import joined
 from assistant.session.tool_set import ToolSet
@@ -98,13 +98,15 @@ def check_thinking(settings: Settings, ready: Ready) -> None:
         raise UsageError(f"{name} has no effort setting; leave --effort out.")
 
 
-def form_of(schema: Path | None, regex: str | None, grammar: Path | None) -> AnswerForm | None:
+def constraint_of(
+    schema: Path | None, regex: str | None, grammar: Path | None
+) -> Constraint | None:
     """Return the form that is asked for, if any is.
 
     Raises:
         UsageError: several are, or its file is no text.
     """
-    forms: dict[FormKind, Path | str | None] = {
+    forms: dict[ConstraintKind, Path | str | None] = {
         "schema": schema, "regex": regex, "grammar": grammar
     }  # fmt: skip
     asked = [(kind, given) for kind, given in forms.items() if given is not None]
@@ -112,10 +114,10 @@ def form_of(schema: Path | None, regex: str | None, grammar: Path | None) -> Ans
         raise UsageError(f"An answer has one form: --{asked[0][0]} or --{asked[1][0]}, not both.")
     for kind, given in asked:
         if isinstance(given, str):
-            return AnswerForm(kind, given)
+            return Constraint(kind, given)
         if given == STDIN:
-            return AnswerForm(kind, text_of(_piped() or b"", "Standard input"))
-        return AnswerForm(kind, read(given, pipes=True).text)
+            return Constraint(kind, text_of(_piped() or b"", "Standard input"))
+        return Constraint(kind, read(given, pipes=True).text)
     return None
 
 

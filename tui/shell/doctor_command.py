@@ -16,7 +16,7 @@ import click
 import psutil
 
 from assistant.engine.engine_choice import choose
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models import catalog, engines, ik
 from models.drafts import made_here
 from models.engines import ENGINES, PACKAGES, EngineName
@@ -169,5 +169,5 @@ def _pair() -> Iterator[Finding]:
 
 def _choice(target: Path) -> Iterator[Finding]:
     with suppress(ModelError):  # what is wrong with the file is said elsewhere
-        choice = choose(Setup(target, cache=places.cache_dir()))
+        choice = choose(EngineArgs(target, cache=places.cache_dir()))
         yield Finding("engine", "ok", f"{ENGINES[choice.engine]}. {choice.reason}")

@@ -19,8 +19,8 @@ from assistant.edit.part import find, split
 from assistant.edit.review import review
 from assistant.edit.rewrite import Rewrite
 from assistant.edit.text_file import TextFile
-from assistant.events import Counted, Decoded, Event, Finished, Prefilled, Ready
-from assistant.request import Count
+from assistant.events import Decoded, Event, Finished, Prefilled, Ready, TokenCount
+from assistant.request import CountTokens
 from assistant.settings.settings import DEFAULT, Settings
 from models.errors import SpecchatError, StorageError, UsageError
 from tui.figures import figures
@@ -161,7 +161,7 @@ class EditSession:
         printing = DiffPrinting(console.console, rewrite.file.lines, len(rewrite.old.split("\n")))
         lines = [""]  # of the new part, the last one under way
 
-        def hear(event: Event) -> None:
+        def handle(event: Event) -> None:
             match event:
                 case Prefilled():
                     console.reading(str(path), event)
@@ -171,14 +171,14 @@ class EditSession:
                     printing.show(rewrite.so_far(lines[:-1]), len(lines) - 1)
 
         with closing(printing):
-            finished: Finished = console.run(rewrite.request(asked, shown), hear)
+            finished: Finished = console.run(rewrite.request(asked, shown), handle)
         if console.interrupted:
             self._say(f"Stopped: {path} stays as it is.")
             raise KeyboardInterrupt
         return finished, printing.end(rewrite.new(finished.text))
 
     def _count(self, text: str) -> int:
-        counted: Counted = self._console.run(Count("", text), keeps=False)
+        counted: TokenCount = self._console.run(CountTokens("", text), keeps=False)
         return counted.tokens
 
     def _problems(self, file: TextFile, new: bytes, wish: str, gap: str = "") -> list[str]:

@@ -14,7 +14,7 @@ import click
 from assistant.events import Failed, Loading, Prefilled
 from assistant.process.engine_process import EngineProcess
 from assistant.process.wire import CHAT, Protocol
-from assistant.request import AnyJob, Setup
+from assistant.request import AnyJob, EngineArgs
 from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from models import errors
@@ -88,11 +88,11 @@ class EngineConsole:
                 self._loop.run(self._close())
 
     def run(
-        self, job: AnyJob, hear: Callable[[Any], None] | None = None, keeps: bool = True
+        self, job: AnyJob, handle: Callable[[Any], None] | None = None, keeps: bool = True
     ) -> Any:
         """Have a job done, and return its last event.
 
-        `hear` is told of all events. `keeps` says whether Ctrl-C meanwhile, and from then on, has
+        `handle` is told of all events. `keeps` says whether Ctrl-C meanwhile, and from then on, has
         the engine stop; a second one raises in any case.
 
         Raises:
@@ -100,19 +100,19 @@ class EngineConsole:
             Stopped: Ctrl-C was pressed, and nothing more comes.
         """
         self.keeps = keeps
-        end = self.wait(self._followed(job, hear))
+        end = self.wait(self._followed(job, handle))
         if isinstance(end, Failed):
             raise self.error(end)
         return end
 
-    async def _followed(self, job: AnyJob, hear: Callable[[Any], None] | None) -> Any:
+    async def _followed(self, job: AnyJob, handle: Callable[[Any], None] | None) -> Any:
         """Return the last event of a job."""
         stream, end = self.do(job), None
         self.stop_with(stream.cancel)
         async for event in stream:
             end = event
-            if hear is not None:
-                hear(event)
+            if handle is not None:
+                handle(event)
             if isinstance(event, Loading):
                 self.loading(event)
         return end
@@ -165,7 +165,7 @@ class EngineConsole:
             await close()
         await self.engine.close()
 
-    def pair(self, settings: Settings) -> Setup:
+    def pair(self, settings: Settings) -> EngineArgs:
         """Find the models that the settings ask for, and say it where the draft is missing.
 
         Raises:

@@ -86,7 +86,7 @@ def shared(command: Command) -> Command:
 
 
 def formed(command: Command) -> Command:
-    """Add the options for the form of an answer; it takes them as keywords for `form_of`."""
+    """Add the options for the form of an answer; it takes them as keywords for `constraint_of`."""
     for option in (
         click.option("--grammar", type=FILE, help="Answer by a grammar, in GBNF or Lark syntax."),
         click.option("--regex", metavar="PATTERN", help="Answer with text that matches a pattern."),

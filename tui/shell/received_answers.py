@@ -168,7 +168,7 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
         **({"reasoning_content": finished.thought} if finished.thought else {}),
         "stop": str(finished.stop),
         **({} if finished.complete else {"complete": False}),  # of the form that was asked for
-        **({"calls": _calls(given, finished)} if finished.calls else {}),
+        **({"calls": _calls(given, finished)} if finished.tool_calls else {}),
         **({"sources": [_fields(each, PLACES) for each in given.sources]} if given.sources else {}),
         **({"unsupported": given.unsupported} if given.unsupported else {}),
         "tokens": [_fields(token, TOKEN_FIELDS) for token in given.tokens],
@@ -179,7 +179,7 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
 def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:
     results = {result.calls[0].id: result for result in given.results}
     told = []
-    for call in finished.calls:
+    for call in finished.tool_calls:
         told.append(asdict(call))
         if call.id in results:
             end = results[call.id]

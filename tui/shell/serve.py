@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assistant.events import Ready
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from assistant.serve.guard import Guard
 from assistant.settings.settings import Settings
 from models.child_process import forbid_connections
@@ -113,7 +113,7 @@ def tell(name: str, ready: Ready, made_token: str | None) -> None:
         _say(f"Others on the network can ask, with this token: {made_token}")
 
 
-def name_of(settings: Settings, setup: Setup) -> str:
+def name_of(settings: Settings, setup: EngineArgs) -> str:
     """Return the target's name for clients: its short name, or its file's."""
     reference = settings.target_name
     by_path = "/" in reference or setup.target.name in reference

@@ -70,7 +70,7 @@ def runs_of(step: Step, ghosts: bool) -> list[Run]:
     """Return a round as it is shown: accepted drafts, those thrown away, the token after them."""
     accepted = [token for token in step.tokens if token.origin is Origin.DRAFT]
     rest = [token for token in step.tokens if token.origin is not Origin.DRAFT]
-    texts = [safe(ghost.text) for ghost in step.ghosts] if ghosts else []
+    texts = [safe(ghost.text) for ghost in step.rejected] if ghosts else []
     # Struck through, without characters that move lines.
     thrown = [(text.replace("\n", "⏎").replace("\t", "⇥"), GHOST) for text in texts]
     return [*map(_run, accepted), *thrown, *map(_run, rest)]

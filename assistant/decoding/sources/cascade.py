@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from time import perf_counter
 
-from assistant.decoding.mask import Mask, draft_by_form
+from assistant.decoding.mask import Mask, constrained_draft
 from assistant.decoding.model import DraftFailed
 from assistant.decoding.sources.draft import Draft, Draw, Offer, Plan, Proposal, Rows, Run, Source
 from assistant.decoding.sources.model import ModelSource
@@ -61,7 +61,9 @@ class Cascade:
                 started = self._clock()
                 source = self.sources[name]
                 placed = source.placed if isinstance(source, ModelSource) else None
-                row, seen = source.row(context, draft_by_form(warp, self._mask, context, placed))
+                row, seen = source.row(
+                    context, constrained_draft(warp, self._mask, context, placed)
+                )
                 if not isinstance(source, ModelSource):
                     self.tables_s += self._clock() - started
                 if not len(row.ids):  # the draft lacks all that the form allows

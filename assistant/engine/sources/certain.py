@@ -26,7 +26,7 @@ class ForcedSource(Copying):
         return Run(self.name, tuple(run), (FORCED,) * len(run), len(run)) if run else None
 
 
-class FormSource(Copying):
+class ConstraintSource(Copying):
     """Propose what a form leaves no choice about."""
 
     name = "form"
@@ -53,4 +53,4 @@ class FormSource(Copying):
 def certain_sources(forced: Forced | None, mask: Mask | None) -> list[Source]:
     """Return the sources that are never wrong, which are asked before all others."""
     sources: list[Source] = [ForcedSource(forced)] if forced else []
-    return [*sources, FormSource(mask)] if mask else sources
+    return [*sources, ConstraintSource(mask)] if mask else sources

@@ -22,15 +22,15 @@ from assistant.events import (
     Failed,
     Finished,
     LaneEvent,
-    Noticed,
     RaceReady,
     Ready,
     Stop,
+    Warned,
 )
 from assistant.lab.bench.answers import Compared, Measured
 from assistant.lab.bench.baselines import baselines
 from assistant.lab.protocol import Lockstep, Trial
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native.model import NativeModel
 
@@ -73,7 +73,7 @@ class TrialLane(NamedTuple):
             match event:
                 case Decoded(stats=stats):
                     pace.setdefault(stats.generated_tokens, stats.decode_s)
-                case Noticed(text):
+                case Warned(text):
                     notices.append(text)
                 case Failed(message, kind):
                     if kind != ContextFull.__name__:
@@ -104,9 +104,9 @@ class TrialRunner:
     def __init__(self, state: EngineState) -> None:
         self._state = state
         self._loaded = ExitStack()
-        self._assistants: dict[tuple[Setup, int], tuple[Assistant, Ready]] = {}
-        self._looks: dict[Setup, CostLooks | None] = {}
-        self._learnt: dict[tuple[Setup, str], Recording] = {}
+        self._assistants: dict[tuple[EngineArgs, int], tuple[Assistant, Ready]] = {}
+        self._looks: dict[EngineArgs, CostLooks | None] = {}
+        self._learnt: dict[tuple[EngineArgs, str], Recording] = {}
 
     def measure(self, job: Lockstep) -> Compared:
         """Answer as after loading: the caches hold what every conversation begins with.
@@ -162,7 +162,7 @@ class TrialRunner:
         before_s = recording.steps_s if recording else 0.0
         return TrialLane(Runner(number, assistant, request, steering), ready, recording, before_s)
 
-    def _assistant(self, setup: Setup, others: int) -> tuple[Assistant, Ready]:
+    def _assistant(self, setup: EngineArgs, others: int) -> tuple[Assistant, Ready]:
         if (setup, others) not in self._assistants:
             bare = replace(setup, measure=False, recalls=False, snapshots=0)
             assistant, ready = load(bare, self._state.control, self._state.emit, self._loaded)
@@ -174,7 +174,7 @@ class TrialRunner:
         return self._assistants[setup, others]
 
 
-def _looks(assistant: Assistant, setup: Setup) -> CostLooks | None:
+def _looks(assistant: Assistant, setup: EngineArgs) -> CostLooks | None:
     target, draft = assistant.target, assistant.draft
     if not isinstance(target, NativeModel) or not target.can_roll_back:
         return None

@@ -35,7 +35,7 @@ USUAL_LOOKAHEAD = 3
 
 
 def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Proved:
-    """Go through everything; `emit` hears of each comparison when it is made, and how far it is.
+    """Go through everything; `emit` gets each comparison when it is made, and the progress.
 
     Raises:
         ModelError: the target cannot be used, or the draft cannot propose to it.
@@ -45,7 +45,7 @@ def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Pro
     _, _, turns, tasks = amounts
     meter = Meter(5 + 3 * tasks + 1 + len(RULES) * turns, emit)
 
-    def tell(checks: Iterable[Check]) -> None:
+    def check_all(checks: Iterable[Check]) -> None:
         for check in checks:
             emit(check)
             meter.what = check.layer
@@ -62,7 +62,7 @@ def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Pro
             raise ModelError(f"The pair cannot be proved. {ready.no_draft}")
         if speculates:
             lookahead = min(job.lookahead or USUAL_LOOKAHEAD, most_proposals(assistant.target))
-            tell(_compared(ProvedPair(assistant, job.sampling, lookahead, job.seed), *amounts))
+            check_all(_compared(ProvedPair(assistant, job.sampling, lookahead, job.seed), *amounts))
     paths = tuple(model.path for model in (ready.target, ready.draft) if model)
     return Proved(paths, ready.no_draft, speculates, job.seed, perf_counter() - started)
 

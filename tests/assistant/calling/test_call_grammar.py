@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from assistant.calling.arguments import closed
-from assistant.request import AnswerForm, Tool
+from assistant.request import Constraint, Tool
 from models.errors import UsageError
 from tests.assistant.calling.called import (
     HERMES,
@@ -27,13 +27,13 @@ from tests.assistant.constraints.spelt import Words
 
 NAMES = ("[TOOL_CALLS]", "[ARGS]", "<|python_tag|>", "<think>", "</think>")
 WORDS = Words(*('{"a": 1}', '"}', '", "', "<tool", "}\n</", "```", "\n\n"), controls=NAMES)
-OK = AnswerForm("schema", '{"type": "object", "properties": {"ok": {"type": "boolean"}}}')
+OK = Constraint("schema", '{"type": "object", "properties": {"ok": {"type": "boolean"}}}')
 by_every_format = pytest.mark.parametrize("form", [HERMES, NAMED, LISTED, SPACED, LLAMA])
 
 
 def read(form, text, choice="auto", tools=TOOLS, several=True, asked=None, thought=None):
     """Return how much of a text may be an answer, and whether that is whole."""
-    request = asking(*tools, choice=choice, parallel_calls=several, form=asked)
+    request = asking(*tools, choice=choice, parallel_calls=several, constraint=asked)
     return fits(WORDS, form, request, text, thought=thought, thinks=thought is not None)
 
 
@@ -148,8 +148,8 @@ def test_an_answer_with_a_form_has_it_or_is_calls():
     call = wrote(HERMES, ("get_weather", PARIS))
     for form, text in [
         (OK, '{"ok": true}'),
-        (AnswerForm("regex", "o+k"), "oook"),
-        (AnswerForm("grammar", 'root ::= "o" "k"'), "ok"),
+        (Constraint("regex", "o+k"), "oook"),
+        (Constraint("grammar", 'root ::= "o" "k"'), "ok"),
     ]:
         assert read(HERMES, text, asked=form) == WHOLE
         assert read(HERMES, call, asked=form) == WHOLE

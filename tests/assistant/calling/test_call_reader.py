@@ -81,7 +81,7 @@ def test_however_tokens_cut_an_answer_text_and_calls_are_the_same(form, text, ca
     for _ in range(5):
         sizes = iter(lambda: rng.randint(1, longest), None)
         said, written, reader, deltas = read(form, cut(text + call, sizes))
-        found = reader.calls
+        found = reader.tool_calls
         assert (said, written, reader.cut) == (text, call, "")
         assert [(each.name, each.arguments) for each in found] == calls
         for place, each in enumerate(found):
@@ -98,12 +98,12 @@ def test_what_there_is_of_a_call_that_was_cut_is_not_lost(form):
     whole = wrote(form, ("get_weather", PARIS))
     end = whole.index("kelvin")
     text, _, reader, _ = read(form, cut(whole[:end], iter(lambda: 3, None)))
-    assert (text + reader.cut, reader.calls) == (whole[:end], ())
+    assert (text + reader.cut, reader.tool_calls) == (whole[:end], ())
     if form.several:
         two = wrote(form, ("get_weather", PARIS), ("get_time", PARIS))
         _, _, reader, _ = read(form, cut(two[: two.rindex("Par")], iter(lambda: 3, None)))
         assert reader.cut == two[two.rindex(form.opens) : two.rindex("Par")]
-        assert [call.name for call in reader.calls] == ["get_weather"]
+        assert [call.name for call in reader.tool_calls] == ["get_weather"]
 
 
 def test_arguments_come_as_they_are_written():
@@ -118,10 +118,10 @@ def test_what_is_thought_is_no_call_and_a_stop_string_within_one_is_none():
     call = wrote(HERMES, ("get_time", "{}"))
     reader, words = CallReader(HERMES, SCHEMAS), ["<think>", call, "</think>", "So", call]
     beginning = AnswerBeginning(TokenText(lambda token: b""), think)
-    answer = AnswerText(beginning, stops=("get", "So "), calls=reader)
+    answer = AnswerText(beginning, stops=("get", "So "), call_reader=reader)
     told = [each for i, word in enumerate(words) for each in answer.add(token(word, number=i))]
     assert [(each.id, each.part) for each in told] == [
         (0, "marker"), (1, "thought"), (2, "marker"), (3, "answer"), (4, "call")
     ]  # fmt: skip
-    assert (len(reader.calls), answer.stopped) == (1, False)
+    assert (len(reader.tool_calls), answer.stopped) == (1, False)
     assert answer.end() == ("So", call)

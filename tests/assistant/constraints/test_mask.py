@@ -8,9 +8,9 @@ import pytest
 
 from assistant.constraints.grammar import matcher_of, tokenizer_of
 from assistant.constraints.mask import FormMask
-from assistant.decoding.mask import NothingAllowed, by_form
+from assistant.decoding.mask import NothingAllowed, constrained
 from assistant.decoding.warp import warped
-from assistant.request import AnswerForm, Sampling
+from assistant.request import Constraint, Sampling
 from models.errors import UsageError
 from tests.assistant.constraints.spelt import Words
 from tests.patience import ALL
@@ -23,12 +23,12 @@ PERSON = {
     "required": ["name"],
 }
 FORMS = (
-    AnswerForm(
+    Constraint(
         "schema", json.dumps({**PERSON, "required": ["name"], "additionalProperties": False})
     ),
-    AnswerForm("schema", '{"type": "object"}'),
-    AnswerForm("regex", "(ab|cd)*x[a-z]{2,4}"),
-    AnswerForm("grammar", 'root ::= item+\nitem ::= "- " [^\\n]+ "\\n"'),
+    Constraint("schema", '{"type": "object"}'),
+    Constraint("regex", "(ab|cd)*x[a-z]{2,4}"),
+    Constraint("grammar", 'root ::= item+\nitem ::= "- " [^\\n]+ "\\n"'),
 )
 
 
@@ -52,14 +52,14 @@ def allowed(mask, tokens, n_vocab):
 
 
 def test_tokens_may_follow_that_begin_something_which_has_the_form():
-    mask = mask_of(AnswerForm("regex", "a(bc|bd)?"), prompt=[C, C])
+    mask = mask_of(Constraint("regex", "a(bc|bd)?"), prompt=[C, C])
     assert allowed(mask, [C, C], WORDS.size) == {A, AB, ABC}
     assert allowed(mask, [C, C, A], WORDS.size) == {B_WORD, BYTE_B, WORDS.stop}
     assert allowed(mask, [C, C, ABC], WORDS.size) == {WORDS.stop}
 
 
 def test_after_what_the_form_forbids_everything_is_allowed_and_after_the_end_only_the_end():
-    mask = mask_of(AnswerForm("regex", "abc"))
+    mask = mask_of(Constraint("regex", "abc"))
     assert len(allowed(mask, [C], WORDS.size)) == WORDS.size
     assert allowed(mask, [ABC, WORDS.stop], WORDS.size) == {WORDS.stop}
     assert mask.fitting([C], [A]) == 0
@@ -67,14 +67,14 @@ def test_after_what_the_form_forbids_everything_is_allowed_and_after_the_end_onl
 
 
 def test_of_a_run_as_much_fits_as_the_form_allows_and_never_the_end():
-    mask = mask_of(AnswerForm("regex", "(ab)*"))
+    mask = mask_of(Constraint("regex", "(ab)*"))
     assert mask.fitting([], [AB, A, B, C]) == 3
     assert mask.fitting([], [AB, WORDS.stop]) == 1
     assert mask.fitting([AB], [B]) == 0
 
 
 def test_the_end_is_never_proposed_though_nothing_else_may_follow():
-    mask = mask_of(AnswerForm("regex", "abc"))
+    mask = mask_of(Constraint("regex", "abc"))
     assert mask.only([ABC]) is None
     assert not mask.likely([ABC])
 
@@ -82,13 +82,13 @@ def test_the_end_is_never_proposed_though_nothing_else_may_follow():
 def test_a_token_that_ends_answers_is_never_text_of_a_form():
     words = Words("ab", "abc", "b")
     words.pieces[words.stop] = b"b"
-    mask = mask_of(AnswerForm("regex", "a[bx]"), words)
+    mask = mask_of(Constraint("regex", "a[bx]"), words)
     assert words.stop not in allowed(mask, [A], words.size)
     assert mask.fitting([A], [words.stop]) == 0
 
 
 def test_a_form_may_begin_after_some_tokens_have_come():
-    mask = mask_of(AnswerForm("regex", "ab"), prompt=[C, A], start=after_ca)
+    mask = mask_of(Constraint("regex", "ab"), prompt=[C, A], start=after_ca)
     for thinking in ([C, A], [C, A, B], [C, A, C], [C, A, C, C]):
         assert len(allowed(mask, thinking, WORDS.size)) == WORDS.size
         assert mask.only(thinking) is None
@@ -99,7 +99,7 @@ def test_a_form_may_begin_after_some_tokens_have_come():
 
 
 def test_a_draft_is_masked_where_its_own_logits_stand_and_may_lack_all_that_is_allowed():
-    mask = mask_of(AnswerForm("regex", "ab?"))
+    mask = mask_of(Constraint("regex", "ab?"))
     logits = np.zeros(3, np.float32)
     places = {A: 2, AB: 0}
 
@@ -111,8 +111,8 @@ def test_a_draft_is_masked_where_its_own_logits_stand_and_may_lack_all_that_is_a
 
 
 def test_a_form_that_leaves_no_token_the_model_could_say_is_told():
-    mask = mask_of(AnswerForm("regex", "a[bc]"))
-    logits, rows = np.zeros(WORDS.size, np.float32), by_form(warped(Sampling()), mask)
+    mask = mask_of(Constraint("regex", "a[bc]"))
+    logits, rows = np.zeros(WORDS.size, np.float32), constrained(warped(Sampling()), mask)
     assert len(rows(logits, []).ids) > 0
     logits[[A, AB]] = -np.inf
     with pytest.raises(NothingAllowed, match="allows no token"):
@@ -153,7 +153,7 @@ def test_each_real_vocabulary_spells_what_forms_ask_for(real_vocab, real_tokeniz
     tokenizer = real_tokenizer
     text = '{"name": "Zoë 張", "tags": ["a b", "\\n"]}'
     assert b"".join(map(real_vocab.piece, tokenizer.tokenize_str(text))) == text.encode()
-    mask = mask_of(AnswerForm("schema", '{"const": {"name": "Zoë"}}'), real_vocab, tokenizer)
+    mask = mask_of(Constraint("schema", '{"const": {"name": "Zoë"}}'), real_vocab, tokenizer)
     said: list[int] = []
     while more := mask.likely(said):
         said += more

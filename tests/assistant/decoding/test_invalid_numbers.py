@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.events import Decoded, Failed, Finished, Noticed, Ready, Stop
-from assistant.request import Message, Request, Sampling, Setup
+from assistant.events import Decoded, Failed, Finished, Ready, Stop, Warned
+from assistant.request import EngineArgs, Message, Request, Sampling
 from models.slim.writing import read_layout
 from tests import tiny
 from tests.assistant.process.driving import Heard, near
@@ -61,7 +61,7 @@ def tokens(heard: Heard) -> list[int]:
 def test_a_target_without_numbers_says_only_why(spoil, tiny_draft, tiny_target, value, measure):
     bad = spoil("target", VALUES[value], "everywhere")
     with near() as (engine, heard):
-        engine.submit(Setup(bad, tiny_draft, n_ctx=512, threads=1, measure=measure))
+        engine.submit(EngineArgs(bad, tiny_draft, n_ctx=512, threads=1, measure=measure))
         end = heard.until(Ready, Failed)
         if isinstance(end, Ready):
             end = answered(engine, heard)
@@ -69,7 +69,7 @@ def test_a_target_without_numbers_says_only_why(spoil, tiny_draft, tiny_target, 
         assert f"{bad} computes invalid numbers" in end.message
         assert "specchat models check" in end.message
         assert tokens(heard) == []
-        engine.submit(Setup(tiny_target, n_ctx=512, threads=1, measure=False))
+        engine.submit(EngineArgs(tiny_target, n_ctx=512, threads=1, measure=False))
         heard.until(Ready)
         assert isinstance(answered(engine, heard), Finished)
 
@@ -80,7 +80,7 @@ def test_a_target_without_numbers_says_only_why(spoil, tiny_draft, tiny_target, 
 def test_a_draft_without_numbers_is_left_out_of_the_answer(spoil, tiny_target, value, measure):
     bad = spoil("draft", VALUES[value], "everywhere")
     with near() as (engine, heard):
-        engine.submit(Setup(tiny_target, bad, n_ctx=512, threads=1, measure=measure))
+        engine.submit(EngineArgs(tiny_target, bad, n_ctx=512, threads=1, measure=measure))
         ready = heard.until(Ready, Failed)
         assert isinstance(ready, Ready), ready
         assert ready.draft is None
@@ -92,7 +92,7 @@ def test_a_draft_without_numbers_is_left_out_of_the_answer(spoil, tiny_target, v
 def test_a_target_that_runs_out_of_numbers_ends_the_answer_and_keeps_it(spoil, tiny_draft, value):
     bad = spoil("target", VALUES[value], "one-token")
     with near() as (engine, heard):
-        engine.submit(Setup(bad, tiny_draft, n_ctx=512, threads=1, measure=False))
+        engine.submit(EngineArgs(bad, tiny_draft, n_ctx=512, threads=1, measure=False))
         heard.until(Ready)
         end = answered(engine, heard)
         assert isinstance(end, Failed)
@@ -106,11 +106,11 @@ def test_a_target_that_runs_out_of_numbers_ends_the_answer_and_keeps_it(spoil, t
 def test_a_draft_that_runs_out_of_numbers_ends_speculation_alone(spoil, tiny_target, value):
     bad = spoil("draft", VALUES[value], "one-token")
     with near() as (engine, heard):
-        engine.submit(Setup(tiny_target, bad, n_ctx=512, threads=1, measure=False))
+        engine.submit(EngineArgs(tiny_target, bad, n_ctx=512, threads=1, measure=False))
         assert heard.until(Ready).draft is not None
         end = answered(engine, heard)
         assert end.stop is Stop.LENGTH
         assert end.stats.generated_tokens == 400
         assert end.stats.drafted > 0
-        notices = [event.text for event in heard.events if isinstance(event, Noticed)]
+        notices = [event.text for event in heard.events if isinstance(event, Warned)]
         assert any("without the draft model" in text and bad.name in text for text in notices)

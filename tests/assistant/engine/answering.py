@@ -11,7 +11,7 @@ from assistant.engine.load import load
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.events import Decoded, Event, Finished, Ready, Token
-from assistant.request import Request, Setup
+from assistant.request import EngineArgs, Request
 
 
 def assistant_of(open_model, target, draft=None, *sources, n_ctx=1024, draft_ctx=1024) -> Any:
@@ -28,7 +28,7 @@ def assistant_of(open_model, target, draft=None, *sources, n_ctx=1024, draft_ctx
 
 
 @contextmanager
-def loaded(setup: Setup) -> Iterator[tuple[Assistant, Ready]]:
+def loaded(setup: EngineArgs) -> Iterator[tuple[Assistant, Ready]]:
     """Load models as the program does."""
     with ExitStack() as opened:
         yield load(setup, Control(), lambda event: None, opened)

@@ -58,14 +58,14 @@ def sps(*ids: int, proposed: int | None = None, rejected: bool = False) -> Round
         rejection = row(ids[-1]), proposal(ids[-1]), 0.9
         last = Sampled(ids[-1], Origin.RESIDUAL, row(ids[-1]), *rejection)
     count = len(accepted) + rejected if proposed is None else proposed
-    return Round((*accepted, last), ghosts(*[0] * (count - len(accepted)), tested=rejected))
+    return Round((*accepted, last), rejections(*[0] * (count - len(accepted)), tested=rejected))
 
 
 def proposal(token: int) -> Proposal:
     return Proposal(token, row(token), "model")
 
 
-def ghosts(*ids: int, tested: bool = True) -> tuple[Rejected, ...]:
+def rejections(*ids: int, tested: bool = True) -> tuple[Rejected, ...]:
     first = [tested, *[False] * len(ids)]
     return tuple(
         Rejected(proposal(token), row(token) if test else None, 0.9 if test else None)
@@ -154,8 +154,8 @@ def test_origins_of_the_tokens_add_up_to_the_counts():
 def test_rejected_proposals_are_reported_as_ghosts_of_which_the_first_was_tested():
     begun = answer()
     first, second = begun.add(
-        Round(sps(1, 2).tokens, ghosts(8, END)), Forecast(Reason.CHOSEN)
-    ).ghosts
+        Round(sps(1, 2).tokens, rejections(8, END)), Forecast(Reason.CHOSEN)
+    ).rejected
     assert (first.id, first.text, first.position, first.uniform) == (8, "i", 1, 0.9)
     assert (first.target_prob, first.draft_prob, first.acceptance_prob) == (0.5, 0.5, 1)
     assert (second.id, second.text, second.position) == (END, f"<{END}>", 2)
@@ -163,7 +163,7 @@ def test_rejected_proposals_are_reported_as_ghosts_of_which_the_first_was_tested
 
 
 def test_proposals_after_the_end_of_the_answer_are_no_ghosts():
-    assert answer().add(Round(sps(1, END, 2).tokens, ghosts(8))).ghosts == ()
+    assert answer().add(Round(sps(1, END, 2).tokens, rejections(8))).rejected == ()
 
 
 def test_a_token_tells_its_place_its_test_and_what_else_was_possible():
@@ -177,9 +177,9 @@ def test_a_token_tells_its_place_its_test_and_what_else_was_possible():
 def test_a_threshold_is_told_as_a_plain_number():
     kept, last = sps(1, 2).tokens
     kept = replace(kept, threshold=np.float64(0.5))
-    behind = replace(ghosts(8)[0], threshold=Fraction(1, 4))
+    behind = replace(rejections(8)[0], threshold=Fraction(1, 4))
     decoded = answer().add(Round((kept, last), (behind,)))
-    thresholds = [each.threshold for each in (*decoded.tokens, *decoded.ghosts)]
+    thresholds = [each.threshold for each in (*decoded.tokens, *decoded.rejected)]
     assert thresholds == [0.5, None, 0.25]
     assert [type(each) for each in thresholds] == [float, type(None), float]
 

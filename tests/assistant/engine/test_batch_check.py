@@ -10,7 +10,7 @@ from assistant.engine import engine_choice, machine_cache
 from assistant.engine.engine_choice import EngineChoice
 from assistant.engine.machine_cache import limit_batch
 from assistant.engine.measurement import ERROR, NARROW, error_of_wide_batches
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models.errors import EngineRefused, OtherEngine
 from models.native.batch import BATCH
 from models.native.context import Context
@@ -71,7 +71,7 @@ def test_a_file_is_checked_once_per_change(tmp_path, tiny_target, open_model, mi
 @pytest.fixture
 def setup(tiny_target, tmp_path, monkeypatch):
     """A setup that ik_llama.cpp is chosen for, whatever this process has loaded."""
-    setup = Setup(tiny_target, n_ctx=512, threads=1, cache=tmp_path, measure=False)
+    setup = EngineArgs(tiny_target, n_ctx=512, threads=1, cache=tmp_path, measure=False)
     monkeypatch.setattr("assistant.engine.load.loaded", SimpleNamespace(use=lambda name: None))
     assert engine_choice.choose(setup).engine == "ik"
     return setup

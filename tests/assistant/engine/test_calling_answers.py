@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assistant.engine.policy import Control
-from assistant.events import Decoded, Noticed, Prepared, Stop
+from assistant.events import Decoded, Prepared, Stop, Warned
 from assistant.request import Message, Request, Sampling, Tool
 from models.errors import UsageError
 from tests import tiny
@@ -52,12 +52,14 @@ def test_whatever_a_model_would_say_a_call_fits_its_tool(assistant, mode, sampli
         events = ask(assistant, mode=mode, sampling=sampling)
         over = end(events)
         assert (over.stop, over.complete, over.text) == (Stop.STOP_TOKEN, True, "")
-        assert all(map(fits, over.calls))
-        assert len(over.calls) == 1
+        assert all(map(fits, over.tool_calls))
+        assert len(over.tool_calls) == 1
         assert {token.part for token in tokens(events)} == {"call"}
-        first, *others = [e for event in events if isinstance(event, Decoded) for e in event.calls]
-        assert (first.name, first.id) == ("get_weather", over.calls[0].id)
-        assert "".join(each.arguments for each in others) == over.calls[0].arguments
+        first, *others = [
+            e for event in events if isinstance(event, Decoded) for e in event.tool_calls
+        ]
+        assert (first.name, first.id) == ("get_weather", over.tool_calls[0].id)
+        assert "".join(each.arguments for each in others) == over.tool_calls[0].arguments
 
 
 def test_what_a_call_leaves_no_choice_about_takes_few_evaluations(assistant):
@@ -68,40 +70,40 @@ def test_what_a_call_leaves_no_choice_about_takes_few_evaluations(assistant):
 
 def test_calls_may_follow_one_another_and_a_stop_string_is_none_within_them(assistant):
     over = end(ask(assistant, parallel_calls=True, max_tokens=400, stop_strings=("city", "name")))
-    assert len(over.calls) > 1
-    assert all(map(fits, over.calls))
+    assert len(over.tool_calls) > 1
+    assert all(map(fits, over.tool_calls))
 
 
 def test_a_call_that_is_cut_is_kept_as_text_and_one_continued_becomes_whole(assistant):
     over = end(ask(assistant, max_tokens=60))
-    assert (over.stop, over.complete, over.calls) == (Stop.LENGTH, False, ())
+    assert (over.stop, over.complete, over.tool_calls) == (Stop.LENGTH, False, ())
     assert over.text.startswith('<tool_call>\n{"name": "get_weather", "arguments": {"city": "')
     begun = Message("assistant", over.text, over.token_ids)
     more = end(ask(assistant, messages=(Message("user", "?"), begun), max_tokens=3))
     text = b"".join(map(assistant.vocab.piece, over.token_ids + more.token_ids)).decode()
-    assert (over.text + more.text, more.complete, more.calls) == (text, False, ())
+    assert (over.text + more.text, more.complete, more.tool_calls) == (text, False, ())
     begun = Message("assistant", text, over.token_ids + more.token_ids)
     rest = end(ask(assistant, messages=(Message("user", "?"), begun)))
     assert (rest.text, rest.complete) == ("", True)
-    assert fits(rest.calls[0])
+    assert fits(rest.tool_calls[0])
 
 
 def test_an_answer_continued_within_a_later_call_keeps_those_before_it(assistant):
     whole = end(ask(assistant, parallel_calls=True, max_tokens=400, stop_strings=()))
     text = b"".join(map(assistant.vocab.piece, whole.token_ids)).decode()
     cut = text.index("<tool_call>", 1) + 40  # in bytes, each of which is a token
-    first, *_ = whole.calls
-    begun = Message("assistant", text[cut - 40 : cut], whole.token_ids[:cut], calls=(first,))
+    first, *_ = whole.tool_calls
+    begun = Message("assistant", text[cut - 40 : cut], whole.token_ids[:cut], tool_calls=(first,))
     rest = end(ask(assistant, messages=(Message("user", "?"), begun), parallel_calls=True))
-    assert rest.calls[0] == first
-    assert len(rest.calls) > 1
-    assert all(map(fits, rest.calls[1:]))
+    assert rest.tool_calls[0] == first
+    assert len(rest.tool_calls) > 1
+    assert all(map(fits, rest.tool_calls[1:]))
 
 
 def test_without_calls_a_text_is_what_it_is_without_tools(assistant):
     for choice in ("auto", "none"):
         over = end(ask(assistant, choice, max_tokens=40, seed=1))
-        assert (len(over.token_ids), over.calls, over.stop) == (40, (), Stop.LENGTH)
+        assert (len(over.token_ids), over.tool_calls, over.stop) == (40, (), Stop.LENGTH)
 
 
 @pytest.mark.parametrize("mode", ["ars", "sps"])
@@ -117,7 +119,7 @@ def test_calls_in_gemmas_syntax_fit_and_end_where_it_waits_for_results(tmp_path,
     )
     over = end([*assistant.reply(request, Control(mode, 4))])
     assert (over.stop, over.complete, over.text) == (Stop.STOP_TOKEN, True, "")
-    for call in over.calls:
+    for call in over.tool_calls:
         said = json.loads(call.arguments)
         assert said.pop("unit") in {"c", "f"}
         assert said.get("n") in {True, False, None}
@@ -127,8 +129,8 @@ def test_calls_in_gemmas_syntax_fit_and_end_where_it_waits_for_results(tmp_path,
 def test_the_next_round_reads_only_what_is_new(assistant):
     asked = Message("user", "?")
     over = end(ask(assistant))
-    answer = Message("assistant", over.text, over.token_ids, calls=over.calls)
-    result = Message("tool", "17 degrees", call_id=over.calls[0].id)
+    answer = Message("assistant", over.text, over.token_ids, tool_calls=over.tool_calls)
+    result = Message("tool", "17 degrees", call_id=over.tool_calls[0].id)
     first = ask(assistant, messages=(asked,), max_tokens=1)
     prompt = next(event for event in first if isinstance(event, Prepared)).prompt_tokens
     ask(assistant, messages=(asked, answer, result), max_tokens=1)
@@ -144,7 +146,7 @@ def test_a_call_comes_after_the_thought_and_what_is_thought_is_no_call(tmp_path,
     for seed in range(3):
         events = ask(assistant, thinking_budget=9, seed=seed)
         over = end(events)
-        assert (over.stats.thought_tokens >= 9, fits(over.calls[0])) == (True, True)
+        assert (over.stats.thought_tokens >= 9, fits(over.tool_calls[0])) == (True, True)
         parts = [token.part for token in tokens(events)]
         thought = [i for i, part in enumerate(parts) if part == "thought"]
         assert parts.index("call") > max(thought, default=0)
@@ -159,5 +161,5 @@ def test_what_is_wrong_with_tools_is_said(assistant):
             Request(asked, tools=tuple(Tool(name, "", "{}") for name in names))
     odd = Tool("odd", "", '{"type": "object", "properties": {"a": {"not": {}}}}')
     request = Request(asked, tools=(odd,), max_tokens=2)
-    remarks = [e.text for e in assistant.reply(request, Control()) if isinstance(e, Noticed)]
+    remarks = [e.text for e in assistant.reply(request, Control()) if isinstance(e, Warned)]
     assert any("odd may be called" in remark for remark in remarks)

@@ -28,7 +28,7 @@ from assistant.engine.reply import Assistant
 from assistant.engine.rounds import PlannedRound, Rounds
 from assistant.engine.sources.ngram import NgramSource, Tables, learn
 from assistant.events import Decoded, Origin, Stop
-from assistant.request import AnswerForm, Message, Request, Sampling
+from assistant.request import Constraint, Message, Request, Sampling
 from models.errors import ContextFull, UsageError
 from models.native.model import NativeModel
 from models.native.weights import Weights
@@ -148,7 +148,7 @@ def test_the_text_is_that_of_ars_and_every_round_comes_further(edge, sampling):
     assert stats.drafted > stats.rounds or edge.lookahead == 1
     at, rejected = 0, list[tuple[int, int, str]]()
     for event in rounds:
-        rejected += [(at + ghost.position, ghost.id, ghost.source) for ghost in event.ghosts[:1]]
+        rejected += [(at + token.position, token.id, token.source) for token in event.rejected[:1]]
         at += len(event.tokens)
     assert len(rejected) == len({*rejected})
 
@@ -184,14 +184,14 @@ def test_no_byte_of_a_stop_string_is_shown_wherever_it_lies(edge):
             assert shown(events) == end(events).text == text[: text.index(stop)]
 
 
-FORM = AnswerForm("regex", "(yes|no), [a-z]{3}!")
+FORM = Constraint("regex", "(yes|no), [a-z]{3}!")
 
 
 @pytest.mark.parametrize("budget", [None, 12])
 def test_a_thought_that_ends_within_a_block_lets_no_form_escape(pair, way, budget):
     """By the model itself, whose tokens hold the marker, or by the budget."""
     edge = Edge(pair("thinks", "thinks"), *way)
-    asked = ask(sampling=EVEN, form=FORM, max_tokens=200, thinking_budget=budget)
+    asked = ask(sampling=EVEN, constraint=FORM, max_tokens=200, thinking_budget=budget)
     ends = [end(edge.compared(replace(asked, seed=seed))[0]) for seed in (0, 1)]
     answered = [each for each in ends if each.text]
     assert len(answered) >= 2
@@ -248,10 +248,10 @@ def test_acceptance_is_what_the_rows_promise_at_every_temperature(pair, names, s
             if each.origin is Origin.DRAFT and each.proposal:
                 chance = each.target_row.overlap(each.draft_row)
                 tested.setdefault(each.proposal.source, []).append((True, chance))
-        for ghost in step.round.rejected[:1]:
-            assert ghost.target_row
-            chance = ghost.target_row.overlap(ghost.proposal.row)
-            tested.setdefault(ghost.proposal.source, []).append((False, chance))
+        for rejected in step.round.rejected[:1]:
+            assert rejected.target_row
+            chance = rejected.target_row.overlap(rejected.proposal.row)
+            tested.setdefault(rejected.proposal.source, []).append((False, chance))
     for source, outcomes in tested.items():
         accepted, chances = zip(*outcomes, strict=True)
         least = sum(a / (2 - a) for a in chances) if seeded else sum(chances)

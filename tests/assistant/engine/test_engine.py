@@ -7,7 +7,7 @@ import pytest
 from assistant.engine import resume
 from assistant.engine.machine_cache import known_acceptance
 from assistant.events import Decoded, Failed, Finished, Prepared
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models.files.snapshots import folder
 from models.native.model import NativeModel
 from tests import tiny
@@ -52,7 +52,7 @@ def test_a_new_load_replaces_the_models(setup, tmp_path):
     other = tiny.write(tmp_path / "other.gguf", seed=9, stops=False)
     with running() as (engine, heard):
         for path in (setup.target, other, setup.target):
-            engine.submit(Setup(path, setup.draft, n_ctx=512, threads=1))
+            engine.submit(EngineArgs(path, setup.draft, n_ctx=512, threads=1))
             assert heard.end().target.path == path
             engine.submit(ask())
             assert isinstance(heard.end(), Finished)

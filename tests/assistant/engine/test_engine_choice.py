@@ -12,7 +12,7 @@ from gguf import GGMLQuantizationType
 
 from assistant.engine.engine_choice import choose
 from assistant.events import Decoded, Failed, Finished, LaneEvent, RaceOver, RaceReady, Ready, Stop
-from assistant.request import Lane, Message, Race, Request, Sampling, Setup
+from assistant.request import EngineArgs, Lane, Message, Race, Request, Sampling
 from models import engines
 from tests import tiny
 from tests.assistant.process.driving import running
@@ -20,8 +20,8 @@ from tests.engine import needs_both
 
 
 @pytest.fixture
-def setup(tiny_target: Path, tmp_path: Path) -> Setup:
-    return Setup(tiny_target, n_ctx=512, threads=1, cache=tmp_path)
+def setup(tiny_target: Path, tmp_path: Path) -> EngineArgs:
+    return EngineArgs(tiny_target, n_ctx=512, threads=1, cache=tmp_path)
 
 
 @needs_both
@@ -118,7 +118,7 @@ def test_lanes_of_a_race_may_have_different_engines_and_take_turns(setup, tiny_d
         assert max(clocks.values()) - min(clocks.values()) <= longest
 
 
-def long_race(setup: Setup) -> Race:
+def long_race(setup: EngineArgs) -> Race:
     """A race of both engines, neither of which is over soon."""
     setup = replace(setup, n_ctx=1024)
     lanes = tuple(Lane(name, replace(setup, engine=name), "ars") for name in ("llama", "ik"))

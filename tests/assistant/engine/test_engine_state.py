@@ -5,7 +5,7 @@ from functools import partial
 
 from assistant.engine.engine import HANDLERS
 from assistant.events import Ready
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from tests.asking import Asking, NearEngine
 from tests.assistant.process.driving import Heard
 
@@ -35,7 +35,7 @@ def test_what_a_handler_keeps_stays_until_models_are_freed(tiny_target):
         first, second = heard.until(Something), heard.until(Something)
         assert first is second
         assert first.is_open
-        engine.submit(Setup(tiny_target, n_ctx=512, threads=1, measure=False))
+        engine.submit(EngineArgs(tiny_target, n_ctx=512, threads=1, measure=False))
         heard.until(Ready)
         assert not first.is_open
         engine.submit(Open())

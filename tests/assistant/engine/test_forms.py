@@ -6,7 +6,7 @@ import re
 import pytest
 
 from assistant.events import Stop
-from assistant.request import AnswerForm, Message, Request, Sampling
+from assistant.request import Constraint, Message, Request, Sampling
 from models.errors import UsageError
 from tests.assistant.engine.answering import answer, end, tokens
 
@@ -20,7 +20,7 @@ PERSON = {
     "required": ["name", "age", "tags"],
     "additionalProperties": False,
 }
-SCHEMA = AnswerForm("schema", json.dumps(PERSON))
+SCHEMA = Constraint("schema", json.dumps(PERSON))
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def assistant(tiny_target, tiny_draft, opened):
 def ask(assistant, form, mode="sps", lookahead=3, **options):
     options = {"sampling": Sampling(1.0, 0, 1.0), "max_tokens": 200, **options}
     messages = options.pop("messages", (Message("user", "?"),))
-    request = Request(messages, mode=mode, lookahead=lookahead, form=form, **options)
+    request = Request(messages, mode=mode, lookahead=lookahead, constraint=form, **options)
     return answer(assistant, request)
 
 
@@ -61,9 +61,9 @@ def test_whatever_a_model_would_say_the_answer_has_the_form(assistant, mode, rul
 @pytest.mark.parametrize(
     ("form", "pattern"),
     [
-        (AnswerForm("regex", "(yes|no), [a-z]{3}!"), r"(yes|no), [a-z]{3}!"),
-        (AnswerForm("grammar", 'root ::= "<" [0-9]{2} ">" | "none"'), r"<[0-9]{2}>|none"),
-        (AnswerForm("grammar", 'start: "a" /[bc]/ "d"'), r"a[bc]d"),
+        (Constraint("regex", "(yes|no), [a-z]{3}!"), r"(yes|no), [a-z]{3}!"),
+        (Constraint("grammar", 'root ::= "<" [0-9]{2} ">" | "none"'), r"<[0-9]{2}>|none"),
+        (Constraint("grammar", 'start: "a" /[bc]/ "d"'), r"a[bc]d"),
     ],
 )
 def test_regular_expressions_and_grammars_of_both_kinds_are_followed(assistant, form, pattern):
@@ -72,7 +72,7 @@ def test_regular_expressions_and_grammars_of_both_kinds_are_followed(assistant, 
 
 
 def test_what_the_form_leaves_no_choice_about_is_proposed_and_never_rejected(assistant):
-    form = AnswerForm("regex", "The answer is (yes|no), and that is all there is to say\\.")
+    form = Constraint("regex", "The answer is (yes|no), and that is all there is to say\\.")
     events = ask(assistant, form, lookahead=8)
     tally = end(events).stats.sources["form"]
     assert tally.tested == tally.accepted > 30
@@ -82,7 +82,7 @@ def test_what_the_form_leaves_no_choice_about_is_proposed_and_never_rejected(ass
 
 
 def test_an_answer_stops_where_its_form_is_complete_without_another_evaluation(assistant):
-    said = end(ask(assistant, AnswerForm("regex", "abc"), "ars", None))
+    said = end(ask(assistant, Constraint("regex", "abc"), "ars", None))
     assert (said.text, said.stop, said.stats.rounds) == ("abc", Stop.STOP_TOKEN, 3)
 
 
@@ -91,7 +91,7 @@ def test_an_answer_that_is_cut_in_mid_form_says_so(assistant):
     assert (cut.stop, cut.complete) == (Stop.LENGTH, False)
     stopped = end(ask(assistant, SCHEMA, stop_strings=('"age"',)))
     assert (stopped.stop, stopped.complete) == (Stop.STOP_STRING, False)
-    exactly = end(ask(assistant, AnswerForm("regex", "abcde"), max_tokens=5))
+    exactly = end(ask(assistant, Constraint("regex", "abcde"), max_tokens=5))
     assert (exactly.text, exactly.complete) == ("abcde", True)
 
 
@@ -104,29 +104,29 @@ def test_a_continued_answer_ends_the_form_that_it_began(assistant):
 @pytest.mark.parametrize(
     ("form", "why"),
     [
-        (AnswerForm("schema", "{"), "The schema cannot be used: "),
-        (AnswerForm("schema", "[]"), "it is not a JSON object"),
-        (AnswerForm("schema", '{"type": "frog"}'), "frog"),
-        (AnswerForm("schema", '{"type": "integer", "minimum": 5, "maximum": 3}'), "minimum"),
-        (AnswerForm("schema", '{"uniqueItems": true}'), 'cannot be enforced: ["uniqueItems"]'),
-        (AnswerForm("schema", '{"$ref": "#"}'), "nothing matches it"),
-        (AnswerForm("schema", '{"$ref": "https://example.org/a.json"}'), "another file"),
-        (AnswerForm("schema", '{"items":' * 5000 + "{}" + "}" * 5000), "cannot be used: "),
-        (AnswerForm("schema", json.dumps({"enum": [*map(str, range(90_000))]})), "it is too large"),
-        (AnswerForm("schema", '{"const": 1234567890123456789}'), "rounded: 1234567890123456789"),
+        (Constraint("schema", "{"), "The schema cannot be used: "),
+        (Constraint("schema", "[]"), "it is not a JSON object"),
+        (Constraint("schema", '{"type": "frog"}'), "frog"),
+        (Constraint("schema", '{"type": "integer", "minimum": 5, "maximum": 3}'), "minimum"),
+        (Constraint("schema", '{"uniqueItems": true}'), 'cannot be enforced: ["uniqueItems"]'),
+        (Constraint("schema", '{"$ref": "#"}'), "nothing matches it"),
+        (Constraint("schema", '{"$ref": "https://example.org/a.json"}'), "another file"),
+        (Constraint("schema", '{"items":' * 5000 + "{}" + "}" * 5000), "cannot be used: "),
+        (Constraint("schema", json.dumps({"enum": [*map(str, range(90_000))]})), "it is too large"),
+        (Constraint("schema", '{"const": 1234567890123456789}'), "rounded: 1234567890123456789"),
         (
-            AnswerForm("schema", '{"properties": {"a": {"enum": [{"b": -9007199254740993}]}}}'),
+            Constraint("schema", '{"properties": {"a": {"enum": [{"b": -9007199254740993}]}}}'),
             "-90",
         ),
         (
-            AnswerForm("schema", '{"items": {"minimum": 9007199254740993}}'),
+            Constraint("schema", '{"items": {"minimum": 9007199254740993}}'),
             "rounded: 9007199254740993",
         ),
-        (AnswerForm("regex", "(ab"), "unclosed group"),
-        (AnswerForm("regex", "[^\\s\\S]"), "nothing matches it"),
-        (AnswerForm("regex", "(?=a)b"), "look-around"),
-        (AnswerForm("grammar", "root ::= other"), "other"),
-        (AnswerForm("grammar", "root ::= " + "(" * 5000), "cannot be used: "),
+        (Constraint("regex", "(ab"), "unclosed group"),
+        (Constraint("regex", "[^\\s\\S]"), "nothing matches it"),
+        (Constraint("regex", "(?=a)b"), "look-around"),
+        (Constraint("grammar", "root ::= other"), "other"),
+        (Constraint("grammar", "root ::= " + "(" * 5000), "cannot be used: "),
     ],
 )
 def test_a_form_that_cannot_be_used_is_refused_in_a_sentence(assistant, form, why):
@@ -145,15 +145,15 @@ def test_a_form_that_cannot_be_used_is_refused_in_a_sentence(assistant, form, wh
     ],
 )
 def test_whole_numbers_that_nothing_rounds_are_used(assistant, schema):
-    ask(assistant, AnswerForm("schema", json.dumps(schema)), max_tokens=1)
+    ask(assistant, Constraint("schema", json.dumps(schema)), max_tokens=1)
 
 
 def test_a_form_that_can_never_be_complete_ends_in_a_sentence(assistant):
     nested = '{"properties": {"a": {"$ref": "#"}}, "required": ["a"], "type": "object"}'
     with pytest.raises(UsageError, match="The form is too complex to continue: "):
-        ask(assistant, AnswerForm("schema", nested))
+        ask(assistant, Constraint("schema", nested))
 
 
 def test_a_form_is_not_longer_than_can_be_understood():
     with pytest.raises(UsageError, match=r"1,000,001 characters; the limit is 1,000,000"):
-        AnswerForm("regex", "a" * 1_000_001)
+        Constraint("regex", "a" * 1_000_001)

@@ -8,7 +8,7 @@ from assistant.decoding.sources.draft import Run
 from assistant.engine.policy import Control
 from assistant.engine.sources import ngram_store
 from assistant.engine.sources.ngram import learn
-from assistant.request import Message, Request, Setup
+from assistant.request import EngineArgs, Message, Request
 from models import gguf
 from models.errors import Cancelled
 from models.native.model import NativeModel
@@ -23,7 +23,7 @@ def test_a_refused_draft_is_freed_at_once(tiny_target, tmp_path, calls, monkeypa
     warm_up = NativeModel._warm_up
     monkeypatch.setattr(NativeModel, "_warm_up", lambda m: m.max_rows > 1 and warm_up(m))
     freed = calls("llama_model_free")
-    setup = Setup(tiny_target, other, 512, threads=1)
+    setup = EngineArgs(tiny_target, other, 512, threads=1)
     with loaded(setup) as (_, ready):
         assert ready.draft is None
         assert "roll back tokens" in str(ready.no_draft)
@@ -47,7 +47,7 @@ def test_tables_that_came_with_the_program_serve_a_target_of_their_vocabulary_al
     tiny_target, tmp_path, monkeypatch, recalls
 ):
     monkeypatch.setattr(ngram_store, "SHIPPED", tmp_path)
-    setup = Setup(tiny_target, None, 512, threads=1, recalls=recalls)
+    setup = EngineArgs(tiny_target, None, 512, threads=1, recalls=recalls)
 
     def offered() -> object:
         with loaded(setup) as (assistant, _):
@@ -63,7 +63,7 @@ def test_tables_that_came_with_the_program_serve_a_target_of_their_vocabulary_al
 
 
 def test_what_every_conversation_begins_with_is_read_at_loading(tiny_target, tiny_draft, tmp_path):
-    setup = Setup(tiny_target, tiny_draft, 512, engine="llama", cache=tmp_path)
+    setup = EngineArgs(tiny_target, tiny_draft, 512, engine="llama", cache=tmp_path)
     with loaded(setup) as (assistant, _):
         held = list(assistant.target.held)
         assert held == list(assistant.draft.held)

@@ -19,7 +19,7 @@ from assistant.events import (
     Ready,
     Stop,
 )
-from assistant.request import Lane, Message, Race, Request, Sampling, Setup
+from assistant.request import EngineArgs, Lane, Message, Race, Request, Sampling
 from tests.assistant.process.driving import near as running
 
 
@@ -29,8 +29,8 @@ def request(**settings) -> Request:
 
 
 @pytest.fixture
-def setup(tiny_target, tiny_draft) -> Setup:
-    return Setup(tiny_target, tiny_draft, n_ctx=512, threads=1)
+def setup(tiny_target, tiny_draft) -> EngineArgs:
+    return EngineArgs(tiny_target, tiny_draft, n_ctx=512, threads=1)
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_cancel_while_loading_is_told(race):
                 engine.cancel()
             real(event)
 
-        engine._hear = emit
+        engine._handle = emit
         engine.submit(race)
         assert heard.until(Failed, RaceOver).kind == "Cancelled"
 
@@ -160,7 +160,7 @@ def test_steering_the_chat_does_not_reach_a_race(race):
     with running() as (engine, heard):
         engine.submit(replace(race, request=request(max_tokens=100)))
         heard.until(LaneEvent)
-        engine.steer("sps", 5)
+        engine.update("sps", 5)
         heard.until(RaceOver)
         assert {event.lookahead for event in heard.of(Decoded, 0)} == {0}
         assert max(event.lookahead for event in heard.of(Decoded, 1)) == 3
@@ -185,7 +185,7 @@ def test_lane_that_cannot_speculate_says_so_and_the_others_go_on(race, setup, tm
 def test_race_in_which_no_lane_can_start_fails(race, tmp_path):
     bad = Path(tmp_path / "bad.gguf")
     bad.write_bytes(b"nonsense")
-    lanes = tuple(replace(lane, setup=Setup(bad)) for lane in race.lanes)
+    lanes = tuple(replace(lane, setup=EngineArgs(bad)) for lane in race.lanes)
     with running() as (engine, heard):
         engine.submit(replace(race, lanes=lanes))
         failed = heard.until(Failed, RaceOver)

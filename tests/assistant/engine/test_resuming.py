@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from assistant.engine.resume import MIN_TOKENS_KEPT, Resuming
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models.base import common_prefix
 from models.files.snapshots import discard
 from models.native.engine import EngineLibrary
@@ -228,7 +228,7 @@ def test_a_model_that_cannot_roll_back_tokens_only_continues(start):
 def slow(path, n_ctx, monkeypatch):
     """Load a model that reads slowly enough for its snapshots to be kept."""
     monkeypatch.setattr(NativeModel, "seconds_a_token", Slow.seconds_a_token)
-    setup = Setup(path, n_ctx=n_ctx, threads=1, engine=ENGINE, measure=False)
+    setup = EngineArgs(path, n_ctx=n_ctx, threads=1, engine=ENGINE, measure=False)
     with loaded(setup) as (assistant, _):
         yield assistant
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.events import Noticed, Stop, said
-from assistant.request import AnswerForm, Message, Request, Sampling
+from assistant.events import Stop, Warned, said
+from assistant.request import Constraint, Message, Request, Sampling
 from tests import tiny
 from tests.assistant.engine import answering
 
@@ -85,7 +85,7 @@ def test_a_model_that_cannot_think_says_so_and_answers(opened, tmp_path):
     assistant = opened(tiny.write(tmp_path / "plain.gguf", stops=False))
     wishes = {"thinking": "on", "effort": "low", "thinking_budget": 3}
     told = list(assistant.reply(replace(REQUEST, **wishes), assistant.control))
-    assert sum(isinstance(event, Noticed) for event in told) == 2
+    assert sum(isinstance(event, Warned) for event in told) == 2
     plain, _ = answer(assistant, replace(REQUEST, thinking_budget=None))
     assert told[-1].text == plain.text
     assert (told[-1].thought, told[-1].stats.thought_tokens) == ("", 0)
@@ -107,12 +107,12 @@ def test_a_form_begins_after_the_thought(opened, tmp_path, opens, closes, mode):
     """Also where a token is a part of a character of the marker."""
     template = tiny.THINKING.replace("<think>", opens)
     assistant = opened(tiny.write(tmp_path / "t.gguf", template=template, stops=False))
-    form = AnswerForm("regex", "(yes|no), [a-z]{3}!")
-    end, tokens = answer(assistant, replace(REQUEST, form=form, mode=mode, lookahead=3))
+    form = Constraint("regex", "(yes|no), [a-z]{3}!")
+    end, tokens = answer(assistant, replace(REQUEST, constraint=form, mode=mode, lookahead=3))
     assert end.stats.thought_tokens == 12 + len(closes.encode())
     assert not re.search(form.text, end.thought)
     assert re.fullmatch(form.text, end.text)
     assert (end.stop, end.complete) == (Stop.STOP_TOKEN, True)
     assert {token.source for token in tokens} >= ({"forced", "form"} if mode == "sps" else set())
-    cut, _ = answer(assistant, replace(REQUEST, form=form, mode=mode, max_tokens=15))
+    cut, _ = answer(assistant, replace(REQUEST, constraint=form, mode=mode, max_tokens=15))
     assert (cut.text, cut.complete) == ("", False)

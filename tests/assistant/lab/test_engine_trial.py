@@ -8,7 +8,7 @@ from gguf import GGMLQuantizationType
 from assistant.engine.engine_choice import ANSWER, EngineFigures, choose
 from assistant.lab import engine_trial
 from assistant.lab.engine_trial import compare, fastest
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models.errors import Cancelled, ModelError
 from models.progress import CancelFlag
 from tests import tiny
@@ -19,8 +19,8 @@ STEEP = EngineFigures(0.001, {1: 0.1, 2: 0.2, 4: 0.4})
 
 
 @pytest.fixture
-def setup(tiny_target: Path, tmp_path: Path) -> Setup:
-    return Setup(tiny_target, n_ctx=512, threads=1, cache=tmp_path)
+def setup(tiny_target: Path, tmp_path: Path) -> EngineArgs:
+    return EngineArgs(tiny_target, n_ctx=512, threads=1, cache=tmp_path)
 
 
 def test_a_typical_answer_is_a_prompt_half_its_tokens_plain_and_half_in_the_best_rounds():

@@ -10,7 +10,7 @@ from assistant.engine.measurement import CostLooks
 from assistant.lab import tune
 from assistant.lab.protocol import Measuring, Tune
 from assistant.lab.tune import Tuner
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models.errors import Cancelled, StorageError
 from models.native.model import NativeModel
 from models.native.weights import Weights
@@ -24,9 +24,9 @@ def short(monkeypatch):
     monkeypatch.setattr(measurement, "CLEAR", math.inf)
 
 
-def tuned(target, draft=None, hear=None, cancel=None, **setup):
-    job = Tune(Setup(target, draft, threads=setup.pop("threads", 1), engine=ENGINE, **setup))
-    return Tuner(job, cancel or CancelFlag(), hear or (lambda progress: None)).run()
+def tuned(target, draft=None, handle=None, cancel=None, **setup):
+    job = Tune(EngineArgs(target, draft, threads=setup.pop("threads", 1), engine=ENGINE, **setup))
+    return Tuner(job, cancel or CancelFlag(), handle or (lambda progress: None)).run()
 
 
 def test_a_pair_is_measured_and_progress_ends_at_the_end(tiny_target, tiny_draft):
@@ -65,7 +65,7 @@ def test_a_cancel_stops_it_and_nothing_is_kept(tiny_target, tmp_path):
             cancel.raise_()
 
     with pytest.raises(Cancelled):
-        tuned(tiny_target, cache=tmp_path, hear=stop, cancel=cancel)
+        tuned(tiny_target, cache=tmp_path, handle=stop, cancel=cancel)
     assert not list(tmp_path.iterdir())
 
 

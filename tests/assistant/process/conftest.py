@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from tests import tiny
 from tests.assistant.process.driving import LONG
 
@@ -19,5 +19,5 @@ def endless(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def setup(endless: tuple[Path, Path]) -> Setup:
-    return Setup(*endless, n_ctx=N_CTX, threads=1)
+def setup(endless: tuple[Path, Path]) -> EngineArgs:
+    return EngineArgs(*endless, n_ctx=N_CTX, threads=1)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from assistant.events import Event, Failed, Finished, LaneEvent, RaceOver, Ready
 from assistant.process.engine_process import EngineProcess
 from assistant.process.wire import CHAT, Protocol
-from assistant.request import AnyJob, Message, Request, Sampling, Setup
+from assistant.request import AnyJob, EngineArgs, Message, Request, Sampling
 from assistant.service import EventStream
 from tests.asking import Asking, NearEngine
 from tests.patience import WAIT_S
@@ -37,7 +37,7 @@ class Heard:
                 return event
             assert not isinstance(event, Failed), event
 
-    def load(self, engine: Asking, setup: Setup | None) -> None:
+    def load(self, engine: Asking, setup: EngineArgs | None) -> None:
         if setup is not None:
             engine.submit(setup)
             self.until(Ready)
@@ -62,7 +62,7 @@ def unheard(job: AnyJob) -> EventStream:
 
 
 @contextmanager
-def near(load: Setup | None = None) -> Iterator[tuple[Asking, Heard]]:
+def near(load: EngineArgs | None = None) -> Iterator[tuple[Asking, Heard]]:
     """Have an engine in this process, with models if there are to be any."""
     heard = Heard()
     engine = Asking(NearEngine, heard.emit)
@@ -76,7 +76,7 @@ def near(load: Setup | None = None) -> Iterator[tuple[Asking, Heard]]:
 
 @contextmanager
 def running(
-    worker: str | None = None, protocol: Protocol = CHAT, load: Setup | None = None
+    worker: str | None = None, protocol: Protocol = CHAT, load: EngineArgs | None = None
 ) -> Iterator[tuple[Asking, Heard]]:
     heard = Heard()
     protocol = replace(protocol, worker=worker or protocol.worker)

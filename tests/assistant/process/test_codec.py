@@ -34,14 +34,14 @@ from assistant.process.wire import (
 from assistant.request import (
     SOURCES,
     Cancel,
-    Count,
+    CountTokens,
+    EngineArgs,
     Message,
     NextStep,
     Request,
     Sampling,
-    Setup,
-    Steer,
     Tool,
+    UpdateRequest,
 )
 
 COMMANDS, SAID = LAB.commands, LAB.messages
@@ -112,7 +112,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     ("codec", "kind"),
     [
         *((SAID, kind) for kind in get_args(LabEvent)),
-        *((COMMANDS, kind) for kind in get_args(LabJob | Steer | NextStep | Cancel)),
+        *((COMMANDS, kind) for kind in get_args(LabJob | UpdateRequest | NextStep | Cancel)),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -124,7 +124,7 @@ def test_whatever_is_said_arrives_as_it_was(codec: Any, kind: Any, data: st.Data
 
 
 def test_a_path_that_is_not_utf8_arrives_whole_and_such_a_text_is_well_formed() -> None:
-    setup = Setup(Path("/models/\udcff.gguf"))
+    setup = EngineArgs(Path("/models/\udcff.gguf"))
     assert crossed(COMMANDS, setup) == setup
     request = Request((Message("user", "a\udcffb"),))
     arrived = crossed(COMMANDS, request)
@@ -134,12 +134,12 @@ def test_a_path_that_is_not_utf8_arrives_whole_and_such_a_text_is_well_formed() 
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    from assistant.events import Counted, Loading
+    from assistant.events import Loading, TokenCount
 
     loading = Loading("target", "a", np.float32(0.5))  # type: ignore[arg-type]
     assert crossed(SAID, loading) == Loading("target", "a", 0.5)
-    counted = Counted("a", np.int64(3))  # type: ignore[arg-type]
-    assert crossed(SAID, counted) == Counted("a", 3)
+    counted = TokenCount("a", np.int64(3))  # type: ignore[arg-type]
+    assert crossed(SAID, counted) == TokenCount("a", 3)
 
 
 def test_what_is_no_plain_value_or_another_protocols_is_refused() -> None:
@@ -156,7 +156,7 @@ def test_what_is_no_plain_value_or_another_protocols_is_refused() -> None:
         b"\x94\x07\xa7Decoded\x80\xc2",  # no field
         b"\x91" * 100_000,
         b"\x94\x07\xa6Failed\x82\xa7message\xa1\xff\xa4kind\xa1x\xc2",  # not UTF-8
-        encoded(COMMANDS, Count("a", "b")),  # a command is no event
+        encoded(COMMANDS, CountTokens("a", "b")),  # a command is no event
         encoded(SAID, Failed("a", "b")) + b"\0",
         b"\x94\x07\xa9LaneEvent\x83\xa4lane\x01\xa5clock\x02\xa5event\x92\xa5Ready\x80\xc2",
         b"\x94\x07\xa9RaceReady\x81\xa5lanes\x91\x92\xa4Pong\x80\xc2",

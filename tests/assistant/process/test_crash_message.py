@@ -11,13 +11,13 @@ import pytest
 
 from assistant.lab.protocol import LabJob, Lockstep, Prove, Tune
 from assistant.process.crash_message import CAUSES, LOG, crash_message
-from assistant.request import Count, Race, ReadAhead, Setup
+from assistant.request import CountTokens, EngineArgs, Prefill, Race
 from models import engines, ik
 from models.engines import PACKAGES
 from models.files.places import cache_dir
 from tests.assistant.process.driving import ask
 
-SETUP = Setup(Path("/models/big.gguf"), Path("/models/small.gguf"))
+SETUP = EngineArgs(Path("/models/big.gguf"), Path("/models/small.gguf"))
 
 
 def test_every_signal_has_a_sentence_of_its_own() -> None:
@@ -61,8 +61,17 @@ def test_a_build_for_this_processor_goes_if_it_may_have_crashed(
 
 @pytest.mark.parametrize("kind", get_args(LabJob), ids=lambda kind: kind.__name__)
 def test_a_job_that_names_models_says_which_may_be_to_blame(kind: type) -> None:
-    reading, racing = ReadAhead(ask()), Race((), ask())
-    jobs = SETUP, ask(), reading, racing, Count("a", "b"), Tune(SETUP), Lockstep(()), Prove(SETUP)
+    reading, racing = Prefill(ask()), Race((), ask())
+    jobs = (
+        SETUP,
+        ask(),
+        reading,
+        racing,
+        CountTokens("a", "b"),
+        Tune(SETUP),
+        Lockstep(()),
+        Prove(SETUP),
+    )
     (job,) = (job for job in jobs if type(job) is kind)
     said = crash_message(job, -signal.SIGSEGV, "")
     names = job is SETUP or hasattr(job, "setup")

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from assistant.events import (
-    Counted,
     Failed,
     Finished,
     Loading,
@@ -21,11 +20,21 @@ from assistant.events import (
     Prepared,
     Ready,
     Stop,
+    TokenCount,
 )
 from assistant.process.engine_process import CLOSED, STOPPED, EngineProcess
 from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import INBOX, WorkerProcess
-from assistant.request import AnyJob, Cancel, Count, ReadAhead, Request, Sampling, Setup, Steer
+from assistant.request import (
+    AnyJob,
+    Cancel,
+    CountTokens,
+    EngineArgs,
+    Prefill,
+    Request,
+    Sampling,
+    UpdateRequest,
+)
 from assistant.service import EventStream
 from assistant.stats import Stats
 from models.errors import OtherEngine
@@ -35,7 +44,7 @@ from tests.patience import WAIT_S
 
 JOBS = 60
 READY = Ready(ModelInfo("target", "a", Path("a.gguf"), 1, 1, 1, 1.0), None, None)
-DONE = Counted("a", 1)
+DONE = TokenCount("a", 1)
 PREPARED = Prepared(1, 0, 0)
 LOADING = Loading("target", "a", 0.5)
 
@@ -96,7 +105,7 @@ async def events_of(stream: EventStream) -> list[Any]:
     return [event async for event in stream]
 
 
-async def loaded(setup: Setup) -> Puppets:
+async def loaded(setup: EngineArgs) -> Puppets:
     """Return an engine whose worker has loaded its models."""
     engine = Puppets()
     loading = engine.do(setup)
@@ -115,7 +124,7 @@ class SlowPuppets(Puppets):
 
 
 @pytest.mark.parametrize("end", ["do", "start", "close"])
-async def test_one_worker_is_started_however_many_ask_for_it(setup: Setup, end: str) -> None:
+async def test_one_worker_is_started_however_many_ask_for_it(setup: EngineArgs, end: str) -> None:
     engine = SlowPuppets()
     starting = asyncio.create_task(engine.start())
     await asyncio.sleep(0)
@@ -141,7 +150,7 @@ def test_an_end_that_cannot_be_said_is_a_bug_and_not_a_silence() -> None:
 
 @pytest.mark.parametrize("deaths", [0, 3])
 async def test_every_stream_ends_exactly_once_whatever_is_cancelled(
-    setup: Setup, deaths: int
+    setup: EngineArgs, deaths: int
 ) -> None:
     dice = random.Random(deaths)
     engine = EngineProcess()
@@ -149,7 +158,7 @@ async def test_every_stream_ends_exactly_once_whatever_is_cancelled(
     streams: list[EventStream] = []
     for number in range(JOBS):
         job: AnyJob = ask(max_tokens=dice.choice((1, 90)))
-        streams.append(engine.do(Count("a", "four") if dice.random() < 0.2 else job))
+        streams.append(engine.do(CountTokens("a", "four") if dice.random() < 0.2 else job))
         for each in dice.sample(streams, min(len(streams), dice.choice((0, 0, 1, 2)))):
             each.cancel()
         await asyncio.sleep(dice.choice((0, 0, 0.02)))
@@ -159,7 +168,7 @@ async def test_every_stream_ends_exactly_once_whatever_is_cancelled(
         heard = [await events_of(stream) for stream in streams]
     await engine.close()
     for *before, end in heard:
-        assert isinstance(end, Finished | Counted | Failed)
+        assert isinstance(end, Finished | TokenCount | Failed)
         assert not any(isinstance(event, Finished | Failed) for event in before)
     ends = [events[-1] for events in heard]
     assert STOPPED in ends
@@ -167,11 +176,11 @@ async def test_every_stream_ends_exactly_once_whatever_is_cancelled(
 
 
 @pytest.mark.parametrize(
-    "job", [ask(), Count("a", "b"), ReadAhead(ask())], ids=lambda job: type(job).__name__
+    "job", [ask(), CountTokens("a", "b"), Prefill(ask())], ids=lambda job: type(job).__name__
 )
-async def test_reading_ahead_gives_way_to_any_job(setup: Setup, job: AnyJob) -> None:
+async def test_reading_ahead_gives_way_to_any_job(setup: EngineArgs, job: AnyJob) -> None:
     engine = await loaded(setup)
-    reading = engine.do(ReadAhead(ask()))
+    reading = engine.do(Prefill(ask()))
     await rest()
     engine.last.says(Prefilled("target", 1, 2))
     engine.do(job)
@@ -184,10 +193,12 @@ async def test_reading_ahead_gives_way_to_any_job(setup: Setup, job: AnyJob) -> 
     assert engine.last.sent[-1] == job
 
 
-async def test_reading_ahead_that_waits_is_never_begun_once_another_job_waits(setup: Setup) -> None:
+async def test_reading_ahead_that_waits_is_never_begun_once_another_job_waits(
+    setup: EngineArgs,
+) -> None:
     engine = await loaded(setup)
     engine.do(ask())
-    reading, counting = engine.do(ReadAhead(ask())), engine.do(Count("a", "b"))
+    reading, counting = engine.do(Prefill(ask())), engine.do(CountTokens("a", "b"))
     assert await events_of(reading) == [STOPPED]
     await rest()
     engine.last.says(end=Finished("", (), Stop.LENGTH, Stats("ars")))
@@ -197,11 +208,11 @@ async def test_reading_ahead_that_waits_is_never_begun_once_another_job_waits(se
 
 async def test_nothing_is_loaded_to_read_ahead() -> None:
     engine = Puppets()
-    assert isinstance((await events_of(engine.do(ReadAhead(ask()))))[-1], Failed)
+    assert isinstance((await events_of(engine.do(Prefill(ask()))))[-1], Failed)
     assert not engine.workers
 
 
-async def test_closing_ends_every_stream(setup: Setup) -> None:
+async def test_closing_ends_every_stream(setup: EngineArgs) -> None:
     engine = await loaded(setup)
     doing, waits = engine.do(ask()), engine.do(ask())
     await rest()
@@ -211,10 +222,10 @@ async def test_closing_ends_every_stream(setup: Setup) -> None:
     assert await events_of(doing) == [PREPARED, CLOSED]
     assert await events_of(waits) == await events_of(engine.do(ask())) == [CLOSED]
     doing.cancel()
-    waits.steer("ars")
+    waits.update("ars")
 
 
-async def test_a_reader_may_end_its_stream_and_the_job_is_stopped(setup: Setup) -> None:
+async def test_a_reader_may_end_its_stream_and_the_job_is_stopped(setup: EngineArgs) -> None:
     engine = await loaded(setup)
     doing, waits = engine.do(ask()), engine.do(ask())
     await rest()
@@ -228,7 +239,7 @@ async def test_a_reader_may_end_its_stream_and_the_job_is_stopped(setup: Setup) 
 
 
 async def test_a_cancel_that_crosses_the_end_of_its_job_does_not_stop_the_next(
-    setup: Setup,
+    setup: EngineArgs,
 ) -> None:
     worker = await WorkerProcess.start(CHAT)
     await worker.do(setup, unheard(setup))
@@ -240,7 +251,7 @@ async def test_a_cancel_that_crosses_the_end_of_its_job_does_not_stop_the_next(
 
 
 async def test_a_cancel_of_a_job_that_is_over_is_not_for_the_one_that_is_done(
-    setup: Setup,
+    setup: EngineArgs,
 ) -> None:
     engine = await loaded(setup)
     over, doing, waits = engine.do(ask()), engine.do(ask()), engine.do(ask())
@@ -257,13 +268,13 @@ async def test_a_cancel_of_a_job_that_is_over_is_not_for_the_one_that_is_done(
     assert await events_of(doing) == [DONE]
 
 
-async def test_a_request_that_waits_is_steered_anyway(setup: Setup) -> None:
+async def test_a_request_that_waits_is_steered_anyway(setup: EngineArgs) -> None:
     engine = await loaded(setup)
     doing, waits = engine.do(ask()), engine.do(ask())
     await rest()
-    doing.steer("ars", 2)
-    assert engine.last.sent[-1] == Steer("ars", 2)
-    waits.steer("ars", 7, Sampling(temperature=2))
+    doing.update("ars", 2)
+    assert engine.last.sent[-1] == UpdateRequest("ars", 2)
+    waits.update("ars", 7, Sampling(temperature=2))
     engine.last.says(end=DONE)
     await rest()
     job: Request = engine.last.sent[-1]
@@ -272,14 +283,14 @@ async def test_a_request_that_waits_is_steered_anyway(setup: Setup) -> None:
 
 @pytest.mark.parametrize("cancelled", [False, True])
 async def test_a_request_hears_of_its_reload_and_may_be_steered_and_stopped_in_it(
-    setup: Setup, cancelled: bool
+    setup: EngineArgs, cancelled: bool
 ) -> None:
     engine = await loaded(setup)
     engine.last.dies()
     asked = engine.do(ask())
     await rest()
     assert engine.last.sent == [setup]
-    asked.steer("ars", 3)
+    asked.update("ars", 3)
     engine.last.says(LOADING)
     await rest()
     if cancelled:
@@ -295,7 +306,7 @@ async def test_a_request_hears_of_its_reload_and_may_be_steered_and_stopped_in_i
         assert await events_of(asked) == [LOADING, READY, PREPARED, DONE]
 
 
-async def test_models_that_wait_to_be_loaded_outlive_a_worker_that_dies(setup: Setup) -> None:
+async def test_models_that_wait_to_be_loaded_outlive_a_worker_that_dies(setup: EngineArgs) -> None:
     engine = await loaded(setup)
     doing, waits, load, after = (engine.do(job) for job in (ask(), ask(), setup, ask()))
     await rest()
@@ -313,7 +324,7 @@ async def test_models_that_wait_to_be_loaded_outlive_a_worker_that_dies(setup: S
 
 @pytest.mark.parametrize("cancelled", [False, True])
 async def test_a_worker_with_another_engine_is_replaced_and_the_next_one_does_the_job(
-    setup: Setup, cancelled: bool
+    setup: EngineArgs, cancelled: bool
 ) -> None:
     engine = await loaded(setup)
     stream = engine.do(setup)
@@ -331,7 +342,7 @@ async def test_a_worker_with_another_engine_is_replaced_and_the_next_one_does_th
     assert len(engine.workers) == (1 if cancelled else 2)
 
 
-async def test_an_event_loop_that_was_held_up_does_not_end_its_worker(setup: Setup) -> None:
+async def test_an_event_loop_that_was_held_up_does_not_end_its_worker(setup: EngineArgs) -> None:
     """As that of a command which is stopped, or writes to somebody who does not read."""
     engine = await loaded(setup)
     engine.last.patience_s = 0.2
@@ -347,7 +358,7 @@ async def test_an_event_loop_that_was_held_up_does_not_end_its_worker(setup: Set
 
 @pytest.mark.parametrize("cancelled", [False, True])
 async def test_who_does_not_read_holds_the_engine_up_and_fills_no_memory(
-    setup: Setup, monkeypatch: pytest.MonkeyPatch, cancelled: bool
+    setup: EngineArgs, monkeypatch: pytest.MonkeyPatch, cancelled: bool
 ) -> None:
     monkeypatch.setattr("assistant.service.MAX_UNREAD", 20)
     engine = EngineProcess()
@@ -368,7 +379,7 @@ async def test_who_does_not_read_holds_the_engine_up_and_fills_no_memory(
 
 
 async def test_closing_does_not_wait_for_who_does_not_read(
-    setup: Setup, monkeypatch: pytest.MonkeyPatch
+    setup: EngineArgs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assistant.service.MAX_UNREAD", 5)
     engine = EngineProcess()

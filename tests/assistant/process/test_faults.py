@@ -12,12 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from assistant.events import Counted, Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
+from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop, TokenCount
 from assistant.process import engine_process
 from assistant.process.crash_message import LOG
 from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import WorkerProcess
-from assistant.request import Count, Setup
+from assistant.request import CountTokens, EngineArgs
 from models import ik
 from models.engines import PACKAGES
 from models.files.places import cache_dir
@@ -33,11 +33,11 @@ import asyncio, sys, time
 from pathlib import Path
 from assistant.events import Decoded
 from assistant.process.engine_process import EngineProcess
-from assistant.request import Message, Request, Setup
+from assistant.request import EngineArgs, Message, Request
 
 async def main():
     engine = EngineProcess()
-    async for event in engine.do(Setup(Path(sys.argv[1]), threads=1, n_ctx=8192)):
+    async for event in engine.do(EngineArgs(Path(sys.argv[1]), threads=1, n_ctx=8192)):
         pass
     request = Request((Message("user", sys.argv[2] * 7000),), max_tokens=8000)
     async for event in engine.do(request):
@@ -77,7 +77,7 @@ def wait_until_gone(pid: int) -> None:
 @needs_both
 @pytest.mark.skipif(sys.platform != "linux", reason="there it is not used")
 def test_a_build_that_an_answer_died_of_is_not_used_for_the_next_one(
-    setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    setup: EngineArgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(ik.VARIABLE)
     monkeypatch.setattr(ik, "USED", tmp_path / "used")
@@ -91,7 +91,7 @@ def test_a_build_that_an_answer_died_of_is_not_used_for_the_next_one(
         heard.until(Finished)
 
 
-def test_what_was_said_before_the_death_is_heard_in_full(setup: Setup) -> None:
+def test_what_was_said_before_the_death_is_heard_in_full(setup: EngineArgs) -> None:
     with running() as (engine, heard):
         engine.submit(setup)
         engine.submit(ask(max_tokens=300))
@@ -109,22 +109,26 @@ def test_what_was_said_before_the_death_is_heard_in_full(setup: Setup) -> None:
         assert whole.startswith(said)
 
 
-def test_every_job_that_waits_fails_once_and_a_count_is_no_reason_to_reload(setup: Setup) -> None:
+def test_every_job_that_waits_fails_once_and_a_count_is_no_reason_to_reload(
+    setup: EngineArgs,
+) -> None:
     with running(load=setup) as (engine, heard):
         engine.submit(ask(max_tokens=LONG))
         engine.submit(ask())
-        engine.submit(Count("a", "b"))
+        engine.submit(CountTokens("a", "b"))
         heard.until(Decoded)
         kill(engine.pid)
         assert [heard.until(Failed).kind for _ in range(3)] == ["EngineDied"] * 3
-        engine.submit(Count("a", "b"))
+        engine.submit(CountTokens("a", "b"))
         assert heard.until(Failed).message == "No model is loaded."
         engine.submit(ask())
         heard.until(Finished)
         assert heard.is_silent()
 
 
-def test_a_worker_that_dies_while_nothing_is_asked_is_replaced_in_silence(setup: Setup) -> None:
+def test_a_worker_that_dies_while_nothing_is_asked_is_replaced_in_silence(
+    setup: EngineArgs,
+) -> None:
     with running(load=setup) as (engine, heard):
         assert engine.pid is not None
         kill(engine.pid)
@@ -135,11 +139,11 @@ def test_a_worker_that_dies_while_nothing_is_asked_is_replaced_in_silence(setup:
         assert heard.until(Finished).stop is Stop.LENGTH
 
 
-def test_a_reload_that_fails_is_how_the_request_ends(setup: Setup, tmp_path: Path) -> None:
+def test_a_reload_that_fails_is_how_the_request_ends(setup: EngineArgs, tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(setup.target.read_bytes())
     with running() as (engine, heard):
-        engine.submit(Setup(path, threads=1))
+        engine.submit(EngineArgs(path, threads=1))
         heard.until(Ready)
         kill(engine.pid)
         path.unlink()
@@ -155,7 +159,7 @@ def test_a_reload_that_fails_is_how_the_request_ends(setup: Setup, tmp_path: Pat
 
 
 def test_a_native_abort_while_loading_names_the_file_and_the_signal_and_logs_the_reason(
-    setup: Setup,
+    setup: EngineArgs,
 ) -> None:
     with running(f"{FAKES}.aborting") as (engine, heard):
         engine.submit(setup)
@@ -169,7 +173,7 @@ def test_a_native_abort_while_loading_names_the_file_and_the_signal_and_logs_the
 
 
 def test_a_model_that_kills_every_worker_is_tried_more_and_more_rarely(
-    monkeypatch: pytest.MonkeyPatch, setup: Setup
+    monkeypatch: pytest.MonkeyPatch, setup: EngineArgs
 ) -> None:
     monkeypatch.setattr(engine_process, "monotonic", lambda: 0.0)  # the pauses do not pass
     with running(f"{FAKES}.aborting") as (engine, heard):
@@ -186,7 +190,7 @@ def test_a_model_that_kills_every_worker_is_tried_more_and_more_rarely(
         heard.until(Finished)
 
 
-def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: Setup) -> None:
+def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: EngineArgs) -> None:
     with running(f"{FAKES}.garbling") as (engine, heard):
         engine.submit(setup)
         failed = heard.until(Failed)
@@ -195,7 +199,7 @@ def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: Setup) -> None:
 
 
 def test_a_worker_that_cannot_be_started_is_told_of(
-    monkeypatch: pytest.MonkeyPatch, setup: Setup
+    monkeypatch: pytest.MonkeyPatch, setup: EngineArgs
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with running() as (engine, heard):
@@ -205,7 +209,7 @@ def test_a_worker_that_cannot_be_started_is_told_of(
         assert "/nowhere/python" in failed.message
 
 
-def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: Setup) -> None:
+def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: EngineArgs) -> None:
     with running(load=setup) as (engine, heard):
         engine.submit(ask(max_tokens=LONG))
         heard.until(Decoded)
@@ -221,7 +225,7 @@ def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: Setup)
 
 
 def test_a_worker_that_hangs_while_idle_is_replaced_when_the_next_prompt_comes(
-    setup: Setup,
+    setup: EngineArgs,
 ) -> None:
     with running(load=setup) as (engine, heard):
         engine.submit(ask())
@@ -236,7 +240,7 @@ def test_a_worker_that_hangs_while_idle_is_replaced_when_the_next_prompt_comes(
         assert engine.pid != stopped
 
 
-def test_a_worker_that_does_not_stop_when_told_is_ended(setup: Setup) -> None:
+def test_a_worker_that_does_not_stop_when_told_is_ended(setup: EngineArgs) -> None:
     with running(f"{FAKES}.stubborn") as (engine, heard):
         engine.submit(setup)
         heard.until(Loading)
@@ -245,15 +249,15 @@ def test_a_worker_that_does_not_stop_when_told_is_ended(setup: Setup) -> None:
         assert "did not stop" in heard.until(Failed).message
 
 
-def test_a_worker_that_is_long_in_native_code_is_left_alone(setup: Setup) -> None:
+def test_a_worker_that_is_long_in_native_code_is_left_alone(setup: EngineArgs) -> None:
     """A whole text is counted in two calls of llama.cpp, and nothing is said meanwhile."""
     with running(load=setup) as (engine, heard):
         lose_patience(engine, 3.0)  # it has to answer a ping by then, which takes no time
-        engine.submit(Count("long", "x y " * 8_000_000))
-        assert heard.until(Counted).tokens == 32_000_000
+        engine.submit(CountTokens("long", "x y " * 8_000_000))
+        assert heard.until(TokenCount).tokens == 32_000_000
 
 
-def test_closing_does_not_wait_for_a_worker_that_is_stopped(setup: Setup) -> None:
+def test_closing_does_not_wait_for_a_worker_that_is_stopped(setup: EngineArgs) -> None:
     with running(load=setup) as (engine, _):
         pid = engine.pid
         kill(pid, signal.SIGSTOP)
@@ -263,7 +267,7 @@ def test_closing_does_not_wait_for_a_worker_that_is_stopped(setup: Setup) -> Non
 
 @pytest.mark.parametrize("text", ["", "x"], ids=["decoding", "reading the prompt"])
 @pytest.mark.some(1)
-def test_no_orphan_survives_a_parent_that_is_killed(slow: Setup, text: str) -> None:
+def test_no_orphan_survives_a_parent_that_is_killed(slow: EngineArgs, text: str) -> None:
     for _ in range(3 if ALL else 1):
         parent = subprocess.Popen(
             [sys.executable, "-c", PARENT, str(slow.target), text],
@@ -279,7 +283,7 @@ def test_no_orphan_survives_a_parent_that_is_killed(slow: Setup, text: str) -> N
         wait_until_gone(pid)
 
 
-def test_ctrl_c_is_not_for_the_worker(setup: Setup) -> None:
+def test_ctrl_c_is_not_for_the_worker(setup: EngineArgs) -> None:
     with running(load=setup) as (engine, heard):
         pid = engine.pid
         assert pid is not None
@@ -290,7 +294,7 @@ def test_ctrl_c_is_not_for_the_worker(setup: Setup) -> None:
         assert engine.pid == pid
 
 
-def test_the_worker_leaves_no_core_file(setup: Setup) -> None:
+def test_the_worker_leaves_no_core_file(setup: EngineArgs) -> None:
     resource = pytest.importorskip("resource")
     with running(load=setup) as (engine, _):
         if not hasattr(resource, "prlimit"):
@@ -300,7 +304,7 @@ def test_the_worker_leaves_no_core_file(setup: Setup) -> None:
 
 
 async def test_a_worker_whose_commands_have_ended_goes_by_itself_in_the_middle_of_native_code(
-    slow: Setup,
+    slow: EngineArgs,
 ) -> None:
     worker = await WorkerProcess.start(CHAT)
     await worker.do(slow, unheard(slow))
@@ -313,7 +317,9 @@ async def test_a_worker_whose_commands_have_ended_goes_by_itself_in_the_middle_o
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")
-def test_a_parent_whose_pipes_live_on_in_another_process_leaves_no_orphan(setup: Setup) -> None:
+def test_a_parent_whose_pipes_live_on_in_another_process_leaves_no_orphan(
+    setup: EngineArgs,
+) -> None:
     code = PARENT.replace(
         "print(", "import os; other = os.fork() or time.sleep(600); print(other, "
     )

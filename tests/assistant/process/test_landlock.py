@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Finished, Ready
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from tests.assistant.process.driving import ask, running
 from tests.scripts import printed
 
@@ -43,7 +43,7 @@ def test_a_connection_is_refused_also_to_threads_that_come_later() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_the_worker_is_bound_answers_and_loads_again(setup: Setup) -> None:
+def test_the_worker_is_bound_answers_and_loads_again(setup: EngineArgs) -> None:
     supported = attempt() == "refused"
     with running() as (engine, heard):
         for _ in range(2):

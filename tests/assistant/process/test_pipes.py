@@ -6,11 +6,11 @@ import pytest
 
 from assistant.events import Decoded, Failed, Finished
 from assistant.process import wire
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from tests.assistant.process.driving import ask, near, running
 
 
-def test_the_answer_is_that_of_an_engine_in_this_process(setup: Setup) -> None:
+def test_the_answer_is_that_of_an_engine_in_this_process(setup: EngineArgs) -> None:
     answers = []
     for where in (near, running):
         with where(load=setup) as (engine, heard):
@@ -22,7 +22,7 @@ def test_the_answer_is_that_of_an_engine_in_this_process(setup: Setup) -> None:
 
 
 def test_what_is_too_long_for_the_pipe_fails_and_the_next_is_answered(
-    setup: Setup, monkeypatch: pytest.MonkeyPatch
+    setup: EngineArgs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running(load=setup) as (engine, heard):
         monkeypatch.setattr(wire, "MAX_FRAME_BYTES", 2000)
@@ -34,11 +34,11 @@ def test_what_is_too_long_for_the_pipe_fails_and_the_next_is_answered(
         heard.until(Finished)
 
 
-def test_a_number_too_large_for_the_pipe_fails_and_the_next_is_answered(setup: Setup) -> None:
+def test_a_number_too_large_for_the_pipe_fails_and_the_next_is_answered(setup: EngineArgs) -> None:
     with running(load=setup) as (engine, heard):
         engine.submit(ask(max_tokens=200))
         heard.until(Decoded)
-        engine.steer("ars", 2**64)
+        engine.update("ars", 2**64)
         heard.until(Finished)  # the answer under way is none the worse for it
         engine.submit(ask(seed=2**64))
         failed = heard.until(Failed)
@@ -51,7 +51,7 @@ def test_a_number_too_large_for_the_pipe_fails_and_the_next_is_answered(setup: S
 @pytest.mark.parametrize("name", ["models", "assistant", "msgspec", "json"])
 @pytest.mark.some(2)
 def test_a_folder_where_the_user_is_does_not_stand_in_for_ours(
-    setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    setup: EngineArgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     (tmp_path / name).mkdir()
     (tmp_path / name / "__init__.py").write_text("raise SystemExit('not ours')")

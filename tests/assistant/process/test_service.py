@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from tests.asking import Asking
 from tests.assistant.process.driving import LONG, Heard, ask, near, running
 
@@ -20,7 +20,7 @@ def both(request: pytest.FixtureRequest) -> Iterator[Both]:
         yield asking
 
 
-def test_loading_reports_progress_and_ends_in_ready(both: Both, setup: Setup) -> None:
+def test_loading_reports_progress_and_ends_in_ready(both: Both, setup: EngineArgs) -> None:
     engine, heard = both
     engine.submit(setup)
     ready = heard.until(Ready)
@@ -33,12 +33,12 @@ def test_loading_reports_progress_and_ends_in_ready(both: Both, setup: Setup) ->
 
 
 def test_a_failed_load_is_told_and_a_good_one_follows(
-    both: Both, setup: Setup, tmp_path: Path
+    both: Both, setup: EngineArgs, tmp_path: Path
 ) -> None:
     engine, heard = both
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"nonsense")
-    engine.submit(Setup(bad))
+    engine.submit(EngineArgs(bad))
     failed = heard.until(Failed)
     assert str(bad) in failed.message
     assert failed.kind == "ModelError"
@@ -49,7 +49,7 @@ def test_a_failed_load_is_told_and_a_good_one_follows(
     assert heard.until(Finished).stop is Stop.LENGTH
 
 
-def test_a_cancel_stops_an_answer_and_not_the_next_one(both: Both, setup: Setup) -> None:
+def test_a_cancel_stops_an_answer_and_not_the_next_one(both: Both, setup: EngineArgs) -> None:
     engine, heard = both
     engine.submit(setup)
     for i in range(20):
@@ -61,7 +61,7 @@ def test_a_cancel_stops_an_answer_and_not_the_next_one(both: Both, setup: Setup)
         assert heard.until(Finished).stats.generated_tokens == 2 + i % 3
 
 
-def test_a_cancel_stops_a_prompt_that_is_being_read(both: Both, slow: Setup) -> None:
+def test_a_cancel_stops_a_prompt_that_is_being_read(both: Both, slow: EngineArgs) -> None:
     engine, heard = both
     engine.submit(slow)
     heard.until(Ready)
@@ -74,7 +74,7 @@ def test_a_cancel_stops_a_prompt_that_is_being_read(both: Both, slow: Setup) -> 
     assert heard.until(Finished).stop is Stop.LENGTH
 
 
-def test_a_cancel_stops_a_load_and_jobs_that_wait(both: Both, slow: Setup) -> None:
+def test_a_cancel_stops_a_load_and_jobs_that_wait(both: Both, slow: EngineArgs) -> None:
     engine, heard = both
     engine.submit(slow)
     engine.cancel()
@@ -89,15 +89,15 @@ def test_a_cancel_stops_a_load_and_jobs_that_wait(both: Both, slow: Setup) -> No
     assert heard.until(Finished).stop is Stop.CANCELLED
 
 
-def test_steering_takes_effect_in_the_answer_under_way(both: Both, setup: Setup) -> None:
+def test_steering_takes_effect_in_the_answer_under_way(both: Both, setup: EngineArgs) -> None:
     engine, heard = both
     engine.submit(setup)
     engine.submit(ask(max_tokens=LONG))
     heard.until(Decoded)
-    engine.steer("ars")
+    engine.update("ars")
     while heard.until(Decoded).lookahead:
         pass
-    engine.steer("sps", 2)
+    engine.update("sps", 2)
     while heard.until(Decoded).lookahead != 2:
         pass
     engine.cancel()
@@ -105,7 +105,9 @@ def test_steering_takes_effect_in_the_answer_under_way(both: Both, setup: Setup)
 
 
 @pytest.mark.parametrize("at", ["rest", "loading", "answering", "reading"])
-def test_closing_ends_it_whatever_it_is_at(both: Both, setup: Setup, slow: Setup, at: str) -> None:
+def test_closing_ends_it_whatever_it_is_at(
+    both: Both, setup: EngineArgs, slow: EngineArgs, at: str
+) -> None:
     engine, heard = both
     jobs = {"loading": (setup,), "answering": (setup, ask(max_tokens=LONG))}
     for job in jobs.get(at, (slow, ask("x" * 7000), ask()) if at == "reading" else ()):

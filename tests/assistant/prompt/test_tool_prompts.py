@@ -76,7 +76,7 @@ UNKNOWN = [
 WEATHER = Tool("get_weather", "Of a city.", '{"type": "object", "properties": {"city": {}}}')
 CALL = ToolCall("get_weather", '{"city": "Zo\\u00eb"}', "call_abcdefghi")
 ASKED = Message("user", "How is it?")
-ANSWER = Message("assistant", "So.", calls=(CALL,))
+ANSWER = Message("assistant", "So.", tool_calls=(CALL,))
 RESULT = Message("tool", "It is 17 degrees.", call_id=CALL.id)
 CONVERSATION = [Message("system", "Be brief."), ASKED, ANSWER, RESULT]
 
@@ -85,7 +85,7 @@ CONVERSATION = [Message("system", "Be brief."), ASKED, ANSWER, RESULT]
 def test_a_format_is_known_by_what_the_template_writes(tmp_path, form, source):
     with chat_of(tmp_path, source) as (vocab, chat):
         text = bytes_of(vocab, chat.encode(CONVERSATION, tools=[WEATHER])).decode()
-        assert (chat.calls, chat.tools_in_words) == (form, False)
+        assert (chat.call_format, chat.tools_in_words) == (form, False)
         assert list(chat.remarks(Request((ASKED,), tools=(WEATHER,)))) == []
         assert text.count("get_weather") == 2
         for said in ("Of a city.", "Be brief.", "How is it?", "Zoë", RESULT.content):
@@ -97,7 +97,7 @@ def test_a_format_is_known_by_what_the_template_writes(tmp_path, form, source):
 def test_tools_are_put_in_words_where_the_template_loses_anything_of_them(tmp_path, source):
     with chat_of(tmp_path, source) as (vocab, chat):
         text = bytes_of(vocab, chat.encode(CONVERSATION, tools=[WEATHER])).decode()
-        assert (chat.calls, chat.tools_in_words) == (HERMES, True)
+        assert (chat.call_format, chat.tools_in_words) == (HERMES, True)
         assert NO_TOOLS in chat.remarks(Request((ASKED,), tools=(WEATHER,)))
         for said in ("Of a city.", "Be brief.", "How is it?", "Zoë", RESULT.content, "So."):
             assert text.count(said) == 1
@@ -139,7 +139,7 @@ def test_a_template_that_writes_results_with_calls_alone_loses_none(tmp_path):
             return b"".join(spelt).decode()
 
         answer = replace(ANSWER, content="", token_ids=(65, 66))
-        known = replace(ANSWER, content="17.", calls=(), token_ids=tuple(vocab.tokenize("CD")))
+        known = replace(ANSWER, content="17.", tool_calls=(), token_ids=tuple(vocab.tokenize("CD")))
         earlier = rendered(answer, RESULT, known, ASKED)
         assert (earlier.count(RESULT.content), earlier.count("CD<turn|>")) == (1, 1)
         assert earlier.count("<|turn>model") == 1
@@ -153,7 +153,7 @@ def test_ids_are_what_mistral_s_templates_take_and_names_come_with_results(tmp_p
         text = bytes_of(vocab, chat.encode(CONVERSATION, tools=[WEATHER])).decode()
         assert "abcdefghi get_weather It is" in text
         odd = [
-            replace(ANSWER, calls=(replace(CALL, id="<|é|>"),)),
+            replace(ANSWER, tool_calls=(replace(CALL, id="<|é|>"),)),
             replace(RESULT, call_id="<|é|>"),
         ]
         text = bytes_of(vocab, chat.encode([ASKED, *odd], tools=[WEATHER])).decode()
@@ -178,7 +178,7 @@ def test_nothing_of_tools_their_calls_or_results_becomes_a_control_token(tmp_pat
             result = Message("tool", f"r{text}", call_id=f"id{text}")
             asked = Message("user", f"q{text}")
             return chat.encode(
-                [asked, Message("assistant", f"c{text}", calls=(call,)), result], tools=[tool]
+                [asked, Message("assistant", f"c{text}", tool_calls=(call,)), result], tools=[tool]
             )
 
         plain = control_count(vocab, conversation("", "{}"))

@@ -14,7 +14,7 @@ import pytest
 
 from assistant.events import Failed, Finished, Ready, Stats, Stop
 from assistant.process.engine_process import STOPPED, EngineProcess
-from assistant.request import AnyJob, ReadAhead, Request, Sampling, Setup
+from assistant.request import AnyJob, EngineArgs, Prefill, Request, Sampling
 from assistant.serve.connection import listen
 from assistant.serve.endpoint import Endpoint
 from assistant.serve.exchange import Exchange
@@ -41,7 +41,7 @@ class Watched(EngineProcess):
 
     def do(self, job: AnyJob) -> EventStream:
         stream = super().do(job)
-        if isinstance(job, ReadAhead):
+        if isinstance(job, Prefill):
             self.read.append(stream)
             return stream
         put = stream.put
@@ -66,7 +66,7 @@ class Running:
 
     reads_ahead = False
 
-    def __init__(self, setup: Setup, token: str | None = None) -> None:
+    def __init__(self, setup: EngineArgs, token: str | None = None) -> None:
         self.served: list[Exchange] = []
         self.engine: Watched
         self._setup, self._token = setup, token
@@ -131,7 +131,7 @@ class Running:
 
 @pytest.fixture(scope="package")
 def running(tiny_target: Path, tiny_draft: Path) -> Iterator[Running]:
-    endpoint = Running(Setup(tiny_target, tiny_draft, n_ctx=1024, threads=1))
+    endpoint = Running(EngineArgs(tiny_target, tiny_draft, n_ctx=1024, threads=1))
     yield endpoint
     endpoint.close()
 
@@ -139,6 +139,8 @@ def running(tiny_target: Path, tiny_draft: Path) -> Iterator[Running]:
 @pytest.fixture(scope="package")
 def slow(slow_target: Path) -> Iterator[Running]:
     """One whose answers take seconds, and which demands a token."""
-    endpoint = Running(Setup(slow_target, None, n_ctx=8192, threads=1, measure=False), "sesame")
+    endpoint = Running(
+        EngineArgs(slow_target, None, n_ctx=8192, threads=1, measure=False), "sesame"
+    )
     yield endpoint
     endpoint.close()

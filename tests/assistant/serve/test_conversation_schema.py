@@ -61,7 +61,7 @@ def test_calls_and_their_results_are_understood() -> None:
     parts = [{"type": "text", "text": "se"}, {"type": "text", "text": "en"}]
     said = [*ASKED, called(call(), call("wait", "", "b")), result("b", ""), result("a", parts)]
     _, answer, waited, seen = asked(messages=said).messages
-    assert answer.calls == (ToolCall("look", "{}", "a"), ToolCall("wait", "{}", "b"))
+    assert answer.tool_calls == (ToolCall("look", "{}", "a"), ToolCall("wait", "{}", "b"))
     assert waited == Message("tool", "", call_id="b")
     assert seen == Message("tool", "seen", call_id="a")
     asked(messages=[*said, called(call()), result()])  # the id of a call that is over
@@ -75,13 +75,13 @@ def test_an_answer_may_come_back_as_the_client_writes_it_down() -> None:
     own = {"provider_specific_fields": {"refusal": None}}
     written = {**call(), "function": {**call()["function"], **own}, "index": 0, **own}
     _, back, _ = asked(messages=[*ASKED, {**called(written), **own}, result()]).messages
-    assert back.calls == (ToolCall("look", "{}", "a"),)
+    assert back.tool_calls == (ToolCall("look", "{}", "a"),)
 
 
 @pytest.mark.parametrize("written", ["[]", '{"a": ', '{"a":' * 9999, "null"])
 def test_arguments_that_are_no_object_are_kept_in_one(written: str) -> None:
     _, answer, _ = asked(messages=[*ASKED, called(call(arguments=written)), result()]).messages
-    assert json.loads(answer.calls[0].arguments) == {UNREADABLE: written}
+    assert json.loads(answer.tool_calls[0].arguments) == {UNREADABLE: written}
 
 
 @pytest.mark.parametrize(
@@ -124,11 +124,11 @@ def test_what_cannot_be_called_is_refused_by_name(wanted: dict[str, Any], param:
 def test_an_answer_is_found_by_its_calls_however_their_json_is_written() -> None:
     remembered = AnswerTokens()
     said = ToolCall("look", '{"at": "a", "far": 1}', "x")
-    remembered.keep(finished("", (7, 8), calls=(said,)))
-    remembered.keep(finished("", (9,), calls=(ToolCall("wait", "{}", "x"),)))
+    remembered.keep(finished("", (7, 8), tool_calls=(said,)))
+    remembered.keep(finished("", (9,), tool_calls=(ToolCall("wait", "{}", "x"),)))
 
     def tokens(*calls: ToolCall, text: str = "") -> tuple[int, ...]:
-        (message,) = remembered.recall([Message("assistant", text, calls=calls)])
+        (message,) = remembered.recall([Message("assistant", text, tool_calls=calls)])
         return message.token_ids
 
     assert tokens(ToolCall("look", '{"far":1,"at":"a"}', "y")) == (7, 8)

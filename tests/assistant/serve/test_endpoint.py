@@ -11,7 +11,7 @@ from typing import Any
 import openai
 import pytest
 
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from assistant.serve.exchange import Exchange
 from tests.assistant.serve.conftest import Running
 
@@ -224,7 +224,7 @@ def test_the_end_of_the_engine_is_one_error_and_the_next_request_works(slow: Run
 
 
 def test_a_server_that_is_stopped_tells_its_clients_so(slow_target: Path) -> None:
-    running = Running(Setup(slow_target, None, n_ctx=8192, threads=1, measure=False))
+    running = Running(EngineArgs(slow_target, None, n_ctx=8192, threads=1, measure=False))
     with closing(running), ThreadPoolExecutor() as pool:
         stream = complete(running.client(), stream=True, max_tokens=4000)
         next(stream)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import openai
 import pytest
 
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from tests import tiny
 from tests.assistant.serve.conftest import Running
 
@@ -15,7 +15,7 @@ BUDGET = {"specchat": {"thinking_budget": 6}}
 
 @contextmanager
 def serving(path):
-    running = Running(Setup(path, n_ctx=512, threads=1, measure=False))
+    running = Running(EngineArgs(path, n_ctx=512, threads=1, measure=False))
     try:
         with running.client() as client:
             yield client

@@ -8,7 +8,7 @@ import openai
 import pytest
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from tests import tiny
 from tests.assistant.serve.conftest import Running
 
@@ -36,7 +36,7 @@ NEVER_ENDING = tool("note", text={"type": "string", "minLength": 5000})
 def calling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """One that stops only where it must, so that its calls are followed by calls."""
     path = tiny.write(tmp_path_factory.mktemp("tiny") / "calling.gguf", stops=False, n_ctx=8192)
-    running = Running(Setup(path, n_ctx=8192, threads=1, measure=False))
+    running = Running(EngineArgs(path, n_ctx=8192, threads=1, measure=False))
     yield running
     running.close()
 
@@ -147,7 +147,7 @@ def test_what_a_client_continues_with_is_read_while_it_runs_its_tool(
     *_, answer, following = calling.engine.read[-1].job.request.messages
     assert (answer.role, answer.content) == ("assistant", message.content or "")
     assert following.role == ("tool" if calls else "user")
-    assert [call.name for call in answer.calls] == [
+    assert [call.name for call in answer.tool_calls] == [
         call.function.name for call in message.tool_calls or ()
     ]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assistant.events import Decoded, Failed, Finished, ModelInfo, Origin, Stop, Token
+from assistant.events import Decoded, Failed, Finished, ModelInfo, Origin, Stop, Token, Warned
 from assistant.request import Request, Tool, ToolCall
 from assistant.service import EventStream
 from assistant.session.chat_session import ChatSession
-from assistant.session.events import CallWaits, GivenBack, Noted, NotSaved, SessionEvent
+from assistant.session.events import CallWaits, GivenBack, NotSaved, SessionEvent
 from assistant.session.tool_loop import Decision
 from assistant.session.tool_set import ToolSet
 from assistant.stats import Stats
@@ -116,7 +116,7 @@ class Stage:
 
     @property
     def notes(self) -> list[str]:
-        return [each.text for each in self.told(Noted)] + [e.reason for e in self.told(NotSaved)]
+        return [each.text for each in self.told(Warned)] + [e.reason for e in self.told(NotSaved)]
 
     @property
     def given_back(self) -> list[str]:
@@ -154,16 +154,16 @@ class Stage:
 
     async def decode(self, text: str) -> None:
         token = Token(65, text, Origin.TARGET, None, 1.0, None)
-        await self.hear(Decoded((token,), (), 0, 1, Stats("ars")))
+        await self.handle(Decoded((token,), (), 0, 1, Stats("ars")))
 
     async def finish(self, text: str, stop: Stop = Stop.STOP_TOKEN, calls=(), complete=True):
         ids = (65,) if text else ()
-        await self.hear(Finished(text, ids, stop, Stats("ars"), complete, "", calls), last=True)
+        await self.handle(Finished(text, ids, stop, Stats("ars"), complete, "", calls), last=True)
 
     async def fail(self, message: str = "The engine's process ended.") -> None:
-        await self.hear(Failed(message, "ModelError"), last=True)
+        await self.handle(Failed(message, "ModelError"), last=True)
 
-    async def hear(self, event: object, last: bool = False) -> None:
+    async def handle(self, event: object, last: bool = False) -> None:
         """Have the engine say something."""
         self.stream.put(event, last)
         await self.rest()

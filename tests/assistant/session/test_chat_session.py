@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.events import Decoded, Noticed, Prepared, Stop
+from assistant.events import Decoded, Prepared, Stop, Warned
 from assistant.request import Request
 from assistant.session.events import Added, Changed, NeedsModel, PathShown
 from assistant.store.store import Store
@@ -309,11 +309,11 @@ async def test_a_change_of_an_earlier_question_is_read_after_what_came_before_it
 async def test_what_the_engine_leaves_out_and_a_form_that_was_not_complete_are_said():
     stage = Stage()
     await stage.ask("Why?")
-    await stage.hear(Prepared(10, 0, 2))
-    await stage.hear(Noticed("By the way."))
+    await stage.handle(Prepared(10, 0, 2))
+    await stage.handle(Warned("By the way."))
     await stage.finish("{", Stop.LENGTH, complete=False)
     await stage.ask("Why?")
-    await stage.hear(Noticed("By the way."))  # which is said once of a conversation
+    await stage.handle(Warned("By the way."))  # which is said once of a conversation
     await stage.finish("{", Stop.CANCELLED, complete=False)  # which was wished for
     left_out = "Left out to fit the context: the oldest turns (2)."
     cut = "The answer ended before its form was complete."

@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from assistant.events import Alternative, Ghost, Origin, Stats, Step, Tally, Token, Trace
+from assistant.events import Alternative, Origin, RejectedToken, Stats, Step, Tally, Token, Trace
 from assistant.store.database import transaction
 from assistant.store.store import Store
 from assistant.store.values import Record
@@ -31,15 +31,15 @@ def opened(path: Path | None = None) -> Store:
 
 
 def step(number: int, text: str = " word") -> Step:
-    """A round with a token of every origin and both kinds of ghosts."""
+    """A round with a token of every origin and both kinds of rejected."""
     drafted = Token(number, text, Origin.DRAFT, "model", 0.3, 0.2, 0, 0.1, TOP, TOP[:1])
     residual = Token(number + 1, "!", Origin.RESIDUAL, "ngram", 1e-300, 0.7, 1, 0.99, TOP)
     target = Token(number + 2, "\n", Origin.TARGET, None, 1.0, None)
-    ghosts = (
-        Ghost(4, " cat", "model", 1, 0.9, 0.05, 0.6),
-        Ghost(5, "", "model", 2, 0.9, None, None),
+    rejected = (
+        RejectedToken(4, " cat", "model", 1, 0.9, 0.05, 0.6),
+        RejectedToken(5, "", "model", 2, 0.9, None, None),
     )
-    return Step((drafted, residual, target), ghosts)
+    return Step((drafted, residual, target), rejected)
 
 
 def trace(steps: int) -> Trace:

@@ -5,7 +5,7 @@ import zlib
 from dataclasses import replace
 from pathlib import Path
 
-from assistant.events import Alternative, Ghost, Origin, Stats, Step, Tally, Token
+from assistant.events import Alternative, Origin, RejectedToken, Stats, Step, Tally, Token
 from assistant.store import messages
 from assistant.store.values import Attachment
 
@@ -21,7 +21,7 @@ TRACE = (
             Token(7, "Hi", Origin.DRAFT, "model", 0.5, 0.25, 0, 0.125, TOP),
             Token(8, "!", Origin.RESIDUAL, "model", 0.75, 0.5, 1),
         ),
-        (Ghost(9, "?", "model", 1, 0.5, None, 0.9, 0.75),),
+        (RejectedToken(9, "?", "model", 1, 0.5, None, 0.9, 0.75),),
     ),
 )
 STORED = json.loads(Path(__file__).with_name("blobs.json").read_text())

@@ -8,7 +8,7 @@ import pytest
 from textual.widgets._toast import Toast
 
 from assistant.events import Decoded, Finished, LaneEvent, ModelInfo, Prepared, Ready, Stats, Stop
-from assistant.request import Lane, Setup
+from assistant.request import EngineArgs, Lane
 from assistant.settings.settings import Settings
 from tests.tui.chat.chat_driver import TINY, Chat, Pair, Watched, open_chat
 from tests.tui.chat.test_room import screen as screen_text
@@ -133,7 +133,7 @@ def test_a_loaded_file_that_no_store_has_is_listed_as_the_target(
 
 
 def test_when_all_other_lanes_are_over_no_equal_time_is_claimed() -> None:
-    setup = Setup(Path("target.gguf"), None, 512)
+    setup = EngineArgs(Path("target.gguf"), None, 512)
     lanes = (Lane("without guesses", setup, "ars"), Lane("with guesses", setup, "sps"))
     both = [RecordedLane(lane, [LaneEvent(0, 1.0, Prepared(1, 0, 0))]) for lane in lanes]
     assert "1.0 s" in turns(both)

@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.color import Color
 from textual.widgets import Input, OptionList, Static
 
-from assistant.events import Decoded, Noticed
+from assistant.events import Decoded, Warned
 from tests.hostile_texts import COMMANDS, texts, valid
 from tests.tui.chat.chat_driver import open_chat
 from tui.app.help_screen import HelpScreen
@@ -80,7 +80,7 @@ async def test_a_thread_that_dies_ends_the_program_as_any_bug_does(target: Path)
 async def test_what_the_engine_says_after_the_end_is_nobodys(target: Path) -> None:
     async with open_chat(target, hold=(Decoded, 2), asking="?") as chat:
         controller = chat.screen.controller
-    controller._take(Noticed("Too late."))
+    controller._take(Warned("Too late."))
 
 
 async def test_ctrl_d_with_text_deletes_and_ctrl_c_with_a_selection_copies(target: Path) -> None:

@@ -60,7 +60,7 @@ class Watched(NearEngine):
 
     def said(self, event: Any, last: bool) -> Any:
         if isinstance(event, Finished) and last and self.calls:
-            event = structs.replace(event, calls=self.calls.pop(0))
+            event = structs.replace(event, tool_calls=self.calls.pop(0))
         self._watch(event)
         return event
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assistant.events import Decoded, Event, Finished, Ready, Step, Trace
-from assistant.request import Message, Mode, Request, Sampling, Setup
+from assistant.request import EngineArgs, Message, Mode, Request, Sampling
 from tests.assistant.process.driving import near
 
 HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte forever
@@ -14,7 +14,7 @@ HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byt
 
 def record(target: Path, draft: Path | None, mode: Mode = "sps", tokens: int = 60) -> list[Event]:
     """Return everything the engine says while it loads the models and answers once."""
-    with near(Setup(target, draft, n_ctx=512, threads=1, measure=False)) as (engine, heard):
+    with near(EngineArgs(target, draft, n_ctx=512, threads=1, measure=False)) as (engine, heard):
         message = Message("user", "Go on")
         engine.submit(Request((message,), HOT, mode, 3, tokens, seed=1, alternatives=5))
         heard.until(Finished)
@@ -28,7 +28,7 @@ def rounds(events: list[Event]) -> list[Decoded]:
 
 def trace(events: list[Event]) -> Trace:
     """Return the answer as it is kept."""
-    return tuple(Step(round_.tokens, round_.ghosts) for round_ in rounds(events) if round_.tokens)
+    return tuple(Step(round_.tokens, round_.rejected) for round_ in rounds(events) if round_.tokens)
 
 
 def ready(events: list[Event]) -> Ready:

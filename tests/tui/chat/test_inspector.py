@@ -15,7 +15,7 @@ from textual.app import App
 from textual.geometry import Size
 from textual.pilot import Pilot
 
-from assistant.events import Alternative, Event, Ghost, Origin, Step, Token, Trace
+from assistant.events import Alternative, Event, Origin, RejectedToken, Step, Token, Trace
 from assistant.store.values import Attachment
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
@@ -25,8 +25,8 @@ from tui.chat.inspector.token_page import TokenLayout, TokenPage
 
 ROWS = (Alternative(7, " cat", 0.412), Alternative(8, "\n", 0.3))
 KEPT = Token(5, " the", Origin.DRAFT, "model", 0.91, 0.83, 0, 0.412, ROWS, ROWS)
-REJECTED = Ghost(6, " dog", "model", 1, 0.83, 0.412, 0.91)
-UNTESTED = Ghost(9, " ran", "model", 2, 0.5, None, None)
+REJECTED = RejectedToken(6, " dog", "model", 1, 0.83, 0.412, 0.91)
+UNTESTED = RejectedToken(9, " ran", "model", 2, 0.5, None, None)
 RESIDUAL = Token(7, " cat", Origin.RESIDUAL, "model", 0.412, 0.1, 1, 0.91, ROWS, ROWS)
 STORY: Trace = (
     Step((Token(4, "See", Origin.TARGET, None, 1.0, None),)),
@@ -97,8 +97,8 @@ def answer(target: Path, draft: Path) -> list[Event]:
 
 async def test_every_token_and_every_ghost_can_be_reached(answer: list[Event]) -> None:
     trace = recorded.trace(answer)[:15]
-    wanted = [i for s in trace for i in (*s.tokens, *s.ghosts)]
-    assert any(step.ghosts for step in trace)
+    wanted = [i for s in trace for i in (*s.tokens, *s.rejected)]
+    assert any(step.rejected for step in trace)
     async with inspecting(trace) as (host, pilot):
         seen = [host.page.entries[0].item]
         for _ in wanted[1:]:
@@ -126,7 +126,7 @@ async def test_n_and_p_go_from_rejection_to_rejection(answer: list[Event]) -> No
     rejections = [
         place
         for place, entry in enumerate(entries(trace))
-        if isinstance(entry.item, Ghost) and entry.item.target_prob is not None
+        if isinstance(entry.item, RejectedToken) and entry.item.target_prob is not None
     ]
     async with inspecting(trace) as (host, pilot):
         seen = []

@@ -2,8 +2,8 @@
 
 import pytest
 
-from assistant.events import AllRead, Finished, Prefilled, Prepared
-from assistant.request import ReadAhead
+from assistant.events import Finished, PrefillDone, Prefilled, Prepared
+from assistant.request import Prefill
 from assistant.store.values import Attachment
 from models import machine
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
@@ -12,13 +12,13 @@ from tui.chat.conversation.welcome import SUGGESTIONS
 FILE = Attachment("sky.txt", "Light of short waves is scattered more. " * 4)
 
 
-def asked(chat: Chat) -> list[ReadAhead]:
-    return [job for job in chat.engine.jobs if isinstance(job, ReadAhead)]
+def asked(chat: Chat) -> list[Prefill]:
+    return [job for job in chat.engine.jobs if isinstance(job, Prefill)]
 
 
 async def read(chat: Chat, count: int) -> None:
     """Wait until so many readings have ended, and nothing is read any more."""
-    await chat.until(lambda: len(chat.engine.heard(AllRead)) >= count)
+    await chat.until(lambda: len(chat.engine.heard(PrefillDone)) >= count)
 
 
 async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_typed(

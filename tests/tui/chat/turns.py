@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Footer
 from textual.widgets.markdown import MarkdownBlock
 
-from assistant.events import Ghost, Origin, Step, Token, Trace
+from assistant.events import Origin, RejectedToken, Step, Token, Trace
 from assistant.store.values import Record
 from tests.tui.rest import until
 from tui.chat.conversation.answer import Answer
@@ -25,8 +25,8 @@ def token(text: str, origin: Origin = DRAFT, source: str | None = "model") -> To
     return Token(0, text, origin, source, 0.5, 0.5)
 
 
-def ghost(text: str) -> Ghost:
-    return Ghost(0, text, "model", 0, 0.5, 0.1, 0.9)
+def ghost(text: str) -> RejectedToken:
+    return RejectedToken(0, text, "model", 0, 0.5, 0.1, 0.9)
 
 
 def said(text: str) -> Step:

@@ -8,7 +8,6 @@ from assistant.events import (
     Event,
     Finished,
     Forecast,
-    Ghost,
     LaneEvent,
     ModelInfo,
     Origin,
@@ -17,13 +16,14 @@ from assistant.events import (
     RaceReady,
     Ready,
     Reason,
+    RejectedToken,
     Stats,
     Stop,
     Tally,
     Token,
 )
 from assistant.process.engine_process import EngineProcess
-from assistant.request import AnyJob, Lane, Message, Race, Request, Sampling, Setup
+from assistant.request import AnyJob, EngineArgs, Lane, Message, Race, Request, Sampling
 from assistant.service import EventStream
 
 TEXT = """Here is a function that merges two sorted lists:
@@ -39,7 +39,7 @@ def merge(left, right):
 
 It takes the smaller of the two first items, again and again, until one list is empty."""
 WORDS = [word + " " for word in TEXT.split(" ")]
-SETUP = Setup(Path("target.gguf"), Path("draft.gguf"))
+SETUP = EngineArgs(Path("target.gguf"), Path("draft.gguf"))
 PROMPT = "Write a Python function that merges two sorted lists."
 RACE = Race(
     (Lane("without guesses", SETUP, "ars"), Lane("with guesses", SETUP, "sps", 3)),
@@ -58,7 +58,7 @@ def ready(drafting: bool) -> Ready:
     return Ready(target, draft if drafting else None, None)
 
 
-def rounds(speculates: bool) -> Iterator[tuple[list[Token], tuple[Ghost, ...]]]:
+def rounds(speculates: bool) -> Iterator[tuple[list[Token], tuple[RejectedToken, ...]]]:
     """Yield the words, four or three at once where proposals are right, one where they are not."""
     left, number = list(WORDS), 0
     while left:
@@ -69,14 +69,17 @@ def rounds(speculates: bool) -> Iterator[tuple[list[Token], tuple[Ghost, ...]]]:
         tokens = [Token(1, word, Origin.DRAFT, "model", 0.9, 0.8) for word in taken]
         tokens[-1] = Token(1, taken[-1], last, "model", 0.9, 0.1)
         wrong = last is Origin.RESIDUAL
-        yield tokens, (Ghost(2, "wrong ", "model", accepted, 0.6, 0.1, 0.9),) if wrong else ()
+        yield (
+            tokens,
+            (RejectedToken(2, "wrong ", "model", accepted, 0.6, 0.1, 0.9),) if wrong else (),
+        )
 
 
 def laps(lane: int) -> Iterator[LaneEvent]:
     """Yield what one lane says."""
     seconds, said = 0.4, 0
     yield LaneEvent(lane, 0.0, Prepared(24, 0, 0))
-    for number, (tokens, ghosts) in enumerate(rounds(lane == 1), 1):
+    for number, (tokens, rejected) in enumerate(rounds(lane == 1), 1):
         seconds += EVALUATION_S[lane]
         said += len(tokens)
         accepted = said - number
@@ -100,7 +103,7 @@ def laps(lane: int) -> Iterator[LaneEvent]:
             sources={"model": Tally(tested, accepted)} if lane else {},
         )
         forecast = Forecast(Reason.LIKELY, 1.7, EVALUATION_S[0])
-        decoded = Decoded(tuple(tokens), ghosts, 3 * lane, 24 + said, stats, forecast)
+        decoded = Decoded(tuple(tokens), rejected, 3 * lane, 24 + said, stats, forecast)
         yield LaneEvent(lane, seconds, decoded)
     yield LaneEvent(lane, seconds, Finished("".join(WORDS), (), Stop.STOP_TOKEN, stats))
 

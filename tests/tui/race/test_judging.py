@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Failed, Finished, LaneEvent, Stats, Stop
-from assistant.request import Lane, Mode, Request, Sampling, Setup
+from assistant.request import EngineArgs, Lane, Mode, Request, Sampling
 from tui.race.recorded import RecordedLane, pays, verdict
 
 
@@ -21,7 +21,7 @@ def standing(
     rounds = tokens if mode == "ars" else tokens // 2
     decode_s = tokens / tokens_per_s
     stats = Stats(mode, rounds=rounds, drafted=drafted, generated_tokens=tokens, decode_s=decode_s)
-    lane = Lane(name, Setup(Path(target)), mode)
+    lane = Lane(name, EngineArgs(Path(target)), mode)
     return RecordedLane(lane, [LaneEvent(0, 1.0, Finished(text, (), Stop.LENGTH, stats))])
 
 
@@ -76,7 +76,9 @@ def test_the_outcome_is_told_with_its_factor_and_then_what_was_written(lanes, re
 
 
 def test_failed_lane_is_named_and_the_others_are_compared():
-    failed = RecordedLane(Lane("auto", Setup(Path("x")), "auto"), ready=Failed("No.", "ModelError"))
+    failed = RecordedLane(
+        Lane("auto", EngineArgs(Path("x")), "auto"), ready=Failed("No.", "ModelError")
+    )
     said = verdict([ARS, standing("with guesses", "sps", 12.0), failed], GREEDY)
     assert said[0].startswith("With guesses: 1.20 times as fast")
     assert said[1].startswith("The lane auto did not run.")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.request import Lane, Message, Request, Setup
+from assistant.request import EngineArgs, Lane, Message, Request
 from models.errors import ModelError, UsageError
 from tests import tiny
 from tests.engine import ENGINE
@@ -90,7 +90,7 @@ def test_sps_lane_without_a_draft_is_an_error_that_says_why(models):
 
 
 def test_duel_is_ars_against_sps_of_the_pair_at_hand(models):
-    setup = Setup(models / "target.gguf", models / "draft.gguf")
+    setup = EngineArgs(models / "target.gguf", models / "draft.gguf")
     request = Request((Message("user", "Why?"),), seed=3)
     race = duel(setup, replace(TINY, lookahead=4), request)
     without, with_ = race.lanes
@@ -101,7 +101,7 @@ def test_duel_is_ars_against_sps_of_the_pair_at_hand(models):
 
 
 def test_lanes_without_a_seed_share_one_that_is_drawn(models):
-    setup = Setup(models / "target.gguf", models / "draft.gguf")
+    setup = EngineArgs(models / "target.gguf", models / "draft.gguf")
     settings = replace(TINY, target=str(setup.target), draft=str(setup.draft), seed=None)
     question = Request((Message("user", "Why?"),))
     races = [

@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from assistant.events import Event, Finished, LaneEvent, RaceOver, Stop
-from assistant.request import Message, Race, Request, Setup
+from assistant.request import EngineArgs, Message, Race, Request
 from tests.tui.chat.chat_driver import HOT, TINY, Watched
 from tests.tui.driver import Driver
 from tui.chat.conversation.token_view import TokenView
@@ -80,7 +80,7 @@ class Course(Driver):
 
 @pytest.fixture
 def race(target: Path, draft: Path) -> Race:
-    setup = Setup(target, draft, n_ctx=512, threads=1)
+    setup = EngineArgs(target, draft, n_ctx=512, threads=1)
     question = (Message("user", "Who is faster?"),)
     request = Request(question, HOT, max_tokens=SETTINGS.max_tokens, seed=SETTINGS.seed)
     return duel(setup, SETTINGS, request)
@@ -209,7 +209,7 @@ async def test_lanes_name_their_models_where_there_is_room_also_later(race: Race
 async def test_race_that_cannot_start_says_why(race: Race, tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF and nothing else")
-    lanes = tuple(replace(lane, setup=Setup(broken)) for lane in race.lanes)
+    lanes = tuple(replace(lane, setup=EngineArgs(broken)) for lane in race.lanes)
     async with racing(replace(race, lanes=lanes)) as course:
         await course.until(lambda: "broken.gguf" in course.line)
         assert course.phase == "over"

@@ -46,7 +46,7 @@ class Scripted(NearEngine):
 
     def said(self, event, last):
         if isinstance(event, Finished) and len(self.requests) == 1:
-            return structs.replace(event, text="", calls=self.calls)
+            return structs.replace(event, text="", tool_calls=self.calls)
         return event
 
 

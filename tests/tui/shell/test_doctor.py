@@ -4,7 +4,7 @@ import pytest
 
 from assistant.engine import engine_choice
 from assistant.engine.engine_choice import EngineChoice
-from assistant.request import Setup
+from assistant.request import EngineArgs
 from models import engines
 from models.files.places import cache_dir
 from models.native import loaded
@@ -58,7 +58,7 @@ def test_which_engine_runs_the_default_target_is_told_with_the_reason(
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
     (found,) = doctor_command._choice(tiny_target)
     assert found.text == "ik_llama.cpp. It is faster on CPUs."
-    setup = Setup(tiny_target, cache=cache_dir())
+    setup = EngineArgs(tiny_target, cache=cache_dir())
     choice = EngineChoice("ik", "It is twice as fast.")
     engine_choice._records(cache_dir()).put(engine_choice._key(setup), choice)
     (found,) = doctor_command._choice(tiny_target)

@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from assistant.events import Ghost, Trace
+from assistant.events import RejectedToken, Trace
 from assistant.session.citing import copied_from
 from assistant.store.values import Attachment
 from tui.chat.inspector.token_facts import InspectedToken, entries, facts
@@ -102,8 +102,8 @@ class Inspector(ModalScreen[None]):
 
 def stands(entries: Sequence[InspectedToken], at: int, passages: Sequence[Attachment]) -> str:
     """Say where the words up to a right guess stand, if it may be a copy from a passage."""
-    kept = [each.item for each in entries[: at + 1] if not isinstance(each.item, Ghost)]
-    if not passages or isinstance(entries[at].item, Ghost):
+    kept = [each.item for each in entries[: at + 1] if not isinstance(each.item, RejectedToken)]
+    if not passages or isinstance(entries[at].item, RejectedToken):
         return ""
     found = copied_from("".join(each.text for each in kept), kept[-1], passages)
     titles = " and ".join(one_line(each.title) for each in found)

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from textual.content import Content
 from textual.geometry import Size
 
-from assistant.events import Alternative, Ghost, Origin, Step, Token, Trace
+from assistant.events import Alternative, Origin, RejectedToken, Step, Token, Trace
 from tui.chat.panel.panel_text import MUTED, SOURCES, pair, paragraph
 from tui.safe import safe
 from tui.widgets.text_figures import MISSING, bar
@@ -39,34 +39,34 @@ NO_TEXT = "∅"
 class InspectedToken:
     """A token or a ghost, and the round it belongs to."""
 
-    item: Token | Ghost
+    item: Token | RejectedToken
     step: Step
     round: int
 
     @cached_property
     def text(self) -> str:
         """What is shown in the line, with line breaks made visible; a ghost breaks none."""
-        breaks = "↵" if isinstance(self.item, Ghost) else "↵\n"
+        breaks = "↵" if isinstance(self.item, RejectedToken) else "↵\n"
         return safe(self.item.text).replace("\n", breaks).replace("\t", "→   ") or NO_TEXT
 
     @property
     def kind(self) -> Kind:
         """What it is shown as."""
-        return GHOST if isinstance(self.item, Ghost) else kind(self.item)
+        return GHOST if isinstance(self.item, RejectedToken) else kind(self.item)
 
     @property
-    def tested(self) -> Ghost | None:
+    def tested(self) -> RejectedToken | None:
         """The proposal that was rejected at this position, if any."""
-        if isinstance(self.item, Ghost):
+        if isinstance(self.item, RejectedToken):
             return self.item if self.item.target_prob is not None else None
-        ghost = self.step.ghosts[0] if self.step.ghosts else None
+        ghost = self.step.rejected[0] if self.step.rejected else None
         replaces = ghost and ghost.position == self.item.position and ghost.target_prob is not None
         return ghost if replaces and self.item is self.step.tokens[-1] else None
 
     @property
     def is_rejected(self) -> bool:
         """Whether it is a proposal that the target rejected."""
-        return isinstance(self.item, Ghost) and self.tested is not None
+        return isinstance(self.item, RejectedToken) and self.tested is not None
 
     @property
     def successor(self) -> Token | None:
@@ -86,7 +86,7 @@ def entries(trace: Trace) -> tuple[InspectedToken, ...]:
     for number, step in enumerate(trace, 1):
         kept = [token for token in step.tokens if token.origin is Origin.DRAFT]
         drawn = [token for token in step.tokens if token.origin is not Origin.DRAFT]
-        items: tuple[Token | Ghost, ...] = (*kept, *step.ghosts, *drawn)
+        items: tuple[Token | RejectedToken, ...] = (*kept, *step.rejected, *drawn)
         found += (InspectedToken(item, step, number) for item in items)
     return tuple(found)
 
@@ -120,7 +120,7 @@ def probability(value: float) -> str:
     return f"{value:.3f}" if value == 0 or value >= 0.001 else f"{value:.1e}"
 
 
-def decision(tested: Token | Ghost, kept: bool) -> str:
+def decision(tested: Token | RejectedToken, kept: bool) -> str:
     """Return the inequality that decided on a proposal, or why there was none."""
     if tested.uniform is None:
         return (SEEDED if tested.threshold is None else SURE)[kept]
@@ -135,7 +135,7 @@ def decision(tested: Token | Ghost, kept: bool) -> str:
 
 def _origin(entry: InspectedToken) -> str:
     item, rejected = entry.item, entry.tested
-    if isinstance(item, Ghost):
+    if isinstance(item, RejectedToken):
         if rejected is None:
             return UNTESTED
         after = entry.successor
@@ -155,7 +155,7 @@ def _origin(entry: InspectedToken) -> str:
 
 def _place(entry: InspectedToken) -> str:
     kept = sum(token.origin is Origin.DRAFT for token in entry.step.tokens)
-    proposed, number = kept + len(entry.step.ghosts), f"{entry.round:,}"
+    proposed, number = kept + len(entry.step.rejected), f"{entry.round:,}"
     if not proposed:
         return f"Round {number}, without guesses."
     guesses = "1 guess" if proposed == 1 else f"{proposed} guesses"

@@ -66,7 +66,7 @@ class Speculation(Lines):
         last = self.last
         if last is not None and decoded.stats.rounds == last.stats.rounds:  # text held back
             plan = last.lookahead, decoded.context_used, decoded.stats, last.forecast
-            decoded = Decoded(decoded.tokens, decoded.ghosts, *plan)
+            decoded = Decoded(decoded.tokens, decoded.rejected, *plan)
         elif last is not None and decoded.stats.rounds < last.stats.rounds:  # another answer
             self._forget()
         self.last = decoded

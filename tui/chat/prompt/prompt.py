@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Static, TextArea
 
-from assistant.request import AnswerForm
+from assistant.request import Constraint
 from assistant.session.attachments import read
 from assistant.store.values import Attachment
 from models.errors import UsageError
@@ -70,7 +70,7 @@ class Prompt(Vertical):
         parts = self.line, self.picker, self.attached, self._too_long, self.editor
         super().__init__(*parts, id="prompt")
         self._heading = self._form = ""
-        self.form: AnswerForm | None = None
+        self.form: Constraint | None = None
         """What answers have to look like; None: as they come."""
 
     def focus(self, scroll_visible: bool = True, **_: object) -> Self:
@@ -108,7 +108,7 @@ class Prompt(Vertical):
         from assistant.constraints.grammar import fields_of  # which few chats need
 
         try:
-            form = AnswerForm("schema", read(located(name, self.picker.root), name).text)
+            form = Constraint("schema", read(located(name, self.picker.root), name).text)
             fields = ", ".join(fields_of(form))
         except UsageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)

@@ -15,7 +15,7 @@ from assistant.lab.bench import trial_runner as module
 from assistant.lab.bench.answers import Compared, Measured, Totals
 from assistant.lab.bench.trial_runner import STRIDE, TrialRunner
 from assistant.lab.protocol import LAB, Lockstep, Trial
-from assistant.request import Message, Mode, Request, Sampling, Setup
+from assistant.request import EngineArgs, Message, Mode, Request, Sampling
 from models.errors import ModelError
 from tests.assistant.process.driving import running
 from tests.engine import needs_both
@@ -30,7 +30,7 @@ LENGTH = 60
 
 @pytest.fixture
 def trials(tiny_target, tiny_draft) -> tuple[Trial, ...]:
-    setup = Setup(tiny_target, tiny_draft, n_ctx=512, threads=1)
+    setup = EngineArgs(tiny_target, tiny_draft, n_ctx=512, threads=1)
     request = Request((Message("user", "Who?"),), Sampling(30), max_tokens=LENGTH, seed=1)
     return tuple(
         Trial(setup, name, replace(request, mode=mode, lookahead=k))

@@ -19,7 +19,7 @@ from assistant.lab.protocol import Check, Layer, Measuring, Prove
 from assistant.lab.prove import proof, replay
 from assistant.lab.prove.pair import ProvedPair
 from assistant.lab.prove.replay import STRAYS, TOO_FAR, TRACE, compared, texts, ways, written
-from assistant.request import Sampling, Setup
+from assistant.request import EngineArgs, Sampling
 from models.errors import Cancelled
 from models.files.snapshots import Snapshots
 from models.native.model import NativeModel
@@ -74,7 +74,7 @@ def checks(said, *layers):
 
 def test_a_sound_pair_passes_everything(tiny_target, tiny_draft, many):
     """It fails by chance in one of a million runs: the p-value is a bound."""
-    setup = Setup(tiny_target, tiny_draft, threads=1)
+    setup = EngineArgs(tiny_target, tiny_draft, threads=1)
     result, said = proved(Prove(setup, HOT, seed=7))
     assert result.paths == (tiny_target, tiny_draft)
     assert (result.no_draft, result.speculates, result.seed) == (None, True, 7)
@@ -104,7 +104,7 @@ def test_a_controller_that_drops_proposed_tokens_fails(tiny_target, tiny_draft, 
     """With a seed no draft can change what is said; the samples have none. Both rules fail."""
     shipped = Rounds._drafted
     monkeypatch.setattr(Rounds, "_drafted", lambda *given: drops_by_token(shipped, *given))
-    _, said = proved(Prove(Setup(tiny_target, tiny_draft, threads=1), HOT))
+    _, said = proved(Prove(EngineArgs(tiny_target, tiny_draft, threads=1), HOT))
     assert {each.holds for each in checks(said, "greedy", "seed", "turn", "restored")} == {True}
     assert [each.holds for each in checks(said, "samples")] == [False, False]
 
@@ -121,12 +121,12 @@ def test_an_engine_that_misreads_wide_batches_fails(tiny_target, monkeypatch, wi
 
     monkeypatch.setattr("assistant.engine.load.limit_batch", lambda model, folder: False)
     monkeypatch.setattr(NativeModel, "logits", misread)
-    _, said = proved(Prove(Setup(tiny_target, threads=1), HOT))
+    _, said = proved(Prove(EngineArgs(tiny_target, threads=1), HOT))
     assert [each.holds for each in checks(said, "noise")] == [True] * 3 + [width == 64, False]
 
 
 def test_without_a_draft_copies_are_proposed(tiny_target):
-    result, said = proved(Prove(Setup(tiny_target, threads=1), HOT))
+    result, said = proved(Prove(EngineArgs(tiny_target, threads=1), HOT))
     assert result.paths == (tiny_target,)
     assert "No model was chosen to guess" in result.no_draft
     assert all(each.holds is not False for each in checks(said, *get_args(Layer)))
@@ -138,7 +138,7 @@ def test_without_a_draft_copies_are_proposed(tiny_target):
 def test_recurrent_pairs_hold(tmp_path, kind):
     target = tiny.write(tmp_path / "target.gguf", kind, seed=11, stops=False)
     draft = tiny.write(tmp_path / "draft.gguf", kind, seed=12, like=11, noise=1.0, stops=False)
-    result, said = proved(Prove(Setup(target, draft, threads=1), HOT))
+    result, said = proved(Prove(EngineArgs(target, draft, threads=1), HOT))
     assert result.speculates
     assert result.no_draft is None
     assert checks(said, "greedy")[0].figures["accepted"] > 0
@@ -147,7 +147,7 @@ def test_recurrent_pairs_hold(tmp_path, kind):
 
 def test_a_target_that_cannot_take_back_is_not_compared(tiny_target, monkeypatch):
     monkeypatch.setattr(NativeModel, "_warm_up", lambda model: False)
-    result, said = proved(Prove(Setup(tiny_target, threads=1)))
+    result, said = proved(Prove(EngineArgs(tiny_target, threads=1)))
     assert not result.speculates
     assert not [each for each in said if isinstance(each, Check)]
 
@@ -161,7 +161,7 @@ def test_a_cancel_stops_it_with_what_was_found(tiny_target):
             control.cancel.raise_()
 
     with pytest.raises(Cancelled):
-        proof.prove(Prove(Setup(tiny_target, threads=1)), control, emit)
+        proof.prove(Prove(EngineArgs(tiny_target, threads=1)), control, emit)
     assert checks(said, "noise")
     assert not checks(said, "samples")
 
