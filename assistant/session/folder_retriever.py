@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from assistant.events import Warned
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.citing import before_question
 from assistant.session.events import Changed, Emit, Indexing
@@ -17,7 +18,7 @@ from models.errors import StorageError
 from models.files.places import cache_dir
 
 if TYPE_CHECKING:  # most conversations are about no folder
-    from assistant.events import ModelInfo, Warned
+    from assistant.events import ModelInfo
     from assistant.passages.folder_index import FolderIndex
     from assistant.passages.splitting import Passage
     from assistant.settings.settings import Settings

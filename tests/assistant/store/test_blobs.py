@@ -40,5 +40,5 @@ def test_how_an_answer_was_made_is_read_as_it_was_stored() -> None:
     assert messages.unpack_trace(zlib.compress(bytes.fromhex(STORED["trace"]))) == TRACE
     (step,) = TRACE
     thought = replace(step.tokens[0], part="thought"), replace(step.tokens[1], part="marker")
-    for trace in (TRACE, (replace(step, tokens=thought),)):
+    for trace in (TRACE, (Step(thought, step.rejected),)):
         assert messages.unpack_trace(messages.pack_trace(trace)) == trace

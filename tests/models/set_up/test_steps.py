@@ -173,13 +173,13 @@ print(*range(100), sep="\\n")
 raise SystemExit(3)
 """
 
-    def on_line(line):
+    def hear(line):
         heard.append(line)
         gate.touch()
 
     (venv / "log").write_text("of another command\n")
     with pytest.raises(StepFailed) as failed:
-        SetupStep("Counting").run([sys.executable, "-c", code], on_line)
+        SetupStep("Counting").run([sys.executable, "-c", code], hear)
     said = ["first", *map(str, range(100))]
     assert heard == said
     assert (venv / "log").read_text() == "\n".join(["of another command", *said, ""])
