@@ -25,7 +25,7 @@ BASELINES = ("bigram", "unigram", "random")
 COPYING = frozenset({*SOURCES, *BASELINES}) - {"model"}  # those that need no draft model
 
 LONGEST_CONSTRAINT = 1_000_000
-"""Characters of the longest form; a longer one takes minutes to compile."""
+"""Characters of the longest constraint; a longer one takes minutes to compile."""
 
 
 AnyJob = Any  # a job of any protocol: a plain frozen value
@@ -34,7 +34,7 @@ ConstraintKind = Literal["schema", "regex", "grammar"]
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """The form that an answer must have; `assistant.constraints` compiles it."""
+    """A constraint that an answer must obey; `assistant.constraints` compiles it."""
 
     kind: ConstraintKind
     text: str  # a JSON Schema; a regular expression; a grammar in GBNF or in Lark's syntax
@@ -127,7 +127,7 @@ class Request:
     alternatives: int = 0  # how many of the most probable tokens to report with each token
     sources: tuple[str, ...] = SOURCES  # that may propose, among those there are
     rule: RuleName = "block"  # by which proposals are verified; a seed has a rule of its own
-    constraint: Constraint | None = None  # what the answer has to look like; None: as it comes
+    constraint: Constraint | None = None  # what the answer must match; None: anything
     thinking: Switch = "auto"  # whether to think first; auto leaves it to the template
     effort: Effort | None = None  # how much; None leaves it to the template
     thinking_budget: int | None = None  # tokens of a thought, after which its end is forced

@@ -8,7 +8,7 @@ from typing import Any
 from assistant.events import Trace
 from assistant.request import ToolCall
 from assistant.store.store import Store
-from assistant.store.values import Attachment, Record
+from assistant.store.values import Attachment, StoredMessage
 
 
 def ask(
@@ -17,21 +17,21 @@ def ask(
     parent: int | None,
     text: str,
     attachments: Sequence[Attachment] = (),
-) -> Record:
+) -> StoredMessage:
     """Add a question."""
-    asked = Record(0, parent, "user", text, time.time(), "complete", (), tuple(attachments))
+    asked = StoredMessage(0, parent, "user", text, time.time(), "complete", (), tuple(attachments))
     return store.append(conversation, asked)
 
 
-def begin(store: Store, conversation: int, parent: int, model: str) -> Record:
+def begin(store: Store, conversation: int, parent: int, model: str) -> StoredMessage:
     """Add an answer that is about to stream."""
-    empty = Record(0, parent, "assistant", "", time.time(), "streaming", model=model)
+    empty = StoredMessage(0, parent, "assistant", "", time.time(), "streaming", model=model)
     return store.append(conversation, empty)
 
 
-def call(store: Store, conversation: int, parent: int, called: ToolCall) -> Record:
+def call(store: Store, conversation: int, parent: int, called: ToolCall) -> StoredMessage:
     """Add a call that is about to run."""
-    empty = Record(0, parent, "tool", "", time.time(), "streaming", calls=(called,))
+    empty = StoredMessage(0, parent, "tool", "", time.time(), "streaming", tool_calls=(called,))
     return store.append(conversation, empty)
 
 
@@ -47,8 +47,8 @@ def end(
     thought: str = "",
     calls: Sequence[ToolCall] = (),
     seconds: float = 0.0,
-) -> Record:
+) -> StoredMessage:
     """End an answer or a call."""
-    empty = Record(answer, None, "assistant", text, 0.0, state, tuple(token_ids), stop=stop)
-    rest = {"stats": stats, "thought": thought, "calls": tuple(calls), "seconds": seconds}
+    empty = StoredMessage(answer, None, "assistant", text, 0.0, state, tuple(token_ids), stop=stop)
+    rest = {"stats": stats, "thought": thought, "tool_calls": tuple(calls), "seconds": seconds}
     return store.end(replace(empty, **rest), trace)

@@ -73,13 +73,13 @@ def footnote(
     state: str,
     stats: Stats | None,
     thought: bool = False,
-    calls: Sequence[ToolCall] = (),
+    tool_calls: Sequence[ToolCall] = (),
 ) -> str:
     """Return the line below an answer: why it was cut, and its figures."""
     mark = MARKS.get(stop or "") or MARKS.get(state)
     parts = [mark] if mark else []
-    if calls:
-        parts.append(f"asks for {', '.join(call.name for call in calls)}")
+    if tool_calls:
+        parts.append(f"asks for {', '.join(call.name for call in tool_calls)}")
     elif not text and state == "complete":
         parts.append(
             "the model ended its turn while thinking"

@@ -90,13 +90,10 @@ FORMATS = (
 PROBE_TOOL = Tool(
     "find_zeppelin", "Kumquat.", '{"type": "object", "properties": {"wombat": {"type": "string"}}}'
 )
+_PROBE_CALL = ToolCall(PROBE_TOOL.name, '{"wombat": "obelisk"}', "zer0thxyl")
 PROBE = (
     Message("user", "First quagmire?"),
-    Message(
-        "assistant",
-        "",
-        tool_calls=(ToolCall(PROBE_TOOL.name, '{"wombat": "obelisk"}', "zer0thxyl"),),
-    ),
+    Message("assistant", "", tool_calls=(_PROBE_CALL,)),
     Message("tool", "Second xylophone.", call_id="zer0thxyl"),
 )
 """A conversation whose rendering shows how a template writes calls."""
@@ -111,8 +108,8 @@ def find_format(rendered: str) -> CallFormat | None:
     """Return the format of the calls in a rendered `PROBE`; None if it is not a known one."""
     if json.dumps(PROBE_TOOL.description)[1:-1] not in rendered:
         return None
-    for form in FORMATS:
-        called = f"{form.opens}{PROBE_TOOL.name}{form.between}{_ARGUMENTS[form.syntax]}"
-        if form.before + called in rendered:
-            return form
+    for call_format in FORMATS:
+        head = call_format.before + call_format.opens + PROBE_TOOL.name + call_format.between
+        if head + _ARGUMENTS[call_format.syntax] in rendered:
+            return call_format
     return None

@@ -12,8 +12,8 @@ from assistant.request import ToolChoice
 class CallGrammar:
     """Write the grammar of an answer that calls tools in a given format."""
 
-    def __init__(self, form: CallFormat, rules: LarkRules) -> None:
-        self._form, self._rules = form, rules
+    def __init__(self, call_format: CallFormat, rules: LarkRules) -> None:
+        self._format, self._rules = call_format, rules
 
     def answer(
         self,
@@ -35,8 +35,8 @@ class CallGrammar:
             instead: the name of a grammar for answers without calls; None allows any text.
         """
         rules = self._rules
-        barred = [f".*{pattern_of(self._form.trigger)}.*"]
-        if self._form.bare:
+        barred = [f".*{pattern_of(self._format.trigger)}.*"]
+        if self._format.bare:
             barred.append(f'{BARE}(?:{"|".join(map(pattern_of, schemas))})".*')
         begin = '("\\n" | "\\n\\n")? ' if gap else ""
         if thought:
@@ -49,27 +49,27 @@ class CallGrammar:
         ways = [free] if choice != "required" else []
         if choice != "none":
             after_text = choice == "auto" and not instead
-            ways += self._calls(schemas, several and self._form.several, after_text)
+            ways += self._calls(schemas, several and self._format.several, after_text)
         return "\n".join([f"start: {begin}({' | '.join(ways)})", *rules.lines, ""])
 
     def _calls(
         self, schemas: Mapping[str, Schema], several: bool, after_text: bool
     ) -> Iterator[str]:
         """Yield the alternatives of an answer with calls, after free text if there may be some."""
-        form, rules = self._form, self._rules
+        call_format, rules = self._format, self._rules
         arguments = self._arguments()
         rules.lines.append("call: " + " | ".join(f"call_{i}" for i in range(len(schemas))))
         for i, (name, schema) in enumerate(schemas.items()):
-            head, tail = rules.text(name + form.between), rules.text(form.closes)
+            head, tail = rules.text(name + call_format.between), rules.text(call_format.closes)
             said = arguments(schema)
             rules.lines += [f"call_{i}: {head} args_{i} {tail}", f"args_{i}: {said}"]
-        begin, rest = "", form.before + form.opens
+        begin, rest = "", call_format.before + call_format.opens
         if after_text:
-            begin = rules.up_to("BEGIN", form.trigger, "FREE")
-            rest = rest.removeprefix(form.trigger)
-        more = f"({rules.text(form.joins + form.opens)} call)*" if several else ""
-        yield f"{begin} {rules.text(rest)} call {more} {rules.text(form.after)}"
-        if after_text and form.bare:
+            begin = rules.up_to("BEGIN", call_format.trigger, "FREE")
+            rest = rest.removeprefix(call_format.trigger)
+        more = f"({rules.text(call_format.joins + call_format.opens)} call)*" if several else ""
+        yield f"{begin} {rules.text(rest)} call {more} {rules.text(call_format.after)}"
+        if after_text and call_format.bare:
             first, again = (self._bare(start, schemas) for start in (BARE, BARE_AGAIN))
             yield f"({first}) {f'({again})*' if several else ''} (/\\s*```/)?"
 
@@ -79,7 +79,7 @@ class CallGrammar:
         return " | ".join(f"/{head}/ args_{i} /{BARE_END}/" for i, head in enumerate(heads))
 
     def _arguments(self) -> Callable[[Schema], str]:
-        match self._form.syntax:
+        match self._format.syntax:
             case "xml":
                 return XmlRules(self._rules).elements
             case "gemma":

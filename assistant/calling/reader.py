@@ -18,14 +18,14 @@ Arguments = JsonArguments | XmlArguments | GemmaArguments
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def calls_of(form: CallFormat, request: Request) -> "CallReader | None":
+def call_reader_of(call_format: CallFormat, request: Request) -> "CallReader | None":
     """Return the reader of the calls in an answer to a request; None if it must have none."""
     if not request.tools or request.tool_choice == "none":
         return None
     return CallReader(
-        replace(form, bare=form.bare and not request.constraint),
+        replace(call_format, bare=call_format.bare and not request.constraint),
         {tool.name: closed(read_json(tool.parameters)) for tool in request.tools},
-        [call.id for each in request.messages[-1:] for call in each.tool_calls],
+        [call.id for message in request.messages[-1:] for call in message.tool_calls],
     )
 
 
@@ -38,17 +38,18 @@ class CallReader:
     """
 
     def __init__(
-        self, form: CallFormat, schemas: Mapping[str, Schema], ids: Iterable[str] = ()
+        self, call_format: CallFormat, schemas: Mapping[str, Schema], ids: Iterable[str] = ()
     ) -> None:
         self.tool_calls: tuple[ToolCall, ...] = ()
         """The complete calls."""
         self.begun = False
         """Whether a call has begun."""
-        self._form, self._schemas, self._ids = form, schemas, iter(ids)
+        self._format, self._schemas, self._ids = call_format, schemas, iter(ids)
         self._held = ""  # text that may turn out to begin a call
-        self._may_be_bare = form.bare
-        self._opens = form.opens
-        self._head = re.compile(f"{re.escape(form.opens)}(.*?){re.escape(form.between)}")
+        self._may_be_bare = call_format.bare
+        self._opens = call_format.opens
+        opens, between = re.escape(call_format.opens), re.escape(call_format.between)
+        self._head = re.compile(f"{opens}(.*?){between}")
         self._raw = ""  # what was written since the last complete call
         self._unread = ""  # the end of that, which is not parsed yet
         self._call = ToolCall("", "")  # the last one, as far as it is parsed
@@ -69,11 +70,11 @@ class CallReader:
         if self.begun:
             self._parse(text)
             return "", text
-        before, written, self._held = self._divide(self._held + text)
-        if written:
+        before, tool_calls, self._held = self._divide(self._held + text)
+        if tool_calls:
             self.begun = True
-            self._parse(written)
-        return before, written
+            self._parse(tool_calls)
+        return before, tool_calls
 
     def flush(self) -> str:
         """Return the text that is held back: no more comes that could make a call of it."""
@@ -81,7 +82,7 @@ class CallReader:
         self._may_be_bare = self._may_be_bare and not held
         return held
 
-    def take(self) -> tuple[CallDelta, ...]:
+    def drain(self) -> tuple[CallDelta, ...]:
         """Return what was added to calls since the last time this was called."""
         deltas, self._deltas = tuple(self._deltas), []
         return deltas
@@ -96,7 +97,7 @@ class CallReader:
             if bare:
                 self._opens, self._head = "{", re.compile(f"{BARE}(.*?){BARE_BETWEEN}(?={{)")
                 return "", text, ""
-        before, trigger, rest = split(text, [self._form.trigger])
+        before, trigger, rest = split(text, [self._format.trigger])
         return (before, trigger + rest, "") if trigger else (before, "", rest)
 
     def _is_bare(self, text: str) -> bool | None:
@@ -128,7 +129,7 @@ class CallReader:
         new_id = "call_" + "".join(secrets.choice(_LETTERS) for _ in range(9))
         self._call = ToolCall(head[1], "", next(self._ids, "") or new_id)
         self._deltas.append(CallDelta(len(self.tool_calls), self._call.id, head[1], ""))
-        match self._form.syntax:
+        match self._format.syntax:
             case "xml":
                 self._arguments = XmlArguments(self._schemas.get(head[1], {}))
             case "gemma":

@@ -72,10 +72,8 @@ def in_words(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message
             else:
                 said.append(Message("user", result))
         else:
-            texts = [
-                *([message.content] if message.content else []),
-                *map(written, message.tool_calls),
-            ]
+            texts = [message.content] if message.content else []
+            texts += map(written, message.tool_calls)
             said.append(replace(message, content="\n".join(texts), tool_calls=()))
     if tools:
         signatures = (json.dumps(described(tool), ensure_ascii=False) for tool in tools)

@@ -1,1 +1,1 @@
-"""Answers with a form: which tokens a schema, a regular expression or a grammar allows next."""
+"""Constrained answers: which tokens a schema, a regular expression or a grammar allows next."""

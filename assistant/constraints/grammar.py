@@ -25,7 +25,7 @@ SAMPLE = '{"name": "Zoë", "ages": [4, 12]}'
 def tokenizer_of(vocab: Vocab, n_vocab: int) -> LLTokenizer:
     """Return llguidance's tokenizer of a vocabulary of `n_vocab` tokens; it takes about a second.
 
-    Control tokens and stop tokens have no text, so no form can ask for them by it.
+    Control tokens and stop tokens have no text, so no constraint can ask for them by it.
 
     Raises:
         UsageError: the vocabulary changes a text that is tokenised, or has no stop token.
@@ -78,28 +78,28 @@ LARGEST = 2**63 - 1  # as a bound, many schemas have it, and it is one after rou
 LONGEST_WHY = 200  # characters of an explanation
 
 
-def matcher_of(form: Constraint, tokenizer: LLTokenizer) -> LLMatcher:
-    """Return a matcher of a form, before any token.
+def matcher_of(constraint: Constraint, tokenizer: LLTokenizer) -> LLMatcher:
+    """Return a matcher of a constraint, before any token.
 
     Raises:
-        UsageError: the form is wrong, too large, or allows nothing at all.
+        UsageError: the constraint is wrong, too large, or allows nothing at all.
     """
-    matcher, why = compiled(_read(form), tokenizer)
+    matcher, why = compiled(_read(constraint), tokenizer)
     if why:
-        raise _refused(form, why)
+        raise _refused(constraint, why)
     return matcher
 
 
-def fields_of(form: Constraint) -> tuple[str, ...]:
+def fields_of(constraint: Constraint) -> tuple[str, ...]:
     """Return the names of the fields that a schema describes, for any vocabulary.
 
     Raises:
         UsageError: it cannot be used.
     """
-    wrong, why = LLMatcher.validate_grammar_with_warnings(_read(form), limits=LIMITS)
+    wrong, why = LLMatcher.validate_grammar_with_warnings(_read(constraint), limits=LIMITS)
     if wrong:
-        raise _refused(form, why[0])
-    fields = json.loads(form.text).get("properties", {})
+        raise _refused(constraint, why[0])
+    fields = json.loads(constraint.text).get("properties", {})
     return tuple(fields) if isinstance(fields, dict) else ()
 
 
@@ -113,24 +113,24 @@ def compiled(grammar: str, tokenizer: LLTokenizer) -> tuple[LLMatcher, str]:
     return matcher, matcher.get_error()
 
 
-def named(form: Constraint, name: str) -> dict[str, object]:
-    """Return a form as a named part of a larger grammar, in llguidance's structure.
+def named(constraint: Constraint, name: str) -> dict[str, object]:
+    """Return a constraint as a named part of a larger grammar, in llguidance's structure.
 
     Raises:
-        UsageError: the form cannot be understood.
+        UsageError: the constraint cannot be understood.
     """
-    if form.kind == "grammar":
-        return {"name": name, "lark_grammar": _read(form)}
-    (grammar,) = json.loads(_read(form))["grammars"]
+    if constraint.kind == "grammar":
+        return {"name": name, "lark_grammar": _read(constraint)}
+    (grammar,) = json.loads(_read(constraint))["grammars"]
     return {**grammar, "name": name}
 
 
-def _read(form: Constraint) -> str:
+def _read(constraint: Constraint) -> str:
     try:
-        return _READERS[form.kind](form.text)
+        return _READERS[constraint.kind](constraint.text)
     # The converter of grammars raises plain exceptions, and what it recurses into is a stranger's.
     except Exception as error:
-        raise _refused(form, str(error) or type(error).__name__) from error
+        raise _refused(constraint, str(error) or type(error).__name__) from error
 
 
 def _schema(text: str) -> str:
@@ -160,8 +160,8 @@ def _rounded(part: object, is_value: bool = False) -> Iterator[int]:
         yield from [part] * (int(float(part)) != part)
 
 
-def _refused(form: Constraint, why: str) -> UsageError:
-    return UsageError(f"The {form.kind} cannot be used: {reason(why)}.")
+def _refused(constraint: Constraint, why: str) -> UsageError:
+    return UsageError(f"The {constraint.kind} cannot be used: {reason(why)}.")
 
 
 def reason(why: str) -> str:

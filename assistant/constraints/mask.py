@@ -1,4 +1,4 @@
-"""The tokens that a form allows next; implements `assistant.decoding.mask.Mask`."""
+"""The tokens that a constraint allows next; implements `assistant.decoding.mask.Mask`."""
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -37,16 +37,16 @@ class TokenSet(NamedTuple):
         return result
 
 
-class FormMask:
+class ConstraintMask:
     """The mask of one answer.
 
     What is allowed depends on the tokens alone; the matcher is a cache that reads forward and rolls
     back to follow the contexts it is asked about.
 
     Args:
-        matcher: of the form, before any token.
+        matcher: of the constraint, before any token.
         tokens: the prompt, to which the answer is appended.
-        start: finds where the form begins; everything is allowed before that.
+        start: finds where the constraint begins; everything is allowed before that.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class FormMask:
         self.rows, self.seconds = 0, 0.0
         """Masks computed so far, and the seconds that masking has taken."""
         self.failed = False
-        """Whether the form became too complex; copies of the matcher cannot continue either."""
+        """Whether the constraint became too complex; copies of the matcher have failed, too."""
         self._matcher, self._tokenizer, self._stops = matcher, tokenizer, stop_tokens
         self._tokens, self._start = tokens, start
         self._read: list[int] = []  # tokens that the matcher has consumed
@@ -82,7 +82,7 @@ class FormMask:
         """Return the logits of what may follow; see `Mask`.
 
         Raises:
-            UsageError: the form cannot be continued.
+            UsageError: the constraint cannot be continued.
         """
         if (allowed := self._allowed(tokens)) is None:
             return logits
@@ -112,7 +112,7 @@ class FormMask:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the answer, up to its first stop token, has the form."""
+        """Whether the answer, up to its first stop token, has the constraint."""
         tokens = self._tokens
         start = self._start(tokens)
         places = range(len(tokens) if start is None else start, len(tokens))
@@ -120,7 +120,7 @@ class FormMask:
         return self._follow(tokens[:end]) and self._matcher.is_accepting()
 
     def _allowed(self, tokens: Sequence[int]) -> TokenSet | None:
-        """Return the allowed tokens; None for all, also after a token that the form forbids."""
+        """Return the allowed tokens; None for all, also after a forbidden token."""
         started = perf_counter()
         if not self._follow(tokens):
             begin = self._start(tokens)
@@ -144,7 +144,7 @@ class FormMask:
     def _follow(self, tokens: Sequence[int]) -> bool:
         """Bring the matcher to a context.
 
-        False if its answer has not begun, has ended, or holds a token that the form forbids.
+        False if its answer has not begun, has ended, or holds a token that the constraint forbids.
         """
         begin = self._start(tokens)
         if begin is None:

@@ -135,7 +135,7 @@ def _last(path: Path, now: bytes) -> Version:
             versions.append(msgspec.msgpack.decode(kept.read(), type=Version))
     if not versions:
         raise UsageError(f"No earlier version of {path} is kept: specchat has not edited it.")
-    return next((each for each in versions if each.after == _digest(now)), versions[0])
+    return next((version for version in versions if version.after == _digest(now)), versions[0])
 
 
 def _keep(path: Path, pending: Path, version: Version) -> None:

@@ -17,7 +17,7 @@ from assistant.edit.text_file import END, TextFile
 from assistant.events import Stop
 from assistant.request import Message, Request
 from assistant.session.messages import fence_of, joined
-from assistant.store.values import Attachment, Record
+from assistant.store.values import Attachment, StoredMessage
 
 ASKED = Path(__file__).with_name("rewrite.txt").read_text("utf-8")
 MARGIN = 300
@@ -167,7 +167,7 @@ def proposed(answer: str, attachments: Iterable[Attachment]) -> Proposed | None:
 
     `attachments` come in the order in which they were sent: of one name, the last counts.
     """
-    files = {each.name: each.text for each in attachments}
+    files = {attachment.name: attachment.text for attachment in attachments}
     versions = {name: END.sub("\n", text).split("\n") for name, text in files.items()}
     for _, text in reversed(BLOCK.findall(answer)):
         lines = END.sub("\n", text).split("\n")[:-1]
@@ -179,10 +179,10 @@ def proposed(answer: str, attachments: Iterable[Attachment]) -> Proposed | None:
     return None
 
 
-def proposed_by(answer: Record, path: Iterable[Record]) -> Proposed | None:
+def proposed_by(answer: StoredMessage, path: Iterable[StoredMessage]) -> Proposed | None:
     """Return the new version that an answer on a path holds, of a file attached before it."""
     before = takewhile(lambda record: record.id != answer.id, path)
-    attached = (each for record in before for each in record.attachments)
+    attached = (attachment for record in before for attachment in record.attachments)
     return proposed(answer.content, (each for each in attached if not each.number))  # whole files
 
 

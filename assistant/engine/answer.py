@@ -24,7 +24,7 @@ from assistant.request import Request
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:
-    from assistant.constraints.mask import FormMask  # whose library few answers need
+    from assistant.constraints.mask import ConstraintMask  # whose library few answers need
 
 
 class AnswerBuilder:
@@ -41,7 +41,7 @@ class AnswerBuilder:
         vocab: Vocab,
         figures: Figures,
         text: AnswerText,
-        constraint: FormMask | None = None,
+        constraint: ConstraintMask | None = None,
     ) -> None:
         self.stop: Stop | None = None
         self._max_tokens = request.max_tokens or sys.maxsize
@@ -80,7 +80,7 @@ class AnswerBuilder:
         if held := self._text.flush():
             yield self._decoded(held)
         text, thought = self._text.end()
-        stop, reader = self.stop or Stop.CANCELLED, self._text.call_reader
+        stop, call_reader = self.stop or Stop.CANCELLED, self._text.call_reader
         is_cut = stop is Stop.STOP_STRING
         yield Finished(
             text,
@@ -89,7 +89,7 @@ class AnswerBuilder:
             self._figures.stats,
             complete=self._constraint is None or (not is_cut and self._constraint.is_complete),
             thought=thought,
-            tool_calls=reader.tool_calls if reader else (),
+            tool_calls=call_reader.tool_calls if call_reader else (),
         )
 
     def _limit(self) -> Stop | None:
@@ -107,10 +107,9 @@ class AnswerBuilder:
     ) -> Decoded:
         stats = self._figures.stats
         used = stats.prompt_tokens + stats.generated_tokens
-        tool_calls: tuple[CallDelta, ...] = (
-            self._text.call_reader.take() if self._text.call_reader else ()
-        )
-        return Decoded(tuple(shown), rejected, lookahead, used, stats, forecast, tool_calls)
+        reader = self._text.call_reader
+        deltas: tuple[CallDelta, ...] = reader.drain() if reader else ()
+        return Decoded(tuple(shown), rejected, lookahead, used, stats, forecast, deltas)
 
 
 class Provenance:

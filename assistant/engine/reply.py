@@ -31,8 +31,8 @@ from models.errors import Cancelled
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:  # few answers need the libraries of these
-    from assistant.constraints.forms import Forms
-    from assistant.constraints.mask import FormMask
+    from assistant.constraints.constraints import Constraints
+    from assistant.constraints.mask import ConstraintMask
     from assistant.engine.machine_cache import Learnt
 
 
@@ -101,9 +101,9 @@ class Assistant:
         forced = None if prompt.thoughts.budget is None else prompt.thoughts.forced
         call_reader = None
         if request.tools:
-            from assistant.calling.reader import calls_of
+            from assistant.calling.reader import call_reader_of
 
-            call_reader = calls_of(prompt.call_format, request)
+            call_reader = call_reader_of(prompt.call_format, request)
         begun = prompt.tokens[prompt.beginning.start :]
         text = AnswerText(prompt.beginning, begun, request.stop_strings, call_reader)
         answer = AnswerBuilder(request, self.vocab, figures, text, mask)
@@ -183,25 +183,25 @@ class Assistant:
         room = n_ctx - min(request.max_tokens or TYPICAL_ANSWER, n_ctx // 4)
         return self.chat.prompt(request, room, control.cancel)
 
-    def _mask(self, request: Request, prompt: ChatPrompt) -> FormMask | None:
+    def _mask(self, request: Request, prompt: ChatPrompt) -> ConstraintMask | None:
         """Return the mask of an answer, if it has a form or may call tools.
 
         What of the tools cannot be enforced is added to the remarks of the prompt.
         """
         at = prompt.tokens, prompt.thoughts.answer_start
         if not request.tools:
-            return self._forms.mask(request.constraint, *at) if request.constraint else None
-        mask, doubts = self._forms.calls(
+            return self._constraints.mask(request.constraint, *at) if request.constraint else None
+        mask, doubts = self._constraints.call_mask(
             prompt.call_format, request, *at, prompt.thought, self.chat.thinks
         )
         prompt.remarks.extend(doubts)
         return mask
 
     @cached_property
-    def _forms(self) -> Forms:
-        from assistant.constraints.forms import Forms
+    def _constraints(self) -> Constraints:
+        from assistant.constraints.constraints import Constraints
 
-        return Forms(self.vocab, self.target.n_vocab)
+        return Constraints(self.vocab, self.target.n_vocab)
 
 
 def rule_of(request: Request) -> Rule:

@@ -24,8 +24,8 @@ class IndexState(NamedTuple):
 
     files: int = 0  # that were read
     passages: int = 0
-    odd: tuple[str, ...] = ()  # a sentence about each of the first files that are left out
-    odd_count: int = 0  # how many are left out
+    skipped: tuple[str, ...] = ()  # a sentence about each of the first files that are left out
+    skipped_count: int = 0  # how many are left out
     is_current: bool = False  # whether the last update has reached its end
 
 
@@ -37,10 +37,10 @@ class FolderIndex:
 
     def __init__(self, folder: Path, cache: Path) -> None:
         """Name a folder, and the folder for indexes; nothing is opened before it is used."""
-        self.folder, self._path = folder, index_file.place(folder, cache)
+        self.folder, self._path = folder, index_file.index_path(folder, cache)
 
     def find(
-        self, question: str, before: Sequence[str] = (), answers: Sequence[str] = (), most: int = 8
+        self, question: str, before: Sequence[str] = (), answers: Sequence[str] = (), limit: int = 8
     ) -> finding.Hits:
         """Return what the folder says about a question; it works while an update goes on.
 
@@ -49,14 +49,14 @@ class FolderIndex:
         """
         if self.folder.is_dir():
             with suppress(sqlite3.DatabaseError), closing(index_file.opened(self._path)) as sql:
-                return finding.found(sql, self.folder, question, before, answers, most)
+                return finding.find(sql, self.folder, question, before, answers, limit)
         return finding.Hits([], {})
 
     @property
     def state(self) -> IndexState:
         """What is in the index now."""
         with suppress(sqlite3.DatabaseError), closing(index_file.opened(self._path)) as sql:
-            files, odd, passages, is_current = sql.execute(
+            files, skipped, passages, is_current = sql.execute(
                 "SELECT (SELECT count(*) FROM file WHERE reason = ''), "
                 "(SELECT count(*) FROM file WHERE reason <> ''), "
                 "(SELECT count(*) FROM passage), current FROM folder"
@@ -65,7 +65,7 @@ class FolderIndex:
                 "SELECT path, reason FROM file WHERE reason <> '' ORDER BY path LIMIT ?", (ODD,)
             )
             named = tuple(f"{self.folder / path} {reason}." for path, reason in rows)
-            return IndexState(files, passages, named, odd, bool(is_current))
+            return IndexState(files, passages, named, skipped, bool(is_current))
         return IndexState()
 
 
@@ -87,7 +87,7 @@ async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
     Raises:
         StorageError: the index cannot be written.
     """
-    folder, index = folder.resolve(), index_file.place(folder, cache)
+    folder, index = folder.resolve(), index_file.index_path(folder, cache)
     try:
         disk.private_folder(cache)
     except OSError as error:
@@ -95,10 +95,10 @@ async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
     if not folder.is_dir():
         index_file.remove(index)
         return
-    unread: tuple[str, ...] = ()
+    failed_file: tuple[str, ...] = ()
     while True:
         process = await asyncio.create_subprocess_exec(
-            *child_process.command("assistant.passages.worker", folder, index, *unread),
+            *child_process.command("assistant.passages.worker", folder, index, *failed_file),
             env=child_process.environment(),
             start_new_session=True,
             stdin=DEVNULL,
@@ -109,11 +109,11 @@ async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
         reads = ""
         try:
             async for line in process.stdout:
-                said = json.loads(line)
-                if "error" in said:
-                    raise _unwritable(folder, index, said["error"])
-                reads = said["path"]
-                yield IndexProgress(said["done"], said["of"], folder / reads)
+                message = json.loads(line)
+                if "error" in message:
+                    raise _unwritable(folder, index, message["error"])
+                reads = message["path"]
+                yield IndexProgress(message["done"], message["of"], folder / reads)
             status = await process.wait()
         finally:
             with suppress(ProcessLookupError):
@@ -121,10 +121,11 @@ async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
             await process.wait()
         if status == 0:
             return
-        if not reads or reads in unread:
+        if not reads or reads in failed_file:
             raise _unwritable(folder, index, f"its process ended with {status}")
-        slow = -status in (signal.SIGXCPU, signal.SIGALRM)
-        unread = (reads, "takes too long to read" if slow else f"crashes its reader ({status})")
+        is_slow = -status in (signal.SIGXCPU, signal.SIGALRM)
+        reason = "takes too long to read" if is_slow else f"crashes its reader ({status})"
+        failed_file = (reads, reason)
 
 
 def _unwritable(folder: Path, index: Path, why: str) -> StorageError:

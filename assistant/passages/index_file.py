@@ -17,7 +17,7 @@ VERSION = 2
 _TABLES = Path(__file__).with_name("index.sql").read_text("utf-8")
 
 
-def place(folder: Path, cache: Path) -> Path:
+def index_path(folder: Path, cache: Path) -> Path:
     """Return the path of a folder's index."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()
     return cache / f"{name[:16]}.db"
@@ -68,17 +68,17 @@ class IndexFile:
         self._sql.execute("CREATE TEMP TABLE seen (path TEXT PRIMARY KEY)")
         self._known = set[str]()  # terms that are in the vocabulary for sure
 
-    def compare(self, found: Iterable[Found]) -> list[Found]:
+    def compare(self, files: Iterable[Found]) -> list[Found]:
         """Take over what was found in the folder; return the files that are to be read."""
         changed, do = list[Found](), self._sql.execute
         known = "SELECT size, changed, reason FROM file WHERE path = ?"
-        for each in found:
-            do("INSERT OR IGNORE INTO seen VALUES (?)", (each.path,))
-            size, time, reason = do(known, (each.path,)).fetchone() or (-1, -1, "")
-            if each.reason and each.reason != reason:
-                self.put(each, reason=each.reason)
-            elif not each.reason and (size, time) != (each.size, each.changed):
-                changed.append(each)
+        for file in files:
+            do("INSERT OR IGNORE INTO seen VALUES (?)", (file.path,))
+            size, time, reason = do(known, (file.path,)).fetchone() or (-1, -1, "")
+            if file.reason and file.reason != reason:
+                self.put(file, reason=file.reason)
+            elif not file.reason and (size, time) != (file.size, file.changed):
+                changed.append(file)
         for (path,) in do("SELECT path FROM file EXCEPT SELECT path FROM seen").fetchall():
             self._remove(path)
         if changed:
@@ -86,34 +86,34 @@ class IndexFile:
         self.commit()
         return changed
 
-    def is_same(self, found: Found, digest: bytes) -> bool:
+    def is_same(self, file: Found, digest: bytes) -> bool:
         """Whether a file has the content that it had; then it is not asked about again."""
-        known = (found.size, found.changed, found.path, digest)
+        known = (file.size, file.changed, file.path, digest)
         same = "UPDATE file SET size = ?, changed = ? WHERE path = ? AND digest = ?"
         return self._sql.execute(same, known).rowcount > 0
 
     def put(
         self,
-        found: Found,
+        file: Found,
         digest: bytes = b"",
         parts: Iterable[Passage] = (),
         language: str = "",
         reason: str = "",
     ) -> None:
         """Replace what is known of a file: its passages, or the reason why it is left out."""
-        self._remove(found.path)
-        row = (found.path, found.size, found.changed, digest, language, reason)
+        self._remove(file.path)
+        row = (file.path, file.size, file.changed, digest, language, reason)
         do = self._sql.execute
-        file = do("INSERT INTO file VALUES (NULL, ?, ?, ?, ?, ?, ?)", row).lastrowid
-        for each in parts:
-            packed = zlib.compress(each.text.encode("utf-8", "surrogatepass"))
-            names = words.titles(each.names, language)
-            kept = (file, each.first, each.last, each.heading, each.header, names, packed)
-            id_ = do("INSERT INTO passage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", kept).lastrowid
-            said = f"{found.path}\n{each.heading}\n{each.header}\n{each.text}"
-            terms = words.terms(said, language)
+        file_id = do("INSERT INTO file VALUES (NULL, ?, ?, ?, ?, ?, ?)", row).lastrowid
+        for part in parts:
+            packed = zlib.compress(part.text.encode("utf-8", "surrogatepass"))
+            names = words.titles(part.names, language)
+            entry = (file_id, part.first, part.last, part.heading, part.header, names, packed)
+            id_ = do("INSERT INTO passage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", entry).lastrowid
+            indexed_text = f"{file.path}\n{part.heading}\n{part.header}\n{part.text}"
+            terms = words.terms(indexed_text, language)
             do("INSERT INTO words (rowid, terms, names) VALUES (?, ?, ?)", (id_, terms, names))
-            forms = words.forms(said, language)
+            forms = words.forms(indexed_text, language)
             new = [(term, forms[term]) for term in forms.keys() - self._known if len(term) > 2]
             self._sql.executemany("INSERT OR IGNORE INTO vocabulary VALUES (NULL, ?, ?)", new)
             self._known.update(term for term, _ in new)
@@ -140,9 +140,9 @@ class IndexFile:
             "FROM file JOIN passage ON file = file.id WHERE path = ?"
         )
         for id_, language, heading, header, names, packed in do(of_file, (path,)).fetchall():
-            said = words.terms(f"{path}\n{heading}\n{header}\n{unpacked(packed)}", language)
-            kept = ("delete", id_, said, names)
-            do("INSERT INTO words (words, rowid, terms, names) VALUES (?, ?, ?, ?)", kept)
+            terms = words.terms(f"{path}\n{heading}\n{header}\n{unpacked(packed)}", language)
+            row = ("delete", id_, terms, names)
+            do("INSERT INTO words (words, rowid, terms, names) VALUES (?, ?, ?, ?)", row)
             do("DELETE FROM passage WHERE id = ?", (id_,))
         do("DELETE FROM file WHERE path = ?", (path,))
 

@@ -35,7 +35,7 @@ class Passage(NamedTuple):
 class _Placed(NamedTuple):
     line: TextLine
     header: str  # if it is a row of a table
-    strength: int  # how well a passage can begin here
+    break_score: int  # how well a passage can begin here
     outline: tuple[tuple[int, str], ...]  # what it stands under, and how deep that is
 
 
@@ -46,32 +46,32 @@ def split(
 
     `names` are those of the document; a line that is `header` makes all after it rows of a table.
     """
-    held, size = list[_Placed](), 0
+    buffered, size = list[_Placed](), 0
     for placed in _placed(_with_headers(lines, header), headed):
-        while held and size + len(placed.line.text) > MOST - len(held[0].header):
-            cut, strength, size = len(held), placed.strength + 1, 0
-            for at, each in enumerate(held):
-                if size >= LEAST and each.strength >= strength:
-                    cut, strength = at, each.strength
-                size += len(each.line.text) + 1
-            yield from _part(held[:cut], names)
-            held = held[cut:]
-            size = sum(len(each.line.text) + 1 for each in held)
-        held.append(placed)
+        while buffered and size + len(placed.line.text) > MOST - len(buffered[0].header):
+            cut, break_score, size = len(buffered), placed.break_score + 1, 0
+            for index, earlier in enumerate(buffered):
+                if size >= LEAST and earlier.break_score >= break_score:
+                    cut, break_score = index, earlier.break_score
+                size += len(earlier.line.text) + 1
+            yield from _part(buffered[:cut], names)
+            buffered = buffered[cut:]
+            size = sum(len(rest.line.text) + 1 for rest in buffered)
+        buffered.append(placed)
         size += len(placed.line.text) + 1
-    yield from _part(held, names)
+    yield from _part(buffered, names)
 
 
-def _part(held: list[_Placed], names: tuple[str, ...]) -> Iterator[Passage]:
-    full = [at for at, each in enumerate(held) if each.line.text.strip()]
+def _part(section: list[_Placed], names: tuple[str, ...]) -> Iterator[Passage]:
+    full = [index for index, row in enumerate(section) if row.line.text.strip()]
     if full:
-        held = held[full[0] : full[-1] + 1]
-        above = [text for _, text in held[0].outline]
-        titles = [text for depth, text in held[0].outline if depth < _CODE]
-        titles += [each.line.text for each in held if each.strength > _CODE]
-        text = "\n".join(each.line.text for each in held)
-        own = Passage(held[0].line.number, held[-1].line.number, " > ".join(above), text)
-        yield own._replace(header=held[0].header, names=(*names, *titles))
+        section = section[full[0] : full[-1] + 1]
+        above = [text for _, text in section[0].outline]
+        titles = [text for depth, text in section[0].outline if depth < _CODE]
+        titles += [row.line.text for row in section if row.break_score > _CODE]
+        text = "\n".join(row.line.text for row in section)
+        own = Passage(section[0].line.number, section[-1].line.number, " > ".join(above), text)
+        yield own._replace(header=section[0].header, names=(*names, *titles))
 
 
 def _placed(lines: Iterable[tuple[TextLine, str]], headed: bool) -> Iterator[_Placed]:
@@ -82,13 +82,13 @@ def _placed(lines: Iterable[tuple[TextLine, str]], headed: bool) -> Iterator[_Pl
         level = len(bare) - len(bare.lstrip("#")) if headed and not fenced else 0
         depth = level or _CODE + len(text) - len(text.lstrip())
         if bare:
-            outline = tuple(each for each in outline if each[0] < depth)
-        strength = 2 * _CODE - depth if bare and (level or after_blank) else 0
+            outline = tuple(entry for entry in outline if entry[0] < depth)
+        break_score = 2 * _CODE - depth if bare and (level or after_blank) else 0
         while len(text) > MOST:
             cut = text.rfind(" ", LEAST, MOST) + 1 or MOST
-            yield _Placed(TextLine(number, text[:cut]), header, strength, outline)
+            yield _Placed(TextLine(number, text[:cut]), header, break_score, outline)
             text = text[cut:]
-        yield _Placed(TextLine(number, text), header, strength, outline)
+        yield _Placed(TextLine(number, text), header, break_score, outline)
         if bare:
             outline += ((depth, bare.strip("# :")[:_HEADING]),)
         after_blank = not bare

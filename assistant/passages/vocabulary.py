@@ -31,7 +31,7 @@ class Vocabulary:
         self._text = "\n".join(["", *self.words, ""])
         self._spelled = "".join(f"\n{word} {term}" for term, word in self.words.items())
 
-    def compounds(self, part: str, asked: AbstractSet[str]) -> set[str]:
+    def compounds(self, part: str, question_terms: AbstractSet[str]) -> set[str]:
         """Return the compounds that begin or end with a part, which is at least four letters.
 
         What is left of one is a part as well: long enough, a word of the folder, or of `asked`.
@@ -41,11 +41,11 @@ class Vocabulary:
             if len(rest) >= PART and (len(part) > PART or f"\n{rest[:5]}" in self._text):
                 return True
             bare = {rest.removeprefix(link).removesuffix(end) for link in LINKS for end in LINKS}
-            return any(len(each) >= SHORT and each in asked for each in bare)
+            return any(len(rest_) >= SHORT and rest_ in question_terms for rest_ in bare)
 
         ends = [(term, *term.split(part, 1)) for term in self._holding(part) if term != part]
         fit = (term for term, first, last in ends if not (first and last) and is_part(first + last))
-        return set(islice(fit, MOST)) if len(part) >= PART or part in asked else set()
+        return set(islice(fit, MOST)) if len(part) >= PART or part in question_terms else set()
 
     def holding(self, part: str) -> set[str]:
         """Return the terms that a part stands in, such as a name without its first word."""
@@ -56,24 +56,24 @@ class Vocabulary:
         pairs = []
         for at in range(PART, len(word) - SHORT + 1):
             bare = [word[:at].removesuffix(link) for link in LINKS]
-            first = self._known((each for each in bare if len(each) >= PART), languages)
+            first = self._known((part for part in bare if len(part) >= PART), languages)
             pairs.append((first, self._known([word[at:]], languages)))
         both = [pair for pair in pairs if all(pair)]
         if both:
             return [*both[len(both) // 2]]
-        known = [each for pair in pairs for each in pair if each]
+        known = [terms for pair in pairs for terms in pair if terms]
         return [max(known, key=lambda terms: max(map(len, terms)), default=frozenset())]
 
     def _known(self, parts: Iterable[str], languages: Iterable[str]) -> frozenset[str]:
-        stems = {words.terms(part, each) for part in parts for each in languages}
-        return frozenset(each for each in stems if len(each) >= SHORT and each in self.words)
+        stems = {words.terms(part, language) for part in parts for language in languages}
+        return frozenset(stem for stem in stems if len(stem) >= SHORT and stem in self.words)
 
     def beginning(self, word: str, rest: int) -> set[str]:
         """Return the terms that begin most like a word; at most `rest` letters of each differ."""
         for length in range(len(word), max(PART, len(word) - rest, len(word) // 2) - 1, -1):
             terms = self._holding("\n" + word[:length])
-            if found := {each for each in islice(terms, MOST) if len(each) <= length + rest}:
-                return found
+            if similar := {term for term in islice(terms, MOST) if len(term) <= length + rest}:
+                return similar
         return set()
 
     def resembling(self, word: str, stems: Iterable[str]) -> dict[str, str]:
@@ -83,15 +83,15 @@ class Vocabulary:
         """
         if len(word) <= PART or not word.isalpha():
             return {}
-        few, letters, found = 1 + (len(word) >= 8), {*word}, list[tuple[int, str]]()
-        stems = [each for each in stems if len(each) > 5 and few > 1]
+        few, letters, candidates = 1 + (len(word) >= 8), {*word}, list[tuple[int, str]]()
+        stems = [stem for stem in stems if len(stem) > 5 and few > 1]
         length = f"{len(word) - few - 2},{len(word) + few}"
         for own, term in re.findall(f"\n([{word[:2]}][^ \n]{{{length}}}) (.+)", self._spelled):
             if len(letters.symmetric_difference(own)) <= 2 * few:
                 of_stems = (distance(term, stem) for stem in stems if len(term) > 5)
-                found.append((min(distance(own, word), *of_stems, few + 1), term))
-        least = min(found, default=(0, ""))[0]
-        fit = [term for far, term in found if far <= few and far == least]
+                candidates.append((min(distance(own, word), *of_stems, few + 1), term))
+        nearest = min(candidates, default=(0, ""))[0]
+        fit = [term for far, term in candidates if far <= few and far == nearest]
         return {term: self.words[term] for term in fit[:MOST]}
 
     def _holding(self, part: str) -> Iterator[str]:

@@ -115,8 +115,8 @@ def _found(entry: "os.DirEntry[str]", path: str, root: Path) -> Iterator[Found]:
 
 
 def _ignored(path: str, rules: _Rules) -> bool:
-    said = (spec.check_file(path.removeprefix(under)).include for under, spec in rules)
-    return next((each for each in said if each is not None), False)
+    verdicts = (spec.check_file(path.removeprefix(under)).include for under, spec in rules)
+    return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
 def _spec(folders: Folders, here: str) -> GitIgnoreSpec:

@@ -13,7 +13,7 @@ from pathlib import Path
 import snowballstemmer
 
 _LISTS = Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines()
-STOP_WORDS = {name: frozenset(found) for name, *found in map(str.split, _LISTS)}
+STOP_WORDS = {name: frozenset(stop_words) for name, *stop_words in map(str.split, _LISTS)}
 """By language: words that tell which language it is, and nothing else."""
 _STOPS = frozenset[str]().union(*STOP_WORDS.values())
 COMPOUNDING = {"german", "dutch", "swedish", "danish", "norwegian", "finnish", "hungarian",
@@ -40,9 +40,9 @@ _NAME = re.compile(r"(?<![.!?:\n] )(?<!^)(?<!\w)[^\W\d_a-z][^\W_]+|\w*[\d_]\w*",
 
 def languages(text: str) -> dict[str, int]:
     """Return how many stop words of each language a text has, the languages with most first."""
-    found = [word for word in _words(text[:_SAMPLE].lower()) if len(word) > 1]  # T-12 is no French
-    counts = {each: sum(word in stop for word in found) for each, stop in STOP_WORDS.items()}
-    return dict(sorted(counts.items(), key=lambda each: -each[1]))
+    words_ = [word for word in _words(text[:_SAMPLE].lower()) if len(word) > 1]  # T-12 is no French
+    counts = {name: sum(word in stop for word in words_) for name, stop in STOP_WORDS.items()}
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
 
 def language(text: str) -> str:
@@ -61,24 +61,25 @@ def forms(text: str, language: str) -> dict[str, str]:
     return dict(pair for word in dict.fromkeys(_words(text)) for pair in _terms(word, language))
 
 
-def asked(question: str, languages: Iterable[str]) -> dict[str, frozenset[str]]:
+def query_terms(question: str, languages: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return the words of a question, each with the terms it may be in these languages."""
     own = language(question)
+    known = {own, *languages}
     parts = dict.fromkeys(part for word in _words(question) for part in _parts(word, own))
-    return {part: frozenset(_term(part, each) for each in {own, *languages}) for part in parts}
+    return {part: frozenset(_term(part, name) for name in known) for part in parts}
 
 
 def subject(question: str) -> list[str]:
     """Return the words of a question that say what it is about; "And why?" has none."""
-    return [*asked(question, ())]
+    return [*query_terms(question, ())]
 
 
 def titles(names: Iterable[str], language: str) -> str:
     """Return the terms of titles: words side by side as one, the only word, and compounds."""
     tokens = set[str]()
     for words, pairs in (title(name, language) for name in names):
-        least = 4 if len(words) == 1 else 7 if language in COMPOUNDING else _LETTERS + 1
-        tokens |= pairs | {word for word in words if len(word) >= least}
+        min_length = 4 if len(words) == 1 else 7 if language in COMPOUNDING else _LETTERS + 1
+        tokens |= pairs | {word for word in words if len(word) >= min_length}
     return " ".join(sorted(tokens))
 
 
@@ -111,8 +112,8 @@ def _terms(word: str, language: str) -> list[tuple[str, str]]:
 
 def _words(text: str) -> list[str]:
     text = unicodedata.normalize("NFKC", text).translate(PLAIN)  # without ligatures
-    joined = (each for each in _JOINED.findall(text) if re.search(r"\d|\n", each))
-    return _WORD.findall(text) + [re.sub(r"[\W_]", "", each) for each in joined]
+    joined = (name for name in _JOINED.findall(text) if re.search(r"\d|\n", name))
+    return _WORD.findall(text) + [re.sub(r"[\W_]", "", name) for name in joined]
 
 
 def _parts(word: str, language: str) -> list[str]:
@@ -120,8 +121,8 @@ def _parts(word: str, language: str) -> list[str]:
     if _UNSPACED.search(word):
         return [word[at : at + 2] for at in range(len(word) - 1)]
     parts = [part for part in _PARTS.split(word) if part and len(word) <= _LETTERS]
-    found = map(str.lower, parts + ["".join(parts)] * (len(parts) > 1))
-    return [each for each in found if each not in STOP_WORDS.get(language, ())]
+    lowered = map(str.lower, parts + ["".join(parts)] * (len(parts) > 1))
+    return [part for part in lowered if part not in STOP_WORDS.get(language, ())]
 
 
 def _term(part: str, language: str) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from assistant.passages import index_file, reading, words
+from assistant.passages import file_lines, index_file, words
 from assistant.passages.index_file import IndexFile
 from assistant.passages.splitting import split
 from assistant.passages.walking import Found, walk
@@ -33,22 +33,22 @@ COMMIT_S = 1.0
 """Seconds after which what was read can be found."""
 
 
-def update(folder: Path, path: Path, unread: dict[str, str]) -> None:
+def update(folder: Path, path: Path, failed: dict[str, str]) -> None:
     """Bring the index of a folder up to date; `unread` says why files are not to be read."""
     index_file.remove_lost(path.parent)
     with FileLock(f"{path}.lock"):
         try:
-            _update(Folders([folder]), IndexFile(path, folder), unread)
+            _update(Folders([folder]), IndexFile(path, folder), failed)
         except sqlite3.OperationalError:  # a full disk: the index is sound
             raise
         except sqlite3.DatabaseError:  # damaged, or of another version; nothing is lost with it
             index_file.remove(path)
-            _update(Folders([folder]), IndexFile(path, folder), unread)
+            _update(Folders([folder]), IndexFile(path, folder), failed)
 
 
-def _update(folders: Folders, index: IndexFile, unread: dict[str, str]) -> None:
-    found = (each._replace(reason=unread.get(each.path, each.reason)) for each in walk(folders))
-    changed, committed = sorted(index.compare(found)), time.monotonic()
+def _update(folders: Folders, index: IndexFile, failed: dict[str, str]) -> None:
+    files = (file._replace(reason=failed.get(file.path, file.reason)) for file in walk(folders))
+    changed, committed = sorted(index.compare(files)), time.monotonic()
     for done, file in enumerate(changed):
         print(json.dumps({"done": done, "of": len(changed), "path": file.path}), flush=True)
         _limit_time(CPU_S)
@@ -60,28 +60,28 @@ def _update(folders: Folders, index: IndexFile, unread: dict[str, str]) -> None:
     index.complete()
 
 
-def _read(folders: Folders, found: Found, index: IndexFile) -> None:
-    kind = Path(found.path).suffix.lower()
+def _read(folders: Folders, file: Found, index: IndexFile) -> None:
+    kind = Path(file.path).suffix.lower()
     try:
-        with folders.opened(found.path) as descriptor:
-            data = reading.content(descriptor, kind)
+        with folders.opened(file.path) as descriptor:
+            data = file_lines.content(descriptor, kind)
         digest = hashlib.blake2b(data, digest_size=16).digest()
-        if not index.is_same(found, digest):
-            lines = reading.lines(data, kind)
+        if not index.is_same(file, digest):
+            lines = file_lines.lines(data, kind)
             language = words.language("\n".join(line.text for line in lines[:1_000]))
-            names = reading.names(found.path, lines)
-            header = reading.header(lines) if kind in reading.TABLES else ""
-            parts = split(lines, kind in reading.HEADED, names, header)
-            index.put(found, digest, parts, language)
-    except (reading.Unread, UnreadablePath) as error:
-        index.put(found, reason=str(error).removeprefix(f"{found.path} ").rstrip("."))
+            names = file_lines.names(file.path, lines)
+            header = file_lines.header(lines) if kind in file_lines.TABLES else ""
+            parts = split(lines, kind in file_lines.HEADED, names, header)
+            index.put(file, digest, parts, language)
+    except (file_lines.UnsupportedFile, UnreadablePath) as error:
+        index.put(file, reason=str(error).removeprefix(f"{file.path} ").rstrip("."))
 
 
 def _limit_time(seconds: int | None) -> None:
     """Have the system end this process if the next file takes too long."""
-    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    until = most if seconds is None else int(time.process_time()) + seconds
-    resource.setrlimit(resource.RLIMIT_CPU, (until, most))
+    hard_limit = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    until = hard_limit if seconds is None else int(time.process_time()) + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (until, hard_limit))
     signal.alarm(0 if seconds is None else PATIENCE_S)
 
 
@@ -91,9 +91,9 @@ def main() -> None:
     os.nice(19)
     with suppress(ValueError, OSError):  # not on macOS
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    folder, path, *unread = sys.argv[1:-1]
+    folder, path, *failed = sys.argv[1:-1]
     try:
-        update(Path(folder), Path(path), dict(zip(unread[::2], unread[1::2], strict=True)))
+        update(Path(folder), Path(path), dict(zip(failed[::2], failed[1::2], strict=True)))
     except (OSError, sqlite3.Error) as error:
         print(json.dumps({"error": str(error)}), flush=True)
 

@@ -158,24 +158,27 @@ class ChatTokens:
 
         def masked(keeps: bool = True) -> list[Message]:
             return [
-                masking.answer(each, i)
-                if (keeps or not each.tool_calls) and self._keeps_tokens(each)
-                else masking.message(each)
-                for i, each in enumerate(messages)
+                masking.answer(message, i)
+                if (keeps or not message.tool_calls) and self._keeps_tokens(message)
+                else masking.message(message)
+                for i, message in enumerate(messages)
             ]
 
         self.tools_in_words = False
-        if not tools and not any(each.tool_calls or each.role == "tool" for each in messages):
+        if not tools and not any(
+            message.tool_calls or message.role == "tool" for message in messages
+        ):
             return self.template.render(masked(), variables)
         offered = [masking.tool(tool) for tool in tools]
-        if form := self._own_calls:
+        if call_format := self._own_calls:
             # Some templates want to see calls before there are results, or leave these out.
             for keeps in (True, False):
                 said = masked(keeps)
                 text = self.template.render_tools(said, variables, offered)
                 results = (each.content.strip() for each in said if each.role == "tool")
                 if text is not None and (not keeps or all(result in text for result in results)):
-                    return text + (form.begun if form.ended and text.endswith(form.ended) else "")
+                    ended = call_format.ended
+                    return text + call_format.begun * bool(ended and text.endswith(ended))
         self.tools_in_words = True
         return self.template.render(in_words(masked(), offered), variables)
 
@@ -300,7 +303,5 @@ class ChatTokens:
 
 
 def _with_plain_json(message: Message) -> Message:
-    tool_calls = (
-        replace(call, arguments=plain_json(call.arguments)) for call in message.tool_calls
-    )
-    return replace(message, tool_calls=tuple(tool_calls))
+    calls = (replace(call, arguments=plain_json(call.arguments)) for call in message.tool_calls)
+    return replace(message, tool_calls=tuple(calls))

@@ -239,7 +239,7 @@ def _joined(messages: Sequence[Message]) -> Sequence[Message]:
 def _required(messages: Sequence[Message]) -> Sequence[Message]:
     """Return what a prompt must contain: system prompt, last message, and the tools' results."""
     system = [message for message in messages[:1] if message.role == "system"]
-    asked = max((i for i, each in enumerate(messages) if each.role == "user"), default=0)
+    asked = max((i for i, message in enumerate(messages) if message.role == "user"), default=0)
     results = [message for message in messages[asked:-1] if message.role == "tool"]
     return [*system, *results, *messages[-1:]]
 

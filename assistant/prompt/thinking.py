@@ -60,7 +60,7 @@ class Markers:
                 continue
             fresh, (before, marker, rest) = False, split(text, self.transitions[place])
             if place == "start" and (before.strip() or not marker):
-                if any(each.startswith(written) for each in self.transitions[place]):
+                if any(transition.startswith(written) for transition in self.transitions[place]):
                     break
                 place = "answer"
                 continue

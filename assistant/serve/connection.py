@@ -32,7 +32,7 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self.idle_since = self.loop.time()
         if len(self.connections) > MAX_CONNECTIONS:
-            idle = (each for each in self.connections if not each.is_busy)
+            idle = (connection for connection in self.connections if not connection.is_busy)
             longest = min(idle, key=lambda each: each.idle_since)
             self.connections.discard(longest)
             longest.transport.abort()
@@ -65,10 +65,10 @@ async def close_idle(connections: set[Connection]) -> None:
     """Close connections that have been idle for too long; stray bytes do not prolong them."""
     while True:
         await asyncio.sleep(IDLE_CHECK_S)
-        for each in [*connections]:
-            idle_s = each.loop.time() - each.idle_since
-            if idle_s > TIMEOUT_S and not each.is_busy:
-                each.transport.abort()
+        for connection in [*connections]:
+            idle_s = connection.loop.time() - connection.idle_since
+            if idle_s > TIMEOUT_S and not connection.is_busy:
+                connection.transport.abort()
 
 
 async def listen(

@@ -151,7 +151,7 @@ def offered(tools: list[FunctionTool], choice: Choice | None) -> Offer:
     Raises:
         Refusal: a tool is invalid, or the choice names one that is not there.
     """
-    found = tuple(_tool(each.function, i) for i, each in enumerate(tools))
+    found = tuple(_tool(tool.function, i) for i, tool in enumerate(tools))
     names = [tool.name for tool in found]
     for i, name in enumerate(names):
         if name in names[:i]:

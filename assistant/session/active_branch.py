@@ -7,8 +7,9 @@ from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 from assistant.events import Trace
+from assistant.request import ToolCall
 from assistant.session.events import Added, Emit, NotSaved, PathShown, Removed
-from assistant.store.values import Attachment, Record
+from assistant.store.values import Attachment, Role, StoredMessage
 from models.errors import StorageError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class ActiveBranch:
     ) -> None:
         self._emit, self._new_system = emit, system
         self.store, self._may_write = store, writes
-        self.records: tuple[Record, ...] = ()
+        self.records: tuple[StoredMessage, ...] = ()
         """The messages, from the root to the leaf."""
         self._system: str | None = None  # None: nothing was said yet
         self.conversation: int | None = None
@@ -49,7 +50,7 @@ class ActiveBranch:
         self._traces: dict[int, Trace] = {}  # of answers that are values
 
     @property
-    def leaf(self) -> Record | None:
+    def leaf(self) -> StoredMessage | None:
         """The last message."""
         return self.records[-1] if self.records else None
 
@@ -68,11 +69,11 @@ class ActiveBranch:
         """Whether what is said outlives the program."""
         return self.writes and self.store is not None and self.store.saves
 
-    def shows(self, record: Record) -> bool:
+    def shows(self, record: StoredMessage) -> bool:
         """Say whether a message is on the screen."""
         return any(shown.id == record.id for shown in self.records)
 
-    def is_current(self, record: Record) -> bool:
+    def is_current(self, record: StoredMessage) -> bool:
         """Say whether a message is stored as it is shown: another program may have continued it."""
         if self.conversation is None or self.store is None:
             return True
@@ -88,36 +89,42 @@ class ActiveBranch:
 
     # What is added, and what becomes of it
 
-    def add_question(self, text: str, attachments: Sequence[Attachment]) -> Record:
+    def add_question(self, text: str, attachments: Sequence[Attachment]) -> StoredMessage:
         """Add and show a question, which begins a conversation if it is the first."""
         if self._system is None:
             self._system = self._new_system()
         if self.conversation is None:
             self.conversation = self._begun()
-        asked = Record(0, self.end, "user", text, time.time(), "complete")
-        record = self.append(replace(asked, attachments=tuple(attachments)))
+        asked = StoredMessage(0, self.end, "user", text, time.time(), "complete")
+        record = self._append(replace(asked, attachments=tuple(attachments)))
         self._emit(Added(record))
         return record
 
-    def append(self, record: Record) -> Record:
-        """Keep a message and add it at the end; return it with its number."""
-        kept = self._numbered(record)
-        self.records = (*self.records, kept)
-        return kept
+    def append_empty(
+        self, role: Role, model: str = "", tool_calls: tuple[ToolCall, ...] = ()
+    ) -> StoredMessage:
+        """Add a message that streams, and has no text yet, at the end; return it."""
+        empty = StoredMessage(0, self.end, role, "", time.time(), "streaming", model=model)
+        return self._append(replace(empty, tool_calls=tool_calls))
 
-    def _numbered(self, record: Record) -> Record:
+    def _append(self, record: StoredMessage) -> StoredMessage:
+        numbered = self._numbered(record)
+        self.records = (*self.records, numbered)
+        return numbered
+
+    def _numbered(self, record: StoredMessage) -> StoredMessage:
         number, conversation = next(self._numbers), self.conversation or 0
         return self._kept(
             lambda store: store.append(conversation, record),
             lambda: replace(record, id=number, siblings=(number,)),
         )
 
-    def claim(self, answer: Record, trace: Trace) -> None:
+    def claim(self, answer: StoredMessage, trace: Trace) -> None:
         """Note that an answer is continued here: from now on no other program continues it."""
         streaming = replace(answer, state="streaming")
         self._kept(lambda _: self.stream(streaming, trace), lambda: None)
 
-    def stream(self, record: Record, trace: Trace) -> None:
+    def stream(self, record: StoredMessage, trace: Trace) -> None:
         """Store an answer that is under way; may be called on any thread.
 
         Raises:
@@ -126,27 +133,27 @@ class ActiveBranch:
         if self.writes and self.store is not None:
             self.store.stream(record.id, record.content, trace, record.thought)
 
-    def end_message(self, ended: Record, trace: Trace = ()) -> Record:
+    def end_message(self, ended: StoredMessage, trace: Trace = ()) -> StoredMessage:
         """Keep how an answer or a call ended."""
         self._traces[ended.id] = trace
         record = self._kept(lambda store: store.end(ended, trace), lambda: ended)
         self.records = tuple(record if each.id == record.id else each for each in self.records)
         return record
 
-    def remove(self, record: Record) -> None:
+    def remove(self, record: StoredMessage) -> None:
         """Hide a message that was never answered, or has nothing in it."""
         self._kept(lambda store: store.drop(record.id), lambda: None)
         if self.shows(record):
             self.records = tuple(shown for shown in self.records if shown.id != record.id)
             self._emit(Removed(record))
 
-    def keep_in(self, store: "Store") -> dict[int, Record]:
+    def keep_in(self, store: "Store") -> dict[int, StoredMessage]:
         """Keep this conversation in a store from now on; return its records by old numbers.
 
         They are not shown yet.
         """
         self.store, self.writes = store, True
-        moved: dict[int, Record] = {}
+        moved: dict[int, StoredMessage] = {}
         if not self.records:
             return moved
         self.conversation = self._begun()
@@ -175,7 +182,7 @@ class ActiveBranch:
 
     def open(self, conversation: int | None) -> None:
         """Show a conversation; None is a new one. It is written again, if an earlier was not."""
-        path: Sequence[Record] = ()
+        path: Sequence[StoredMessage] = ()
         system: str | None = None
         if conversation is not None:
             path, system = self._there.path(conversation), self._there.system(conversation)
@@ -187,7 +194,7 @@ class ActiveBranch:
         """Show the conversation as it is stored now."""
         self.open(self.conversation)
 
-    def cut_before(self, message: Record) -> None:
+    def cut_before(self, message: StoredMessage) -> None:
         """Show the path up to a message, without it."""
         ids = [shown.id for shown in self.records]
         self._show(self.records[: ids.index(message.id)], self.conversation)
@@ -197,7 +204,7 @@ class ActiveBranch:
         self._there.choose(message)
         self.reopen()
 
-    def delete(self, message: Record) -> None:
+    def delete(self, message: StoredMessage) -> None:
         """Hide a message and all that follows it."""
         self._there.drop(message.id)
         self.reopen()
@@ -208,7 +215,7 @@ class ActiveBranch:
         self._there.choose(message)
         self.open(conversation)
 
-    def fork(self, message: Record) -> None:
+    def fork(self, message: StoredMessage) -> None:
         """Show a new conversation with a copy of the path to a message."""
         self.open(self._there.fork(message.id))
 
@@ -218,6 +225,6 @@ class ActiveBranch:
             raise StorageError("This conversation is not kept, so it has no other branches.")
         return self.store
 
-    def _show(self, path: Sequence[Record], conversation: int | None) -> None:
+    def _show(self, path: Sequence[StoredMessage], conversation: int | None) -> None:
         self.records, self.conversation = tuple(path), conversation
         self._emit(PathShown(self.records))

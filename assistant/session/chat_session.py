@@ -10,7 +10,7 @@ from assistant.service import EventStream
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.events import (
     FullyAnswered,
-    GivenBack,
+    InputRestored,
     NeedsModel,
     PathShown,
     SessionEvent,
@@ -19,7 +19,7 @@ from assistant.session.request_builder import RequestBuilder
 from assistant.session.response_handler import ResponseHandler
 from assistant.session.tool_loop import ToolLoop
 from assistant.session.tool_set import ToolSet
-from assistant.store.values import Attachment, Record
+from assistant.store.values import Attachment, StoredMessage
 from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 
@@ -35,7 +35,7 @@ class ChatSession:
     calls of tools run meanwhile, one at a time, in one coroutine.
 
     Args:
-        tell: is given each event, in order, first those of the engine as they are. What it raises
+        emit: is given each event, in order, first those of the engine as they are. What it raises
             ends the conversation.
         do: has the engine answer.
         start: runs a coroutine in the client's event loop, where all methods are called.
@@ -78,7 +78,7 @@ class ChatSession:
             self._on_event, do, self.branch, self.tool_loop, self.responses, make_request
         )
         self._next: Callable[[], Coroutine[Any, Any, None]] | None = None  # answers what waits
-        self._question: Record | None = None  # the one that it answers, if it was just sent
+        self._question: StoredMessage | None = None  # the one that it answers, if it was just sent
         self._is_running = False  # whether `_run` runs
 
     @property
@@ -118,15 +118,21 @@ class ChatSession:
     # What the user says
 
     def submit(
-        self, text: str, attachments: Sequence[Attachment] = (), instead_of: Record | None = None
+        self,
+        text: str,
+        attachments: Sequence[Attachment] = (),
+        instead_of: StoredMessage | None = None,
     ) -> None:
         """Keep what the user says, at the end or `instead_of` an earlier question; answer it."""
         self._question = self.add_question(text, attachments, instead_of)
         self.answer()
 
     def add_question(
-        self, text: str, attachments: Sequence[Attachment] = (), instead_of: Record | None = None
-    ) -> Record:
+        self,
+        text: str,
+        attachments: Sequence[Attachment] = (),
+        instead_of: StoredMessage | None = None,
+    ) -> StoredMessage:
         """Keep what the user says, without an answer. Calls that were not decided are refused."""
         if instead_of is not None and self.branch.shows(instead_of):
             self.branch.cut_before(instead_of)
@@ -142,13 +148,13 @@ class ChatSession:
         """Have the end of the path answered."""
         self._request_answer(self.requests.answer)
 
-    def answer_again(self, message: Record) -> None:
+    def answer_again(self, message: StoredMessage) -> None:
         """Have another answer beside this one, or ask about a call once more."""
         self.branch.cut_before(message)
         if message.role != "tool":
             self.answer()
 
-    def go_on(self, message: Record) -> None:
+    def go_on(self, message: StoredMessage) -> None:
         """Continue with the last answer, which was cut, or after what a tool returned.
 
         Raises:
@@ -191,7 +197,7 @@ class ChatSession:
         record, self._question = self._question, None
         if record is not None:
             self.branch.remove(record)
-            self._emit(GivenBack(record.content, record.attachments))
+            self._emit(InputRestored(record.content, record.attachments))
 
     # The program
 
@@ -238,7 +244,7 @@ class ChatSession:
         self._start_loop()
 
     def _on_event(self, event: SessionEvent) -> None:
-        """Tell what the engine says; what waits would hang on an answer that may fail."""
+        """Emit what the engine says; what waits would hang on an answer that may fail."""
         self._emit(event)
         if isinstance(event, Failed):
             self.withdraw()

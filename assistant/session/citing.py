@@ -7,7 +7,7 @@ from dataclasses import replace
 from assistant.events import Origin, Token
 from assistant.request import COPYING
 from assistant.session.messages import latest, passages_of
-from assistant.store.values import Attachment, Record
+from assistant.store.values import Attachment, StoredMessage
 
 RUN = 8
 """Words in a row that an answer and a passage share only if one is quoted."""
@@ -23,18 +23,18 @@ def cited(answer: str) -> list[int]:
     return [*dict.fromkeys(int(number) for few in found for number in few)]
 
 
-def question_passages(path: Iterable[Record]) -> dict[int, Attachment]:
+def question_passages(path: Iterable[StoredMessage]) -> dict[int, Attachment]:
     """Return the passages of the question that ends a path, and those that it names, by number.
 
     Questions before it that were not answered belong to it.
     """
-    records, questions = [*path], list[Record]()
+    records, questions = [*path], list[StoredMessage]()
     for record in reversed(records):
         if record.role == "user":
             questions.append(record)
         elif record.role == "assistant" and questions:
             break
-    numbers = {each.number for record in questions for each in record.attachments}
+    numbers = {attachment.number for record in questions for attachment in record.attachments}
     numbers.update(number for record in questions for number in cited(record.content))
     return {number: each for number, each in passages_of(records).items() if number in numbers}
 
@@ -46,7 +46,7 @@ def sources(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment
     """
     found = [passages[number] for number in cited(answer) if number in passages]
     said = _runs(answer)
-    found = found or [each for each in passages.values() if said & _runs(each.text)]
+    found = found or [passage for passage in passages.values() if said & _runs(passage.text)]
     return tuple(replace(each, text="") for each in found)
 
 
@@ -70,7 +70,7 @@ def copied_from(
     """
     if token.origin is Origin.DRAFT and token.source in COPYING:
         ends = [text[-length:] for length in LENGTHS if len(text) >= length]
-        found = (tuple(each for each in passages if end in each.text) for end in ends)
+        found = (tuple(passage for passage in passages if end in passage.text) for end in ends)
         return next(filter(None, found), ())
     return ()
 
@@ -81,7 +81,7 @@ def _runs(text: str) -> set[tuple[str, ...]]:
 
 
 def before_question(
-    found: Iterable[Attachment], path: Sequence[Record], n_ctx: int
+    found: Iterable[Attachment], path: Sequence[StoredMessage], n_ctx: int
 ) -> tuple[Attachment, ...]:
     """Return passages as they stand before the next question of a path, the best last.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assistant.events import Event
 from assistant.request import ToolCall
-from assistant.store.values import Attachment, Record
+from assistant.store.values import Attachment, StoredMessage
 from assistant.tools.values import OfferedTool
 
 
@@ -13,28 +13,28 @@ from assistant.tools.values import OfferedTool
 class PathShown:
     """Show these messages instead of those on the screen."""
 
-    path: Sequence[Record]
+    path: Sequence[StoredMessage]
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
     """Show a message at the end: a question, an answer that begins, or a call that runs."""
 
-    record: Record
+    record: StoredMessage
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
     """Show a message as it is now: it has ended, or it is an answer that goes on."""
 
-    record: Record
+    record: StoredMessage
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
     """Take a message off the screen: it was never answered, or has nothing in it."""
 
-    record: Record
+    record: StoredMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class FullyAnswered:
 
 
 @dataclass(frozen=True, slots=True)
-class CallWaits:
+class ApprovalRequested:
     """Ask the user whether a call may run; `ToolLoop.decide` takes what the user says.
 
     `urgent`: it follows from what has just ended.
@@ -60,19 +60,19 @@ class CallWaits:
 
 
 @dataclass(frozen=True, slots=True)
-class CallSettled:
+class ApprovalClosed:
     """Ask about no call any more."""
 
 
 @dataclass(frozen=True, slots=True)
-class ToolsStart:
+class ToolsStarting:
     """Show that tools are being started, or that they have been."""
 
     over: bool
 
 
 @dataclass(frozen=True, slots=True)
-class GivenBack:
+class InputRestored:
     """Put a text that was not answered back where the user types."""
 
     text: str
@@ -100,8 +100,9 @@ class Indexing:
 
 
 SessionEvent = (
-    PathShown | Added | Changed | Removed | AnswerEnded | FullyAnswered | CallWaits | CallSettled
-    | ToolsStart | GivenBack | NotSaved | NeedsModel | Indexing | Event
+    PathShown | Added | Changed | Removed | AnswerEnded | FullyAnswered | ApprovalRequested
+    | ApprovalClosed | ToolsStarting | InputRestored | NotSaved | NeedsModel | Indexing
+    | Event
 )  # fmt: skip
 Emit = Callable[[SessionEvent], None]
 """Is given each event, in order."""

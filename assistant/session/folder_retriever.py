@@ -13,7 +13,7 @@ from assistant.events import Warned
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.citing import before_question
 from assistant.session.events import Changed, Emit, Indexing
-from assistant.store.values import Attachment, Record
+from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError
 from models.files.places import cache_dir
 
@@ -45,7 +45,7 @@ class FolderRetriever:
 
     def names(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
         """Return the folders that a question with these attachments is about."""
-        attached = (each.name for each in attachments if each.is_folder)
+        attached = (attachment.name for attachment in attachments if attachment.is_folder)
         return tuple(dict.fromkeys([*map(shown, self._settings().about), *attached]))
 
     def stale(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class FolderRetriever:
         asked = branch.leaf
         if model is None or asked is None or asked.role != "user":
             return
-        if any(each.number for each in asked.attachments):
+        if any(attachment.number for attachment in asked.attachments):
             return
         before = branch.records[:-1]
         found, instead = await self.find(asked.content, asked.attachments, before, model)
@@ -99,7 +99,7 @@ class FolderRetriever:
         self,
         question: str,
         attachments: Iterable[Attachment],
-        path: Sequence[Record],
+        path: Sequence[StoredMessage],
         model: "ModelInfo",
     ) -> tuple[tuple[Attachment, ...], Mapping[str, str]]:
         """Return the passages that stand before a question which follows a path, the best last.
@@ -112,7 +112,7 @@ class FolderRetriever:
         return await asyncio.to_thread(self._find, names, question, path, model)
 
     def _find(
-        self, names: Sequence[str], question: str, path: Sequence[Record], model: "ModelInfo"
+        self, names: Sequence[str], question: str, path: Sequence[StoredMessage], model: "ModelInfo"
     ) -> tuple[tuple[Attachment, ...], dict[str, str]]:
         from assistant.engine.machine_cache import known_reading
 
@@ -125,7 +125,7 @@ class FolderRetriever:
         hits = {name: _index(name).find(question, asked, answers, most) for name in names}
         found = (_attachments(name, each.passages) for name, each in hits.items())
         in_turns = filter(None, chain.from_iterable(zip_longest(*found)))
-        instead = dict(chain.from_iterable(each.instead.items() for each in hits.values()))
+        instead = dict(chain.from_iterable(hit.instead.items() for hit in hits.values()))
         return before_question(islice(in_turns, most), path, model.n_ctx), instead
 
     def _notes(
@@ -150,17 +150,17 @@ class FolderRetriever:
 
 
 def _attachments(name: str, passages: "Iterable[Passage]") -> Iterator[Attachment]:
-    for each in passages:
-        place = f"{name}{each.path.relative_to(located(name))}"
-        yield Attachment(place, each.text, 0, each.first, each.last, each.note)
+    for passage in passages:
+        place = f"{name}{passage.path.relative_to(located(name))}"
+        yield Attachment(place, passage.text, 0, passage.first, passage.last, passage.note)
 
 
 def _known(name: str) -> str:
     """Say what is known of a folder, and what was left out."""
     state = _index(name).state
-    more = " …" * (state.odd_count > len(state.odd[:2]))
-    odd = f" Left out: {state.odd_count:,}. {' '.join(state.odd[:2])}{more}" * bool(state.odd)
-    return f"{name} can be asked about: {_files(state.files)}.{odd}"
+    more = " …" * (state.skipped_count > len(state.skipped[:2]))
+    skipped = f" Left out: {state.skipped_count:,}. {' '.join(state.skipped[:2])}{more}"
+    return f"{name} can be asked about: {_files(state.files)}.{skipped * bool(state.skipped)}"
 
 
 def _files(count: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from assistant.request import Message, ToolCall
-from assistant.store.values import CANCELLED, REFUSED, Attachment, Record
+from assistant.store.values import CANCELLED, REFUSED, Attachment, StoredMessage
 from assistant.tools.values import ToolResult, tool_result
 
 NO_MORE = "No more calls will be run. Answer the question in words, with what is known."
@@ -46,33 +46,35 @@ def unknown(name: str) -> ToolResult:
     return tool_result(f"There is no tool {name}.", failed=True)
 
 
-def open_calls(path: Sequence[Record]) -> tuple[ToolCall, ...]:
+def open_calls(path: Sequence[StoredMessage]) -> tuple[ToolCall, ...]:
     """Return the calls at the end of a path that have no result yet."""
     results: set[str] = set()
     for record in reversed(path):
         if record.role != "tool":
-            return tuple(call for call in record.calls if call.id not in results)
-        results.update(call.id for call in record.calls)
+            return tuple(call for call in record.tool_calls if call.id not in results)
+        results.update(call.id for call in record.tool_calls)
     return ()
 
 
 def calls_since_question(
-    path: Iterable[Record], since: int | None = None
+    path: Iterable[StoredMessage], since: int | None = None
 ) -> list[tuple[ToolCall, ...]]:
     """Return the calls of each answer with calls since the last question, or a later message."""
     answers: list[tuple[ToolCall, ...]] = []
     for record in path:
         if record.role == "user" or record.id == since:
             answers.clear()
-        elif record.role == "assistant" and record.calls:
-            answers.append(record.calls)
+        elif record.role == "assistant" and record.tool_calls:
+            answers.append(record.tool_calls)
     return answers
 
 
-def was_refused(path: Sequence[Record], call: ToolCall) -> bool:
+def was_refused(path: Sequence[StoredMessage], call: ToolCall) -> bool:
     """Say whether the user has refused the same call since the last question."""
     turn = takewhile(lambda record: record.role != "user", reversed(path))
-    refused = (each for record in turn if record.stop == REFUSED for each in record.calls)
+    refused = (
+        tool_call for record in turn if record.stop == REFUSED for tool_call in record.tool_calls
+    )
     return any((each.name, each.arguments) == (call.name, call.arguments) for each in refused)
 
 
@@ -81,14 +83,15 @@ def repeats_earlier_calls(answers: Sequence[Sequence[ToolCall]]) -> bool:
 
     Small models do so without end; the next answer is then to be one without calls.
     """
-    *before, last = [{(call.name, call.arguments) for call in calls} for calls in answers] or [
-        set()
-    ]
-    return bool(last) and last <= set().union(*before)
+    known, last = set[tuple[str, str]](), set[tuple[str, str]]()
+    for calls in answers:
+        known |= last
+        last = {(call.name, call.arguments) for call in calls}
+    return bool(last) and last <= known
 
 
 def messages_of(
-    path: Sequence[Record], system: str, model: str, n_ctx: int = 0
+    path: Sequence[StoredMessage], system: str, model: str, n_ctx: int = 0
 ) -> tuple[Message, ...]:
     """Return the messages that a model with this name, and a context of this size, reads."""
     repeated = repeated_files(path, n_ctx)
@@ -96,13 +99,13 @@ def messages_of(
     unanswered: tuple[str, ...] = ()  # ids of calls
     for record in path:
         if record.role == "tool":
-            call_id = record.calls[0].id if record.calls else ""
+            call_id = record.tool_calls[0].id if record.tool_calls else ""
             unanswered = tuple(each for each in unanswered if each != call_id)
             text = record.content or _UNRETURNED.get(record.stop or "", "It returned nothing.")
             messages.append(Message("tool", text, call_id=call_id))
             continue
         messages += [Message("tool", NOT_RUN, call_id=call_id) for call_id in unanswered]
-        unanswered = tuple(call.id for call in record.calls)
+        unanswered = tuple(call.id for call in record.tool_calls)
         is_user = record.role == "user"
         content = record.content
         if is_user:
@@ -112,7 +115,7 @@ def messages_of(
             content = f"{messages.pop().content}\n\n{content}"
         # Token ids mean nothing to another model.
         ids = record.token_ids if record.model == model else ()
-        messages.append(Message(record.role, content, ids, record.thought, record.calls))
+        messages.append(Message(record.role, content, ids, record.thought, record.tool_calls))
     if messages and messages[-1].role == "tool":
         messages += [Message("tool", NOT_RUN, call_id=call_id) for call_id in unanswered]
     return tuple(messages)
@@ -126,13 +129,15 @@ def without_more_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
     return (*before, replace(last, content=f"{last.content}\n\n[{NO_MORE}]"))
 
 
-def passages_of(path: Iterable[Record]) -> dict[int, Attachment]:
+def passages_of(path: Iterable[StoredMessage]) -> dict[int, Attachment]:
     """Return the passages that stand in a conversation, by their numbers."""
-    all_of_it = (each for record in path if record.role == "user" for each in record.attachments)
+    all_of_it = (
+        attachment for record in path if record.role == "user" for attachment in record.attachments
+    )
     return {each.number: each for each in all_of_it if each.number and each.text}
 
 
-def repeated_files(path: Sequence[Record], n_ctx: int) -> dict[int, list[Attachment]]:
+def repeated_files(path: Sequence[StoredMessage], n_ctx: int) -> dict[int, list[Attachment]]:
     """Return, by the numbers of questions, the files that stand above them unchanged.
 
     Only the end of a path counts, as the rest may be dropped: what about 3/8 of the context hold.
@@ -141,19 +146,19 @@ def repeated_files(path: Sequence[Record], n_ctx: int) -> dict[int, list[Attachm
     versions: dict[str, Attachment] = {}
     repeated: dict[int, list[Attachment]] = {}
     for record in latest(path, n_ctx * 3 // 8):
-        for each in record.attachments if record.role == "user" else ():
-            if each.text and not each.number:
-                if versions.get(each.name) == each:
-                    repeated.setdefault(record.id, []).append(each)
-                versions[each.name] = each
+        for attachment in record.attachments if record.role == "user" else ():
+            if attachment.text and not attachment.number:
+                if versions.get(attachment.name) == attachment:
+                    repeated.setdefault(record.id, []).append(attachment)
+                versions[attachment.name] = attachment
     return repeated
 
 
-def latest(path: Sequence[Record], budget: int) -> list[Record]:
+def latest(path: Sequence[StoredMessage], budget: int) -> list[StoredMessage]:
     """Return the end of a path that has about as many tokens as the budget, repetitions apart."""
-    kept, counted = list[Record](), set[str]()
+    kept, counted = list[StoredMessage](), set[str]()
     for record in reversed(path):
-        texts = {record.content, *(each.text for each in record.attachments)} - counted
+        texts = {record.content, *(attachment.text for attachment in record.attachments)} - counted
         counted |= texts
         if (budget := budget - sum(map(tokens, texts))) < 0:
             break
@@ -174,7 +179,7 @@ def joined(
     What is attached is known before the words are, so it can be read while they are typed. Of
     files that are `repeated`, only the names are written.
     """
-    given = [each for each in attachments if not each.is_folder]
+    given = [attachment for attachment in attachments if not attachment.is_folder]
     citing = CITING if any(each.number for each in given) else ""
     texts = (_UNCHANGED.format(e.title) if e in repeated else _fenced(e) for e in given)
     parts = [*texts, citing, text]

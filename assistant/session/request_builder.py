@@ -1,7 +1,6 @@
 """What the engine is asked: to answer the end of the path, or what may follow it."""
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -20,7 +19,7 @@ from assistant.session.messages import (
 )
 from assistant.session.response_handler import AnswerSoFar, ResponseHandler
 from assistant.session.tool_loop import ToolLoop
-from assistant.store.values import Attachment, Record
+from assistant.store.values import Attachment, StoredMessage
 
 
 class RequestBuilder:
@@ -64,7 +63,10 @@ class RequestBuilder:
         return replace(request, stored=False, tools=())
 
     def next(
-        self, text: str, attachments: Sequence[Attachment] = (), instead_of: Record | None = None
+        self,
+        text: str,
+        attachments: Sequence[Attachment] = (),
+        instead_of: StoredMessage | None = None,
     ) -> Request | None:
         """Return what would be asked if `text` were sent now, or once a call has returned.
 
@@ -75,28 +77,29 @@ class RequestBuilder:
         path = self._branch.records
         if instead_of is not None:
             path = path[: [record.id for record in path].index(instead_of.id)]
-        calls = open_calls(path)
-        if calls and path[-1].role == "tool":
+        tool_calls = open_calls(path)
+        if tool_calls and path[-1].role == "tool":
             return self._request(path)
-        if calls:
-            return self._request(path, added=(Message("tool", "", call_id=calls[0].id),))
+        if tool_calls:
+            return self._request(path, added=(Message("tool", "", call_id=tool_calls[0].id),))
         return self._request((*path, _question(text, attachments)))
 
     async def answer(self, plainly: bool = False) -> None:
         """Have the end of the path answered; `plainly`: without tools."""
         path, name = self._branch.records, self.model.name if self.model else ""
-        empty = Record(0, self._branch.end, "assistant", "", time.time(), "streaming", model=name)
-        record = self._branch.append(empty)
+        record = self._branch.append_empty("assistant", model=name)
         if len(record.siblings) == 1 and self.model and path[-1].role == "user":
             for file in repeated_files(path, self.model.n_ctx).get(path[-1].id, ()):
-                self._emit(Warned(f"{file.name} is unchanged since it was sent; not read again."))
+                text = f"{file.name} is unchanged since it was sent; not read again."
+                self._emit(Warned(text))
         request = self._request(path, again=len(record.siblings) - 1)
         request = replace(request, tools=()) if plainly else request
         await self._follow(AnswerSoFar(record), request)
         said = self._branch.leaf if request.tools and self._tool_loop.may_auto_run else None
         if said is not None and said.content.lstrip().startswith(ECHO):
             self._branch.cut_before(said)
-            self._emit(Warned("The model repeated its list of tools. It now answers without them."))
+            text = "The model repeated its list of tools. It now answers without them."
+            self._emit(Warned(text))
             await self.answer(plainly=True)
 
     async def resume(self, before: Trace) -> None:
@@ -107,7 +110,7 @@ class RequestBuilder:
         await self._follow(AnswerSoFar(record, before), request)
 
     def _request(
-        self, path: Sequence[Record], again: int = 0, added: tuple[Message, ...] = ()
+        self, path: Sequence[StoredMessage], again: int = 0, added: tuple[Message, ...] = ()
     ) -> Request:
         """Return what the engine needs to answer, or to continue with, the end of a path.
 
@@ -141,6 +144,6 @@ class RequestBuilder:
         self._tool_loop.may_auto_run = ended and self._branch.end == answer.record.id
 
 
-def _question(text: str, attachments: Sequence[Attachment]) -> Record:
+def _question(text: str, attachments: Sequence[Attachment]) -> StoredMessage:
     """Return a question that is not sent yet."""
-    return Record(0, None, "user", text, 0.0, "complete", attachments=tuple(attachments))
+    return StoredMessage(0, None, "user", text, 0.0, "complete", attachments=tuple(attachments))

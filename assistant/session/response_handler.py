@@ -18,8 +18,8 @@ from assistant.events import (
 )
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.citing import question_passages, sources
-from assistant.session.events import Added, AnswerEnded, Changed, Emit, GivenBack
-from assistant.store.values import Attachment, Record, State
+from assistant.session.events import Added, AnswerEnded, Changed, Emit, InputRestored
+from assistant.store.values import Attachment, State, StoredMessage
 
 WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
 """Ends that leave nothing unsaid."""
@@ -28,13 +28,13 @@ WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
 class AnswerSoFar:
     """Collect the rounds of an answer; `before` is how it was decoded until it was cut, if so."""
 
-    def __init__(self, record: Record, before: Trace = ()) -> None:
+    def __init__(self, record: StoredMessage, before: Trace = ()) -> None:
         self.record = record
         # An answer cut within a character continues with that character.
         self._begun = "".join(step.text for step in before) or record.content
         self._thought = "".join(step.thought for step in before) or record.thought
         self._before, self._steps = before, list[Step]()
-        self.calls: list[CallDelta] = []
+        self.tool_calls: list[CallDelta] = []
         """What was added to calls of tools since it began or was continued."""
         self.is_over = False
         """Whether its end is kept, or it was dropped."""
@@ -57,14 +57,14 @@ class AnswerSoFar:
     def add(self, event: Decoded) -> None:
         """Take a round."""
         self._steps.append(Step(event.tokens, event.rejected))
-        self.calls += event.tool_calls
+        self.tool_calls += event.tool_calls
 
     def is_nothing(self, event: Finished) -> bool:
         """Say whether it was stopped before its first word."""
         said = self.text or event.text or self.thought or event.thought or event.tool_calls
         return event.stop is Stop.CANCELLED and not said
 
-    def finished(self, event: Finished) -> Record:
+    def finished(self, event: Finished) -> StoredMessage:
         """Return the whole of it, with the figures of what was there before as well."""
         record = self.record
         # Ids that do not cover all of the text would make the next prompt lack a part of it.
@@ -79,16 +79,16 @@ class AnswerSoFar:
             stats=stats,
             stop=str(event.stop),
             state="complete" if event.stop in WHOLE else "stopped",
-            calls=event.tool_calls,
+            tool_calls=event.tool_calls,
         )
 
-    def abandoned(self, state: State) -> Record:
+    def abandoned(self, state: State) -> StoredMessage:
         """Return what there is of an answer that did not finish."""
         if not self._steps and state != "streaming":
             return self.record  # nothing came of continuing it: it is as it was cut
         return replace(
             self.record, content=self.text, thought=self.thought,
-            token_ids=(), stats=None, stop=None, state=state, calls=(),
+            token_ids=(), stats=None, stop=None, state=state, tool_calls=(),
         )  # fmt: skip
 
 
@@ -106,7 +106,7 @@ class ResponseHandler:
         self._warned = set[tuple[int | None, str]]()  # said once of a conversation
         self._streaming = Lock()  # an older state must not be written after the end
 
-    def so_far(self, record: Record) -> AnswerSoFar | None:
+    def so_far(self, record: StoredMessage) -> AnswerSoFar | None:
         """Return the answer that is under way; None for any other."""
         answer = self.under_way
         return answer if answer is not None and answer.record.id == record.id else None
@@ -128,7 +128,7 @@ class ResponseHandler:
                 if not answer.is_over:
                     self._branch.stream(answer.abandoned("streaming"), answer.trace)
 
-    def moved(self, records: Mapping[int, Record]) -> None:
+    def moved(self, records: Mapping[int, StoredMessage]) -> None:
         """Note that messages have other numbers now."""
         if (answer := self.under_way) is not None:
             answer.record = records.get(answer.record.id, answer.record)
@@ -171,7 +171,7 @@ class ResponseHandler:
         if not answer.is_nothing(event):
             self._end(answer, answer.finished(event))
 
-    def _end(self, answer: AnswerSoFar, ended: Record) -> None:
+    def _end(self, answer: AnswerSoFar, ended: StoredMessage) -> None:
         if self._passages:
             ended = replace(ended, attachments=sources(ended.content, self._passages))
         with self._streaming:
@@ -191,4 +191,4 @@ class ResponseHandler:
             branch.reopen()  # at another answer
         elif question.role == "user":
             branch.remove(question)
-            self._emit(GivenBack(question.content, question.attachments))
+            self._emit(InputRestored(question.content, question.attachments))

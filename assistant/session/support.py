@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from assistant.session.citing import CITED, CODE, cited, question_passages
 from assistant.session.messages import passages_of
-from assistant.store.values import Record
+from assistant.store.values import StoredMessage
 
 MOST_MISSING = 8
 """Numbers and names that a remark lists at most."""
@@ -45,10 +45,10 @@ class Support(NamedTuple):
     """A sentence for each finding."""
 
 
-def check(answer: Record, path: Sequence[Record]) -> Support:
+def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
     """Check an answer against the passages of its question; `path` may go on after the answer."""
     before = [*takewhile(lambda record: record.id != answer.id, path)]
-    is_text = answer.role == "assistant" and answer.content and not answer.calls
+    is_text = answer.role == "assistant" and answer.content and not answer.tool_calls
     if not is_text or not passages_of(before):
         return Support()
     passages, numbers = question_passages(before), cited(answer.content)
@@ -58,8 +58,13 @@ def check(answer: Record, path: Sequence[Record]) -> Support:
         return Support(wrong, tuple(lines))
     if not answer.attachments and {*numbers} == {*wrong}:  # else quoted passages are named
         lines.append("No passage is cited.")
-    files = (each for record in before for each in record.attachments if not each.number)
-    texts = [f"{each.title}\n{each.text}" for each in (*passages.values(), *files)]
+    files = (
+        attachment
+        for record in before
+        for attachment in record.attachments
+        if not attachment.number
+    )
+    texts = [f"{passage.title}\n{passage.text}" for passage in (*passages.values(), *files)]
     given = (record.content for record in before if record.role != "assistant")
     missing = unsupported(answer.content, [*texts, *given])
     listed = ", ".join(missing[:MOST_MISSING]) + " …" * (len(missing) > MOST_MISSING)
@@ -95,7 +100,7 @@ def unsupported(answer: str, texts: Iterable[str]) -> list[str]:
     answer = _ungrouped(answer)
     counts = [match for match in _NUMBER.finditer(answer) if _new(match[1], numbers)]
     answer = _NUMBER.sub(lambda match: " " * len(match[0]), answer)  # a unit is no name
-    names = [each for each in _names(answer) if not _is_known(each[0], known, words, numbers)]
+    names = [name for name in _names(answer) if not _is_known(name[0], known, words, numbers)]
     found = sorted([*counts, *names], key=re.Match.start)
     return [*dict.fromkeys(match[0].strip() for match in found)]
 

@@ -1,7 +1,6 @@
 """Calls that answers ask for: asked about, run or refused, and kept with what they returned."""
 
 import asyncio
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -14,14 +13,14 @@ from assistant.session import messages
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.events import (
     Added,
-    CallSettled,
-    CallWaits,
+    ApprovalClosed,
+    ApprovalRequested,
     Changed,
     Emit,
-    ToolsStart,
+    ToolsStarting,
 )
 from assistant.session.tool_set import ToolSet
-from assistant.store.values import TOOLS_OF, Record
+from assistant.store.values import TOOLS_OF, StoredMessage
 from assistant.tools.values import OfferedTool, ToolResult
 from models.errors import StorageError
 
@@ -36,9 +35,9 @@ class ToolLoop:
 
     def __init__(self, emit: Emit, branch: ActiveBranch, tools: ToolSet, goes_on: bool) -> None:
         self._emit, self._branch, self.tools, self._goes_on = emit, branch, tools, goes_on
-        self.pending: CallWaits | None = None
+        self.pending: ApprovalRequested | None = None
         """The call that the user is asked about."""
-        self.running: Record | None = None
+        self.running: StoredMessage | None = None
         """The message that the result of the call under way will be."""
         self.may_auto_run = False
         """Whether the path ends with something that has just ended by itself. Nothing runs unasked
@@ -51,16 +50,16 @@ class ToolLoop:
     @property
     def enabled(self) -> bool:
         """Whether the conversation has tools; without being asked, if it has called some."""
-        has_called = any(record.calls for record in self._branch.records)
+        has_called = any(record.tool_calls for record in self._branch.records)
         return self.tools.wanted(self._branch.conversation, has_called)
 
     @property
     def next_call(self) -> ToolCall | None:
         """The first call at the end of the path that has no result yet."""
-        calls = (
+        tool_calls = (
             messages.open_calls(self._branch.records) if self.enabled and not self.running else ()
         )
-        return calls[0] if calls else None
+        return tool_calls[0] if tool_calls else None
 
     @property
     def is_exhausted(self) -> bool:
@@ -92,11 +91,11 @@ class ToolLoop:
         """Learn which tools there are now, and say which servers fail."""
         if not self.enabled:
             return
-        self._emit(ToolsStart(over=False))
+        self._emit(ToolsStarting(over=False))
         try:
             await self.tools.learn()
         finally:
-            self._emit(ToolsStart(over=True))
+            self._emit(ToolsStarting(over=True))
         for problem in self.tools.new_problems():
             self._emit(Warned(problem))
 
@@ -137,7 +136,7 @@ class ToolLoop:
             return
         tool = tool or OfferedTool(Tool(call.name, "", "{}"), "", False, "")  # not offered any more
         if not (self.may_auto_run and self.tools.approved(tool, conversation)):
-            decision = await self._decision(CallWaits(call, tool, urgent=self.may_auto_run))
+            decision = await self._decision(ApprovalRequested(call, tool, urgent=self.may_auto_run))
             if decision is None or self.next_call != call:  # something else is on the screen
                 return
             if decision == "refuse":
@@ -146,7 +145,7 @@ class ToolLoop:
                 return
         await self._run(call, tool)
 
-    async def _decision(self, asked: CallWaits) -> Decision | None:
+    async def _decision(self, asked: ApprovalRequested) -> Decision | None:
         self.pending, self._decided = asked, asyncio.get_running_loop().create_future()
         self._emit(asked)
         return await self._decided
@@ -166,7 +165,7 @@ class ToolLoop:
         """Ask about no call any more."""
         if self.pending is not None and self._decided is not None:
             self.pending = None
-            self._emit(CallSettled())
+            self._emit(ApprovalClosed())
             self._decided.set_result(decision)
 
     def refuse_open_calls(self) -> None:
@@ -196,7 +195,7 @@ class ToolLoop:
         self._end(record, end, monotonic() - began)
         self.may_auto_run = end is not messages.WAS_STOPPED and branch.end == record.id
 
-    def moved(self, records: Mapping[int, Record]) -> None:
+    def moved(self, records: Mapping[int, StoredMessage]) -> None:
         """Note that messages have other numbers now."""
         if self.running is not None:
             self.running = records.get(self.running.id, self.running)
@@ -211,16 +210,14 @@ class ToolLoop:
         if self.running is not None:
             self._end(self.running, messages.WAS_STOPPED, 0.0)
 
-    def _begin(self, call: ToolCall) -> Record:
-        branch = self._branch
-        record = Record(0, branch.end, "tool", "", time.time(), "streaming", calls=(call,))
-        return branch.append(record)
+    def _begin(self, call: ToolCall) -> StoredMessage:
+        return self._branch.append_empty("tool", tool_calls=(call,))
 
     def _end_unrun(self, call: ToolCall, end: ToolResult) -> None:
         record = self._begin(call)
         self._emit(Added(record))
         self._end(record, end, 0.0)
 
-    def _end(self, record: Record, end: ToolResult, seconds: float) -> None:
+    def _end(self, record: StoredMessage, end: ToolResult, seconds: float) -> None:
         ended = replace(record, content=end.text, state=end.state, stop=end.stop, seconds=seconds)
         self._emit(Changed(self._branch.end_message(ended)))

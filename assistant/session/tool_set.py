@@ -93,8 +93,8 @@ class ToolSet:
 
     def new_problems(self) -> list[str]:
         """Return why servers failed, each once."""
-        reports = (each for each in self.box.reports() if each.problem)
-        found = [f"Tool server {each.name}: {each.problem}" for each in reports]
+        reports = (report for report in self.box.reports() if report.problem)
+        found = [f"Tool server {report.name}: {report.problem}" for report in reports]
         new = [text for text in found if text not in self._reported]
         self._reported.update(new)
         return new
@@ -112,4 +112,4 @@ class ToolSet:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools that are offered, as requests have them."""
-        return tuple(each.tool for each in self._offered.values())
+        return tuple(tool.tool for tool in self._offered.values())

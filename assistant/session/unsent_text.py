@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from assistant.session.active_branch import ActiveBranch
-from assistant.store.values import Attachment, Record, unsent
+from assistant.store.values import Attachment, StoredMessage, unsent
 from models.errors import StorageError
 
 OPEN, EDITED = "open", "edited"
@@ -18,7 +18,7 @@ class _Typed(Protocol):
     def state(self) -> str: ...
     def drop(self) -> None: ...
     def restore(self, state: str) -> None: ...
-    def give_back(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool: ...
+    def restore_input(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool: ...
 
 
 class UnsentText:
@@ -30,7 +30,7 @@ class UnsentText:
 
     def __init__(self, prompt: _Typed, branch: ActiveBranch) -> None:
         self._prompt, self._branch = prompt, branch
-        self.question: Record | None = None
+        self.question: StoredMessage | None = None
         """The earlier question that is being changed."""
         self._original = ""  # what was in the prompt before anything of it was changed
         self._place = unsent(None, None)
@@ -52,13 +52,13 @@ class UnsentText:
             self._prompt.drop()
             self._prompt.restore(state)
 
-    def change(self, question: Record) -> None:
+    def change(self, question: StoredMessage) -> None:
         """Put a question into the prompt, or what had become of it when it was last left."""
         self.question = question
         self._prompt.head(changes=True)
         self.go()
         if not self._prompt.state():
-            self._prompt.give_back(question.content, question.attachments)
+            self._prompt.restore_input(question.content, question.attachments)
             self._original = self._prompt.state()
 
     def leave(self) -> bool:
@@ -75,7 +75,7 @@ class UnsentText:
         return changed
 
     @property
-    def replaced(self) -> Record | None:
+    def replaced(self) -> StoredMessage | None:
         """The question that what is sent replaces."""
         # It may have been deleted, or another branch chosen, since it was put into the prompt.
         return self.question if self.question and self._branch.shows(self.question) else None

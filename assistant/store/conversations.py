@@ -12,7 +12,7 @@ from operator import itemgetter
 from assistant.events import Trace
 from assistant.store import messages
 from assistant.store.messages import unpack_trace
-from assistant.store.values import FullConversation, Imported, Record
+from assistant.store.values import FullConversation, Imported, StoredMessage
 from models.errors import StorageError, well_formed
 
 _ROW = "SELECT title, named, system, created, updated, pinned, leaf FROM conversation WHERE id = ?"
@@ -47,7 +47,7 @@ def whole(sql: sqlite3.Connection, conversation: int) -> FullConversation:
 
 
 def conversation_from(
-    path: Sequence[Record], title: str, named: bool, system: str, traces: Mapping[int, Trace]
+    path: Sequence[StoredMessage], title: str, named: bool, system: str, traces: Mapping[int, Trace]
 ) -> FullConversation:
     """Return a conversation with one branch, created now; each message follows the one before."""
     ids, now = [None, *(each.id for each in path)], time.time()
@@ -55,7 +55,9 @@ def conversation_from(
     return FullConversation(title, named, system, now, now, False, ids[-1], chain, traces)
 
 
-def take_in(sql: sqlite3.Connection, wholes: Sequence[FullConversation]) -> tuple[Imported, ...]:
+def import_conversations(
+    sql: sqlite3.Connection, wholes: Sequence[FullConversation]
+) -> tuple[Imported, ...]:
     """Add the conversations that are not stored yet; it fails as `insert_conversation` does."""
     known: defaultdict[float, list[int]] = defaultdict(list)
     for id_, created in sql.execute("SELECT id, created FROM conversation WHERE deleted IS NULL"):
@@ -101,7 +103,9 @@ def insert_conversation(sql: sqlite3.Connection, whole: FullConversation) -> int
 def _has_all_of(sql: sqlite3.Connection, conversation: int, whole: FullConversation) -> bool:
     query = "SELECT role, content, created FROM message WHERE conversation = ? AND hidden IS NULL"
     here = Counter(map(tuple, sql.execute(query, (conversation,))))
-    there = Counter((each.role, well_formed(each.content), each.created) for each in whole.messages)
+    there = Counter(
+        (message.role, well_formed(message.content), message.created) for message in whole.messages
+    )
     return bool(there) and there <= here
 
 
@@ -151,7 +155,7 @@ def fork(sql: sqlite3.Connection, message: int) -> int:
     )
 
 
-def _leave(sql: sqlite3.Connection, conversation: int, dropped: Record) -> None:
+def _leave(sql: sqlite3.Connection, conversation: int, dropped: StoredMessage) -> None:
     """Switch to the nearest sibling of a dropped message, or to its parent if it has none."""
     others = [id_ for id_ in dropped.siblings if id_ != dropped.id]
     earlier = [id_ for id_ in others if id_ < dropped.id]

@@ -51,7 +51,8 @@ def check(sql: sqlite3.Connection) -> str | None:
             raise
         problems = [error]
     return next(
-        (str(each) for each in problems if each != "ok" and not is_index_damage(each)), None
+        (str(problem) for problem in problems if problem != "ok" and not is_index_damage(problem)),
+        None,
     )
 
 

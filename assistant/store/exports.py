@@ -24,7 +24,14 @@ from assistant.events import Stats, Trace
 from assistant.request import ToolCall
 from assistant.session.messages import fence_of
 from assistant.session.support import Support, check, struck
-from assistant.store.values import INTERRUPTED, Attachment, FullConversation, Record, Role, State
+from assistant.store.values import (
+    INTERRUPTED,
+    Attachment,
+    FullConversation,
+    Role,
+    State,
+    StoredMessage,
+)
 from models.errors import StorageError
 
 FORMAT = 2
@@ -64,7 +71,7 @@ class _Line(msgspec.Struct, omit_defaults=True):
     attachments: tuple[Attachment, ...] = ()
     stats: Stats | None = None
     thought: str = ""
-    calls: tuple[ToolCall, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = msgspec.field(name="calls", default=())
     seconds: float = 0.0
     steps: Trace = ()
 
@@ -111,8 +118,8 @@ def _whole(head: _Head, found: list[_Line]) -> FullConversation:
     return FullConversation(**fields, messages=tuple(map(_record, found)), traces=traces)
 
 
-def _record(line: _Line) -> Record:
-    record = Record(**{name: getattr(line, name) for name in _Line.__struct_fields__[:-1]})
+def _record(line: _Line) -> StoredMessage:
+    record = StoredMessage(**{name: getattr(line, name) for name in _Line.__struct_fields__[:-1]})
     if record.state == "streaming":  # it was exported before it ended
         return replace(record, state="failed", stop=INTERRUPTED)
     return record
@@ -178,7 +185,7 @@ def markdown(whole: FullConversation) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _branch(whole: FullConversation) -> list[Record]:
+def _branch(whole: FullConversation) -> list[StoredMessage]:
     messages = {message.id: message for message in whole.messages}
     path, at = [], whole.leaf
     while at is not None and at in messages:
@@ -193,7 +200,7 @@ def _quoted(text: str) -> str:
     return _UNSAFE_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
-def _message(message: Record, support: Support) -> Iterator[str]:
+def _message(message: StoredMessage, support: Support) -> Iterator[str]:
     yield f"## {_WHO[message.role]}"
     attached = [*map(_attachment, message.attachments)]
     if message.role == "user":
@@ -201,13 +208,13 @@ def _message(message: Record, support: Support) -> Iterator[str]:
     if message.thought:
         yield "\n".join(f"> {line}".rstrip() for line in message.thought.strip().splitlines())
     if message.role == "tool":
-        name = message.calls[0].name if message.calls else "result"
+        name = message.tool_calls[0].name if message.tool_calls else "result"
         returned = _attachment(Attachment(name, message.content))
         yield returned if message.content else returned.partition("\n")[0]
     else:
-        if message.content or not message.calls:
+        if message.content or not message.tool_calls:
             yield _closed(struck(message.content, support.wrong))
-        for call in message.calls:
+        for call in message.tool_calls:
             yield _attachment(Attachment(f"{call.name} is called", call.arguments))
     if message.role == "assistant":
         yield from attached  # the passages that it cites

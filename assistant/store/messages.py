@@ -16,7 +16,7 @@ import msgspec
 
 from assistant.events import Stats, Trace
 from assistant.request import ToolCall
-from assistant.store.values import Attachment, Record, title_from
+from assistant.store.values import Attachment, StoredMessage, title_from
 from models.errors import StorageError, well_formed
 
 _LEVEL = 3  # of zlib: 6 takes 3.6 times as long and saves 6 % (a synthetic trace of 400 tokens)
@@ -54,12 +54,12 @@ def unpack_stats(packed: bytes | None) -> Stats | None:
     return None
 
 
-def pack_calls(calls: Sequence[ToolCall]) -> str:
+def pack_calls(tool_calls: Sequence[ToolCall]) -> str:
     """Encode tool calls as JSON; the text is empty if there are none."""
-    if not calls:
+    if not tool_calls:
         return ""
-    texts = (map(well_formed, (call.name, call.arguments, call.id)) for call in calls)
-    return msgspec.json.encode([ToolCall(*each) for each in texts]).decode()
+    texts = (map(well_formed, (call.name, call.arguments, call.id)) for call in tool_calls)
+    return msgspec.json.encode([ToolCall(*text) for text in texts]).decode()
 
 
 def unpack_calls(packed: str) -> tuple[ToolCall, ...]:
@@ -74,8 +74,8 @@ def pack_attachments(attachments: Sequence[Attachment]) -> bytes | None:
     if not attachments:
         return None
     texts = [
-        replace(each, name=well_formed(each.name), text=well_formed(each.text))
-        for each in attachments
+        replace(attachment, name=well_formed(attachment.name), text=well_formed(attachment.text))
+        for attachment in attachments
     ]
     return zlib.compress(msgspec.msgpack.encode(texts), _LEVEL)
 
@@ -90,19 +90,25 @@ def unpack_attachments(packed: bytes | None) -> tuple[Attachment, ...]:
         return (Attachment("damaged", "The files stored with this message are damaged."),)
 
 
-_COLUMNS = [each.name for each in fields(Record) if each.name not in ("id", "siblings")]
+_RENAMED = {"tool_calls": "calls"}  # fields whose columns are called otherwise
+_COLUMNS = {
+    field.name: _RENAMED.get(field.name, field.name)
+    for field in fields(StoredMessage)
+    if field.name not in ("id", "siblings")
+}
+"""The columns of a message by the fields of a `StoredMessage`."""
 # Conversions to and from columns; values without one are stored as they are.
 _PACK: dict[str, Callable[[Any], Any]] = {
     "content": well_formed, "thought": well_formed, "model": well_formed,
     "token_ids": lambda ids: struct.pack(f"<{len(ids)}i", *ids), "attachments": pack_attachments,
-    "stats": pack_stats, "calls": pack_calls,
+    "stats": pack_stats, "tool_calls": pack_calls,
 }  # fmt: skip
 _UNPACK: dict[str, Callable[[Any], Any]] = {
     "token_ids": unpack_ids, "attachments": unpack_attachments,
-    "stats": unpack_stats, "calls": unpack_calls,
+    "stats": unpack_stats, "tool_calls": unpack_calls,
 }  # fmt: skip
-_SELECT = f"SELECT id, conversation, {', '.join(_COLUMNS)} FROM message"
-_INSERT = f"""INSERT INTO message (conversation, {", ".join(_COLUMNS)})
+_SELECT = f"SELECT id, conversation, {', '.join(_COLUMNS.values())} FROM message"
+_INSERT = f"""INSERT INTO message (conversation, {", ".join(_COLUMNS.values())})
     VALUES (?{", ?" * len(_COLUMNS)})"""
 # The ancestors of a message. In a damaged file, parents may form a cycle; ids must decrease.
 _ANCESTORS = """WITH RECURSIVE up (id, parent, depth) AS (
@@ -111,18 +117,18 @@ _ANCESTORS = """WITH RECURSIVE up (id, parent, depth) AS (
     WHERE m.id < up.id)"""
 
 
-def record(sql: sqlite3.Connection, message: int) -> Record:
+def record(sql: sqlite3.Connection, message: int) -> StoredMessage:
     """Return a message."""
     return _records(sql, [required(sql, f"{_SELECT} WHERE id = ?", "message", message)])[0]
 
 
-def path(sql: sqlite3.Connection, conversation: int) -> tuple[Record, ...]:
+def path(sql: sqlite3.Connection, conversation: int) -> tuple[StoredMessage, ...]:
     """Return the messages from the root of a conversation to its leaf."""
     query = "SELECT leaf FROM conversation WHERE id = ?"
     return path_to(sql, required(sql, query, "conversation", conversation)["leaf"])
 
 
-def path_to(sql: sqlite3.Connection, message: int) -> tuple[Record, ...]:
+def path_to(sql: sqlite3.Connection, message: int) -> tuple[StoredMessage, ...]:
     """Return the messages from the root of a conversation to a message."""
     rows = sql.execute(
         f"{_ANCESTORS} {_SELECT} JOIN (SELECT id, depth FROM up) USING (id) ORDER BY depth DESC",
@@ -131,7 +137,7 @@ def path_to(sql: sqlite3.Connection, message: int) -> tuple[Record, ...]:
     return _records(sql, rows)
 
 
-def tree(sql: sqlite3.Connection, conversation: int) -> tuple[Record, ...]:
+def tree(sql: sqlite3.Connection, conversation: int) -> tuple[StoredMessage, ...]:
     """Return the messages of all branches of a conversation, each after its parent."""
     rows = sql.execute(
         f"{_SELECT} WHERE conversation = ? AND hidden IS NULL ORDER BY id", (conversation,)
@@ -158,7 +164,7 @@ def not_found(what: str, id_: int) -> StorageError:
     return StorageError(f"There is no {what} {id_}; it may have been deleted for good.")
 
 
-def _records(sql: sqlite3.Connection, rows: list[sqlite3.Row]) -> tuple[Record, ...]:
+def _records(sql: sqlite3.Connection, rows: list[sqlite3.Row]) -> tuple[StoredMessage, ...]:
     siblings: defaultdict[int | None, list[int]] = defaultdict(list)
     for parent, id_ in sql.execute(
         "SELECT parent, id FROM message WHERE conversation = ? AND hidden IS NULL ORDER BY id",
@@ -166,25 +172,25 @@ def _records(sql: sqlite3.Connection, rows: list[sqlite3.Row]) -> tuple[Record, 
     ):
         siblings[parent].append(id_)
     return tuple(
-        Record(
+        StoredMessage(
             row["id"],
             siblings=tuple(siblings[row["parent"]]),
-            **{name: _UNPACK.get(name, _same)(row[name]) for name in _COLUMNS},
+            **{name: _UNPACK.get(name, _same)(row[key]) for name, key in _COLUMNS.items()},
         )
         for row in rows
     )
 
 
-def insert(sql: sqlite3.Connection, conversation: int, record: Record) -> int:
+def insert(sql: sqlite3.Connection, conversation: int, record: StoredMessage) -> int:
     """Add a message to a conversation, and return its id; those in the record are ignored."""
     values = [_PACK.get(name, _same)(getattr(record, name)) for name in _COLUMNS]
     return sql.execute(_INSERT, (conversation, *values)).lastrowid or 0
 
 
-def change(sql: sqlite3.Connection, message: int, **values: Any) -> Record:
-    """Set columns of a message, by name, and return the message."""
+def change(sql: sqlite3.Connection, message: int, **values: Any) -> StoredMessage:
+    """Set fields of a message, by name, and return the message."""
     packed = [_PACK.get(name, _same)(value) for name, value in values.items()]
-    names = ", ".join(f"{name} = ?" for name in values)
+    names = ", ".join(f"{_COLUMNS[name]} = ?" for name in values)
     if sql.execute(f"UPDATE message SET {names} WHERE id = ?", (*packed, message)).rowcount == 0:
         raise not_found("message", message)
     return record(sql, message)
@@ -194,7 +200,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def append(sql: sqlite3.Connection, conversation: int, new: Record) -> Record:
+def append(sql: sqlite3.Connection, conversation: int, new: StoredMessage) -> StoredMessage:
     """Add a message, make it the leaf of its conversation, and return it."""
     if new.parent is not None and conversation_of(sql, new.parent) != conversation:
         raise StorageError(f"Message {new.parent} belongs to another conversation.")

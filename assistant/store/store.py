@@ -14,14 +14,15 @@ from assistant.store.messages import not_found, unpack_trace
 from assistant.store.opening import in_memory, on_disk
 from assistant.store.purging import purge
 from assistant.store.search import listed, prompts
-from assistant.store.values import FullConversation, Imported, Record, title_from
+from assistant.store.values import FullConversation, Imported, StoredMessage, title_from
 from models.errors import StorageError, well_formed
 
 _MAX_LEARNED = 10_000  # conversations
 _MARK_UPDATED = """UPDATE conversation SET updated = ?
     WHERE id = (SELECT conversation FROM message WHERE id = ?)"""
 _ENDS = (
-    "content", "thought", "token_ids", "attachments", "calls", "stats", "stop", "state", "seconds"
+    "content", "thought", "token_ids", "attachments", "tool_calls", "stats", "stop", "state",
+    "seconds",
 )  # fmt: skip
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -153,14 +154,14 @@ class Store:
         self._database.write(save)
         self._streamed[answer] = trace
 
-    def end(self, ended: Record, trace: Trace = ()) -> Record:
+    def end(self, ended: StoredMessage, trace: Trace = ()) -> StoredMessage:
         """Store an answer that has ended, or what a call returned, with why and how it ended.
 
         Or a question, with what was found for it.
         """
         values = {name: getattr(ended, name) for name in _ENDS}
 
-        def save(sql: sqlite3.Connection) -> Record:
+        def save(sql: sqlite3.Connection) -> StoredMessage:
             saved = messages.change(sql, ended.id, **values)
             self._save_trace(sql, ended.id, trace)
             sql.execute(_MARK_UPDATED, (time.time(), ended.id))
@@ -183,10 +184,10 @@ class Store:
                 if record.model == model and record.token_ids:
                     yield record.token_ids
 
-    def take_in(self, wholes: Sequence[FullConversation]) -> tuple[Imported, ...]:
+    def import_conversations(self, wholes: Sequence[FullConversation]) -> tuple[Imported, ...]:
         """Add those conversations that are not stored yet; if one cannot be added, none is."""
         try:
-            return self._database.write(lambda sql: conversations.take_in(sql, wholes))
+            return self._database.write(lambda sql: conversations.import_conversations(sql, wholes))
         except OverflowError as error:
             raise StorageError("A number in this conversation is too large.") from error
 

@@ -52,7 +52,7 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class StoredMessage:
     """A stored message."""
 
     id: int
@@ -68,7 +68,7 @@ class Record:
     model: str = ""
     siblings: tuple[int, ...] = ()  # all with the same parent, oldest first, this one included
     thought: str = ""  # what the model thought before the answer
-    calls: tuple[ToolCall, ...] = ()  # of an answer: what it calls; of a result: its call
+    tool_calls: tuple[ToolCall, ...] = ()  # of an answer: what it calls; of a result: its call
     seconds: float = 0.0  # how long a call ran
 
 
@@ -97,7 +97,7 @@ class FullConversation:
     updated: float
     pinned: bool
     leaf: int | None  # the last message of the selected branch
-    messages: tuple[Record, ...]  # each after its parent
+    messages: tuple[StoredMessage, ...]  # each after its parent
     traces: Mapping[int, Trace]  # by the ids of answers
 
 

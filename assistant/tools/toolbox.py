@@ -29,8 +29,8 @@ class Toolbox:
         self._files = Files(folders)
         away = "It is on another machine, and specchat is set to be offline."
         self._servers = {
-            each.name: Server(each, away if offline and not each.is_here else "")
-            for each in servers
+            server.name: Server(server, away if offline and not server.is_here else "")
+            for server in servers
         }
 
     async def offered(self) -> tuple[OfferedTool, ...]:
@@ -38,7 +38,7 @@ class Toolbox:
 
         A server that fails has none, and `reports` says why.
         """
-        lists = await asyncio.gather(*(each.offered() for each in self._servers.values()))
+        lists = await asyncio.gather(*(server.offered() for server in self._servers.values()))
         return (*self._files.offered, *(tool for tools in lists for tool in tools))
 
     async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
@@ -54,8 +54,8 @@ class Toolbox:
 
     def reports(self) -> tuple[ServerReport, ...]:
         """Return the state of each server; built-in tools are always ready."""
-        return (*self._files.reports, *(each.report() for each in self._servers.values()))
+        return (*self._files.reports, *(server.report() for server in self._servers.values()))
 
     async def close(self) -> None:
         """Stop all servers."""
-        await asyncio.gather(*(each.stop() for each in self._servers.values()))
+        await asyncio.gather(*(server.stop() for server in self._servers.values()))

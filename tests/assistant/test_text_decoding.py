@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assistant.edit import text_file
 from assistant.edit.rewrite import proposed
-from assistant.passages import reading
+from assistant.passages import file_lines
 from assistant.session.attachments import read
 from assistant.text_decoding import decode
 from assistant.tools.toolbox import Toolbox
@@ -75,7 +75,7 @@ async def test_what_was_attached_is_what_is_edited_read_by_tools_and_found_in_fo
     assert file.encoded(new.text) == data.replace("four".encode(encoding), changed.encode(encoding))
     tools = Toolbox(folders=[tmp_path])
     by_tool = await call(tools, "files__read", json.dumps({"path": "file.txt"}))
-    lines = [line.text for line in reading.lines(data, ".txt")]
+    lines = [line.text for line in file_lines.lines(data, ".txt")]
     for text in (attached.text, by_tool.text, "\n".join(lines)):
         assert text.replace("\r\n", "\n").rstrip() == file.text.rstrip()
 
@@ -87,7 +87,7 @@ async def test_what_is_no_text_is_none_for_all(tmp_path: Path, data: bytes) -> N
     for opened in (read, text_file.read):
         with pytest.raises(UsageError, match=r"file\.txt is not text"):
             opened(path)
-    with pytest.raises(reading.Unread, match="is not text"):
-        reading.lines(data, ".txt")
+    with pytest.raises(file_lines.UnsupportedFile, match="is not text"):
+        file_lines.lines(data, ".txt")
     by_tool = await call(Toolbox(folders=[tmp_path]), "files__read", '{"path": "file.txt"}')
     assert "is not text" in by_tool.text

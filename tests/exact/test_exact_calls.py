@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from assistant.calling.formats import CallFormat
-from assistant.constraints.forms import Forms
+from assistant.constraints.constraints import Constraints
 from assistant.decoding.sources.cascade import Cascade
 from assistant.engine.sources.certain import ConstraintSource
 from assistant.request import Message, Request, Tool
@@ -39,13 +39,13 @@ def model_of(seed):
 @cache
 def forms(choice):
     with patch("assistant.constraints.grammar.SAMPLE", "a"):
-        return Forms(WORDS, WORDS.size)
+        return Constraints(WORDS, WORDS.size)
 
 
 def mask_of(choice, tokens):
     tool = Tool("f", "", '{"type": "object", "properties": {}}')
     request = Request((Message("user", "?"),), tools=(tool,), tool_choice=choice)
-    shipped, _ = forms(choice).calls(FORM, request, tokens, lambda context: len(START))
+    shipped, _ = forms(choice).call_mask(FORM, request, tokens, lambda context: len(START))
     exact = ExactMask.__new__(ExactMask)
     exact.__dict__.update(shipped.__dict__)
     return exact

@@ -9,7 +9,7 @@ from functools import cache, partial
 import pytest
 
 from assistant.constraints.grammar import matcher_of
-from assistant.constraints.mask import FormMask
+from assistant.constraints.mask import ConstraintMask
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.sources.certain import ConstraintSource
@@ -36,7 +36,7 @@ def matcher(form):
     return matcher_of(Constraint("regex", form), tokenizer())
 
 
-class ExactMask(FormMask):
+class ExactMask(ConstraintMask):
     """The shipped mask, for logits that are exact probabilities."""
 
     def masked(self, logits, tokens, placed=None):

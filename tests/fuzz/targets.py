@@ -74,7 +74,7 @@ def _imported(data: bytes) -> object:
     with closing(Store(None)) as store:
         for whole in read_json_lines(data.split(b"\n")):
             list(json_lines(whole))
-            store.path(store.take_in([whole])[0].number)
+            store.path(store.import_conversations([whole])[0].number)
     return None
 
 

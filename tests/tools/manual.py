@@ -20,7 +20,7 @@ SHARED = {name for name, key in KEYS.items() if key.option}
 _WORDS = json.loads(Path(__file__).with_name("manual.json").read_text())
 EXIT, ENVIRONMENT = _WORDS["exit"], _WORDS["environment"]
 """What exit codes and variables of the environment mean."""
-Record = tuple[str, str]
+StoredMessage = tuple[str, str]
 
 
 def pages() -> dict[Path, str]:
@@ -52,7 +52,7 @@ def said(command: click.Command) -> list[str]:
     return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
 
 
-def options(names: tuple[str, ...], command: click.Command) -> list[Record]:
+def options(names: tuple[str, ...], command: click.Command) -> list[StoredMessage]:
     """The options of a command; those that all share only with `specchat` itself."""
     ctx = context(names, command)
     shown = [each for each in command.get_params(ctx) if not names or each.name not in SHARED]
@@ -133,7 +133,7 @@ def described(names: tuple[str, ...], command: click.Command) -> Iterator[str]:
         yield from described((*names, name), child)
 
 
-def tagged(records: "tuple[Record, ...] | list[Record]") -> Iterator[str]:
+def tagged(records: "tuple[StoredMessage, ...] | list[StoredMessage]") -> Iterator[str]:
     for name, text in records:
         yield from (".TP", f".B {roff(name)}", roff(text))
 

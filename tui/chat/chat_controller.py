@@ -13,7 +13,7 @@ from assistant.session.chat_session import ChatSession
 from assistant.session.events import (
     Added,
     AnswerEnded,
-    CallWaits,
+    ApprovalRequested,
     Changed,
     FullyAnswered,
     SessionEvent,
@@ -22,7 +22,7 @@ from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.tool_set import ToolSet
 from assistant.session.unsent_text import UnsentText
 from assistant.settings.settings import Settings
-from assistant.store.values import Attachment, Record
+from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError
 from tui.chat.chat_models import ChatModels
 from tui.chat.layout import ChatLayout
@@ -91,7 +91,7 @@ class ChatController:
             unsent = line.take(0)
             self.say(unsent.text, unsent.attachments)
 
-    def change(self, question: Record) -> None:
+    def change(self, question: StoredMessage) -> None:
         """Put an earlier question into the prompt, to be asked again in other words."""
         self.leave_question()
         self.unsent.change(question)
@@ -136,8 +136,8 @@ class ChatController:
     # What the engine and the session say
 
     def _make_request(self) -> Request:
-        form = self.parts.prompt.form
-        return replace(self.settings.request(), constraint=form, alternatives=ALTERNATIVES)
+        constraint = self.parts.prompt.constraint
+        return replace(self.settings.request(), constraint=constraint, alternatives=ALTERNATIVES)
 
     def _take(self, event: SessionEvent) -> None:
         if self._leaves:
@@ -150,7 +150,7 @@ class ChatController:
             case Finished():
                 if event.stop is not Stop.CANCELLED and self.models.may_suggest:
                     self.models.suggest()
-            case AnswerEnded() | CallWaits():
+            case AnswerEnded() | ApprovalRequested():
                 self.models.read_ahead()
             case FullyAnswered():
                 self._say_next()
@@ -164,7 +164,7 @@ class ChatController:
         match event:
             case Added(record) | Changed(record) if record.state == "streaming":
                 self._began = monotonic()
-            case CallWaits():
+            case ApprovalRequested():
                 text = "A tool call is waiting for you."
             case AnswerEnded() if self.session.tool_loop.next_call is None:
                 text = "The answer is complete." if monotonic() - self._began > LONG_S else ""

@@ -115,7 +115,7 @@ class ChatScreen(ChatLayout):
         """Try what was suggested, unless something is being written."""
         suggestion = message.suggestion
         self.prompt.focus()
-        if not self.prompt.give_back(suggestion.text):
+        if not self.prompt.restore_input(suggestion.text):
             self.notify("Send or delete what you have written first.", timeout=3)
         elif suggestion.then == "send":
             self.prompt.editor.send()

@@ -11,17 +11,17 @@ from assistant.session.citing import copied_last
 from assistant.session.events import (
     Added,
     AnswerEnded,
-    CallSettled,
-    CallWaits,
+    ApprovalClosed,
+    ApprovalRequested,
     Changed,
-    GivenBack,
     Indexing,
+    InputRestored,
     NeedsModel,
     NotSaved,
     PathShown,
     Removed,
     SessionEvent,
-    ToolsStart,
+    ToolsStarting,
 )
 from assistant.session.messages import passages_of
 from assistant.session.support import check
@@ -37,7 +37,7 @@ from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.session.chat_session import ChatSession
-    from assistant.store.values import Record
+    from assistant.store.values import StoredMessage
     from tui.chat.tools.approval_turn import ApprovalTurn
 
 FIGURES_EVERY = 0.5
@@ -79,8 +79,8 @@ class TalkView:
                 self._change(turn, record)
             case Removed(record) if turn := self._turn(record):
                 turn.remove()
-            case GivenBack(text, attachments):
-                if not self.parts.prompt.give_back(text, attachments):
+            case InputRestored(text, attachments):
+                if not self.parts.prompt.restore_input(text, attachments):
                     hint = "↑ in an empty prompt brings back the unanswered question."
                     self.parts.notify(hint, markup=False)
             case Warned(text, severity):
@@ -91,12 +91,12 @@ class TalkView:
                 self.parts.banner.not_saved(StorageError(reason))
             case NeedsModel():
                 self.parts.app.call_later(self.parts.app.run_action, "app.choose_model")
-            case CallWaits():
+            case ApprovalRequested():
                 self._ask(event)
-            case CallSettled() if self.asked is not None:
+            case ApprovalClosed() if self.asked is not None:
                 self.asked.remove()
                 self.asked = None
-            case ToolsStart(over):
+            case ToolsStarting(over):
                 activity = None if over else Activity("starting the tools", 0.0)
                 self.parts.status.show(activity=activity)
             case Indexing(text, None):
@@ -120,13 +120,13 @@ class TalkView:
 
     # Messages
 
-    def _begin(self, record: Record) -> None:
+    def _begin(self, record: StoredMessage) -> None:
         self._view.query(".waiting").remove_class("waiting")
         self._view.begin(record)
         if self._replaces and isinstance(self.parts.focused, Turn):
             self._view.focus_last()
 
-    def _change(self, turn: Turn, record: Record) -> None:
+    def _change(self, turn: Turn, record: StoredMessage) -> None:
         if isinstance(turn, Answer) and record.state == "streaming":
             turn.resume()
             return
@@ -134,7 +134,7 @@ class TalkView:
         if isinstance(turn, Answer):
             turn.end(record)
 
-    def _changes(self, record: Record) -> str:
+    def _changes(self, record: StoredMessage) -> str:
         """Return the name of a file that is there and that an answer has a new version of."""
         if not any(each.attachments for each in self.session.branch.records):
             return ""
@@ -144,7 +144,7 @@ class TalkView:
         is_there = found and located(found.name, self.parts.prompt.picker.root).is_file()
         return found.name if found and is_there else ""
 
-    def _show_path(self, path: Sequence[Record]) -> None:
+    def _show_path(self, path: Sequence[StoredMessage]) -> None:
         at = self.parts.focused
         self._replaces = isinstance(at, Turn) and at.record not in path
         # What streams is shown as it streamed: the store has an older state of it.
@@ -156,9 +156,9 @@ class TalkView:
             if so_far is not None and isinstance(answer := self._turn(record), Answer):
                 for step in so_far.trace:
                     answer.add(step)
-                answer.call(so_far.calls)
+                answer.call(so_far.tool_calls)
 
-    def _turn(self, record: Record) -> Turn | None:
+    def _turn(self, record: StoredMessage) -> Turn | None:
         """Return the turn on the screen that shows a message; older ones may not be gone yet."""
         turns = reversed(self._view.turns)
         return next((t for t in turns if t.record is not None and t.record.id == record.id), None)
@@ -201,7 +201,7 @@ class TalkView:
 
     # Calls
 
-    def _ask(self, waits: CallWaits) -> None:
+    def _ask(self, waits: ApprovalRequested) -> None:
         from tui.chat.tools.approval_turn import ApprovalTurn
 
         self.asked = turn = ApprovalTurn(waits.call, waits.tool)

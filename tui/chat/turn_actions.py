@@ -18,7 +18,7 @@ from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.edit.text_file import TextFile
-    from assistant.store.values import Attachment, Record
+    from assistant.store.values import Attachment, StoredMessage
     from tui.app.program import Program
     from tui.chat.chat_controller import ChatController
     from tui.chat.conversation.conversation import Conversation
@@ -69,7 +69,7 @@ class TurnActions:
         else:
             self._session.answer()
 
-    def _again(self, record: Record) -> None:
+    def _again(self, record: StoredMessage) -> None:
         if record.role == "tool":
             self._controller.view.call_is_wanted = True
         self._session.answer_again(record)
@@ -107,7 +107,7 @@ class TurnActions:
         which = f"Code block {place + 1} of {len(blocks)}: " if len(blocks) > 1 else ""
         copy_and_say(self._view, blocks[place], which)
 
-    def _inspect(self, turn: Turn, record: Record) -> None:
+    def _inspect(self, turn: Turn, record: StoredMessage) -> None:
         """Open the inspector on an answer, or on what there is of it so far."""
         from tui.chat.inspector.screen import Inspector
 
@@ -117,7 +117,7 @@ class TurnActions:
         passages = tuple(passages_of(self._path.records).values())
         self._view.app.push_screen(Inspector(trace, title, so_far is not None, passages))
 
-    def _list_sources(self, record: Record) -> None:
+    def _list_sources(self, record: StoredMessage) -> None:
         """List the passages of a turn, each with its text, which stands with a question."""
         from tui.chat.turn_screens import SourcesScreen
 
@@ -127,7 +127,7 @@ class TurnActions:
 
     def _open_source(self, source: Attachment) -> None:
         """Open the file of a passage where it stands, in the user's editor."""
-        from assistant.passages.reading import DOCUMENTS
+        from assistant.passages.file_lines import DOCUMENTS
 
         root, program = self._controller.parts.prompt.picker.root, cast("Program", self._view.app)
         path = located(source.name, root).absolute()
@@ -140,7 +140,7 @@ class TurnActions:
         if wrong:
             self._view.notify(safe(wrong), severity="warning", timeout=8, markup=False)
 
-    def _show_change(self, record: Record) -> None:
+    def _show_change(self, record: StoredMessage) -> None:
         """Show what an answer would change in an attached file, and write it if it may be."""
         from assistant.edit import text_file
         from assistant.edit.comparison import compare
@@ -191,7 +191,7 @@ class TurnActions:
         back = " u takes it back." if keeps else ""
         self._view.notify(safe(f"Written: {name}.{back}"), timeout=8, markup=False)
 
-    def _change(self, record: Record, verb: Verb) -> None:
+    def _change(self, record: StoredMessage, verb: Verb) -> None:
         match verb:
             case "edit":
                 self._controller.change(record)
@@ -209,12 +209,12 @@ class TurnActions:
             case "delete":
                 self._delete(record)
 
-    def _choose(self, record: Record, step: int) -> None:
+    def _choose(self, record: StoredMessage, step: int) -> None:
         sibling = record.siblings[record.siblings.index(record.id) + step]
         self._path.choose(sibling)
         self._view.walk_to(sibling)
 
-    def _delete(self, record: Record) -> None:
+    def _delete(self, record: StoredMessage) -> None:
         conversation, view = self._path.conversation or 0, self._view
 
         def bring_back() -> None:

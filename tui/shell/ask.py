@@ -25,12 +25,12 @@ from assistant.request import Constraint
 from assistant.session.chat_session import ChatSession
 from assistant.session.events import (
     Added,
-    CallWaits,
+    ApprovalRequested,
     Changed,
     Indexing,
     NotSaved,
     SessionEvent,
-    ToolsStart,
+    ToolsStarting,
 )
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.tool_set import ToolSet
@@ -64,12 +64,12 @@ class AskSession:
         stop_strings: Sequence[str],
         quiet: bool,
         continued: ContinuedChat | None = None,
-        form: Constraint | None = None,
+        constraint: Constraint | None = None,
         tools: ToolSet | None = None,
         yes: bool = False,
     ) -> None:
         self._console, self._settings, self._question = console, settings, question
-        self._form, self._quiet, self._yes = form, quiet, yes
+        self._constraint, self._quiet, self._yes = constraint, quiet, yes
         self._continued = continued
         self._printing = Printing(quiet, settings.show_thinking)
         self._failed: Failed | None = None
@@ -80,7 +80,8 @@ class AskSession:
         self._folders = FolderRetriever(self._take, lambda: settings) if settings.about else None
         self._to_do: list[Coroutine[Any, Any, None]] = []
         self._saved = monotonic()
-        request = replace(settings.request(), stop_strings=tuple(stop_strings), constraint=form)
+        request = settings.request()
+        request = replace(request, stop_strings=tuple(stop_strings), constraint=constraint)
         self.session = ChatSession(
             self._take,
             console.do,
@@ -153,9 +154,9 @@ class AskSession:
             case Failed():
                 self._failed = event
                 self._printing.cut()  # what was said so far stands on lines of its own
-            case ToolsStart(over=False):
+            case ToolsStarting(over=False):
                 console.keeps = False
-            case CallWaits():
+            case ApprovalRequested():
                 console.keeps = False  # while nothing runs: Ctrl-C is no answer
                 self._decide(event)
             case Added(record) if record.role != "user":
@@ -186,7 +187,7 @@ class AskSession:
             self._saved = monotonic()
             self.session.responses.keep()
 
-    def _decide(self, waits: CallWaits) -> None:
+    def _decide(self, waits: ApprovalRequested) -> None:
         """Show a call and its arguments, and say whether it may run."""
         if self._console.interrupted:  # it stays undecided
             self._console.give_up()
@@ -228,7 +229,8 @@ class AskSession:
             return
         if self._console.console.is_terminal:
             kept = self.session.branch.conversation if self._continued is not None else None
-            lines = self.answers[-1].summary(end, self._settings, self._form is not None, kept)
+            has_form = self._constraint is not None
+            lines = self.answers[-1].summary(end, self._settings, has_form, kept)
         else:  # an editor puts it beside the answer, so only what was asked for, or is wrong
             lines = self.answers[-1].remarks(end, self._settings)
         self._say("\n".join(map(one_line, lines)), "dim")

@@ -114,12 +114,12 @@ def ask(
         from tui.shell.asked import constraint_of, continued_chat, question_of, tools_of
         from tui.shell.received_answers import report
 
-        form = constraint_of(schema, regex, grammar)
+        constraint = constraint_of(schema, regex, grammar)
         question = question_of(prompt, files, schema, grammar)
         continued = opened.enter_context(continued_chat(chat, chosen)) if chat else None
         offered = tools_of(tools, folders, chosen) if tools is not None else None
         ask_session = AskSession(
-            console, chosen, question, stop_strings, as_json, continued, form, offered, yes
+            console, chosen, question, stop_strings, as_json, continued, constraint, offered, yes
         )
         ask_session.run()
     if as_json:

@@ -101,7 +101,7 @@ def check_thinking(settings: Settings, ready: Ready) -> None:
 def constraint_of(
     schema: Path | None, regex: str | None, grammar: Path | None
 ) -> Constraint | None:
-    """Return the form that is asked for, if any is.
+    """Return the constraint that is asked for, if any is.
 
     Raises:
         UsageError: several are, or its file is no text.

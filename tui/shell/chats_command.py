@@ -149,7 +149,7 @@ def import_(files: tuple[BinaryIO, ...]) -> None:
         where = "this file" if len(files) == 1 else "these files"
         raise UsageError(f"There is no conversation in {where}.")
     with opened(make=True) as store:
-        for taken, whole in zip(store.take_in(found), found, strict=True):
+        for taken, whole in zip(store.import_conversations(found), found, strict=True):
             known = "" if taken.is_new else "  (there already)"
             click.echo(f"{taken.number:>6}  {_row(whole.title)}{known}")
 

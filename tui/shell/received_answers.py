@@ -17,7 +17,7 @@ from tui.outlook import outlook
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.store.values import Attachment, Record
+    from assistant.store.values import Attachment, StoredMessage
 
 # Attributes survive where colours do not, so without colours each origin has one.
 COLOURED = {Origin.DRAFT: "green", Origin.RESIDUAL: "yellow", Origin.TARGET: ""}
@@ -88,7 +88,7 @@ class ReceivedAnswer:
     tokens: list[Token] = field(default_factory=list)
     last: Decoded | None = None  # round
     finished: Finished | None = None
-    results: list["Record"] = field(default_factory=list)  # of its calls
+    results: list["StoredMessage"] = field(default_factory=list)  # of its calls
     sources: "tuple[Attachment, ...]" = ()  # that it cites, or quotes
     unsupported: tuple[str, ...] = ()  # on what its passages do not support
 
@@ -177,7 +177,7 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
 
 
 def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:
-    results = {result.calls[0].id: result for result in given.results}
+    results = {result.tool_calls[0].id: result for result in given.results}
     told = []
     for call in finished.tool_calls:
         told.append(asdict(call))

@@ -66,12 +66,12 @@ class Totals:
     @property
     def stats(self) -> Stats:
         """Their figures."""
-        return reduce(Stats.plus, (each.stats for each in self.answers))
+        return reduce(Stats.plus, (answer.stats for answer in self.answers))
 
     @property
     def steps_s(self) -> float:
         """Seconds of the draft's steps."""
-        return sum(each.steps_s for each in self.answers)
+        return sum(answer.steps_s for answer in self.answers)
 
     def speedup(self, reference: "Totals") -> float:
         """Return how many times as fast these are as another system's answers to the same question.
@@ -100,7 +100,7 @@ def sums(answers: Iterable[RunAnswer], system: str, kind: str = ALL) -> dict[Pla
 
 def together(totals: Iterable[Totals]) -> Totals:
     """Return the answers to several questions as one."""
-    return Totals(tuple(answer for each in totals for answer in each.answers))
+    return Totals(tuple(answer for total in totals for answer in total.answers))
 
 
 def matched(

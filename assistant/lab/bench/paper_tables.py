@@ -79,8 +79,8 @@ def _alphas(answers: Sequence[RunAnswer]) -> list[tuple[str, str, Interval, floa
         for draft in plan.DRAFTS:
             own = sums(answers, f"{draft}=1", kind).values()
             if stats := [each.stats for each in own if each.stats.tested]:
-                alpha = ratio_of_sums([(each.accepted, each.tested) for each in stats])
-                proposed = sum(each.drafted for each in stats) / sum(each.rounds for each in stats)
+                alpha = ratio_of_sums([(stat.accepted, stat.tested) for stat in stats])
+                proposed = sum(stat.drafted for stat in stats) / sum(stat.rounds for stat in stats)
                 rows.append((kind, draft, alpha, proposed))
     return rows
 

@@ -45,7 +45,7 @@ def asking(*tools, choice="required", **more):
 
 def calls(words, form, request, tokens=(), **thought):
     """Return the mask of an answer that is these tokens, and the remarks."""
-    return words.forms.calls(form, request, [*tokens], lambda context: 0, **thought)
+    return words.forms.call_mask(form, request, [*tokens], lambda context: 0, **thought)
 
 
 def fits(words, form, request, text, **thought):

@@ -70,7 +70,7 @@ def read(form, tokens):
     for each in tokens:
         more, calls = reader.read(each)
         text, written = text + more, written + calls
-        deltas += reader.take()
+        deltas += reader.drain()
     return text + reader.flush(), written, reader, deltas
 
 

@@ -129,7 +129,7 @@ def test_whatever_is_written_of_a_strict_tool_fits_its_schema(form, words):
     for seed in range(20):
         rng, tokens = np.random.default_rng(seed), []
         asked = finding(WHOLE, strict=True)
-        mask, remarks = words.forms.calls(form, asked, tokens, lambda context: 0)
+        mask, remarks = words.forms.call_mask(form, asked, tokens, lambda context: 0)
         assert not remarks
         while not mask.is_over:
             noise = rng.random(words.size).astype(np.float32)

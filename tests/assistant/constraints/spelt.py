@@ -4,7 +4,7 @@ import re
 from functools import cached_property
 from unittest.mock import patch
 
-from assistant.constraints.forms import Forms
+from assistant.constraints.constraints import Constraints
 from assistant.constraints.grammar import tokenizer_of
 
 
@@ -53,4 +53,4 @@ class Words:
     def forms(self):
         """What compiles the forms of answers in these words."""
         with patch("assistant.constraints.grammar.SAMPLE", self.pieces[0].decode()):
-            return Forms(self, self.size)
+            return Constraints(self, self.size)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assistant.constraints.grammar import matcher_of, tokenizer_of
-from assistant.constraints.mask import FormMask
+from assistant.constraints.mask import ConstraintMask
 from assistant.decoding.mask import NothingAllowed, constrained
 from assistant.decoding.warp import warped
 from assistant.request import Constraint, Sampling
@@ -36,7 +36,7 @@ def mask_of(form, words=WORDS, tokenizer=None, prompt=(), start=None):
     tokenizer = tokenizer or words.tokenizer()
     matcher = matcher_of(form, tokenizer)
     start = start or (lambda context: len(prompt))
-    return FormMask(matcher, tokenizer, words.stop_tokens, list(prompt), start)
+    return ConstraintMask(matcher, tokenizer, words.stop_tokens, list(prompt), start)
 
 
 def after_ca(context):

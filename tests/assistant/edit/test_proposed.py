@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.edit.rewrite import proposed, proposed_by
-from assistant.store.values import Attachment, Record
+from assistant.store.values import Attachment, StoredMessage
 
 CODE = "def one():\n    return 1\n\n\ndef two():\n    return 2"
 PROSE = "# Title\n\nFirst.\n\n```sh\nmake\n```\n\nLast.\nEnd.\nReally."
@@ -53,6 +53,6 @@ def test_a_line_that_is_kept_stays_as_it_is_however_it_is_indented():
 
 def test_a_passage_of_a_file_is_no_file() -> None:
     passage = Attachment("code.py", CODE, 1, 10, 16)
-    asked = Record(1, None, "user", "Why?", 0.0, "complete", attachments=(passage,))
-    answer = Record(2, 1, "assistant", f"```\n{CODE}\n# new\n```", 0.0, "complete")
+    asked = StoredMessage(1, None, "user", "Why?", 0.0, "complete", attachments=(passage,))
+    answer = StoredMessage(2, 1, "assistant", f"```\n{CODE}\n# new\n```", 0.0, "complete")
     assert proposed_by(answer, [asked, answer]) is None

@@ -55,9 +55,8 @@ def test_whatever_a_model_would_say_a_call_fits_its_tool(assistant, mode, sampli
         assert all(map(fits, over.tool_calls))
         assert len(over.tool_calls) == 1
         assert {token.part for token in tokens(events)} == {"call"}
-        first, *others = [
-            e for event in events if isinstance(event, Decoded) for e in event.tool_calls
-        ]
+        rounds = [event for event in events if isinstance(event, Decoded)]
+        first, *others = [delta for round_ in rounds for delta in round_.tool_calls]
         assert (first.name, first.id) == ("get_weather", over.tool_calls[0].id)
         assert "".join(each.arguments for each in others) == over.tool_calls[0].arguments
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.settings.settings import Settings
-from assistant.store.values import Attachment, Record
+from assistant.store.values import Attachment, StoredMessage
 from models.files.places import cache_dir
 from tests.assistant.passages.indexes import updated
 from tests.assistant.session.stage import MODEL
@@ -63,7 +63,7 @@ async def hits(folder: Path, messages: Sequence[str]) -> list[Attachment]:
     model = type(MODEL)("target", "tiny", folder / "no.gguf", 1, 2 * 350 * MOST, 300, 0.0)
     *before, asked = messages
     path = [
-        Record(at + 1, at or None, "assistant" if at % 2 else "user", text, 0.0, "complete")
+        StoredMessage(at + 1, at or None, "assistant" if at % 2 else "user", text, 0.0, "complete")
         for at, text in enumerate(before)
     ]
     passages, _ = await folders.find(asked, [Attachment(f"{folder}/", "")], path, model)

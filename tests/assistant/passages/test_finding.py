@@ -79,7 +79,7 @@ def test_of_an_answer_only_names_and_numbers_count(write):
         **{f"a{at}": f"It costs money, {at}07." for at in range(9)}, b="Costs purple yarn."
     )
     answer = "A purple beast of yarn costs 407 coins [7]; ask in Leeds."
-    found = index.find("What does it cost?", [], [answer], most=1)
+    found = index.find("What does it cost?", [], [answer], limit=1)
     assert found.passages[0].path.name == "a4.md"
     assert words.names(answer).split() == ["407", "Leeds"]
     assert words.names("See [1, 2]. The get_user of parseX in Leeds.") == "get_user Leeds"
@@ -98,7 +98,7 @@ def test_a_version_that_differs_in_a_word_stands_beside_the_other(write, old, ne
     for name, changed in (("a", 2), ("b", 3), ("d", 1)):
         os.utime(index.folder / f"{name}.md", ns=(changed, changed))
     indexed(index.folder, index.folder.parent / "cache")
-    found = index.find(f"zebra beast7 {old}", most=2).passages
+    found = index.find(f"zebra beast7 {old}", limit=2).passages
     notes = {each.path.name: each.note for each in found}
     old_name = found[0].path.name
     assert notes == {old_name: "older than b.md", "b.md": f"newer than {old_name}"}
@@ -171,7 +171,7 @@ def test_passages_that_follow_each_other_take_the_place_of_the_best():
 
 def test_at_most_as_many_as_are_wanted_are_found(write):
     index = write(**{f"a{at}": f"The zebra {at} {'abcdefghij'[at] * 9}." for at in range(10)})
-    assert len(index.find("zebra", most=3).passages) == 3
+    assert len(index.find("zebra", limit=3).passages) == 3
     assert len(index.find("zebra").passages) == 8
 
 
@@ -225,6 +225,6 @@ def test_what_many_documents_are_called_names_none(write):
 def test_a_row_is_found_with_its_header_by_words_of_both(write):
     rows = "\n".join(f"| Town{at} | {at % 7} | {at % 5} |" for at in range(200))
     index = write(a=f"| city | adult | child |\n|---|---|---|\n{rows}", b="Else.", c="More.")
-    (found,) = index.find("What does a child pay in Town151?", most=1).passages
+    (found,) = index.find("What does a child pay in Town151?", limit=1).passages
     assert found.text.startswith("| city | adult | child |\n|---|---|---|\n| Town")
     assert "\n| Town151 | 4 | 1 |\n" in found.text

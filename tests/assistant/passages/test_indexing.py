@@ -13,7 +13,7 @@ from contextlib import closing
 import psutil
 import pytest
 
-from assistant.passages import index_file, reading, walking
+from assistant.passages import file_lines, index_file, walking
 from assistant.passages.folder_index import FolderIndex, update
 from assistant.tools.folders import Folders
 from models.errors import StorageError
@@ -40,8 +40,8 @@ def cache(tmp_path):
 def odd(index):
     """Why files are left out, by their names."""
     start = f"{index.folder}/"
-    assert all(each.startswith(start) for each in index.state.odd)
-    return dict(each.removeprefix(start).split(" ", 1) for each in index.state.odd)
+    assert all(each.startswith(start) for each in index.state.skipped)
+    return dict(each.removeprefix(start).split(" ", 1) for each in index.state.skipped)
 
 
 def test_each_kind_of_file_is_found_at_its_place(folder, cache):
@@ -99,12 +99,12 @@ def test_an_index_after_many_changes_is_that_of_the_folder_as_it_is(folder, cach
         indexed(folder, cache)
     fresh = indexed(folder, tmp_path / "other")
     for beast in beasts:
-        assert set(FolderIndex(folder, cache).find(beast, most=50).passages) == set(
-            fresh.find(beast, most=50).passages
+        assert set(FolderIndex(folder, cache).find(beast, limit=50).passages) == set(
+            fresh.find(beast, limit=50).passages
         )
     counts = []
     for where in (cache, tmp_path / "other"):
-        with closing(sqlite3.connect(index_file.place(folder, where))) as sql:
+        with closing(sqlite3.connect(index_file.index_path(folder, where))) as sql:
             sql.execute("CREATE VIRTUAL TABLE temp.seen USING fts5vocab (main, words, row)")
             counts.append(sql.execute("SELECT * FROM temp.seen ORDER BY term").fetchall())
     assert counts[0] == counts[1] != []
@@ -120,7 +120,7 @@ def test_the_index_of_a_folder_that_is_gone_is_deleted(folder, cache, tmp_path):
     folder.rmdir()
     assert index.find("zebra").passages == []
     indexed(other, cache)
-    assert not index_file.place(folder, cache).exists()
+    assert not index_file.index_path(folder, cache).exists()
     other.rmdir()
     indexed(other, cache)
     assert list(cache.glob("*.db*")) == list(cache.glob("*.lock"))
@@ -153,7 +153,7 @@ def test_odd_files_are_named_and_the_others_are_found(folder, cache, tmp_path):
         unix.bind(str(folder / "socket"))
     (folder / "picture.png").write_bytes(b"\x89PNG\0\0zebra")
     with (folder / "huge.txt").open("wb") as file:
-        file.truncate(reading.TEXT_MB * 1_000_000 + 1)
+        file.truncate(file_lines.TEXT_MB * 1_000_000 + 1)
     (folder / os.fsdecode(b"zebra\xff.txt")).write_text("zebra")
     (folder / os.fsdecode(b"folder\xff")).mkdir()
     (folder / os.fsdecode(b"folder\xff") / "x.txt").write_text("zebra")
@@ -198,10 +198,10 @@ def test_a_file_that_grows_while_it_is_read_is_named(folder, monkeypatch):
             file.write("more")
         return real(descriptor, size)
 
-    monkeypatch.setattr(reading.os, "read", read)
+    monkeypatch.setattr(file_lines.os, "read", read)
     with Folders([folder]).opened("a.txt") as descriptor:
-        with pytest.raises(reading.Unread, match="changes while it is read"):
-            reading.content(descriptor, ".txt")
+        with pytest.raises(file_lines.UnsupportedFile, match="changes while it is read"):
+            file_lines.content(descriptor, ".txt")
         assert (folder / "a.txt").stat().st_size == 13  # it was not read for as long as it grew
 
 
@@ -218,11 +218,11 @@ def test_more_files_than_are_looked_at_are_named_once(folder, monkeypatch):
 
 
 CRASH = """
-def lines(data, kind, real=reading.lines):
+def lines(data, kind, real=file_lines.lines):
     if b"crash" in data:
         os.kill(os.getpid(), signal.SIGSEGV)
     return real(data, kind)
-reading.lines = lines
+file_lines.lines = lines
 """
 
 
@@ -265,7 +265,7 @@ async def test_a_file_that_takes_too_long_is_named(folder, cache, monkeypatch, l
 
 
 async def test_a_file_that_takes_too_much_memory_is_named(folder, cache, monkeypatch):
-    takes = "reading.lines = lambda data, kind, real=reading.lines: real(data * 10**10, kind)"
+    takes = "file_lines.lines = lambda data, kind, real=file_lines.lines: real(data * 10**10, kind)"
     with_worker(monkeypatch, takes)
     (folder / "a.txt").write_text("zebra" * 100)
     await updated(folder, cache)
@@ -322,7 +322,7 @@ async def test_two_updates_at_once_end_with_one_sound_index(folder, cache):
 async def test_an_index_that_is_damaged_is_made_again(folder, cache, damage):
     (folder / "a.txt").write_text("zebra")
     await updated(folder, cache)
-    path, index = index_file.place(folder, cache), FolderIndex(folder, cache)
+    path, index = index_file.index_path(folder, cache), FolderIndex(folder, cache)
     if damage == "version":
         with closing(sqlite3.connect(path)) as sql:
             sql.execute(f"PRAGMA user_version = {index_file.VERSION + 1}")
@@ -347,7 +347,7 @@ async def test_an_index_whose_folder_cannot_be_made_is_said_so(folder, cache):
 
 async def test_an_index_that_cannot_be_written_is_said_so(folder, cache):
     (folder / "a.txt").write_text("zebra")
-    index_file.place(folder, cache).mkdir(parents=True)
+    index_file.index_path(folder, cache).mkdir(parents=True)
     with pytest.raises(StorageError, match=r"cannot be written.*unable to open"):
         await updated(folder, cache)
 
@@ -362,7 +362,7 @@ async def test_a_question_is_answered_while_the_folder_is_read(folder, cache, mo
         if each.path.name == "z.html":
             break
     until(lambda: index.state.passages == 30)
-    assert len(index.find("zebra", most=50).passages) == 30
+    assert len(index.find("zebra", limit=50).passages) == 30
     assert not index.state.is_current
     await progress.aclose()
 

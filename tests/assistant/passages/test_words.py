@@ -38,12 +38,12 @@ def test_a_name_is_found_as_a_whole_however_it_is_written():
 def test_a_word_is_found_by_its_stem_in_the_language_of_the_text(language, text, question):
     assert words.language(text) == language
     held = set(words.terms(text, language).split())
-    assert all(forms & held for forms in words.asked(question, [language]).values())
+    assert all(forms & held for forms in words.query_terms(question, [language]).values())
 
 
 def test_stop_words_count_for_nothing_in_the_language_that_is_asked_in():
-    assert words.asked("What is it that they have been doing?", ["german"]) == {}
-    assert words.asked("Was war das?", ["english"]) == {}
+    assert words.query_terms("What is it that they have been doing?", ["german"]) == {}
+    assert words.query_terms("Was war das?", ["english"]) == {}
     assert words.terms("It is what they have", "english").split() == []
 
 
@@ -54,8 +54,8 @@ def test_a_word_has_no_accents_ligatures_and_capitals():
 
 def test_a_text_without_spaces_is_found_by_pairs_of_characters():
     held = set(words.terms("今天天气很好", "english").split())
-    assert all(forms & held for forms in words.asked("天气", []).values())
-    assert not all(forms & held for forms in words.asked("下雨", []).values())
+    assert all(forms & held for forms in words.query_terms("天气", []).values())
+    assert not all(forms & held for forms in words.query_terms("下雨", []).values())
 
 
 def test_a_word_that_is_too_long_to_be_one_is_left_out():
@@ -84,7 +84,7 @@ def test_a_word_that_is_too_long_to_be_one_is_left_out():
 )
 def test_a_number_is_a_term_as_it_is_written_and_so_is_a_broken_word(text, term, is_there):
     assert (term in words.terms(text, "").split()) == is_there
-    assert (term in words.asked(text, [""])) == is_there
+    assert (term in words.query_terms(text, [""])) == is_there
     assert {"14", "58"} <= set(words.terms("14,58", "").split())
 
 

@@ -10,7 +10,12 @@ from assistant.events import Decoded, Failed, Finished, ModelInfo, Origin, Stop,
 from assistant.request import Request, Tool, ToolCall
 from assistant.service import EventStream
 from assistant.session.chat_session import ChatSession
-from assistant.session.events import CallWaits, GivenBack, NotSaved, SessionEvent
+from assistant.session.events import (
+    ApprovalRequested,
+    InputRestored,
+    NotSaved,
+    SessionEvent,
+)
 from assistant.session.tool_loop import Decision
 from assistant.session.tool_set import ToolSet
 from assistant.stats import Stats
@@ -116,11 +121,12 @@ class Stage:
 
     @property
     def notes(self) -> list[str]:
-        return [each.text for each in self.told(Warned)] + [e.reason for e in self.told(NotSaved)]
+        reasons = [event.reason for event in self.told(NotSaved)]
+        return [note.text for note in self.told(Warned)] + reasons
 
     @property
-    def given_back(self) -> list[str]:
-        return [each.text for each in self.told(GivenBack)]
+    def restored_inputs(self) -> list[str]:
+        return [each.text for each in self.told(InputRestored)]
 
     @property
     def stored(self) -> list[tuple[str, str, str]]:
@@ -176,4 +182,4 @@ class Stage:
     @property
     def asked(self) -> list[str]:
         """The names of the calls that were asked about."""
-        return [each.call.name for each in self.told(CallWaits)]
+        return [each.call.name for each in self.told(ApprovalRequested)]

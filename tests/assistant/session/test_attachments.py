@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assistant.session.attachments import LIMIT, read
 from assistant.session.messages import joined, messages_of
-from assistant.store.values import Attachment, Record
+from assistant.store.values import Attachment, StoredMessage
 from models.errors import UsageError
 
 
@@ -81,10 +81,10 @@ def test_texts_come_before_the_words_if_there_are_any_and_none_ends_its_own_fenc
 )
 def test_a_file_that_is_attached_again_unchanged_is_sent_once(versions: str, sent: str) -> None:
     path = [
-        Record(i, None, "user", "?", 0.0, "complete", attachments=(Attachment("f.txt", text * 99),))
-        for i, text in enumerate(versions)
+        StoredMessage(i, None, "user", "?", 0.0, "complete", attachments=(file,))
+        for i, file in enumerate(Attachment("f.txt", text * 99) for text in versions)
     ]
-    answers = [Record(i, None, "assistant", "!", 0.0, "complete") for i in range(9, 13)]
+    answers = [StoredMessage(i, None, "assistant", "!", 0.0, "complete") for i in range(9, 13)]
     turns = [record for pair in zip(path, answers, strict=False) for record in pair]
     questions = [m.content for m in messages_of(turns, "", "", 8192) if m.role == "user"]
     for text, question in zip(sent, questions, strict=True):

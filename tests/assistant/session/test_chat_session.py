@@ -54,7 +54,7 @@ async def test_what_is_asked_without_a_model_waits_for_one_and_can_be_taken_back
     await stage.ask("Why?")
     assert stage.told(NeedsModel)
     stage.session.stop()
-    assert (stage.given_back, stage.stored) == (["Why?"], [])
+    assert (stage.restored_inputs, stage.stored) == (["Why?"], [])
     stage.session.requests.expect_model()
     await stage.ask("How?")
     stage.session.ready(MODEL)
@@ -83,7 +83,7 @@ async def test_what_ends_before_the_first_word_gives_the_question_back(fails):
         await stage.fail("The engine is gone.")
     else:
         await stage.finish("", Stop.CANCELLED)
-    assert (stage.given_back, stage.roles, stage.stored) == (["Why?"], "", [])
+    assert (stage.restored_inputs, stage.roles, stage.stored) == (["Why?"], "", [])
     assert stage.notes == ["The engine is gone."] * fails
 
 
@@ -128,7 +128,7 @@ async def test_another_answer_that_never_began_shows_the_first_again():
     stage.session.stop()
     await stage.finish("", Stop.CANCELLED)
     assert stage.said == ["Why?", "Because."]
-    assert stage.given_back == []
+    assert stage.restored_inputs == []
 
 
 async def test_an_edited_question_is_a_branch_and_one_that_is_gone_is_asked_at_the_end():

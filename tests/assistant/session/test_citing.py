@@ -5,18 +5,18 @@ import pytest
 from assistant.events import Origin, Token
 from assistant.session.citing import before_question, copied_last, sources
 from assistant.session.messages import passages_of
-from assistant.store.values import Attachment, Record
+from assistant.store.values import Attachment, StoredMessage
 
 SKY = Attachment("notes/sky.md", "The sky is blue.", first=1, last=3)
 SEA = Attachment("notes/sea.md", "The sea is deep.", first=7, last=7)
 SUN = Attachment("notes/sun.md", "The sun is hot.", first=2, last=4)
 
 
-def asked(*attachments: Attachment, text: str = "Why?") -> Record:
-    return Record(1, None, "user", text, 0.0, "complete", attachments=attachments)
+def asked(*attachments: Attachment, text: str = "Why?") -> StoredMessage:
+    return StoredMessage(1, None, "user", text, 0.0, "complete", attachments=attachments)
 
 
-def numbered(*found: Attachment, path: tuple[Record, ...] = (), n_ctx: int = 8192):
+def numbered(*found: Attachment, path: tuple[StoredMessage, ...] = (), n_ctx: int = 8192):
     return before_question(found, path, n_ctx)
 
 

@@ -193,7 +193,7 @@ async def test_a_question_that_is_taken_back_meanwhile_is_not_answered() -> None
     await asyncio.sleep(0)
     made.session.stop()
     await asyncio.wait_for(made.running, WAIT_S)
-    assert made.given_back == ["Where are zeppelins moored?"]
+    assert made.restored_inputs == ["Where are zeppelins moored?"]
     assert made.requests == []
     assert made.session.branch.records == ()
 

@@ -7,7 +7,7 @@ import pytest
 
 from assistant.session.support import check, struck, unsupported
 from assistant.store.exports import markdown
-from assistant.store.values import Attachment, FullConversation, Record
+from assistant.store.values import Attachment, FullConversation, StoredMessage
 
 PAIRS = json.loads((Path(__file__).parent / "answers_and_passages.json").read_text("utf-8"))
 OLD = Attachment("docs/old.md", "Exit code 5 means a lost form.", 1, 1, 1)
@@ -26,15 +26,18 @@ def test_numbers_and_names_that_stand_in_no_passage_are_found() -> None:
     assert right / (right + missed) >= 0.92
 
 
-def asked(id_: int, text: str, *attachments: Attachment) -> Record:
-    return Record(id_, id_ - 1 or None, "user", text, 0.0, "complete", attachments=attachments)
+def asked(id_: int, text: str, *attachments: Attachment) -> StoredMessage:
+    parent = id_ - 1 or None
+    return StoredMessage(id_, parent, "user", text, 0.0, "complete", attachments=attachments)
 
 
-def answered(id_: int, text: str, *sources: Attachment) -> Record:
-    return Record(id_, id_ - 1, "assistant", text, 0.0, "complete", attachments=sources)
+def answered(id_: int, text: str, *sources: Attachment) -> StoredMessage:
+    return StoredMessage(id_, id_ - 1, "assistant", text, 0.0, "complete", attachments=sources)
 
 
-def after_two_questions(answer: str, second: Record) -> tuple[Record, list[Record]]:
+def after_two_questions(
+    answer: str, second: StoredMessage
+) -> tuple[StoredMessage, list[StoredMessage]]:
     last = answered(4, answer)
     return last, [asked(1, "Which code?", OLD), answered(2, "5 [1]."), second, last]
 
@@ -58,7 +61,7 @@ def after_two_questions(answer: str, second: Record) -> tuple[Record, list[Recor
     ],
 )
 def test_an_answer_is_checked_against_the_passages_of_its_own_question(
-    answer: str, second: Record, remarks: list[str]
+    answer: str, second: StoredMessage, remarks: list[str]
 ) -> None:
     assert list(check(*after_two_questions(answer, second)).remarks) == remarks
 

@@ -7,7 +7,7 @@ import pytest
 
 from assistant.events import Stop
 from assistant.request import ToolCall
-from assistant.session.events import CallSettled, CallWaits
+from assistant.session.events import ApprovalClosed, ApprovalRequested
 from assistant.session.messages import NO_MORE, NOT_RUN
 from assistant.session.tool_set import ToolSet
 from assistant.tools.values import ToolSettings
@@ -31,7 +31,7 @@ def change(stage: Stage) -> None:
 async def test_a_call_is_asked_about_runs_when_it_is_allowed_and_its_result_is_answered(stage):
     await stage.ask("Why?", [READ])
     assert (stage.asked, stage.box.called) == (["disk__read"], [])
-    assert stage.told(CallWaits)[-1].urgent
+    assert stage.told(ApprovalRequested)[-1].urgent
     await stage.decide("once")
     await stage.answer("It is blue.")
     assert stage.roles == "uata"
@@ -209,11 +209,11 @@ async def test_an_open_call_is_asked_about_when_its_conversation_is_opened_and_n
     stage.tools.approvals.allow(stage.box.tools[0], "always", 1)
     number = stage.session.branch.conversation
     stage.session.open(None)
-    assert stage.told(CallSettled)
+    assert stage.told(ApprovalClosed)
     stage.session.open(number)
     await stage.rest()
     assert (stage.asked, stage.box.called) == (["disk__read"] * 2, [])
-    assert not stage.told(CallWaits)[-1].urgent
+    assert not stage.told(ApprovalRequested)[-1].urgent
     await stage.decide("once")
     assert stage.roles == "uata"
 

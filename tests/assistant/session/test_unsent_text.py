@@ -26,7 +26,7 @@ class Typed:
     def restore(self, state: str) -> None:
         self.text = state + self.text
 
-    def give_back(self, text: str, attachments: object = ()) -> bool:
+    def restore_input(self, text: str, attachments: object = ()) -> bool:
         self.text = text
         return True
 

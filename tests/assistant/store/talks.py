@@ -6,7 +6,7 @@ from pathlib import Path
 from assistant.events import Alternative, Origin, RejectedToken, Stats, Step, Tally, Token, Trace
 from assistant.store.database import transaction
 from assistant.store.store import Store
-from assistant.store.values import Record
+from assistant.store.values import StoredMessage
 from tests.stored import ask, begin, end
 
 TOP = (Alternative(7, " the", 0.5), Alternative(8, "é", 0.25))
@@ -46,7 +46,7 @@ def trace(steps: int) -> Trace:
     return tuple(step(number) for number in range(steps))
 
 
-def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, list[Record]]:
+def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, list[StoredMessage]]:
     """A conversation of prompts and their answers."""
     conversation, records = store.begin(system="Be brief."), []
     for prompt in prompts:
@@ -75,7 +75,7 @@ def fill(store: Store, count: int, text: str) -> int:
     return conversation
 
 
-def answering(store: Store) -> tuple[int, Record]:
+def answering(store: Store) -> tuple[int, StoredMessage]:
     """A conversation and an answer in it that has not begun to stream."""
     conversation = store.begin()
     return conversation, begin(store, conversation, ask(store, conversation, None, "Hi").id, "tiny")

@@ -33,14 +33,14 @@ def test_thoughts_calls_and_results_go_where_their_answer_goes() -> None:
     store, other = Store(None), Store(None)
     chat = calling(store)
     exported = [*read_json_lines(json_lines(store.whole(chat)))]
-    (taken,) = other.take_in(exported)
+    (taken,) = other.import_conversations(exported)
     for path in (
         store.path(chat),
         store.path(store.fork(store.path(chat)[-1].id)),
         other.path(taken.number),
     ):
-        asked, answer, result = path
-        assert (asked.calls, answer.calls, result.calls) == ((), (READ, LIST), (READ,))
+        _, answer, result = path
+        assert [each.tool_calls for each in path] == [(), (READ, LIST), (READ,)]
         assert (answer.content, answer.thought) == ("Let me see.", "Rayleigh?\nYes.")
         assert (result.role, result.content, result.seconds) == ("tool", "zeppelin\ufffd", 1.5)
         assert result.parent == answer.id
@@ -72,5 +72,5 @@ def test_a_call_under_way_when_the_program_ends_is_kept_as_interrupted(path) -> 
     store.close()
     store = opened(path)
     result = store.path(chat)[-1]
-    assert (result.state, result.stop, result.calls) == ("failed", INTERRUPTED, (LIST,))
+    assert (result.state, result.stop, result.tool_calls) == ("failed", INTERRUPTED, (LIST,))
     assert f"`{LIST.name}`\n\n*(interrupted)*" in markdown(store.whole(chat))

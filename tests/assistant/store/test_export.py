@@ -33,7 +33,7 @@ def rich(store):
 
 
 def added(store, whole):
-    (taken,) = store.take_in([whole])
+    (taken,) = store.import_conversations([whole])
     assert taken.is_new
     return taken.number
 
@@ -136,13 +136,14 @@ def test_an_import_with_a_number_that_is_too_large_adds_nothing(store, name):
 def test_what_is_there_already_is_not_added_again(store):
     kept = [store.whole(talk(store, text)[0]) for text in ("How is bread baked?", "Why?")]
     other = opened()
-    first, second = other.take_in(kept)
+    first, second = other.import_conversations(kept)
     assert (first.is_new, second.is_new) == (True, True)
-    assert [each.is_new for each in other.take_in([kept[1], kept[0], kept[1]])] == [False] * 3
+    known = other.import_conversations([kept[1], kept[0], kept[1]])
+    assert [each.is_new for each in known] == [False] * 3
     ask(other, first.number, other.path(first.number)[-1].id, "And cake?")  # it went on here
-    assert other.take_in(kept)[0] == replace(first, is_new=False)
+    assert other.import_conversations(kept)[0] == replace(first, is_new=False)
     other.delete(first.number)
-    assert other.take_in(kept)[0].is_new
+    assert other.import_conversations(kept)[0].is_new
 
 
 def test_one_that_went_on_elsewhere_is_another(store):
@@ -159,7 +160,7 @@ def test_of_conversations_one_of_which_cannot_be_added_none_is(store, parent):
     (bad,) = read_json_lines([HEAD, LINE.replace('"id":1', f'"id":1,"parent":{parent}')])
     other = opened()
     with pytest.raises(StorageError, match="is missing"):
-        other.take_in([good, bad])
+        other.import_conversations([good, bad])
     assert other.summaries() == ()
 
 
@@ -173,7 +174,7 @@ def test_of_conversations_one_of_which_cannot_be_added_none_is(store, parent):
 def test_an_import_that_would_show_nothing_is_refused(store, line, why):
     (whole,) = read_json_lines([*line.split("\n"), LINE])
     with pytest.raises(StorageError, match=why):
-        store.take_in([whole])
+        store.import_conversations([whole])
 
 
 def test_without_a_leaf_the_last_message_is_shown(store):

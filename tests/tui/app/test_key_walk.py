@@ -11,7 +11,7 @@ from textual.widgets._footer import FooterKey
 from assistant.events import Step
 from assistant.request import ToolCall
 from assistant.session.tool_set import ToolSet
-from assistant.store.values import Attachment, ChatSummary, Record
+from assistant.store.values import Attachment, ChatSummary, StoredMessage
 from assistant.tools.values import ToolSettings
 from tests.assistant.session.stage import READ, Box
 from tests.stored import ask, begin, end
@@ -129,7 +129,7 @@ class Walker(Chat):
         return self.app.screen, self.app.screen.focused, shown
 
     @property
-    def stored(self) -> tuple[Sequence[ChatSummary], list[Record], str]:
+    def stored(self) -> tuple[Sequence[ChatSummary], list[StoredMessage], str]:
         """All that is kept."""
         return self.store.summaries(), list(self.path.records), Path("a.txt").read_text()
 

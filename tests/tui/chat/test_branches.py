@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.events import Decoded, Token
-from assistant.store.values import Record
+from assistant.store.values import StoredMessage
 from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.conversation.turn import Verb
@@ -118,7 +118,7 @@ async def copied(chat: Chat, text: str) -> None:
     await chat.until(lambda: chat.app.clipboard == text)
 
 
-async def found(chat: Chat, record: Record, text: str) -> None:
+async def found(chat: Chat, record: StoredMessage, text: str) -> None:
     """Wait until a message is on the screen, and see that the keys go to it."""
     await chat.until(lambda: chat.path.shows(record))
     turn, view = chat.focused, chat.screen.conversation

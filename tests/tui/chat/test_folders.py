@@ -68,7 +68,7 @@ async def test_a_folder_is_asked_about_until_it_is_removed() -> None:
         assert typist.prompt.attachments == (NOTES,)
         await typist.pilot.press("enter")  # says nothing by itself
         assert len(typist.app.sent) == 1
-        assert typist.prompt.give_back("Why not?", (NOTES, Attachment("notes/a", "a", 1, 1, 1)))
+        assert typist.prompt.restore_input("Why not?", (NOTES, Attachment("notes/a", "a", 1, 1, 1)))
         assert typist.prompt.attachments == (NOTES,)  # passages are found again
         typist.prompt.text = ""
         await typist.pilot.press("backspace")

@@ -54,7 +54,7 @@ async def test_a_file_without_a_usable_schema_is_refused_and_never_on(
         await chat.ready()
         await choose(chat, "wrong")
         assert any("cannot be used" in told or "is not text" in told for told in chat.told)
-        assert (chat.prompt.form, chat.prompt.border_title) == (None, "")
+        assert (chat.prompt.constraint, chat.prompt.border_title) == (None, "")
         for leaves in ("escape", "f7"):
             await chat.press("f7", "x", leaves)
             assert (chat.prompt.text, chat.prompt.picker.opened) == ("", False)

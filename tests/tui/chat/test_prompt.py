@@ -178,14 +178,14 @@ async def test_what_failed_is_given_back_unless_something_else_was_begun() -> No
         attachments = typist.prompt.attachments
         await typist.type("why?")
         await typist.pilot.press("enter")
-        assert typist.prompt.give_back("why?", attachments)
+        assert typist.prompt.restore_input("why?", attachments)
         assert (typist.prompt.text, typist.prompt.attachments) == ("why?", attachments)
-        assert not typist.prompt.give_back("other")
+        assert not typist.prompt.restore_input("other")
 
 
 async def test_book_given_back_becomes_an_attachment_that_stays_quick_to_edit() -> None:
     async with at_the_prompt() as typist:
         book = "".join(random.Random(1).choices("abc \n", k=100_000))
-        assert typist.prompt.give_back(book)
+        assert typist.prompt.restore_input(book)
         assert typist.prompt.text == ""
         assert typist.prompt.attachments[0].text == book

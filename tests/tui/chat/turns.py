@@ -10,7 +10,7 @@ from textual.widgets import Footer
 from textual.widgets.markdown import MarkdownBlock
 
 from assistant.events import Origin, RejectedToken, Step, Token, Trace
-from assistant.store.values import Record
+from assistant.store.values import StoredMessage
 from tests.tui.rest import until
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.conversation import Conversation
@@ -34,16 +34,17 @@ def said(text: str) -> Step:
     return Step((token(text, TARGET, None),))
 
 
-def question(id: int, text: str = "Why?", siblings: tuple[int, ...] = ()) -> Record:
-    return Record(id, None, "user", text, time.time(), "complete", siblings=siblings or (id,))
+def question(id: int, text: str = "Why?", siblings: tuple[int, ...] = ()) -> StoredMessage:
+    family = siblings or (id,)
+    return StoredMessage(id, None, "user", text, time.time(), "complete", siblings=family)
 
 
-def answer(id: int, text: str = "Because.", **changes: object) -> Record:
+def answer(id: int, text: str = "Because.", **changes: object) -> StoredMessage:
     state = changes.pop("state", "complete")
-    return Record(id, None, "assistant", text, time.time(), state, model="tiny", **changes)  # type: ignore[arg-type]
+    return StoredMessage(id, None, "assistant", text, time.time(), state, model="tiny", **changes)  # type: ignore[arg-type]
 
 
-def talk(turns: int) -> list[Record]:
+def talk(turns: int) -> list[StoredMessage]:
     """A conversation of so many turns."""
     return [
         question(id, f"question {id}") if id % 2 else answer(id, f"answer {id}\n\nin two lines")
@@ -83,7 +84,9 @@ class Shown:
     def wanted(self) -> list[tuple[str, str]]:
         return self.app.wanted
 
-    async def open(self, records: Sequence[Record], traces: dict[int, Trace] | None = None) -> None:
+    async def open(
+        self, records: Sequence[StoredMessage], traces: dict[int, Trace] | None = None
+    ) -> None:
         self.view.trace = lambda id: (traces or {}).get(id, ())
         self.view.open(records)
         await self.settle()
@@ -135,7 +138,9 @@ class Shown:
 
 
 @asynccontextmanager
-async def open_page(*records: Record, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Shown]:
+async def open_page(
+    *records: StoredMessage, size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[Shown]:
     """Show a conversation, and wait until it is painted."""
     app = Page()
     async with app.run_test(size=size) as pilot:

@@ -21,7 +21,7 @@ from tui.safe import one_line, safe
 from tui.widgets.token_styles import legend, styles
 
 if TYPE_CHECKING:  # what most answers have not, and Markdown, are for later than the first frame
-    from assistant.store.values import Record, State
+    from assistant.store.values import State, StoredMessage
     from tui.chat.conversation.markdown_view import Words
     from tui.chat.conversation.thought import Thought
 
@@ -41,7 +41,7 @@ class Answer(Turn):
     """Whether all of the thought is shown."""
 
     def __init__(
-        self, record: "Record | None" = None, trace: Callable[[int], Trace] | None = None
+        self, record: "StoredMessage | None" = None, trace: Callable[[int], Trace] | None = None
     ) -> None:
         super().__init__("Answer", record)
         self.steps: list[Step] = []
@@ -53,9 +53,9 @@ class Answer(Turn):
         """Called before the height changes, for whoever keeps the reader's place."""
         self.tokens = TokenView(growing=self.busy)
         self.thought: Thought | None = None
-        self.changes: Callable[[Record], str] = lambda _: ""
+        self.changes: Callable[[StoredMessage], str] = lambda _: ""
         """Returns the name of the attached file that it has a new version of, if it has."""
-        self.support: Callable[[Record], Support] = lambda _: Support()
+        self.support: Callable[[StoredMessage], Support] = lambda _: Support()
         """Returns what the passages of its question do not support."""
         self._changed_file = ""
         self._text = record.content if record and not self.busy else ""
@@ -155,7 +155,7 @@ class Answer(Turn):
             self.view = "words"
         self.changed()
 
-    def end(self, record: "Record") -> None:
+    def end(self, record: "StoredMessage") -> None:
         """Show how a stored answer ended, and what in it its passages do not support."""
         support = self.support(record)
         if support.wrong:
@@ -279,7 +279,7 @@ class Answer(Turn):
             self.auto, self.view = False, "tokens"
 
 
-def _beginning(trace: Callable[[int], Trace], record: "Record") -> list[Step]:
+def _beginning(trace: Callable[[int], Trace], record: "StoredMessage") -> list[Step]:
     """Return the rounds of a text: the store may know of later ones."""
     steps, length = list[Step](), len(record.content) + len(record.thought)
     for step in trace(record.id):
@@ -290,10 +290,10 @@ def _beginning(trace: Callable[[int], Trace], record: "Record") -> list[Step]:
     return steps
 
 
-def below(record: "Record", remarks: Sequence[str] = ()) -> str:
+def below(record: "StoredMessage", remarks: Sequence[str] = ()) -> str:
     """Return the lines below a stored answer: its sources, remarks, and how it was decoded."""
     sources = one_line(named_sources(record.content, record.attachments))
-    end = record.stop, record.state, record.stats, bool(record.thought), record.calls
+    end = record.stop, record.state, record.stats, bool(record.thought), record.tool_calls
     return "\n".join(
         filter(None, (sources, *map(one_line, remarks), footnote(record.content, *end)))
     )

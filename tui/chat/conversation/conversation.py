@@ -26,7 +26,7 @@ from tui.chat.tools.result_turn import ResultTurn
 from tui.widgets.token_styles import kind
 
 if TYPE_CHECKING:
-    from assistant.store.values import Record
+    from assistant.store.values import StoredMessage
 
 HINT = " ↓ new text below "
 
@@ -63,8 +63,8 @@ class Conversation(VerticalScroll):
         self.hint = Static(HINT, id="new-text", markup=False)
         self.trace: Callable[[int], Trace] = lambda _: ()
         """Returns how a stored answer was decoded, by its id."""
-        self.changes: Callable[[Record], str] = lambda _: ""
-        self.support: Callable[[Record], Support] = lambda _: Support()
+        self.changes: Callable[[StoredMessage], str] = lambda _: ""
+        self.support: Callable[[StoredMessage], Support] = lambda _: Support()
         """Returns the name of the attached file that an answer has a new version of, if it has."""
         self.asked = 0
         """How many questions the user has asked, also before this start."""
@@ -100,7 +100,7 @@ class Conversation(VerticalScroll):
 
     # What is shown
 
-    def open(self, records: "Sequence[Record]") -> None:
+    def open(self, records: "Sequence[StoredMessage]") -> None:
         """Show a stored conversation: its newest turns now, older ones when scrolled to.
 
         What is on the screen already, from its first turn on, stays as it is.
@@ -117,7 +117,7 @@ class Conversation(VerticalScroll):
         self.anchor()
         self.call_after_refresh(self._older.fill)
 
-    def ask(self, record: "Record") -> UserTurn:
+    def ask(self, record: "StoredMessage") -> UserTurn:
         """Add what the user said, and go there."""
         self.asked += 1
         self.query_children(Welcome).remove()
@@ -130,7 +130,7 @@ class Conversation(VerticalScroll):
         self.anchor()
         return turn
 
-    def begin(self, record: "Record | None" = None) -> Answer:
+    def begin(self, record: "StoredMessage | None" = None) -> Answer:
         """Add an empty answer."""
         answer = self._dressed(Answer(record))
         self.mount(answer)
@@ -181,7 +181,7 @@ class Conversation(VerticalScroll):
         for answer in self.query_children(Answer):
             answer.prefer(self.view == "words")
 
-    def _turn_of(self, record: "Record") -> Turn:
+    def _turn_of(self, record: "StoredMessage") -> Turn:
         if record.role == "user":
             return UserTurn(record)
         if record.role == "tool":

@@ -8,7 +8,7 @@ from textual.containers import VerticalScroll
 from tui.chat.conversation.turn import Turn, turns_in
 
 if TYPE_CHECKING:
-    from assistant.store.values import Record
+    from assistant.store.values import StoredMessage
 
 PAGE = 20
 """Turns that are brought to the screen together."""
@@ -26,20 +26,20 @@ class OlderTurns:
     def __init__(
         self,
         view: VerticalScroll,
-        turn_of: Callable[["Record"], Turn],
-        records: "Sequence[Record]" = (),
+        turn_of: Callable[["StoredMessage"], Turn],
+        records: "Sequence[StoredMessage]" = (),
     ) -> None:
         self._view, self._turn_of = view, turn_of
         self._records = [record for record in records if record.role != "system"]
         self._growing = False  # older turns are about to be laid out
 
-    def take(self, start: int = -PAGE) -> "list[Record]":
+    def take(self, start: int = -PAGE) -> "list[StoredMessage]":
         """Take the records from that one on."""
         taken = self._records[start:]
         del self._records[start:]
         return taken
 
-    def go_on_from(self, before: "OlderTurns") -> "tuple[int, list[Record]]":
+    def go_on_from(self, before: "OlderTurns") -> "tuple[int, list[StoredMessage]]":
         """Take the records to begin with, after the turns of `before` that show the same.
 
         Return how many turns these are: none if a great many would be missing after them.
@@ -101,7 +101,7 @@ class OlderTurns:
         self._growing = self.bring()
 
 
-def _same(one: "Record | None", other: "Record") -> bool:
+def _same(one: "StoredMessage | None", other: "StoredMessage") -> bool:
     """Return whether two records look the same, except for their branches."""
     if one is None:
         return False

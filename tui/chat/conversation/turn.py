@@ -19,7 +19,7 @@ from tui.figures import model_name
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.store.values import Record
+    from assistant.store.values import StoredMessage
 
 Verb = Literal[
     "copy",
@@ -118,7 +118,7 @@ class Turn(Still, Vertical):
 
     unasked: reactive[bool] = reactive(False, init=False)
     """Whether it has the keys though the user did not go there: letters are typed then."""
-    record: "reactive[Record | None]" = reactive(None, init=False)
+    record: "reactive[StoredMessage | None]" = reactive(None, init=False)
     """What the store keeps of this turn, once it does."""
 
     @dataclass
@@ -128,7 +128,7 @@ class Turn(Still, Vertical):
         turn: "Turn"
         direction: int
 
-    def __init__(self, who: str, record: "Record | None" = None) -> None:
+    def __init__(self, who: str, record: "StoredMessage | None" = None) -> None:
         super().__init__()
         self.head = Head()
         self._who, self._moment = who, time()

@@ -13,7 +13,7 @@ from tui.figures import weight
 from tui.safe import one_line, safe
 
 if TYPE_CHECKING:
-    from assistant.store.values import Record
+    from assistant.store.values import StoredMessage
 
 SHOWN = 3000
 """Characters of a turn that are shown; a pasted book would make every layout slow."""
@@ -31,7 +31,7 @@ class UserTurn(Turn):
     UserTurn:focus { border-left: thick $accent; }
     """
 
-    def __init__(self, record: "Record") -> None:
+    def __init__(self, record: "StoredMessage") -> None:
         super().__init__("You", record)
         self._text = record.content
         self._chips = Static(classes="chips", markup=False)

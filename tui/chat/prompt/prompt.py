@@ -69,8 +69,8 @@ class Prompt(Vertical):
         self._too_long = Static("", id="too-long", markup=False)
         parts = self.line, self.picker, self.attached, self._too_long, self.editor
         super().__init__(*parts, id="prompt")
-        self._heading = self._form = ""
-        self.form: Constraint | None = None
+        self._heading = self._constraint = ""
+        self.constraint: Constraint | None = None
         """What answers have to look like; None: as they come."""
 
     def focus(self, scroll_visible: bool = True, **_: object) -> Self:
@@ -86,35 +86,35 @@ class Prompt(Vertical):
 
     def _show_title(self) -> None:
         """Say on the border what is to be known of what is written."""
-        title = " · ".join(filter(None, (self._heading, self._form)))
+        title = " · ".join(filter(None, (self._heading, self._constraint)))
         picking = CHOOSING if self.editor.mention.asks else PICKING
         is_open = self.picker.opened and self.picker.chosen
         self.border_title = Content(picking if is_open else title)
 
-    # The form of the answers
+    # The constraint of the answers
 
     def toggle_form(self) -> None:
         """Ask for a file whose schema all answers follow; or let them be as they come again."""
-        if self.form is None:
+        if self.constraint is None:
             self.focus()
-            self.editor.mention.ask(self._use_form)
+            self.editor.mention.ask(self._use_constraint)
         else:
-            self.form, self._form = None, ""
+            self.constraint, self._constraint = None, ""
             self._show_title()
             self.notify("JSON is off: free text again.", timeout=3)
 
-    def _use_form(self, name: str) -> None:
+    def _use_constraint(self, name: str) -> None:
         """Have answers follow the schema in a file, or say why that cannot be."""
         from assistant.constraints.grammar import fields_of  # which few chats need
 
         try:
-            form = Constraint("schema", read(located(name, self.picker.root), name).text)
-            fields = ", ".join(fields_of(form))
+            constraint = Constraint("schema", read(located(name, self.picker.root), name).text)
+            fields = ", ".join(fields_of(constraint))
         except UsageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
             return
-        self.form = form
-        self._form = one_line(f"JSON by {name}" + f": {fields}" * bool(fields))
+        self.constraint = constraint
+        self._constraint = one_line(f"JSON by {name}" + f": {fields}" * bool(fields))
         self._show_title()
 
     @property
@@ -180,7 +180,7 @@ class Prompt(Vertical):
             last = self.line.take(-1)
             self._fill(last.text, last.attachments)
 
-    def give_back(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
+    def restore_input(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
         """Put back what failed, unless something else has been begun; say which."""
         if self.text.strip() or self.attached.says:
             return False

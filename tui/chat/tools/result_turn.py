@@ -14,7 +14,7 @@ from tui.figures import counted, in_a_line
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.store.values import Record
+    from assistant.store.values import StoredMessage
 
 LONGEST = 200
 """Characters of the reason of a failure."""
@@ -42,7 +42,7 @@ class ResultTurn(Turn):
     opened: reactive[bool] = reactive(False, init=False, toggle_class="-open")
     """Whether all of it is shown."""
 
-    def __init__(self, record: "Record") -> None:
+    def __init__(self, record: "StoredMessage") -> None:
         super().__init__("Tool", record)
         self._since = monotonic()
         self._line = Static("", classes="line", markup=False)
@@ -85,7 +85,7 @@ class ResultTurn(Turn):
         record = self.record
         if record is None:
             return ""
-        name, *given = in_a_line(record.calls[0]) if record.calls else ["a tool"]
+        name, *given = in_a_line(record.tool_calls[0]) if record.tool_calls else ["a tool"]
         if self.busy:
             return " · ".join([f"◌ {name}", f"{monotonic() - self._since:.0f} s", *given])
         took = [f"{record.seconds:.1f} s"] if record.seconds else []

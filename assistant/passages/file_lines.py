@@ -30,43 +30,43 @@ _BOX, _PARAGRAPH = f"{_WORD}txbxContent", f"{_WORD}p"
 _TEXTS = {f"{_WORD}t": "", f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}noBreakHyphen": "-"}
 
 
-class Unread(Exception):
+class UnsupportedFile(Exception):
     """A file is left out; the message says why, as the end of a sentence that begins with it."""
 
 
 def content(descriptor: int, kind: str) -> bytes:
-    """Return the bytes of an open file, or raise Unread; `kind` is its suffix in small letters."""
-    before, most = os.fstat(descriptor), DOCUMENT_MB if kind in DOCUMENTS else TEXT_MB
-    if before.st_size > most * 1_000_000:
-        raise Unread(f"is larger than {most} MB")
+    """Return the bytes of an open file with a suffix in small letters; or raise UnsupportedFile."""
+    before, max_mb = os.fstat(descriptor), DOCUMENT_MB if kind in DOCUMENTS else TEXT_MB
+    if before.st_size > max_mb * 1_000_000:
+        raise UnsupportedFile(f"is larger than {max_mb} MB")
     data = b""
     while part := os.read(descriptor, before.st_size + 1 - len(data)):
         data += part
     after = os.fstat(descriptor)
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-        raise Unread("changes while it is read")
+        raise UnsupportedFile("changes while it is read")
     return data
 
 
 def lines(data: bytes, kind: str) -> list[TextLine]:
-    """Return the lines of a file, or raise Unread."""
-    found, size = list[TextLine](), 0
+    """Return the lines of a file, or raise UnsupportedFile."""
+    kept_lines, size = list[TextLine](), 0
     try:
         for line in READERS.get(kind, _text)(data):
             text = _DATA.sub("", re.sub("\u00ad$", "-", line.text))  # the hyphen shows there
             text = unicodedata.normalize("NFC", text).translate(words.PLAIN)
-            found.append(line._replace(text=text))
+            kept_lines.append(line._replace(text=text))
             size += len(text)
             if size > TEXT_MB * 1_000_000:
-                raise Unread(f"holds more than {TEXT_MB} MB of text")
-    except Unread:
+                raise UnsupportedFile(f"holds more than {TEXT_MB} MB of text")
+    except UnsupportedFile:
         raise
     except Exception as error:  # each reader has many of its own
         is_text = not isinstance(error, UsageError)
-        raise Unread(f"is malformed: {error}" if is_text else "is not text") from error
+        raise UnsupportedFile(f"is malformed: {error}" if is_text else "is not text") from error
     if not size and kind in DOCUMENTS:
-        raise Unread("holds no text; it may be scanned")
-    return found
+        raise UnsupportedFile("holds no text; it may be scanned")
+    return kept_lines
 
 
 def names(path: str, lines: Sequence[TextLine]) -> tuple[str, ...]:
@@ -82,9 +82,9 @@ def names(path: str, lines: Sequence[TextLine]) -> tuple[str, ...]:
 def header(lines: Sequence[TextLine]) -> str:
     """Return the header of a CSV: the first line with half as many separators as are usual."""
     texts = [line.text for line in lines[:1_000]]
-    mark = max("\t;,|", key=lambda each: sum(each in text for text in texts))
+    mark = max("\t;,|", key=lambda separator: sum(separator in text for text in texts))
     usual = sorted(text.count(mark) for text in texts)[len(texts) // 2]
-    return next((each for each in texts if each.strip() and 2 * each.count(mark) >= usual), "")
+    return next((text for text in texts if text.strip() and 2 * text.count(mark) >= usual), "")
 
 
 def _text(data: bytes) -> Iterator[TextLine]:
@@ -134,7 +134,7 @@ def _docx(data: bytes) -> Iterator[TextLine]:
     with ZipFile(io.BytesIO(data)) as archive, archive.open("word/document.xml") as file:
         xml = file.read(UNPACKED_MB * 1_000_000 + 1)  # a small file can hold very much
     if len(xml) > UNPACKED_MB * 1_000_000:
-        raise Unread(f"is larger than {UNPACKED_MB} MB when it is unpacked")
+        raise UnsupportedFile(f"is larger than {UNPACKED_MB} MB when it is unpacked")
     root = ElementTree.fromstring(xml)
     boxes = [*root.iter(f"{_MARKUP}AlternateContent")]
     for box in boxes:  # which has its text once more for old programs

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assistant.passages import reading
+from assistant.passages import file_lines
 from tests.assistant.passages.papers import marked_docx, notebook, pdf
 
 MAIL = """Subject: =?utf-8?q?B=C3=BCcher?=
@@ -27,7 +27,7 @@ aGVsbG8=
 
 def texts(data, kind):
     data = data if isinstance(data, bytes) else data.encode()
-    return [line.text for line in reading.lines(data, kind) if line.text.strip()]
+    return [line.text for line in file_lines.lines(data, kind) if line.text.strip()]
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_a_file_is_read_as_its_reader_sees_it(data, kind, expected):
 
 def test_lines_of_a_page_and_cells_of_a_notebook_have_their_numbers():
     page = "<table>\n<tr>\n<th\n>a</th>\n<tr>\n<td>1\n</table>\n<p>end"
-    found = [(line.number, line.text) for line in reading.lines(page.encode(), ".html")]
+    found = [(line.number, line.text) for line in file_lines.lines(page.encode(), ".html")]
     assert [each for each in found if each[1]] == [(2, "| a"), (5, "|---"), (5, "| 1"), (8, "end")]
     cells = {"cells": [{"cell_type": "markdown", "source": text} for text in ("a", "b")]}
-    found = reading.lines(json.dumps(cells).encode(), ".ipynb")
+    found = file_lines.lines(json.dumps(cells).encode(), ".ipynb")
     assert [(line.number, line.text) for line in found if line.text] == [(1, "a"), (2, "b")]
 
 
@@ -81,7 +81,7 @@ def test_lines_of_a_page_and_cells_of_a_notebook_have_their_numbers():
     ],
 )
 def test_the_header_of_a_table_is_its_first_line_with_columns(text, expected):
-    assert reading.header(reading.lines(text.encode(), ".csv")) == expected
+    assert file_lines.header(file_lines.lines(text.encode(), ".csv")) == expected
 
 
 @pytest.mark.parametrize(
@@ -96,5 +96,5 @@ def test_the_header_of_a_table_is_its_first_line_with_columns(text, expected):
     ],
 )
 def test_a_document_is_called_by_its_file_and_its_title(name, text, expected):
-    lines = reading.lines(text.encode(), f".{name.split('.')[1]}")
-    assert [*reading.names(name, lines)] == expected
+    lines = file_lines.lines(text.encode(), f".{name.split('.')[1]}")
+    assert [*file_lines.names(name, lines)] == expected

@@ -1,4 +1,4 @@
-"""Masks for answers with a form, and for answers that may call tools."""
+"""Masks for answers under a constraint, and for answers that may call tools."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assistant.constraints.grammar import (
     reason,
     tokenizer_of,
 )
-from assistant.constraints.mask import FormMask, Start
+from assistant.constraints.mask import ConstraintMask, Start
 from assistant.request import Constraint, Request, Tool
 from models.errors import UsageError
 from models.native.vocab import Vocab
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from llguidance._lib import JsonCompileOptions
 
 _STYLE: JsonCompileOptions = {**STYLE, "lenient": True}
-_FORM = "form"
+_CONSTRAINT = "constraint"
 _MOST_KNOWN = 1000  # tools whose schemas are remembered
 
 
-class Forms:
+class Constraints:
     """Compile the forms of answers for a vocabulary of `n_vocab` tokens."""
 
     def __init__(self, vocab: Vocab, n_vocab: int) -> None:
@@ -44,52 +44,54 @@ class Forms:
         self._tokenizer = tokenizer_of(vocab, n_vocab)
         self._schema = lru_cache(_MOST_KNOWN)(self._enforced)
         # Most requests offer the same tools, so the last grammar of calls is kept, with its mask.
-        self._last: tuple[str, LLMatcher, FormMask] | None = None
+        self._last: tuple[str, LLMatcher, ConstraintMask] | None = None
 
-    def mask(self, form: Constraint, tokens: list[int], start: Start) -> FormMask:
-        """Compile a form; return the mask of an answer. `tokens` and `start` are `FormMask`'s.
+    def mask(self, constraint: Constraint, tokens: list[int], start: Start) -> ConstraintMask:
+        """Compile a constraint, and return the mask of an answer.
+
+        `tokens` and `start` are those of `ConstraintMask`.
 
         Raises:
-            UsageError: the form cannot be used.
+            UsageError: the constraint cannot be used.
         """
-        matcher = matcher_of(form, self._tokenizer)
-        return FormMask(matcher, self._tokenizer, self._stops, tokens, start)
+        matcher = matcher_of(constraint, self._tokenizer)
+        return ConstraintMask(matcher, self._tokenizer, self._stops, tokens, start)
 
-    def calls(
+    def call_mask(
         self,
-        form: CallFormat,
+        call_format: CallFormat,
         request: Request,
         tokens: list[int],
         start: Start,
         thought: tuple[str, str] | None = None,
         thinks: bool = False,
-    ) -> tuple[FormMask, list[str]]:
+    ) -> tuple[ConstraintMask, list[str]]:
         """Compile the calls that a request allows; return the mask of its answer, and remarks.
 
-        `tokens` and `start` are `FormMask`'s. A schema that cannot be enforced is relaxed, with a
-        remark. `thought` has the markers around a thought that may come first, if the model
-        `thinks`.
+        `tokens` and `start` are those of `ConstraintMask`. A schema that cannot be enforced is
+        relaxed, with a warning. `thought` has the markers around a thought that may come first, if
+        the model `thinks`.
 
         Raises:
-            UsageError: the form of answers without calls cannot be used, the grammar is too large,
-                or the schema of a strict tool cannot be enforced.
+            UsageError: the constraint of answers without calls cannot be used, the grammar is too
+                large, or the schema of a strict tool cannot be enforced.
         """
-        checked = {tool.name: self._schema(tool, form) for tool in request.tools}
+        checked = {tool.name: self._schema(tool, call_format) for tool in request.tools}
         schemas = {name: schema for name, (schema, _) in checked.items()}
-        parts = [named(request.constraint, _FORM)] if request.constraint else []
-        grammar = CallGrammar(form, LarkRules(self._controls, _STYLE)).answer(
+        parts = [named(request.constraint, _CONSTRAINT)] if request.constraint else []
+        grammar = CallGrammar(call_format, LarkRules(self._controls, _STYLE)).answer(
             schemas,
             request.tool_choice,
             request.parallel_calls,
             thought,
             thinks and request.tool_choice == "required",
-            _FORM if parts else None,
+            _CONSTRAINT if parts else None,
         )
         if parts:
             answer = {"name": "answer", "lark_grammar": grammar}
             grammar = json.dumps({"grammars": [answer, *parts]})
         matcher = self._matcher(grammar, request.tools)
-        mask = FormMask(matcher.deep_copy(), self._tokenizer, self._stops, tokens, start)
+        mask = ConstraintMask(matcher.deep_copy(), self._tokenizer, self._stops, tokens, start)
         self._last = grammar, matcher, mask
         return mask, [remark for _, remark in checked.values() if remark]
 
@@ -105,7 +107,7 @@ class Forms:
             )
         return matcher
 
-    def _enforced(self, tool: Tool, form: CallFormat) -> tuple[Schema, str]:
+    def _enforced(self, tool: Tool, call_format: CallFormat) -> tuple[Schema, str]:
         """Return the schema that is enforced for a tool, and a remark if it is not the tool's own.
 
         There is no remark on keywords that a syntax leaves to the tool's own validation.
@@ -113,7 +115,7 @@ class Forms:
         schema, rules = closed(read_json(tool.parameters)), LarkRules(self._controls, _STYLE)
         wrong, why = True, "it is not the schema of an object"
         if schema is not ANY_OBJECT:
-            wrong, why = self._doubts(schema, form, rules)
+            wrong, why = self._doubts(schema, call_format, rules)
         left = f"{', '.join(sorted(rules.unenforced))} cannot be enforced"
         if tool.strict and (why or rules.unenforced):
             raise UsageError(f"The tool {tool.name} cannot be strict: {why or left}.")
@@ -121,15 +123,17 @@ class Forms:
         remark = f"The tool {tool.name} may be called with {what}: {why}." if why else ""
         return ANY_OBJECT if wrong else schema, remark
 
-    def _doubts(self, schema: Schema, form: CallFormat, rules: LarkRules) -> tuple[bool, str]:
+    def _doubts(
+        self, schema: Schema, call_format: CallFormat, rules: LarkRules
+    ) -> tuple[bool, str]:
         """Return whether a schema cannot be enforced at all, and why not completely."""
         try:
             grammar = LLMatcher.grammar_from_json_schema(schema, overrides=_STYLE)
         except ValueError as error:
             return True, reason(str(error))
         wrong, said = LLMatcher.validate_grammar_with_warnings(grammar, limits=LIMITS)
-        alone = CallGrammar(form, rules).answer({"f": schema}, "required", several=False)
-        if said or form.syntax == "json":
+        alone = CallGrammar(call_format, rules).answer({"f": schema}, "required", several=False)
+        if said or call_format.syntax == "json":
             return wrong, reason(said[0]) if said else ""
         _, why = compiled(alone, self._tokenizer)
         return bool(why), reason(why) if why else ""
