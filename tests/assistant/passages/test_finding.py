@@ -191,7 +191,7 @@ def test_words_that_are_everywhere_are_not_looked_for(write, monkeypatch):
         c="The giraffe and the zebra drink near water.",
     )
     assert names(index, "zebra giraffe")[0] == "c.md"
-    monkeypatch.setattr(finding, "PLACES", 10)
+    monkeypatch.setattr(finding, "MAX_PASSAGES", 10)
     assert names(index, "zebra giraffe") == ["b.md", "c.md"]
     assert len(index.find("zebra").passages) == 8  # but one word is always looked for
 
