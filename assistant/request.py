@@ -101,6 +101,8 @@ class Message:
     thought: str = ""  # what the model thought before the answer, if that is known
     tool_calls: tuple[ToolCall, ...] = ()  # that an answer asks for, after its content
     call_id: str = ""  # of the call that a tool's message is the result of
+    day: str = ""  # in ISO's format, on which a question was asked; empty: the model is not told
+    attached: int = 0  # characters of a question before the user's words
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -135,6 +137,7 @@ class Request:
     tool_choice: ToolChoice = "auto"  # whether it may, or must, ask for a call
     parallel_calls: bool = True  # whether one answer may ask for several calls
     prediction: str = ""  # a text that the answer may be an edited version of
+    dated: bool = False  # whether questions of a conversation say on which day they were asked
 
     @property
     def continues(self) -> bool:

@@ -29,6 +29,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.dont_write_bytecode = False
 # Which engine is faster with a tiny model is nobody's question, and seconds for each.
 os.environ["SPECCHAT_ENGINE"] = ENGINE
+# The same prompts every day.
+os.environ["SPECCHAT_DATE"] = "no"
 Open = Callable[..., NativeModel]
 NUMBERS = count()
 

@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import takewhile
 from typing import NamedTuple
 
 from assistant.calling.formats import HERMES, PROBE, PROBE_TOOL, CallFormat, find_format
 from assistant.calling.wording import in_words, largest, plain_json
 from assistant.prompt.context import drop_oversized, fit
+from assistant.prompt.days import day_variables, with_days
 from assistant.prompt.masking import ControlTexts, Masking, is_token
 from assistant.prompt.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
 from assistant.prompt.thinking import NO_MARKERS, START, PartPosition, find_markers
@@ -110,6 +112,9 @@ class ChatTokens:
         if messages and messages[-1].role == "assistant":
             begun = self._begun(messages[-1], variables)
             return [*self.encode(messages[:-1], variables, tools), *begun]
+        if day := next((each.day for each in messages if each.day), ""):
+            messages = [*with_days(messages, day if self._shows_day(messages, variables) else "")]
+            variables = {**variables, **day_variables(day)}
         messages = [self._divided(_with_plain_json(message)) for message in messages]
         tools = [replace(tool, parameters=plain_json(tool.parameters)) for tool in tools]
         written = [text for message in messages for text in message.texts]
@@ -121,6 +126,12 @@ class ChatTokens:
         if not tokens:
             raise ModelError("The model's vocabulary has no tokens for any of this text.")
         return tokens
+
+    def _shows_day(self, messages: Sequence[Message], variables: Variables) -> bool:
+        """Say whether the template shows the day; some do so only without a system prompt."""
+        start = [*takewhile(lambda each: each.role == "system", messages), Message("user", "?")]
+        days = (day_variables(day) for day in ("2001-02-03", "2004-05-06"))
+        return len({self.template.render(start, {**variables, **day}) for day in days}) == 2
 
     def _begin(self, rendered: str) -> tuple[list[int], str]:
         """Return the token that a prompt begins with, if any, and the text after it.

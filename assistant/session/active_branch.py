@@ -36,8 +36,9 @@ class ActiveBranch:
         store: "Store | None",
         system: Callable[[], str],
         writes: bool = True,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._emit, self._new_system = emit, system
+        self._emit, self._new_system, self._clock = emit, system, clock
         self.store, self._may_write = store, writes
         self.records: tuple[StoredMessage, ...] = ()
         """The messages, from the root to the leaf."""
@@ -95,10 +96,14 @@ class ActiveBranch:
             self._system = self._new_system()
         if self.conversation is None:
             self.conversation = self._begun()
-        asked = StoredMessage(0, self.end, "user", text, time.time(), "complete")
-        record = self._append(replace(asked, attachments=tuple(attachments)))
+        record = self._append(self.question(text, attachments))
         self._emit(Added(record))
         return record
+
+    def question(self, text: str, attachments: Sequence[Attachment]) -> StoredMessage:
+        """Return a question at the end, as it would be if it were asked now."""
+        asked = StoredMessage(0, self.end, "user", text, self._clock(), "complete")
+        return replace(asked, attachments=tuple(attachments))
 
     def append_empty(
         self, role: Role, model: str = "", tool_calls: tuple[ToolCall, ...] = ()

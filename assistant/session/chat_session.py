@@ -1,5 +1,6 @@
 """A conversation being had: what is said, the answers under way, and what follows from them."""
 
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,7 @@ class ChatSession:
             than the user being asked.
         writes: whether what is said is written to the store, or only read from it.
         folders: are searched for each question; None has none.
+        clock: tells when questions are asked, in seconds since 1970.
     """
 
     def __init__(
@@ -60,13 +62,14 @@ class ChatSession:
         goes_on: bool = False,
         writes: bool = True,
         folders: "FolderRetriever | None" = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
 
         def system() -> str:
             return "".join(message.content for message in make_request().messages)
 
         self._emit, self._start = emit, start
-        self.branch = ActiveBranch(self._on_branch_event, store, system, writes)
+        self.branch = ActiveBranch(self._on_branch_event, store, system, writes, clock)
         """The messages on the screen."""
         self.responses = ResponseHandler(emit, self.branch)
         """The one under way."""

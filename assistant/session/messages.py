@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from itertools import takewhile
 
 from assistant.request import Message, ToolCall
@@ -91,9 +93,12 @@ def repeats_earlier_calls(answers: Sequence[Sequence[ToolCall]]) -> bool:
 
 
 def messages_of(
-    path: Sequence[StoredMessage], system: str, model: str, n_ctx: int = 0
+    path: Sequence[StoredMessage], system: str, model: str, n_ctx: int = 0, dated: bool = False
 ) -> tuple[Message, ...]:
-    """Return the messages that a model with this name, and a context of this size, reads."""
+    """Return the messages that a model with this name, and a context of this size, reads.
+
+    If `dated`, questions have the days on which they were asked.
+    """
     repeated = repeated_files(path, n_ctx)
     messages = [Message("system", system)] if system else []
     unanswered: tuple[str, ...] = ()  # ids of calls
@@ -115,10 +120,21 @@ def messages_of(
             content = f"{messages.pop().content}\n\n{content}"
         # Token ids mean nothing to another model.
         ids = record.token_ids if record.model == model else ()
-        messages.append(Message(record.role, content, ids, record.thought, record.tool_calls))
+        message = Message(record.role, content, ids, record.thought, record.tool_calls)
+        if dated and is_user and record.created:  # else it is not known when
+            message = _with_day(message, record)
+        messages.append(message)
     if messages and messages[-1].role == "tool":
         messages += [Message("tool", NOT_RUN, call_id=call_id) for call_id in unanswered]
     return tuple(messages)
+
+
+def _with_day(message: Message, record: StoredMessage) -> Message:
+    words = len(record.content) if record.content.strip() else 0
+    with suppress(ValueError, OverflowError, OSError):  # an import may have any time
+        day = date.fromtimestamp(record.created).isoformat()
+        return replace(message, day=day, attached=len(message.content) - words)
+    return message
 
 
 def without_more_calls(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -54,7 +54,7 @@ class RequestBuilder:
         """Return what a race answers: `text` after the path, or else the last question."""
         path = self._branch.records
         if joined(text, attachments):
-            path = (*path, _question(text, attachments))
+            path = (*path, self._branch.question(text, attachments))
         while path and path[-1].role != "user":
             path = path[:-1]
         if not path:
@@ -82,7 +82,7 @@ class RequestBuilder:
             return self._request(path)
         if tool_calls:
             return self._request(path, added=(Message("tool", "", call_id=tool_calls[0].id),))
-        return self._request((*path, _question(text, attachments)))
+        return self._request((*path, self._branch.question(text, attachments)))
 
     async def answer(self, plainly: bool = False) -> None:
         """Have the end of the path answered; `plainly`: without tools."""
@@ -118,7 +118,7 @@ class RequestBuilder:
         """
         asked, model = self._make_request(), self.model
         name, n_ctx = (model.name, model.n_ctx) if model else ("", 0)
-        messages = (*messages_of(path, self._branch.system, name, n_ctx), *added)
+        messages = (*messages_of(path, self._branch.system, name, n_ctx, asked.dated), *added)
         asked = replace(
             asked,
             messages=messages,
@@ -142,8 +142,3 @@ class RequestBuilder:
         self.stream = None
         ended = isinstance(event, Finished) and event.stop is not Stop.CANCELLED
         self._tool_loop.may_auto_run = ended and self._branch.end == answer.record.id
-
-
-def _question(text: str, attachments: Sequence[Attachment]) -> StoredMessage:
-    """Return a question that is not sent yet."""
-    return StoredMessage(0, None, "user", text, 0.0, "complete", attachments=tuple(attachments))

@@ -115,6 +115,7 @@ class Settings:
     )  # fmt: skip
     thinking_budget: int | None = _key(None, "Tokens a thought may take.", word="none")
     show_thinking: bool = _key(False, "Show thoughts in full.", NOW, daily=True)
+    date: bool = _key(True, "Tell the model what day it is; no effect with a seed.", variable=True)
     n_ctx: int = _key(
         8192, "Context, in tokens.", RELOAD,
         name="ctx", bounds=Range(256, 16_777_216), variable=True, daily=True,
@@ -226,6 +227,7 @@ class Settings:
             thinking=self.thinking,
             effort=self.effort,
             thinking_budget=self.thinking_budget,
+            dated=self.date and self.seed is None,  # a seed gives the same answer tomorrow
         )
 
 

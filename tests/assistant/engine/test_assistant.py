@@ -11,6 +11,9 @@ QUESTION = (Message("system", "Be brief."), Message("user", "Why is the sky blue
 SAMPLING = Sampling(temperature=30, top_k=20, top_p=0.95)
 
 
+FILE = "The sky is blue because air scatters blue light more than red light. " * 5
+
+
 @pytest.fixture
 def assistant(opened, tiny_target, tiny_draft):
     return opened(tiny_target, tiny_draft)
@@ -55,6 +58,22 @@ def test_a_draft_that_equals_the_target_is_always_accepted(opened, tiny_target):
     finished = answer(assistant, ask(lookahead=4, max_tokens=1 + 5 * 8))[-1]
     assert finished.stats.acceptance_rate == 1
     assert finished.stats.lookahead_counts == {0: 1, 4: 8}
+
+
+def test_another_day_costs_its_own_line_and_nothing_that_was_read_before(assistant):
+    def on(day: str, words: str) -> Message:
+        return Message("user", f"{FILE}\n\n{words}", day=day, attached=len(FILE))
+
+    asked = [QUESTION[0], on("2026-11-27", "Why?")]
+    first = answer(assistant, ask(asked))
+    told = Message("assistant", first[-1].text, first[-1].token_ids)
+    for day in ("2026-11-27", "2026-11-28"):  # the same conversation goes on
+        again = [*asked, told, Message("user", "And at night?", day=day)]
+        cached = answer(assistant, ask(again))[0].cached_tokens
+        assert cached >= first[0].prompt_tokens + 40 - 1 - 3
+    other = answer(assistant, ask([QUESTION[0], on("2026-11-28", "How?")]))
+    line = len("(Asked on Saturday, 28 November 2026.)\n\nHow?<|im_end|>\n<|im_start|>assistant\n")
+    assert other[0].cached_tokens >= other[0].prompt_tokens - line
 
 
 def test_the_second_turn_evaluates_only_its_new_tokens_in_both_models(assistant):

@@ -1,6 +1,7 @@
 """A conversation with a scripted engine and scripted tools, and no screen."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,6 +78,7 @@ class Stage:
     with_tools: bool = False
     names: tuple[str, ...] = ()
     make_request: Callable[[], Request] = lambda: Request(())
+    clock: Callable[[], float] = time.time
     events: list[Any] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     stopped: int = 0  # how often the engine was told to stop
@@ -93,6 +95,7 @@ class Stage:
             self.tools,
             self.make_request,
             goes_on=self.goes_on,
+            clock=self.clock,
         )
         self.session.ready(MODEL)
 

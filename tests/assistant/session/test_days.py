@@ -1,0 +1,85 @@
+"""The days of questions: those on which they were stored, whatever day it is now."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, datetime
+
+import pytest
+
+from assistant.request import Message, Request
+from assistant.session.messages import messages_of
+from assistant.settings.settings import Settings
+from assistant.store.values import Attachment, StoredMessage
+from tests.assistant.session.stage import Stage
+
+NIGHT = datetime(2026, 11, 27, 23, 59).timestamp()
+FRIDAY, SATURDAY = "2026-11-27", "2026-11-28"
+
+
+def stage_at(clock: Callable[[], float], dated: bool = True) -> Stage:
+    return Stage(make_request=lambda: Request((), dated=dated), clock=clock)
+
+
+def days(request: Request | None) -> list[str]:
+    assert request is not None
+    return [each.day for each in request.messages]
+
+
+async def test_questions_have_the_days_on_which_they_were_asked_on_every_later_day():
+    now = [NIGHT]
+    stage = stage_at(lambda: now[0])
+    await stage.ask("Why?", "Because.")
+    now[0] += 120
+    await stage.ask("How?", "So.")
+    assert days(stage.requests[-1]) == [FRIDAY, "", SATURDAY]
+    now[0] += 1e7
+    stage.session.branch.reopen()
+    await stage.ask("When?", "Now.")
+    assert days(stage.requests[-1])[:4] == [FRIDAY, "", SATURDAY, ""]
+
+
+async def test_what_is_read_ahead_has_the_day_that_the_question_will_have():
+    stage = stage_at(lambda: NIGHT)
+    ahead = stage.session.requests.next("Why?")
+    race = stage.session.requests.race("Why?")
+    await stage.ask("Why?")
+    assert ahead is not None
+    assert race is not None
+    assert ahead.messages == race.messages == stage.requests[-1].messages
+    assert days(ahead) == [FRIDAY]
+
+
+@pytest.mark.parametrize("words", ["Why?", "", " "])
+def test_what_is_attached_is_known_to_stand_before_the_words(words):
+    path = [
+        StoredMessage(1, None, "user", "Unanswered.", NIGHT, "complete"),
+        StoredMessage(
+            2, 1, "user", words, NIGHT, "complete", attachments=(Attachment("a.txt", "Sky."),)
+        ),
+    ]
+    (message,) = messages_of(path, "", "", dated=True)
+    start = message.content[: message.attached]
+    assert start.rstrip() == "Unanswered.\n\na.txt:\n```\nSky.\n```"
+    assert message.content[message.attached :] == words.strip()
+
+
+async def test_without_the_setting_questions_have_no_day():
+    stage = stage_at(lambda: NIGHT, dated=False)
+    await stage.ask("Why?", "Because.")
+    assert days(stage.requests[-1]) == [""]
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1e18, 1e18, float("inf"), float("nan"), 253_402_300_799])
+def test_a_question_of_an_impossible_or_unknown_time_has_no_day_or_one_that_can_be_read(seconds):
+    question = StoredMessage(1, None, "user", "Why?", seconds, "complete")
+    (message,) = messages_of([question], "", "", dated=True)
+    assert message == Message("user", "Why?", day=message.day)
+    assert not message.day or date.fromisoformat(message.day)
+
+
+def test_a_seed_or_the_setting_keeps_the_day_out_and_questions_outside_conversations_have_none():
+    told = Settings()
+    assert told.request().dated
+    assert not replace(told, seed=1).request().dated
+    assert not replace(told, date=False).request().dated
+    assert days(told.request("Why?")) == [""]  # of a race
