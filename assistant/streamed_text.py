@@ -21,29 +21,29 @@ class TokenText:
     ) -> None:
         self._piece, self._names = piece, names
 
-    def after(self, begun: bytes, token: int) -> tuple[str, bytes]:
+    def after(self, pending: bytes, token: int) -> tuple[str, bytes]:
         """Return the text that a token completes, and the bytes of a character that it leaves open.
 
-        `begun` are the bytes that the tokens before it left open. Invalid UTF-8 becomes U+FFFD.
+        `pending` are the bytes that the tokens before it left open. Invalid UTF-8 becomes U+FFFD.
         """
         piece = self._piece(token)
         if not piece:
-            return self._names.get(token, ""), begun
-        text, used = codecs.utf_8_decode(begun + piece, "replace", False)
-        return text, (begun + piece)[used:]
+            return self._names.get(token, ""), pending
+        text, used = codecs.utf_8_decode(pending + piece, "replace", False)
+        return text, (pending + piece)[used:]
 
     def of(self, tokens: Iterable[int]) -> str:
         """Return the text of a sequence of tokens."""
-        texts, begun = [], b""
+        texts, pending = [], b""
         for token in tokens:
-            text, begun = self.after(begun, token)
+            text, pending = self.after(pending, token)
             texts.append(text)
-        return "".join(texts) + ending(begun)
+        return "".join(texts) + ending(pending)
 
 
-def ending(begun: bytes) -> str:
+def ending(pending: bytes) -> str:
     """Return the replacement for a character that is never completed."""
-    return begun.decode("utf-8", "replace")
+    return pending.decode("utf-8", "replace")
 
 
 def split(text: str, marks: Iterable[str]) -> tuple[str, str, str]:
@@ -52,12 +52,12 @@ def split(text: str, marks: Iterable[str]) -> tuple[str, str, str]:
     If there is none, return all but the longest end that may begin a mark, "", and that end.
     """
     marks = [mark for mark in marks if mark]
-    found = [(place, mark) for mark in marks if (place := text.find(mark)) >= 0]
-    if found:
-        place, mark = min(found)
-        return text[:place], mark, text[place + len(mark) :]
-    begin = min((_begins(text, mark) for mark in marks), default=len(text))
-    return text[:begin], "", text[begin:]
+    matches = [(index, mark) for mark in marks if (index := text.find(mark)) >= 0]
+    if matches:
+        index, mark = min(matches)
+        return text[:index], mark, text[index + len(mark) :]
+    end = min((_begins(text, mark) for mark in marks), default=len(text))
+    return text[:end], "", text[end:]
 
 
 def _begins(text: str, mark: str) -> int:

@@ -29,7 +29,7 @@ class JsonArguments:
 
         The latter is None until the object has ended.
         """
-        for place, character in enumerate(text):
+        for index, character in enumerate(text):
             if self._escaped:
                 self._escaped = False
             elif self._quoted:
@@ -42,7 +42,7 @@ class JsonArguments:
             elif character in "}]":
                 self._depth -= 1
                 if self._depth <= 0:
-                    return text[: place + 1], text[place + 1 :]
+                    return text[: index + 1], text[index + 1 :]
         return text, None
 
 
@@ -51,7 +51,9 @@ def properties(schema: Schema) -> dict[str, Schema]:
     known = schema.get("properties")
     named = known.items() if isinstance(known, dict) else ()
     return {
-        name: each if isinstance(each, dict) else {} for name, each in named if each is not False
+        name: value if isinstance(value, dict) else {}
+        for name, value in named
+        if value is not False
     }
 
 

@@ -1,11 +1,16 @@
-"""The formats in which families of models write tool calls."""
+"""How models are told of tools, and the formats in which families of them write calls."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
 from typing import Literal
 
 from assistant.request import Message, Tool, ToolCall
 
+_ID = 9  # characters
+_OFFER = Path(__file__).with_name("offer.txt").read_text("utf-8")
 Syntax = Literal["json", "xml", "gemma"]
 QUOTE = '<|"|>'
 """The quotes of strings in Gemma 4's syntax; a control token in its vocabulary."""
@@ -26,7 +31,7 @@ class CallFormat:
     bare: bool = False  # whether an answer may also be a call in bare JSON; see `BARE`
     syntax: Syntax = "json"  # of the arguments
     ended: str = ""  # the end of prompts whose template forgets the start of the answer ...
-    begun: str = ""  # ... and that start, which is added
+    start: str = ""  # ... and that start, which is added
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -83,7 +88,7 @@ FORMATS = (
         "}<tool_call|>",
         syntax="gemma",
         ended="<turn|>\n",
-        begun="<|turn>model\n",
+        start="<|turn>model\n",
     ),
 )
 
@@ -113,3 +118,76 @@ def find_format(rendered: str) -> CallFormat | None:
         if head + _ARGUMENTS[call_format.syntax] in rendered:
             return call_format
     return None
+
+
+def described(tool: Tool) -> dict[str, object]:
+    """Return a tool in the structure of OpenAI's API, which chat templates expect."""
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": read_json(tool.parameters),
+    }
+    return {"type": "function", "function": function}
+
+
+def largest(tools: Sequence[Tool]) -> str:
+    """Return the name and the size of the tool that is longest, for a sentence."""
+    tool = max(tools, key=lambda tool: sum(map(len, tool.texts)))
+    return f"{tool.name}, with {sum(map(len, tool.texts)):,} characters"
+
+
+def read_json(text: str) -> object:
+    """Return the value of a JSON text; the text itself if it is not valid JSON."""
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value
+
+
+def plain_json(text: str) -> str:
+    """Return JSON without escapes for non-ASCII characters; any other text unchanged."""
+    value = read_json(text)
+    return text if value == text else json.dumps(value, ensure_ascii=False)
+
+
+def short_id(call_id: str) -> str:
+    """Return nine letters and digits for an id, as Mistral's templates demand; others take any."""
+    end = call_id.rpartition("_")[2]
+    if len(end) == _ID and end.isascii() and end.isalnum():
+        return end
+    return sha256(call_id.encode(errors="replace")).hexdigest()[:_ID]
+
+
+def written(call: ToolCall) -> str:
+    """Return a call in Hermes's format."""
+    name, arguments = call.name, json.dumps(read_json(call.arguments), ensure_ascii=False)
+    return f"{HERMES.opens}{name}{HERMES.between}{arguments}{HERMES.closes}"
+
+
+def tools_as_text(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
+    """Return a conversation with the tools in the system prompt.
+
+    Calls become text of their answers, and results become messages of the user.
+    """
+    conversation: list[Message] = []
+    for message in messages:
+        if message.role == "tool":
+            result = f"<tool_response>\n{message.content}\n</tool_response>"
+            last = conversation[-1] if conversation else Message("system", "")
+            if last.role == "user" and last.content.endswith("</tool_response>"):
+                conversation[-1] = Message("user", f"{last.content}\n{result}")
+            else:
+                conversation.append(Message("user", result))
+        else:
+            texts = [message.content] if message.content else []
+            texts += map(written, message.tool_calls)
+            conversation.append(replace(message, content="\n".join(texts), tool_calls=()))
+    if tools:
+        signatures = (json.dumps(described(tool), ensure_ascii=False) for tool in tools)
+        offer = _OFFER.format(tools="\n".join(signatures))
+        if conversation and conversation[0].role == "system":
+            conversation[0] = Message("system", f"{conversation[0].content}\n\n{offer}")
+        else:
+            conversation.insert(0, Message("system", offer))
+    return conversation

@@ -38,19 +38,20 @@ class CallGrammar:
         barred = [f".*{pattern_of(self._format.trigger)}.*"]
         if self._format.bare:
             barred.append(f'{BARE}(?:{"|".join(map(pattern_of, schemas))})".*')
-        begin = '("\\n" | "\\n\\n")? ' if gap else ""
+        start = '("\\n" | "\\n\\n")? ' if gap else ""
         if thought:
             opens, closes = thought
             barred.append(f"\\s*{pattern_of(opens.strip())}.*")
-            begin = f"({rules.text(opens)} {rules.up_to('THOUGHT', closes)})? {begin}"
+            start = f"({rules.text(opens)} {rules.up_to('THOUGHT', closes)})? {start}"
         free = f"@{instead}" if instead else "FREE"
         if not instead:
-            rules.lines.append(f"FREE: {ALL}" + "".join(f" & ~/(?s:{each})/" for each in barred))
+            without = "".join(f" & ~/(?s:{pattern})/" for pattern in barred)
+            rules.lines.append(f"FREE: {ALL}{without}")
         ways = [free] if choice != "required" else []
         if choice != "none":
             after_text = choice == "auto" and not instead
             ways += self._calls(schemas, several and self._format.several, after_text)
-        return "\n".join([f"start: {begin}({' | '.join(ways)})", *rules.lines, ""])
+        return "\n".join([f"start: {start}({' | '.join(ways)})", *rules.lines, ""])
 
     def _calls(
         self, schemas: Mapping[str, Schema], several: bool, after_text: bool
@@ -61,17 +62,16 @@ class CallGrammar:
         rules.lines.append("call: " + " | ".join(f"call_{i}" for i in range(len(schemas))))
         for i, (name, schema) in enumerate(schemas.items()):
             head, tail = rules.text(name + call_format.between), rules.text(call_format.closes)
-            said = arguments(schema)
-            rules.lines += [f"call_{i}: {head} args_{i} {tail}", f"args_{i}: {said}"]
-        begin, rest = "", call_format.before + call_format.opens
+            rules.lines += [f"call_{i}: {head} args_{i} {tail}", f"args_{i}: {arguments(schema)}"]
+        free, rest = "", call_format.before + call_format.opens
         if after_text:
-            begin = rules.up_to("BEGIN", call_format.trigger, "FREE")
+            free = rules.up_to("BEGIN", call_format.trigger, "FREE")
             rest = rest.removeprefix(call_format.trigger)
         more = f"({rules.text(call_format.joins + call_format.opens)} call)*" if several else ""
-        yield f"{begin} {rules.text(rest)} call {more} {rules.text(call_format.after)}"
+        yield f"{free} {rules.text(rest)} call {more} {rules.text(call_format.after)}"
         if after_text and call_format.bare:
-            first, again = (self._bare(start, schemas) for start in (BARE, BARE_AGAIN))
-            yield f"({first}) {f'({again})*' if several else ''} (/\\s*```/)?"
+            first, later = (self._bare(start, schemas) for start in (BARE, BARE_AGAIN))
+            yield f"({first}) {f'({later})*' if several else ''} (/\\s*```/)?"
 
     def _bare(self, start: str, names: Iterable[str]) -> str:
         """Return the alternatives of a call in bare JSON, one for each tool."""

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from assistant.calling.arguments import JsonArguments, Schema, closed
-from assistant.calling.formats import BARE, BARE_BETWEEN, BARE_STARTS, CallFormat
+from assistant.calling.formats import BARE, BARE_BETWEEN, BARE_STARTS, CallFormat, read_json
 from assistant.calling.syntaxes import GemmaArguments, XmlArguments
-from assistant.calling.wording import read_json
 from assistant.events import CallDelta
 from assistant.request import Request, ToolCall
 from assistant.streamed_text import split
@@ -42,16 +41,16 @@ class CallReader:
     ) -> None:
         self.tool_calls: tuple[ToolCall, ...] = ()
         """The complete calls."""
-        self.begun = False
-        """Whether a call has begun."""
+        self.is_open = False
+        """Whether the first call has begun."""
         self._format, self._schemas, self._ids = call_format, schemas, iter(ids)
-        self._held = ""  # text that may turn out to begin a call
+        self._buffered = ""  # text that may turn out to begin a call
         self._may_be_bare = call_format.bare
         self._opens = call_format.opens
         opens, between = re.escape(call_format.opens), re.escape(call_format.between)
         self._head = re.compile(f"{opens}(.*?){between}")
         self._raw = ""  # what was written since the last complete call
-        self._unread = ""  # the end of that, which is not parsed yet
+        self._unparsed = ""  # the end of that, which is not parsed yet
         self._call = ToolCall("", "")  # the last one, as far as it is parsed
         self._arguments: Arguments | None = None  # parses its arguments; None between calls
         self._deltas: list[CallDelta] = []
@@ -65,22 +64,22 @@ class CallReader:
     def read(self, text: str) -> tuple[str, str]:
         """Take more text; return the part before the calls, and the part that belongs to calls.
 
-        Text that may begin a call is held back.
+        Text that may begin a call is buffered.
         """
-        if self.begun:
+        if self.is_open:
             self._parse(text)
             return "", text
-        before, tool_calls, self._held = self._divide(self._held + text)
-        if tool_calls:
-            self.begun = True
-            self._parse(tool_calls)
-        return before, tool_calls
+        before, call_text, self._buffered = self._divide(self._buffered + text)
+        if call_text:
+            self.is_open = True
+            self._parse(call_text)
+        return before, call_text
 
     def flush(self) -> str:
-        """Return the text that is held back: no more comes that could make a call of it."""
-        held, self._held = self._held, ""
-        self._may_be_bare = self._may_be_bare and not held
-        return held
+        """Return the text that is buffered: no more comes that could make a call of it."""
+        text, self._buffered = self._buffered, ""
+        self._may_be_bare = self._may_be_bare and not text
+        return text
 
     def drain(self) -> tuple[CallDelta, ...]:
         """Return what was added to calls since the last time this was called."""
@@ -110,22 +109,22 @@ class CallReader:
 
     def _parse(self, text: str) -> None:
         self._raw += text
-        self._unread += text
-        while arguments := self._arguments or self._begin():
-            more, rest = arguments.read(self._unread)
-            self._unread = rest or ""
+        self._unparsed += text
+        while arguments := self._arguments or self._open():
+            more, rest = arguments.read(self._unparsed)
+            self._unparsed = rest or ""
             self._add(more)
             if rest is None:
                 return
             self.tool_calls += (self._call,)
             self._arguments, self._raw = None, rest
 
-    def _begin(self) -> Arguments | None:
-        """Begin the next call if its name is complete; return the parser of its arguments."""
-        head = self._head.search(self._unread)
+    def _open(self) -> Arguments | None:
+        """Open the next call if its name is complete; return the parser of its arguments."""
+        head = self._head.search(self._unparsed)
         if head is None:
             return None
-        self._unread = self._unread[head.end() :]
+        self._unparsed = self._unparsed[head.end() :]
         new_id = "call_" + "".join(secrets.choice(_LETTERS) for _ in range(9))
         self._call = ToolCall(head[1], "", next(self._ids, "") or new_id)
         self._deltas.append(CallDelta(len(self.tool_calls), self._call.id, head[1], ""))

@@ -43,9 +43,9 @@ class GemmaArguments:
 
     def _text(self) -> str:
         """Return the part of a string that is certain, with its closing quote if it is there."""
-        said, end, self._rest = split(self._rest, [QUOTE])
+        text, end, self._rest = split(self._rest, [QUOTE])
         self._quoted = not end
-        return json.dumps(said, ensure_ascii=False)[1:-1] + ('"' if end else "")
+        return json.dumps(text, ensure_ascii=False)[1:-1] + ('"' if end else "")
 
     def _mark(self, mark: str) -> str:
         self._quoted = mark == QUOTE
@@ -182,18 +182,18 @@ class XmlRules:
     def elements(self, schema: Schema) -> str:
         """Return the rule of an object's elements, in the order of its schema."""
         known, needed = properties(schema), required(schema)
-        named = {name: each for name, each in known.items() if ">" not in name}
+        named = {name: part for name, part in known.items() if ">" not in name}
         self._rules.enforce_only(schema, OBJECT)
         self._rules.unenforced |= {"required"} if needed - {*named} else set()
         if not named and schema.get("additionalProperties") is not False:
             return '("<parameter=" /[A-Za-z_][A-Za-z0-9_.-]*/ ">\\n" any_text)*'
         shared: Schema = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
         elements = ""
-        for name, each in named.items():
-            if _is_text(each):
-                value = self._text(each)
+        for name, part in named.items():
+            if _is_text(part):
+                value = self._text(part)
             else:
-                rule = self._rules.add("value", self._rules.json({**each, **shared}))
+                rule = self._rules.add("value", self._rules.json({**part, **shared}))
                 value = f"{rule} {quoted(_END)}"
             head = quoted(f"<parameter={name}>\n")
             elements += f" ({head} {value})" + ("" if name in needed else "?")

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from llguidance import LLMatcher
 
 from assistant.calling.arguments import ANY_OBJECT, Schema, closed
-from assistant.calling.formats import CallFormat
+from assistant.calling.formats import CallFormat, largest, read_json
 from assistant.calling.grammar import CallGrammar
 from assistant.calling.lark import LarkRules
-from assistant.calling.wording import largest, read_json
 from assistant.constraints.grammar import (
     LIMITS,
     STYLE,
@@ -131,9 +130,9 @@ class Constraints:
             grammar = LLMatcher.grammar_from_json_schema(schema, overrides=_STYLE)
         except ValueError as error:
             return True, reason(str(error))
-        wrong, said = LLMatcher.validate_grammar_with_warnings(grammar, limits=LIMITS)
+        wrong, warnings = LLMatcher.validate_grammar_with_warnings(grammar, limits=LIMITS)
         alone = CallGrammar(call_format, rules).answer({"f": schema}, "required", several=False)
-        if said or call_format.syntax == "json":
-            return wrong, reason(said[0]) if said else ""
+        if warnings or call_format.syntax == "json":
+            return wrong, reason(warnings[0]) if warnings else ""
         _, why = compiled(alone, self._tokenizer)
         return bool(why), reason(why) if why else ""

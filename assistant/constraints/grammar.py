@@ -148,8 +148,8 @@ def _schema(text: str) -> str:
 def _rounded(part: object, is_value: bool = False) -> Iterator[int]:
     """Yield the whole numbers of a schema that llguidance, which has only doubles, would round."""
     if isinstance(part, list):
-        for each in part:
-            yield from _rounded(each, is_value)
+        for member in part:
+            yield from _rounded(member, is_value)
     elif isinstance(part, dict):
         for key, inner in part.items():
             if key in NAMES and isinstance(inner, dict) and not is_value:
@@ -168,11 +168,11 @@ def reason(why: str) -> str:
     """Return the first meaningful line of an error of llguidance's, shortened."""
     if "(grammar) too big" in why:
         return TOO_LARGE
-    if found := next((said for kind, said in _KNOWN if why.startswith(kind)), None):
-        why = f"{found}{why.partition(':')[2]}" if found.endswith(":") else found
+    if known := next((text for kind, text in _KNOWN if why.startswith(kind)), None):
+        why = f"{known}{why.partition(':')[2]}" if known.endswith(":") else known
     lines = [line.strip() for line in why.splitlines() if line.strip(" ^|")]
-    said = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
-    return (said or lines or ["it cannot be understood"])[0].rstrip(".")[:LONGEST_WHY]
+    errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    return (errors or lines or ["it cannot be understood"])[0].rstrip(".")[:LONGEST_WHY]
 
 
 _KNOWN = (

@@ -15,7 +15,7 @@ from models.errors import UsageError
 CONTROL = b"\xff"
 """The byte before the number of a control token in llguidance's texts; UTF-8 has no such byte."""
 Start = Callable[[Sequence[int]], int | None]
-"""Returns the place in a context where the answer starts; None while a thought goes before it."""
+"""Returns the index in a context where the answer starts; None while a thought goes before it."""
 
 
 class TokenSet(NamedTuple):
@@ -115,23 +115,23 @@ class ConstraintMask:
         """Whether the answer, up to its first stop token, has the constraint."""
         tokens = self._tokens
         start = self._start(tokens)
-        places = range(len(tokens) if start is None else start, len(tokens))
-        end = next((place for place in places if tokens[place] in self._stops), len(tokens))
+        answer = range(len(tokens) if start is None else start, len(tokens))
+        end = next((index for index in answer if tokens[index] in self._stops), len(tokens))
         return self._follow(tokens[:end]) and self._matcher.is_accepting()
 
     def _allowed(self, tokens: Sequence[int]) -> TokenSet | None:
         """Return the allowed tokens; None for all, also after a forbidden token."""
         started = perf_counter()
         if not self._follow(tokens):
-            begin = self._start(tokens)
-            ended = begin is not None and not self._stops.isdisjoint(tokens[begin:])
+            start = self._start(tokens)
+            ended = start is not None and not self._stops.isdisjoint(tokens[start:])
             return self._ends if ended else None
-        place = len(self._read)
-        if place not in self._sets:
-            self._sets[place] = self._set()
+        index = len(self._read)
+        if index not in self._sets:
+            self._sets[index] = self._set()
             self.rows += 1
         self.seconds += perf_counter() - started
-        return self._sets[place]
+        return self._sets[index]
 
     def _set(self) -> TokenSet:
         self._matcher.unsafe_compute_mask_ptr(self._bits.ctypes.data, self._bits.nbytes)
@@ -146,16 +146,16 @@ class ConstraintMask:
 
         False if its answer has not begun, has ended, or holds a token that the constraint forbids.
         """
-        begin = self._start(tokens)
-        if begin is None:
+        start = self._start(tokens)
+        if start is None:
             return False
-        answer = list(tokens[begin:])
+        answer = list(tokens[start:])
         same = common_prefix(self._read, answer)
         if same < len(self._read):
             self._matcher.rollback(len(self._read) - same)
             self._check()
-            for place in range(same + 1, len(self._read) + 1):
-                self._sets.pop(place, None)
+            for index in range(same + 1, len(self._read) + 1):
+                self._sets.pop(index, None)
             del self._read[same:]
         new = answer[same:]
         if not self._stops.isdisjoint(new):

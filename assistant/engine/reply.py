@@ -96,7 +96,7 @@ class Assistant:
         cached = min(self.target.cached(prompt.tokens), len(prompt.tokens) - 1)
         figures.prepared(len(prompt.tokens), cached)
         yield Prepared(len(prompt.tokens), cached, prompt.dropped)
-        yield from map(Warned, prompt.remarks)
+        yield from map(Warned, prompt.warnings)
 
         forced = None if prompt.thoughts.budget is None else prompt.thoughts.forced
         call_reader = None
@@ -186,7 +186,7 @@ class Assistant:
     def _mask(self, request: Request, prompt: ChatPrompt) -> ConstraintMask | None:
         """Return the mask of an answer, if it has a form or may call tools.
 
-        What of the tools cannot be enforced is added to the remarks of the prompt.
+        What of the tools cannot be enforced is added to the warnings of the prompt.
         """
         at = prompt.tokens, prompt.thoughts.answer_start
         if not request.tools:
@@ -194,7 +194,7 @@ class Assistant:
         mask, doubts = self._constraints.call_mask(
             prompt.call_format, request, *at, prompt.thought, self.chat.thinks
         )
-        prompt.remarks.extend(doubts)
+        prompt.warnings.extend(doubts)
         return mask
 
     @cached_property

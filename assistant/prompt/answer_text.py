@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from assistant.events import Part, Token
-from assistant.prompt.thought_reader import AnswerBeginning
+from assistant.prompt.thoughts import AnswerBeginning
 from assistant.streamed_text import ending, split
 
 if TYPE_CHECKING:
@@ -21,37 +21,37 @@ class AnswerText:
 
     A character belongs to a part as soon as that is certain. Markers separate thoughts from the
     rest; calls are separated from that; and a stop string in what then remains ends the answer.
-    Text that may begin any of these is held back.
+    Text that may begin any of these is buffered.
 
     Args:
         beginning: where the answer begins, and how its tokens are decoded.
-        begun: the tokens of the answer that this one continues; they are read, not returned.
+        prefix: the tokens of the answer that this one continues; they are read, not returned.
         stops: strings that end the answer and are not part of it.
-        calls: the reader of its calls; None if it must not have any.
+        call_reader: reads its tool calls; None if it must not have any.
     """
 
     def __init__(
         self,
         beginning: AnswerBeginning,
-        begun: Iterable[int] = (),
+        prefix: Iterable[int] = (),
         stops: Sequence[str] = (),
         call_reader: CallReader | None = None,
     ) -> None:
-        self.said: dict[Part, str] = {"answer": "", "thought": "", "call": "", "marker": ""}
+        self.returned: dict[Part, str] = {"answer": "", "thought": "", "call": "", "marker": ""}
         """The text returned so far, by parts."""
         self.call_reader = call_reader
         self.stopped = False
         """Whether a stop string has ended the answer."""
         self._text, self._markers, self._at, _ = beginning
-        self._begun = b""  # bytes of an incomplete character
+        self._pending = b""  # bytes of an incomplete character
         self._stops: Sequence[str] = ()
-        self._held = ""  # may begin a stop string
+        self._buffered = ""  # may begin a stop string
         self._tokens: list[Token] = []  # not returned yet
         self._known: list[Part] = []  # of their characters, as far as they are certain
-        self._earlier = 0  # characters of `begun` that are still held back before them
-        for token in begun:
-            said = self.complete(token)
-            self._earlier += len(said) - len(self._read(said))
+        self._earlier = 0  # characters of `prefix` that are still buffered before them
+        for token in prefix:
+            text = self.complete(token)
+            self._earlier += len(text) - len(self._read(text))
         self._stops = stops
 
     @property
@@ -61,7 +61,7 @@ class AnswerText:
 
     def complete(self, token: int) -> str:
         """Return the text that the next token completes."""
-        text, self._begun = self._text.after(self._begun, token)
+        text, self._pending = self._text.after(self._pending, token)
         return text
 
     def add(self, token: Token) -> list[Token]:
@@ -72,12 +72,12 @@ class AnswerText:
         """
         self._tokens.append(token)
         self._known += self._read(token.text)
-        return self._told()
+        return self._certain()
 
     def flush(self) -> list[Token]:
-        """Return the tokens that are held back, since no more come."""
+        """Return the tokens that are buffered, since no more come."""
         self._known += [] if self.stopped else self._last()
-        return self._told()
+        return self._certain()
 
     def end(self) -> tuple[str, str]:
         """Return the whole text and thought of the answer.
@@ -85,24 +85,24 @@ class AnswerText:
         They include U+FFFD for a character that was cut, and the text the part of an incomplete
         call that this answer has written.
         """
-        text, thought = self.said["answer"], self.said["thought"]
-        if self.call_reader and self.said["call"]:
-            text += self.call_reader.cut[-len(self.said["call"]) :]
-        cut = "" if self.stopped else ending(self._begun)
+        text, thought = self.returned["answer"], self.returned["thought"]
+        if self.call_reader and self.returned["call"]:
+            text += self.call_reader.cut[-len(self.returned["call"]) :]
+        cut = "" if self.stopped else ending(self._pending)
         return (text, thought + cut) if self.thinks else (text + cut, thought)
 
-    def _told(self) -> list[Token]:
+    def _certain(self) -> list[Token]:
         earlier = min(self._earlier, len(self._known))
         self._earlier -= earlier
         del self._known[:earlier]
-        told: list[Token] = []
+        certain: list[Token] = []
         while self._tokens and self._is_known(len(self._tokens[0].text)):
             token = self._tokens.pop(0)
-            told += self._divided(token, self._known[: len(token.text)])
+            certain += self._divided(token, self._known[: len(token.text)])
             del self._known[: len(token.text)]
-        for token in told:
-            self.said[token.part] += token.text
-        return told
+        for token in certain:
+            self.returned[token.part] += token.text
+        return certain
 
     def _is_known(self, length: int) -> bool:
         """Say whether so many characters are certain, or the last ones before a stop string."""
@@ -110,16 +110,16 @@ class AnswerText:
 
     def _divided(self, token: Token, parts: Sequence[Part]) -> Iterator[Token]:
         """Yield a token for each part of a token's text; one token if it has no text to show."""
-        letters = [each for each in zip(parts, token.text, strict=False) if each[0] != "marker"]
-        for part, said in groupby(letters, key=itemgetter(0)):
-            yield replace(token, part=part, text="".join(letter for _, letter in said))
+        letters = [pair for pair in zip(parts, token.text, strict=False) if pair[0] != "marker"]
+        for part, run in groupby(letters, key=itemgetter(0)):
+            yield replace(token, part=part, text="".join(letter for _, letter in run))
         if not letters:
             yield replace(token, part="marker" if parts else self._now)
 
     @property
     def _now(self) -> Part:
         """The part that more text would belong to."""
-        in_calls = self._at.place != "thought" and self.call_reader and self.call_reader.begun
+        in_calls = self._at.state != "thought" and self.call_reader and self.call_reader.is_open
         return "call" if in_calls else self._at.part
 
     def _read(self, text: str) -> list[Part]:
@@ -128,30 +128,30 @@ class AnswerText:
         return [part for segment in segments for part in self._of_segment(*segment)]
 
     def _last(self) -> list[Part]:
-        """Return the parts of the characters that are held back, since no more text comes."""
-        at, self._at = self._at, replace(self._at, held="")
-        return [*self._of_segment(at.part, at.held), *self._of_held()]
+        """Return the parts of the characters that are buffered, since no more text comes."""
+        at, self._at = self._at, replace(self._at, buffered="")
+        return [*self._of_segment(at.part, at.buffered), *self._of_buffered()]
 
     def _of_segment(self, part: Part, text: str) -> Iterator[Part]:
         if part != "answer":
-            yield from self._of_held()
+            yield from self._of_buffered()
             yield from repeat(part, len(text))
             return
         text, call_text = self.call_reader.read(text) if self.call_reader else (text, "")
         yield from self._up_to_stop(text)
         if call_text:
-            yield from self._of_held()
+            yield from self._of_buffered()
             yield from repeat("call", len(call_text))
 
-    def _of_held(self) -> Iterator[Part]:
+    def _of_buffered(self) -> Iterator[Part]:
         if self.call_reader:
             yield from self._up_to_stop(self.call_reader.flush())
-        yield from repeat("answer", len(self._held))
-        self._held = ""
+        yield from repeat("answer", len(self._buffered))
+        self._buffered = ""
 
     def _up_to_stop(self, text: str) -> Iterator[Part]:
         if not self.stopped:
-            before, stop, self._held = split(self._held + text, self._stops)
+            before, stop, self._buffered = split(self._buffered + text, self._stops)
             yield from repeat("answer", len(before))
             if stop:
-                self.stopped, self._held = True, ""
+                self.stopped, self._buffered = True, ""

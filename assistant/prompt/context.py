@@ -26,29 +26,29 @@ _SHORTEN = {
 
 
 def drop_oversized(
-    messages: Sequence[Message], tokenize: Tokenize, room: int
+    messages: Sequence[Message], tokenize: Tokenize, budget: int
 ) -> tuple[Sequence[Message], int]:
     """Drop all turns up to the last oversized one; return the rest and the number of dropped ones.
 
-    A turn is oversized if a text in it has far more tokens than `room`. `fit` would drop it, too,
+    A turn is oversized if a text in it has far more tokens than `budget`. `fit` would drop it, too,
     but only after tokenising everything: seconds for megabytes.
 
     Raises:
         ContextFull: the system prompt, the last question or a later result is oversized.
     """
     head, turns = _turns(messages)
-    most = int(room * _CLEARLY)
+    limit = int(budget * _CLEARLY)
 
     def is_oversized(message: Message) -> bool:
         # Templates may shorten answers, so their length says nothing.
         text = "" if message.role == "assistant" else message.content
-        return len(text) > SLICE and count(text, tokenize, most) > most
+        return len(text) > SLICE and count(text, tokenize, limit) > limit
 
     required = [*filter(_is_system, messages), *(turns[-1] if turns else ())]
     for message in filter(is_oversized, required):
         name, advice = _SHORTEN[message.role]
         raise ContextFull(
-            f"The {name} has {len(message.content):,} characters, and there is room for {room:,} "
+            f"The {name} has {len(message.content):,} characters, and there is room for {budget:,} "
             f"tokens. {advice}, or raise ctx (F6, --ctx)."
         )
     dropped = max((i for i, turn in enumerate(turns, 1) if any(map(is_oversized, turn))), default=0)
@@ -58,13 +58,13 @@ def drop_oversized(
 
 
 def fit(
-    messages: Sequence[Message], encode: Encode, room: int, encode_turn: Encode | None = None
+    messages: Sequence[Message], encode: Encode, budget: int, encode_turn: Encode | None = None
 ) -> tuple[list[int], int]:
-    """Encode a conversation into at most `room` tokens; return them and the turns dropped.
+    """Encode a conversation into at most `budget` tokens; return them and the turns dropped.
 
-    When a conversation outgrows the room, whole turns are dropped from its beginning until it takes
-    half. So the prompts of the next turns have the same prefix, and the caches stay valid. System
-    messages stay, in their order, and the last question with what tools returned. The choice
+    When a conversation outgrows the budget, whole turns are dropped from its beginning until it
+    takes half. So the prompts of the next turns have the same prefix, and the caches stay valid.
+    System messages stay, in their order, and the last question with what tools returned. The choice
     depends only on the conversation. `encode_turn` encodes a turn without the parts that every
     prompt has, such as tools; by default it is `encode`.
 
@@ -72,15 +72,15 @@ def fit(
         ContextFull: the system prompt, the last question and its results alone do not fit.
     """
     tokens = encode(messages)
-    if len(tokens) <= room:
+    if len(tokens) <= budget:
         return tokens, 0
     head, turns = _turns(messages)
-    droppable = [[each for each in turn if not _is_system(each)] for turn in turns]
+    droppable = [[message for message in turn if not _is_system(message)] for turn in turns]
     sizes = _sizes(droppable, encode_turn or encode)
     frame = len(encode([*filter(_is_system, messages), Message("user", "")]))  # in every prompt
-    first = _first_turn(sizes, room - frame)
+    first = _first_turn(sizes, budget - frame)
     while turns:
-        excess = len(tokens := encode(_without(head, turns, first))) - room
+        excess = len(tokens := encode(_without(head, turns, first))) - budget
         if excess <= 0:
             return tokens, first
         if first == len(turns) - 1:
@@ -91,7 +91,7 @@ def fit(
     returned = any(message.role == "tool" for message in (turns[-1] if turns else ()))
     raise ContextFull(
         f"The question {'and what tools returned take' if returned else 'takes'} {len(tokens):,} "
-        f"tokens, and there is room for {room:,}. "
+        f"tokens, and there is room for {budget:,}. "
         f"{'Have them return less' if returned else 'Shorten it'}, or raise ctx (F6, --ctx)."
     )
 
@@ -123,17 +123,17 @@ def _without(
 ) -> list[Message]:
     """Return a conversation without its first turns, but with their system messages."""
     dropped_turns = (message for turn in turns[:dropped] for message in turn)
-    kept = (message for turn in turns[dropped:] for message in turn)
-    return [*head, *filter(_is_system, dropped_turns), *kept]
+    kept_turns = (message for turn in turns[dropped:] for message in turn)
+    return [*head, *filter(_is_system, dropped_turns), *kept_turns]
 
 
-def _first_turn(sizes: Sequence[int], room: int) -> int:
-    """Replay the conversation: at each overflow, drop turns until half of the room is free."""
+def _first_turn(sizes: Sequence[int], budget: int) -> int:
+    """Replay the conversation: at each overflow, drop turns until half of the budget is free."""
     first = taken = 0
     for last, size in enumerate(sizes):
         taken += size
-        if taken > room:
-            while first < last and taken > room // 2:
+        if taken > budget:
+            while first < last and taken > budget // 2:
                 taken -= sizes[first]
                 first += 1
     return first

@@ -7,14 +7,28 @@ from functools import cached_property, partial
 from itertools import takewhile
 from typing import NamedTuple
 
-from assistant.calling.formats import HERMES, PROBE, PROBE_TOOL, CallFormat, find_format
-from assistant.calling.wording import in_words, largest, plain_json
+from assistant.calling.formats import (
+    HERMES,
+    PROBE,
+    PROBE_TOOL,
+    CallFormat,
+    find_format,
+    largest,
+    plain_json,
+    tools_as_text,
+)
 from assistant.prompt.context import drop_oversized, fit
 from assistant.prompt.days import day_variables, with_days
 from assistant.prompt.masking import ControlTexts, Masking, is_token
 from assistant.prompt.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
-from assistant.prompt.thinking import NO_MARKERS, START, PartPosition, find_markers
-from assistant.prompt.thought_reader import AnswerBeginning, ThoughtReader
+from assistant.prompt.thoughts import (
+    NO_MARKERS,
+    START,
+    AnswerBeginning,
+    PartPosition,
+    ThoughtReader,
+    find_markers,
+)
 from assistant.request import Message, Request, Tool
 from assistant.streamed_text import TokenText
 from models.errors import Cancelled, ContextFull, ModelError
@@ -36,7 +50,7 @@ class ChatPrompt(NamedTuple):
 
     tokens: list[int]
     dropped: int  # of the oldest turns, which did not fit
-    remarks: list[str]  # what of the request cannot be done, in sentences
+    warnings: list[str]  # what of the request cannot be done, in sentences
     beginning: AnswerBeginning
     thoughts: ThoughtReader
     call_format: CallFormat
@@ -56,14 +70,14 @@ class ChatTokens:
         """The markers of the model's thoughts."""
         self._controls = ControlTexts(vocab, self.markers.texts)
 
-    def prompt(self, request: Request, room: int, cancel: CancelFlag) -> ChatPrompt:
-        """Tokenise the turns of a conversation that fit into `room` tokens.
+    def prompt(self, request: Request, budget: int, cancel: CancelFlag) -> ChatPrompt:
+        """Tokenise the turns of a conversation that fit into `budget` tokens.
 
         Raises:
             Cancelled: the user stopped it between the tokenising of two turns.
             SpecchatError: there can be no answer.
         """
-        messages, oversized = drop_oversized(request.messages, self._vocab.tokenize, room)
+        messages, oversized = drop_oversized(request.messages, self._vocab.tokenize, budget)
         variables = self.variables(request)
 
         def turn(messages: Sequence[Message]) -> list[int]:
@@ -73,22 +87,23 @@ class ChatTokens:
 
         whole = partial(self.encode, variables=variables, tools=request.tools)
         try:
-            tokens, dropped = fit(messages, whole, room, turn)
+            tokens, dropped = fit(messages, whole, budget, turn)
         except ContextFull:
             tools, size = request.tools, len(whole([Message("user", "")]))
-            if tools and size > room:
+            if tools and size > budget:
                 raise ContextFull(
-                    f"The tools take {size:,} tokens, and there is room for {room:,}. Offer fewer "
-                    f"tools, simplify the largest ({largest(tools)}), or raise ctx (F6, --ctx)."
+                    f"The tools take {size:,} tokens, and there is room for {budget:,}. Offer "
+                    f"fewer tools, simplify the largest ({largest(tools)}), "
+                    "or raise ctx (F6, --ctx)."
                 ) from None
             raise
-        remarks = [*self.remarks(request)]  # what continues a thought renders something else
+        warnings = [*self.warnings(request)]  # what continues a thought renders something else
         beginning = self.beginning(request, tokens)
-        may_think = self.thinks and request.thinking != "off" and beginning.at.place == "start"
+        may_think = self.thinks and request.thinking != "off" and beginning.at.state == "start"
         return ChatPrompt(
             tokens,
             oversized + dropped,
-            remarks,
+            warnings,
             beginning,
             self.thoughts(request, beginning),
             self.call_format,
@@ -110,9 +125,9 @@ class ChatTokens:
             ModelError: the vocabulary has no token for any of it.
         """
         if messages and messages[-1].role == "assistant":
-            begun = self._begun(messages[-1], variables)
-            return [*self.encode(messages[:-1], variables, tools), *begun]
-        if day := next((each.day for each in messages if each.day), ""):
+            prefix = self._prefix(messages[-1], variables)
+            return [*self.encode(messages[:-1], variables, tools), *prefix]
+        if day := next((message.day for message in messages if message.day), ""):
             messages = [*with_days(messages, day if self._shows_day(messages, variables) else "")]
             variables = {**variables, **day_variables(day)}
         messages = [self._divided(_with_plain_json(message)) for message in messages]
@@ -121,19 +136,19 @@ class ChatTokens:
         written += [text for tool in tools for text in tool.texts]
         masking = Masking(self._controls, [*written, self._vocab.template or ""])
         rendered = self._rendered(messages, variables, tools, masking)
-        begin, rest = self._begin(rendered)
-        tokens = [*begin, *masking.tokenize(rest, messages)]
+        start, rest = self._start(rendered)
+        tokens = [*start, *masking.tokenize(rest, messages)]
         if not tokens:
             raise ModelError("The model's vocabulary has no tokens for any of this text.")
         return tokens
 
     def _shows_day(self, messages: Sequence[Message], variables: Variables) -> bool:
         """Say whether the template shows the day; some do so only without a system prompt."""
-        start = [*takewhile(lambda each: each.role == "system", messages), Message("user", "?")]
+        start = [*takewhile(lambda message: message.role == "system", messages), Message("user", "?")]
         days = (day_variables(day) for day in ("2001-02-03", "2004-05-06"))
         return len({self.template.render(start, {**variables, **day}) for day in days}) == 2
 
-    def _begin(self, rendered: str) -> tuple[list[int], str]:
+    def _start(self, rendered: str) -> tuple[list[int], str]:
         """Return the token that a prompt begins with, if any, and the text after it.
 
         A template may write it once or twice, after blanks, or leave it to the vocabulary.
@@ -143,8 +158,8 @@ class ChatTokens:
         if bos is None:
             return [], rendered
         written = re.match(rf"(?:\s*{re.escape(vocab.bos_text)})+", rendered)
-        begin = [bos] if written or vocab.bos is not None else []
-        return begin, rendered[written.end() :] if written else rendered
+        start = [bos] if written or vocab.bos is not None else []
+        return start, rendered[written.end() :] if written else rendered
 
     # Calls
 
@@ -184,14 +199,14 @@ class ChatTokens:
         if call_format := self._own_calls:
             # Some templates want to see calls before there are results, or leave these out.
             for keeps in (True, False):
-                said = masked(keeps)
-                text = self.template.render_tools(said, variables, offered)
-                results = (each.content.strip() for each in said if each.role == "tool")
+                conversation = masked(keeps)
+                text = self.template.render_tools(conversation, variables, offered)
+                results = [m.content.strip() for m in conversation if m.role == "tool"]
                 if text is not None and (not keeps or all(result in text for result in results)):
                     ended = call_format.ended
-                    return text + call_format.begun * bool(ended and text.endswith(ended))
+                    return text + call_format.start * bool(ended and text.endswith(ended))
         self.tools_in_words = True
-        return self.template.render(in_words(masked(), offered), variables)
+        return self.template.render(tools_as_text(masked(), offered), variables)
 
     # Thoughts
 
@@ -215,10 +230,10 @@ class ChatTokens:
         known = self.template.variables
         return {name: wanted[name] for name in wanted if name in known and wanted[name] is not None}
 
-    def remarks(self, request: Request) -> Iterator[str]:
+    def warnings(self, request: Request) -> Iterator[str]:
         """Yield what of a request cannot be done, in sentences."""
-        if self.template.notice:
-            yield self.template.notice
+        if self.template.warning:
+            yield self.template.warning
         if request.thinking == "on" and not self.thinks:
             yield NO_THOUGHTS
         if request.effort and not self.takes_effort:
@@ -233,8 +248,8 @@ class ChatTokens:
         the request has tools.
         """
         last = request.messages[-1:] if request.continues else ()
-        begun = [token for each in last for token in self._begun(each, self.variables(request))]
-        start = len(prompt) - len(begun)
+        prefixes = (self._prefix(answer, self.variables(request)) for answer in last)
+        start = len(prompt) - sum(map(len, prefixes))
         named = self._named(self.call_format.texts) if request.tools else {}
         text = TokenText(self._vocab.piece, {**self._thought_names, **named})
         return AnswerBeginning(text, self.markers, self._opened(prompt[:start]), start)
@@ -259,7 +274,7 @@ class ChatTokens:
         controls = self._vocab.controls.items()
         return {token: name for name, token in controls if any(name in mark for mark in marks)}
 
-    def _said(self, tokens: Iterable[int]) -> str:
+    def _text_of(self, tokens: Iterable[int]) -> str:
         """Return the text of tokens, with the names of control tokens that mark thoughts."""
         return TokenText(self._vocab.piece, self._thought_names).of(tokens)
 
@@ -269,25 +284,25 @@ class ChatTokens:
 
     def _opened(self, prompt: Sequence[int]) -> PartPosition:
         """Return the position after a prompt, which may have opened a thought."""
-        end = self._said(prompt[-_TAIL:]).rstrip()
+        end = self._text_of(prompt[-_TAIL:]).rstrip()
         if not self.thinks:
             return START
         if end.endswith(self.markers.opens.rstrip()):
             return PartPosition("thought", fresh=True)
         return PartPosition("answer") if end.endswith(self.markers.closes) else START
 
-    def _begun(self, answer: Message, variables: Variables) -> Sequence[int]:
+    def _prefix(self, answer: Message, variables: Variables) -> Sequence[int]:
         """Return the tokens of the answer at the end of a conversation, to be continued."""
         if answer.token_ids or not (self.thinks and answer.thought):
             return answer.token_ids or self._vocab.tokenize(answer.content)
         prompt = self.template.render([Message("user", "?")], variables)
         opened = prompt.rstrip().endswith(self.markers.opens.rstrip())
-        begun = [*([] if opened else self._plain(self.markers.opens))]
-        begun += self._vocab.tokenize(answer.thought)
+        prefix = [*([] if opened else self._plain(self.markers.opens))]
+        prefix += self._vocab.tokenize(answer.thought)
         if answer.content:
-            begun += self._plain(self.markers.closes)
-            begun += self._vocab.tokenize(f"\n\n{answer.content}")
-        return begun
+            prefix += self._plain(self.markers.closes)
+            prefix += self._vocab.tokenize(f"\n\n{answer.content}")
+        return prefix
 
     def _divided(self, message: Message) -> Message:
         """Return an answer without the thought that its content begins with; that is kept beside.
@@ -309,8 +324,8 @@ class ChatTokens:
         """Say whether an answer keeps its tokens: it has no thought, which templates may drop."""
         if not (self.thinks and message.token_ids):
             return bool(message.token_ids) and "</think>" not in message.content
-        said = self._said(message.token_ids) + message.content
-        return not message.thought and self.markers.closes not in said
+        text = self._text_of(message.token_ids) + message.content
+        return not message.thought and self.markers.closes not in text
 
 
 def _with_plain_json(message: Message) -> Message:

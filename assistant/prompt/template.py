@@ -16,14 +16,14 @@ from jinja2.parser import Parser
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from assistant.calling.wording import described, read_json, short_id
+from assistant.calling.formats import described, read_json, short_id
 from assistant.request import Message, Tool
 
 LONGEST_S = 20.0
 """Seconds that a template may take; a loop in it may have no end."""
 LARGEST, LARGEST_EXPONENT = 1 << 64, 64
 """The largest numbers that a template may raise to a power."""
-LONGEST_PROBLEM = 200  # characters, some of which a template may choose
+LONGEST_REASON = 200  # characters, some of which a template may choose
 Variables = Mapping[str, object]
 NO_VARIABLES: Variables = MappingProxyType({})
 CHATML = (
@@ -46,7 +46,7 @@ class ChatTemplate:
     def __init__(self, source: str | None, fallback: str, bos: str = "", eos: str = "") -> None:
         self._fallback = _ENVIRONMENT.from_string(fallback)
         self._names = {"bos_token": bos, "eos_token": eos, "add_generation_prompt": True}
-        self.notice: str | None = None
+        self.warning: str | None = None
         """How the last conversation was rendered differently, as a sentence; usually None."""
         self.variables: frozenset[str] = frozenset()
         """The names of the variables that the template reads."""
@@ -75,15 +75,15 @@ class ChatTemplate:
         with the system prompt in the first question, with messages of the same role joined, and
         without `variables`. Then a built-in template is used.
         """
-        text, problem = self._rendered(messages, variables, ())
+        text, reason = self._rendered(messages, variables, ())
         self.fails = text is None
         if text is not None:
             return text
         if self._given_up is None:
             if self._rendered(_SIMPLEST, NO_VARIABLES, ())[0] is None:
-                self._give_up(_failure(problem))
+                self._give_up(_failure(reason))
             else:
-                self.notice = _failure(problem, " for this conversation")
+                self.warning = _failure(reason, " for this conversation")
         return self._render(self._fallback, messages)
 
     def render_tools(
@@ -103,23 +103,23 @@ class ChatTemplate:
         self, messages: Sequence[Message], variables: Variables, tools: Sequence[Tool]
     ) -> tuple[str | None, str]:
         """Return the prompt by the model's own template, or why there is none."""
-        problem, self.notice = "", self._given_up
+        reason, self.warning = "", self._given_up
         variants = [] if self._given_up else _variants(messages, variables)
-        for conversation, told, notice in variants:
+        for conversation, known, warning in variants:
             try:
-                text = self._render(self._own, conversation, told, tools)
+                text = self._render(self._own, conversation, known, tools)
             except _TooSlow:
                 self._give_up(_TOO_SLOW)
                 return None, _TOO_SLOW
             # A template is a program by a stranger: it may fail with any error at all.
             except Exception as error:
-                problem = str(error)
+                reason = str(error)
                 continue
             if all(message.content.strip() in text for message in _required(messages)):
-                self.notice = notice.format(problem=problem[:LONGEST_PROBLEM]) or None
+                self.warning = warning.format(reason=reason[:LONGEST_REASON]) or None
                 return text, ""
-            problem = "it leaves out part of the conversation"
-        return None, problem
+            reason = "it leaves out part of the conversation"
+        return None, reason
 
     def _render(
         self,
@@ -140,7 +140,7 @@ class ChatTemplate:
 
     def _give_up(self, why: str) -> None:
         """Use the built-in template for all conversations."""
-        self._given_up = self.notice = why
+        self._given_up = self.warning = why
 
 
 class _TooSlow(Exception):
@@ -157,12 +157,12 @@ _TOO_SLOW = (
 def _interrupt_loops(tree: Template) -> None:
     """Have every loop and macro of a template look at the clock whenever it begins again."""
     for node in [*tree.find_all((For, Macro, CallBlock))]:
-        look = ExprStmt(Call(Name(_CHECK, "load"), [], [], None, None), lineno=node.lineno)
-        node.body.insert(0, look)  # type: ignore[attr-defined]  # all three have one
+        check = ExprStmt(Call(Name(_CHECK, "load"), [], [], None, None), lineno=node.lineno)
+        node.body.insert(0, check)  # type: ignore[attr-defined]  # all three have one
 
 
-def _failure(problem: str, where: str = "") -> str:
-    why = problem[:LONGEST_PROBLEM]
+def _failure(reason: str, where: str = "") -> str:
+    why = reason[:LONGEST_REASON]
     return f"The model's chat template fails ({why}); a built-in one is used{where}."
 
 
@@ -170,12 +170,12 @@ _SIMPLEST = (Message("user", "?"),)
 """If a template fails for this conversation, it fails for all."""
 _NO_SYSTEM = "This model takes no system prompt; yours is put in the first question."
 _JOINED = "This model's chat template alternates roles; messages of the same role are joined."
-_REFUSED = "The model's chat template refuses this value ({problem})."
+_REFUSED = "The model's chat template refuses this value ({reason})."
 _Variant = tuple[Sequence[Message], Variables, str]
 
 
 def _variants(messages: Sequence[Message], variables: Variables) -> list[_Variant]:
-    """Return the variants of a conversation to try in turn, each with the notice for the user."""
+    """Return the variants of a conversation to try in turn, each with the warning for the user."""
     joined = _joined(messages)
     variants: list[_Variant] = [
         (messages, variables, ""),
@@ -183,12 +183,12 @@ def _variants(messages: Sequence[Message], variables: Variables) -> list[_Varian
         (joined, variables, _JOINED),
         (_without_system(joined), variables, _JOINED),
     ]
-    without = [(each, NO_VARIABLES, notice or _REFUSED) for each, _, notice in variants]
+    without = [(variant, NO_VARIABLES, warning or _REFUSED) for variant, _, warning in variants]
     return variants + without if variables else variants
 
 
 def _turn(message: Message, names: Mapping[str, str]) -> dict[str, object]:
-    """Return a message in the form that templates expect; they may leave out its thought.
+    """Return a message as templates expect it; they may leave out its thought.
 
     `names` maps the ids of calls to the names of the tools.
     """
@@ -239,8 +239,8 @@ def _joined(messages: Sequence[Message]) -> Sequence[Message]:
 def _required(messages: Sequence[Message]) -> Sequence[Message]:
     """Return what a prompt must contain: system prompt, last message, and the tools' results."""
     system = [message for message in messages[:1] if message.role == "system"]
-    asked = max((i for i, message in enumerate(messages) if message.role == "user"), default=0)
-    results = [message for message in messages[asked:-1] if message.role == "tool"]
+    question = max((i for i, message in enumerate(messages) if message.role == "user"), default=0)
+    results = [message for message in messages[question:-1] if message.role == "tool"]
     return [*system, *results, *messages[-1:]]
 
 

@@ -12,8 +12,13 @@ from assistant.constraints.grammar import matcher_of
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.sources.certain import ConstraintSource, ForcedSource
-from assistant.prompt.thinking import FAMILIES, PartPosition, find_markers
-from assistant.prompt.thought_reader import AnswerBeginning, ThoughtReader
+from assistant.prompt.thoughts import (
+    FAMILIES,
+    AnswerBeginning,
+    PartPosition,
+    ThoughtReader,
+    find_markers,
+)
 from assistant.request import Constraint
 from assistant.streamed_text import TokenText
 from tests.assistant.constraints.spelt import Words

@@ -7,8 +7,7 @@ import pytest
 
 from assistant.calling.reader import CallReader
 from assistant.prompt.answer_text import AnswerText
-from assistant.prompt.thinking import find_markers
-from assistant.prompt.thought_reader import AnswerBeginning
+from assistant.prompt.thoughts import AnswerBeginning, find_markers
 from assistant.streamed_text import TokenText
 from tests.assistant.calling.called import (
     GEMMA,

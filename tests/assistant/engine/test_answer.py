@@ -14,8 +14,7 @@ from assistant.engine.answer import AnswerBuilder
 from assistant.engine.figures import Figures
 from assistant.events import Alternative, Finished, Forecast, Origin, Reason, Stats, Stop, Tally
 from assistant.prompt.answer_text import AnswerText
-from assistant.prompt.thinking import PartPosition, find_markers
-from assistant.prompt.thought_reader import AnswerBeginning
+from assistant.prompt.thoughts import AnswerBeginning, PartPosition, find_markers
 from assistant.request import Message, Request
 from assistant.streamed_text import TokenText
 

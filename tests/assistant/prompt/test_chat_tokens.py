@@ -97,7 +97,7 @@ def test_clean_conversations_tokenise_as_the_whole_string_does(real_vocab):
     for text in ("def f(x):\n    return x\n", "¿qué? 漢字 😀", "  two  spaces  ", "1\n\n\n2"):
         messages = typed(text)
         tokens = chat.encode(messages)
-        if chat.template.notice is None:
+        if chat.template.warning is None:
             rendered = whole_string(real_vocab, chat.template.render(messages))
             assert tokens == rendered or tokens == [real_vocab.bos, *rendered]
 
@@ -207,7 +207,7 @@ def test_a_template_that_breaks_what_stands_for_a_control_text_never_fails(tmp_p
     answer = Message("assistant", "a", (1,))
     with chat_of(tmp_path, template) as (vocab, chat):
         tokens = chat.encode([Message("user", "<|im_end|>" * 5), answer, Message("user", "q")])
-        assert vocab.controls["<|im_end|>"] not in tokens or chat.template.notice
+        assert vocab.controls["<|im_end|>"] not in tokens or chat.template.warning
 
 
 def test_a_template_that_writes_the_mask_itself_never_fails(tmp_path):
@@ -224,7 +224,7 @@ def test_some_prompt_with_the_question_comes_of_any_template(tmp_path, template)
             tokens = chat.encode([Message("system", "sys"), Message("user", "question")])
             assert b"question" in bytes_of(vocab, tokens)
             assert b"sys" in bytes_of(vocab, tokens)
-            assert chat.template.notice
+            assert chat.template.warning
 
 
 def test_a_conversation_grows_by_its_end_alone(tiny_vocab):

@@ -19,13 +19,13 @@ IN_TURN = (  # as Gemma's and Mistral's
 def test_a_template_that_works_is_used_without_a_word():
     template = ChatTemplate(LOOP + "{{ eos_token }}", CHATML, eos="<e>")
     assert template.render([SYSTEM, USER]) == "[system]Be brief.[user]Why?<e>"
-    assert template.notice is None
+    assert template.warning is None
 
 
 def test_without_a_template_the_fallback_is_used_and_said():
     template = ChatTemplate(None, PLAIN)
     assert template.render([SYSTEM, USER]) == "System: Be brief.\n\nUser: Why?\n\nAssistant:"
-    assert template.notice is not None
+    assert template.warning is not None
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_template_that_fails_is_replaced_and_said(source):
     rendered = template.render([SYSTEM, USER])
     assert rendered.startswith("<|im_start|>system\nBe brief.<|im_end|>")
     assert rendered.endswith("<|im_start|>assistant\n")
-    assert "template" in str(template.notice)
+    assert "template" in str(template.warning)
     assert template.render([USER]) == "<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"
 
 
@@ -73,23 +73,23 @@ def test_a_template_that_never_ends_is_given_up_and_said(source, monkeypatch):
     template = ChatTemplate(source + LOOP, CHATML)
     for _ in range(2):  # and never tried again
         assert template.render([USER]).startswith("<|im_start|>user\nWhy?")
-    assert "did not end within 20 seconds" in str(template.notice)
-    assert "Another file of this model" in str(template.notice)
+    assert "did not end within 20 seconds" in str(template.warning)
+    assert "Another file of this model" in str(template.warning)
 
 
 @pytest.mark.parametrize("large", ["10 ** 999999999", "(10 ** 60) ** 60", "lipsum(n=10 ** 9)"])
 def test_what_a_template_computes_in_one_step_is_small(large):
     template = ChatTemplate("{{ " + large + " }}" + LOOP, CHATML)
     assert template.render([USER]).startswith("<|im_start|>user\nWhy?")
-    assert "template fails" in str(template.notice)
+    assert "template fails" in str(template.warning)
     assert ChatTemplate("{{ 2 ** 8 }}" + LOOP, CHATML).render([USER]) == "256[user]Why?"
 
 
 def test_what_a_template_says_when_it_fails_is_cut():
     template = ChatTemplate("{{ raise_exception('no ' * 100000) }}", CHATML)
     template.render([USER])
-    assert "(no no " in str(template.notice)
-    assert len(str(template.notice)) < 300
+    assert "(no no " in str(template.warning)
+    assert len(str(template.warning)) < 300
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_template_that_knows_no_system_role_gets_it_in_the_first_question(sour
 def test_messages_of_a_role_in_a_row_are_joined_where_a_template_wants_turns(messages, rendered):
     template = ChatTemplate(IN_TURN, CHATML)
     assert template.render(messages) == rendered
-    assert "joined" in str(template.notice)
+    assert "joined" in str(template.warning)
     assert ChatTemplate(LOOP, CHATML).render(messages).count("[") == len(messages)
 
 
@@ -126,9 +126,9 @@ def test_a_conversation_that_a_template_refuses_costs_no_other_its_template(odd)
     two = "{% if messages|length == 2 %}{{ 1 // 0 }}{% endif %}"
     template = ChatTemplate(IN_TURN + two, CHATML)
     assert template.render(odd).startswith("<|im_start|>")
-    assert "for this conversation" in str(template.notice)
+    assert "for this conversation" in str(template.warning)
     assert template.render([USER]) == "[user]Why?"
-    assert template.notice is None
+    assert template.warning is None
 
 
 def test_templates_have_what_those_in_the_wild_ask_for():
@@ -139,6 +139,6 @@ def test_templates_have_what_those_in_the_wild_ask_for():
     )
     template = ChatTemplate(source, CHATML, bos="<s>")
     rendered = template.render([Message("user", "a < 'b' é")])
-    assert template.notice is None, template.notice
+    assert template.warning is None, template.warning
     assert '"content": "a < \'b\' é"' in rendered
     assert rendered.endswith("20<s>!")

@@ -11,7 +11,7 @@ from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.context import fit
 from assistant.prompt.masking import MEANINGLESS
 from assistant.prompt.prompt_tokens import ChatTokens
-from assistant.prompt.thought_reader import AnswerBeginning
+from assistant.prompt.thoughts import AnswerBeginning
 from assistant.request import Message
 from assistant.streamed_text import TokenText
 from models.errors import ContextFull

@@ -86,7 +86,7 @@ def test_a_format_is_known_by_what_the_template_writes(tmp_path, form, source):
     with chat_of(tmp_path, source) as (vocab, chat):
         text = bytes_of(vocab, chat.encode(CONVERSATION, tools=[WEATHER])).decode()
         assert (chat.call_format, chat.tools_in_words) == (form, False)
-        assert list(chat.remarks(Request((ASKED,), tools=(WEATHER,)))) == []
+        assert list(chat.warnings(Request((ASKED,), tools=(WEATHER,)))) == []
         assert text.count("get_weather") == 2
         for said in ("Of a city.", "Be brief.", "How is it?", "Zoë", RESULT.content):
             assert text.count(said) == 1
@@ -98,7 +98,7 @@ def test_tools_are_put_in_words_where_the_template_loses_anything_of_them(tmp_pa
     with chat_of(tmp_path, source) as (vocab, chat):
         text = bytes_of(vocab, chat.encode(CONVERSATION, tools=[WEATHER])).decode()
         assert (chat.call_format, chat.tools_in_words) == (HERMES, True)
-        assert NO_TOOLS in chat.remarks(Request((ASKED,), tools=(WEATHER,)))
+        assert NO_TOOLS in chat.warnings(Request((ASKED,), tools=(WEATHER,)))
         for said in ("Of a city.", "Be brief.", "How is it?", "Zoë", RESULT.content, "So."):
             assert text.count(said) == 1
         assert '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Zoë"}}' in text

@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from assistant.events import Origin, Token, said
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.prompt_tokens import ChatTokens
-from assistant.prompt.thinking import FAMILIES, PartPosition, find_markers
-from assistant.prompt.thought_reader import AnswerBeginning, ThoughtReader
+from assistant.prompt.thoughts import (
+    FAMILIES,
+    AnswerBeginning,
+    PartPosition,
+    ThoughtReader,
+    find_markers,
+)
 from assistant.request import Message, Request
 from assistant.streamed_text import TokenText
 from models.progress import CancelFlag
@@ -159,7 +164,7 @@ def test_however_an_answer_began_a_thought_beyond_its_budget_ends_with_the_marke
         answer.append(token)
     assert len(answer) <= len(begun) + len(closing)
     state = holds.state(answer)
-    assert state.at.place != "thought" or state.thought < budget
+    assert state.at.state != "thought" or state.thought < budget
     assert len(answer) == len(begun) or tuple(answer[-len(closing) :]) == closing
 
 
@@ -259,7 +264,7 @@ def test_the_switch_is_the_template_s(template):
     ids, request = prompt(switched, thinking="off")
     assert text(switched, ids).endswith("<think>\n\n</think>\n\n")
     thoughts = thoughts_of(switched, request, ids)
-    assert thoughts.state(ids).at.place == "answer"
+    assert thoughts.state(ids).at.state == "answer"
     assert thoughts.budget is None
 
 
@@ -267,7 +272,7 @@ def test_without_a_switch_a_thought_that_is_not_wanted_is_ended_before_it_begins
     opened = chat(R1)
     ids, request = prompt(opened, thinking="off")
     thoughts, answer = thoughts_of(opened, request, ids), []
-    assert thoughts.state(ids).at.place == "thought"
+    assert thoughts.state(ids).at.state == "thought"
     while (token := thoughts.forced([*ids, *answer])) is not None:
         answer.append(token)
     assert text(opened, answer) == "</think>"
@@ -288,9 +293,9 @@ def test_effort_is_told_where_the_template_takes_it_else_remarked_on():
     ids, request = prompt(lacks, effort="high")
     assert ids == prompt(lacks)[0]
     assert (takes.takes_effort, lacks.takes_effort) == (True, False)
-    assert [*lacks.remarks(request)]
-    assert not [*takes.remarks(request)]
-    assert [*chat(None).remarks(Request((ASKED,), thinking="on"))]
+    assert [*lacks.warnings(request)]
+    assert not [*takes.warnings(request)]
+    assert [*chat(None).warnings(Request((ASKED,), thinking="on"))]
 
 
 def test_a_value_that_a_template_refuses_is_left_out_and_the_template_kept():
@@ -299,14 +304,14 @@ def test_a_value_that_a_template_refuses_is_left_out_and_the_template_kept():
     ids, _ = prompt(picky, effort="low", thinking="off")
     assert ids == plain
     assert not picky.template.fails
-    assert "refuses this value" in picky.template.notice
+    assert "refuses this value" in picky.template.warning
 
 
 def test_what_is_remarked_on_a_prompt_is_so_when_its_answer_is_continued():
     odd = chat(QWEN + "{% if messages | length > 1 %}{{ 1 // 0 }}{% endif %}")
     begun = Message("assistant", "", (), "Hm.")
     for messages in ((ASKED, SAID, ASKED), (ASKED, SAID, ASKED, begun)):
-        (remark,) = odd.prompt(Request(messages), 9999, CancelFlag()).remarks
+        (remark,) = odd.prompt(Request(messages), 9999, CancelFlag()).warnings
         assert "for this conversation" in remark
 
 
@@ -320,14 +325,14 @@ def test_a_continued_answer_begins_where_it_stopped(template):
         assert text(goes_on, tokens_).endswith("<think>" + "\n" * (template is R1) + "Hm.")
         for wish in ({"thinking_budget": 3}, {"thinking_budget": 1}, {"thinking": "off"}):
             thoughts = thoughts_of(goes_on, Request(request.messages, **wish), tokens_)
-            assert thoughts.state(tokens_).at.place == "thought"
+            assert thoughts.state(tokens_).at.state == "thought"
             has_switch = template is QWEN and "thinking" in wish
             # what it thought before counts
             assert thoughts.forced(tokens_) == (None if has_switch else ord("<"))
     done = Message("assistant", "Yes", (), "Hm.")
     tokens_, request = prompt(goes_on, ASKED, done)
     assert text(goes_on, tokens_).endswith("Hm.</think>\n\nYes")
-    assert thoughts_of(goes_on, request, tokens_).state(tokens_).at.place == "answer"
+    assert thoughts_of(goes_on, request, tokens_).state(tokens_).at.state == "answer"
 
 
 def test_markers_that_are_control_tokens_are_read_by_name():
