@@ -23,7 +23,7 @@ class AnswerTokens:
     def __init__(self) -> None:
         self._tokens: OrderedDict[_AnswerKey, tuple[int, ...]] = OrderedDict()
 
-    def keep(self, answer: Finished) -> None:
+    def remember(self, answer: Finished) -> None:
         """Remember an answer, unless it has a thought: the template rewrites such an answer."""
         if answer.thought:
             return

@@ -5,19 +5,19 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from assistant.events import Decoded, Event, Finished, Loading, Prefilled, Prepared
+from assistant.serve.api_error import api_error_of
 from assistant.serve.completion_objects import Completion, Object
 from assistant.serve.completion_schema import CompletionRequest
 from assistant.serve.exchange import Exchange
-from assistant.serve.refusal import refusal_of
 
 Events = AsyncIterator[Event]
 
 
-async def whole(events: Events, asked: CompletionRequest, exchange: Exchange) -> bytes:
+async def whole(events: Events, chat_request: CompletionRequest, exchange: Exchange) -> bytes:
     """Return the answer as one object.
 
     Raises:
-        Refusal: there is no answer.
+        ApiError: there is no answer.
     """
     answer = exchange.answer
     async for event in events:
@@ -27,18 +27,18 @@ async def whole(events: Events, asked: CompletionRequest, exchange: Exchange) ->
             case Finished():
                 answer.finish(event)
     assert answer.end is not None
-    return msgspec.json.encode(Completion(asked).whole(answer, answer.end))
+    return msgspec.json.encode(Completion(chat_request).whole(answer, answer.end))
 
 
 async def stream(
-    events: Events, asked: CompletionRequest, exchange: Exchange
+    events: Events, chat_request: CompletionRequest, exchange: Exchange
 ) -> AsyncIterator[bytes]:
     """Yield the answer as server-sent events; the first comes when the engine has begun it.
 
     Raises:
-        Refusal: there is no answer. A later error is told within the stream.
+        ApiError: there is no answer. A later error is sent within the stream.
     """
-    reply, has_begun, answer = Completion(asked), False, exchange.answer
+    reply, has_begun, answer = Completion(chat_request), False, exchange.answer
     try:
         async for event in events:
             match event:
@@ -56,15 +56,15 @@ async def stream(
                     for delta in answer.finish(event):
                         yield _data(reply.chunk(delta))
                     yield _data(reply.last_chunk(answer, event))
-        if asked.wants_usage and answer.end is not None:
+        if chat_request.wants_usage and answer.end is not None:
             yield _data(reply.usage_chunk(answer.end.stats))
-    # The status of a stream is out already; whoever reads it should hear why it ends.
+    # The status of a stream is out already; its reader should learn why it ends.
     except Exception as error:
         if not has_begun:
             raise
-        refusal = refusal_of(error)
-        exchange.status, exchange.remark = refusal.status, str(refusal)
-        yield _data(refusal.body)
+        api_error = api_error_of(error)
+        exchange.status, exchange.remark = api_error.status, str(api_error)
+        yield _data(api_error.body)
     yield b"data: [DONE]\n\n"
 
 

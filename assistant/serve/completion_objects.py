@@ -22,7 +22,7 @@ class AnswerDeltas:
     def __init__(self) -> None:
         self.text = self.thought = ""
         self.tool_calls: list[Object] = []
-        """In OpenAI's form; the last one may be incomplete."""
+        """As in OpenAI's API; the last one may be incomplete."""
         self.tokens: list[Token] = []
         self.end: Finished | None = None
 
@@ -68,43 +68,43 @@ class AnswerDeltas:
 class Completion:
     """Make the objects of one completion: a whole one, or its chunks."""
 
-    def __init__(self, asked: CompletionRequest) -> None:
-        self._asked = asked
+    def __init__(self, chat_request: CompletionRequest) -> None:
+        self._chat_request = chat_request
         self._id = f"chatcmpl-{secrets.token_hex(12)}"
         self._created = int(time.time())
 
-    def whole(self, told: AnswerDeltas, end: Finished) -> Object:
+    def whole(self, answer: AnswerDeltas, end: Finished) -> Object:
         """Return an answer that has ended as one object."""
-        content = told.text or (None if told.tool_calls else "")
+        content = answer.text or (None if answer.tool_calls else "")
         message: Object = {"role": "assistant", "content": content, "refusal": None}
-        message |= {"reasoning_content": told.thought} if told.thought else {}
-        message |= {"tool_calls": told.tool_calls} if told.tool_calls else {}
-        why = self._reason(told, end)
+        message |= {"reasoning_content": answer.thought} if answer.thought else {}
+        message |= {"tool_calls": answer.tool_calls} if answer.tool_calls else {}
+        why = self._reason(answer, end)
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": why}
-        own = {"tokens": [_token(token) for token in told.tokens], **_end(end)}
+        own = {"tokens": [_token(token) for token in answer.tokens], **_end(end)}
         usage = _usage(end.stats)
         return self._object("chat.completion", [choice], usage=usage, specchat=own)
 
     def first_chunk(self) -> Object:
         """Return the chunk with the role; its text is null where tools may be called instead."""
-        content = None if self._asked.request.tools else ""
+        content = None if self._chat_request.request.tools else ""
         return self._chunk({"role": "assistant", "content": content})
 
     def chunk(self, delta: Object, tokens: Iterable[Token] = ()) -> Object:
         """Return a chunk with a delta, and the tokens that brought it."""
         return self._chunk(delta, specchat={"tokens": [_token(token) for token in tokens]})
 
-    def last_chunk(self, told: AnswerDeltas, end: Finished) -> Object:
+    def last_chunk(self, answer: AnswerDeltas, end: Finished) -> Object:
         """Return the chunk with the reason why an answer ended."""
-        return self._chunk({}, self._reason(told, end), specchat=_end(end))
+        return self._chunk({}, self._reason(answer, end), specchat=_end(end))
 
     def usage_chunk(self, stats: Stats) -> Object:
         """Return the chunk with the token counts of an answer."""
         return self._object("chat.completion.chunk", [], usage=_usage(stats))
 
-    def _reason(self, told: AnswerDeltas, end: Finished) -> str:
+    def _reason(self, answer: AnswerDeltas, end: Finished) -> str:
         """Return OpenAI's `finish_reason`: stop where the client itself named the call."""
-        if told.tool_calls and end.stop not in _REASONS and not self._asked.names_call:
+        if answer.tool_calls and end.stop not in _REASONS and not self._chat_request.names_call:
             return "tool_calls"
         return _REASONS.get(end.stop, "stop")
 
@@ -114,7 +114,7 @@ class Completion:
 
     def _object(self, kind: str, choices: list[Object], **more: object) -> Object:
         names = {"id": self._id, "object": kind, "created": self._created}
-        return {**names, "model": self._asked.model, "choices": choices, **more}
+        return {**names, "model": self._chat_request.model, "choices": choices, **more}
 
 
 def _token(token: Token) -> Object:

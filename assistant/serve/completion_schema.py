@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from assistant.request import Constraint, Mode, Request
+from assistant.serve.api_error import ApiError, refuse
 from assistant.serve.conversation_schema import (
     Choice,
     Content,
@@ -16,7 +17,6 @@ from assistant.serve.conversation_schema import (
     offered,
     text_of,
 )
-from assistant.serve.refusal import Refusal, refuse
 from models.errors import UsageError
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -129,7 +129,7 @@ def parse_completion(body: bytes, defaults: Request) -> CompletionRequest:
     """Parse a body; `defaults` gives what it does not set.
 
     Raises:
-        Refusal: it is not JSON, or a field of it is unknown, unsupported or invalid.
+        ApiError: it is not JSON, or a field of it is unknown, unsupported or invalid.
     """
     wanted = _checked(body)
     options = wanted.stream_options or _StreamOptions()
@@ -138,7 +138,7 @@ def parse_completion(body: bytes, defaults: Request) -> CompletionRequest:
     except (UsageError, ValueError) as error:
         name = str(error).split()[0]
         param = name if name in _CompletionBody.__struct_fields__ else None
-        raise Refusal(400, f"{error}.", "invalid_value", param) from error
+        raise ApiError(400, f"{error}.", "invalid_value", param) from error
     streams, wants_usage = bool(wanted.stream), bool(options.include_usage)
     names_call = isinstance(wanted.tool_choice, NamedFunction)
     return CompletionRequest(wanted.model, request, streams, wants_usage, names_call)
@@ -148,23 +148,23 @@ def _checked(body: bytes) -> _CompletionBody:
     try:
         fields = msgspec.json.decode(body, type=dict[str, Any])
     except (ValueError, RecursionError) as error:
-        raise Refusal(400, f"The body is not a JSON object: {error}.", "invalid_json") from error
+        raise ApiError(400, f"The body is not a JSON object: {error}.", "invalid_json") from error
     for name in fields.keys() - {*_CompletionBody.__struct_fields__} - _LABELS:
         _check_unsupported(name, fields[name])
     try:
         return msgspec.convert(fields, _CompletionBody)
     except msgspec.ValidationError as error:
         where = str(error).rpartition("`$.")[2].rstrip("`") if "`$." in str(error) else None
-        raise Refusal(400, f"{error}.", "invalid_value", where) from error
+        raise ApiError(400, f"{error}.", "invalid_value", where) from error
 
 
 def _check_unsupported(name: str, value: object) -> None:
     """Refuse a field that is unknown, or that would have an effect which is not supported."""
     if name not in _NEUTRAL:
-        raise Refusal(400, f"There is no parameter {name}.", "unknown_parameter", name)
+        raise ApiError(400, f"There is no parameter {name}.", "unknown_parameter", name)
     if value is not None and value not in _NEUTRAL[name]:
         why = f"{name} is not supported; {_INSTEAD.get(name, 'leave it out')}."
-        raise Refusal(400, why, "unsupported_parameter", name)
+        raise ApiError(400, why, "unsupported_parameter", name)
 
 
 def _request(wanted: _CompletionBody, defaults: Request) -> Request:
@@ -213,14 +213,14 @@ def _thinking(wanted: _CompletionBody, speculation: _Speculation) -> dict[str, A
     """Return the request's fields about thinking; the effort `none` switches it off."""
     switch = (wanted.chat_template_kwargs or _TemplateVariables()).enable_thinking
     effort = wanted.reasoning_effort
-    found = {
+    fields = {
         "thinking": None if switch is None else "on" if switch else "off",
         "effort": _EFFORTS.get(effort or "", effort),
         "thinking_budget": speculation.thinking_budget,
     }
     if effort == "none":
-        found |= {"thinking": "off", "effort": None}
-    return {name: value for name, value in found.items() if value is not None}
+        fields |= {"thinking": "off", "effort": None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 _EFFORTS = {"minimal": "low", "xhigh": "high"}

@@ -13,7 +13,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from assistant.serve.refusal import JSON, Refusal
+from assistant.serve.api_error import JSON, ApiError
 
 MAX_CONNECTIONS = 128
 MAX_HEAD_BYTES = 16_384
@@ -33,7 +33,7 @@ class Connection(H11Protocol):
         self.idle_since = self.loop.time()
         if len(self.connections) > MAX_CONNECTIONS:
             idle = (connection for connection in self.connections if not connection.is_busy)
-            longest = min(idle, key=lambda each: each.idle_since)
+            longest = min(idle, key=lambda connection: connection.idle_since)
             self.connections.discard(longest)
             longest.transport.abort()
 
@@ -53,8 +53,8 @@ class Connection(H11Protocol):
         error = sys.exception()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             status = getattr(error, "error_status_hint", 400)
-            refusal = Refusal(status, f"This is not HTTP: {error}.", "unreadable")
-            body = msgspec.json.encode(refusal.body)
+            api_error = ApiError(status, f"This is not HTTP: {error}.", "unreadable")
+            body = msgspec.json.encode(api_error.body)
             fields = {**JSON, "content-length": f"{len(body)}", "connection": "close"}
             head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
             self.transport.write(f"HTTP/1.1 {status} Refused\r\n{head}\r\n".encode() + body)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from assistant.request import Message, Tool, ToolCall, ToolChoice
-from assistant.serve.refusal import refuse
+from assistant.serve.api_error import refuse
 
 UNREADABLE = "unreadable"  # the key under which arguments stand that are no JSON object
 
@@ -57,37 +57,39 @@ class IncomingMessage(msgspec.Struct, forbid_unknown_fields=True):
     provider_specific_fields: object = None
 
 
-def conversation(said: list[IncomingMessage], system: tuple[Message, ...]) -> tuple[Message, ...]:
+def conversation(
+    incoming: list[IncomingMessage], system: tuple[Message, ...]
+) -> tuple[Message, ...]:
     """Return the conversation, preceded by `system` unless it has a system prompt of its own.
 
     Raises:
-        Refusal: a result belongs to no call, or the last calls have no results.
+        ApiError: a result belongs to no call, or the last calls have no results.
     """
     unanswered: set[str] = set()
-    for i, each in enumerate(said):
-        _check(each, f"messages[{i}]", unanswered)
-    if said[-1].tool_calls:
+    for i, message in enumerate(incoming):
+        _check(message, f"messages[{i}]", unanswered)
+    if incoming[-1].tool_calls:
         refuse("The results of the calls in the last message are missing.", "messages")
-    messages = tuple(_message(each) for each in said)
+    messages = tuple(map(_message, incoming))
     return messages if messages[0].role == "system" else (*system, *messages)
 
 
-def _check(said: IncomingMessage, where: str, unanswered: set[str]) -> None:
-    """Refuse calls and results that do not match; keep the ids of unanswered calls."""
-    if said.tool_calls is not None and said.role != "assistant":
+def _check(message: IncomingMessage, where: str, unanswered: set[str]) -> None:
+    """Refuse calls and results that do not match; remember the ids of unanswered calls."""
+    if message.tool_calls is not None and message.role != "assistant":
         refuse("Only an assistant's message has tool_calls.", f"{where}.tool_calls")
-    if said.tool_calls:
+    if message.tool_calls:
         unanswered.clear()
-    for j, call in enumerate(said.tool_calls or ()):
+    for j, call in enumerate(message.tool_calls or ()):
         if call.id in unanswered:
             refuse(f"Two calls have the id {call.id}.", f"{where}.tool_calls[{j}].id")
         unanswered.add(call.id)
-    if said.role == "tool":
-        if said.tool_call_id not in unanswered:
+    if message.role == "tool":
+        if message.tool_call_id not in unanswered:
             why = "The tool_call_id of a result must be that of a call before it."
             refuse(why, f"{where}.tool_call_id")
-        unanswered.remove(said.tool_call_id)
-    elif said.tool_call_id is not None:
+        unanswered.remove(message.tool_call_id)
+    elif message.tool_call_id is not None:
         refuse("Only a tool's message has a tool_call_id.", f"{where}.tool_call_id")
 
 
@@ -103,17 +105,17 @@ def _arguments(text: str) -> str:
     return text or "{}"
 
 
-def _message(said: IncomingMessage) -> Message:
+def _message(message: IncomingMessage) -> Message:
     tool_calls = tuple(
         ToolCall(call.function.name, _arguments(call.function.arguments), call.id)
-        for call in said.tool_calls or ()
+        for call in message.tool_calls or ()
     )
     return Message(
-        "system" if said.role == "developer" else said.role,
-        text_of(said.content),
-        thought=said.reasoning_content or "",
+        "system" if message.role == "developer" else message.role,
+        text_of(message.content),
+        thought=message.reasoning_content or "",
         tool_calls=tool_calls,
-        call_id=said.tool_call_id or "",
+        call_id=message.tool_call_id or "",
     )
 
 
@@ -149,24 +151,24 @@ def offered(tools: list[FunctionTool], choice: Choice | None) -> Offer:
     """Return the tools that the model may call, and whether it has to call one.
 
     Raises:
-        Refusal: a tool is invalid, or the choice names one that is not there.
+        ApiError: a tool is invalid, or the choice names one that is not there.
     """
-    found = tuple(_tool(tool.function, i) for i, tool in enumerate(tools))
-    names = [tool.name for tool in found]
+    offered_tools = tuple(_tool(tool.function, i) for i, tool in enumerate(tools))
+    names = [tool.name for tool in offered_tools]
     for i, name in enumerate(names):
         if name in names[:i]:
             refuse(f"Two tools have the name {name}.", f"tools[{i}].function.name")
-    size = sum(len(tool.description) + len(tool.parameters) for tool in found)
+    size = sum(len(tool.description) + len(tool.parameters) for tool in offered_tools)
     if size > LONGEST_TOOLS:
         refuse(f"The tools have {size:,} characters; the limit is {LONGEST_TOOLS:,}.", "tools")
-    if not found and choice not in (None, "none", "auto"):
+    if not offered_tools and choice not in (None, "none", "auto"):
         refuse("tool_choice asks for a call, but there are no tools.", "tool_choice")
     if not isinstance(choice, NamedFunction):
-        return found, choice or "auto"
+        return offered_tools, choice or "auto"
     wanted = choice.function.name
     if wanted not in names:
         refuse(f"tool_choice names {wanted}, which is none of the tools.", "tool_choice")
-    return (found[names.index(wanted)],), "required"
+    return (offered_tools[names.index(wanted)],), "required"
 
 
 def _tool(function: _OfferedFunction, index: int) -> Tool:

@@ -20,16 +20,16 @@ from assistant.events import Event, Failed, Finished, Ready, Warned
 from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, Prefill, Request
 from assistant.serve.answer_tokens import AnswerTokens
+from assistant.serve.api_error import JSON, ApiError, api_error_of, from_failure
 from assistant.serve.completion import stream, whole
 from assistant.serve.completion_schema import parse_completion
 from assistant.serve.exchange import Exchange, body_of
 from assistant.serve.guard import Guard
-from assistant.serve.refusal import JSON, Refusal, from_failure, refusal_of
 from assistant.service import EventStream
 from models.errors import Cancelled
 
 MAX_WAITING = 32  # requests, while one is answered
-MAX_NOTICES_REMEMBERED = 64  # remarks are shown once, however often an agent causes them
+MAX_WARNINGS_REMEMBERED = 64  # warnings are shown once, however often an agent causes them
 STOPPING = Failed("The server is being stopped.", Cancelled.__name__)
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 
@@ -41,7 +41,7 @@ class Endpoint:
         name: what clients call the target.
         defaults: the settings, which hold for what a request does not set.
         report: called in the event loop with every exchange that has ended.
-        notice: called with each new remark of the engine.
+        warn: called with each new warning of the engine.
         reads_ahead: says whether the engine may read on while no request waits.
     """
 
@@ -53,16 +53,16 @@ class Endpoint:
         defaults: Request,
         guard: Guard,
         report: Callable[[Exchange], None],
-        notice: Callable[[str], None],
+        warn: Callable[[str], None],
         reads_ahead: Callable[[], bool] = lambda: False,
     ) -> None:
         self._service, self._defaults, self._guard = service, defaults, guard
-        self._name, self._report, self._notice = name, report, notice
+        self._name, self._report, self._warn = name, report, warn
         self._reads_ahead = reads_ahead
         self._card = _card(name, ready, int(time.time()))
         self._thinks = ready.thinks
         self._remembered = AnswerTokens()
-        self._warned = deque[str](maxlen=MAX_NOTICES_REMEMBERED)
+        self._warned = deque[str](maxlen=MAX_WARNINGS_REMEMBERED)
         self._jobs = set[EventStream]()  # whose clients wait
         self._reading: asyncio.Task[None] | None = None  # a task nobody refers to may vanish
         self._app = Starlette(
@@ -71,7 +71,7 @@ class Endpoint:
                 Route(MODELS, self._list),
                 Route(f"{MODELS}/{{name:path}}", self._show),
             ],
-            exception_handlers=dict.fromkeys((Refusal, HTTPException, Exception), _refuse),
+            exception_handlers=dict.fromkeys((ApiError, HTTPException, Exception), _refuse),
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,15 +80,15 @@ class Endpoint:
         exchange = Exchange(scope, receive, send)
         scope["state"]["exchange"] = exchange
         try:
-            refusal = self._guard.refusal(Headers(scope=scope))
-            app = self._app if refusal is None else _refused(refusal, exchange)
+            api_error = self._guard.check(Headers(scope=scope))
+            app = self._app if api_error is None else _refused(api_error, exchange)
             await app(scope, exchange.receive, exchange.send)
         except asyncio.CancelledError:
             if exchange.status:  # a part of its answer is sent
                 exchange.status, exchange.remark = 499, "stopped"
                 raise
             await _refused(from_failure(STOPPING), exchange)(scope, exchange.receive, exchange.send)
-        # Starlette raises again what it has told the client; or the client stopped reading.
+        # Starlette raises again what it has sent to the client; or the client stopped reading.
         except Exception:
             pass
         finally:
@@ -96,7 +96,7 @@ class Endpoint:
                 exchange.events.cancel()
                 self._jobs.discard(exchange.events)
             if exchange.answer.end is not None:
-                self._remembered.keep(exchange.answer.end)
+                self._remembered.remember(exchange.answer.end)
             exchange.seconds = time.perf_counter() - began
             self._report(exchange)
 
@@ -109,16 +109,16 @@ class Endpoint:
         exchange: Exchange = http.state.exchange
         kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":  # which a page cannot send elsewhere without permission
-            raise Refusal(415, "The body must be application/json.", "unsupported_media_type")
-        asked = parse_completion(await body_of(http), self._defaults)
-        self._check(asked.model)
-        self._check_thinking(asked.request)
-        messages = self._remembered.recall(asked.request.messages)
-        asked = replace(asked, request=replace(asked.request, messages=messages))
-        events = self._events(asked.request, exchange)
-        if not asked.streams:
-            return _json(await exchange.while_connected(whole(events, asked, exchange)))
-        chunks = stream(events, asked, exchange)
+            raise ApiError(415, "The body must be application/json.", "unsupported_media_type")
+        chat_request = parse_completion(await body_of(http), self._defaults)
+        self._check(chat_request.model)
+        self._check_thinking(chat_request.request)
+        request = chat_request.request
+        request = replace(request, messages=self._remembered.recall(request.messages))
+        events = self._events(request, exchange)
+        if not chat_request.streams:
+            return _json(await exchange.while_connected(whole(events, chat_request, exchange)))
+        chunks = stream(events, chat_request, exchange)
         first = await exchange.while_connected(anext(chunks))  # or its refusal, with a status
         return StreamingResponse(
             _prepended(first, chunks),
@@ -129,7 +129,7 @@ class Endpoint:
     async def _events(self, request: Request, exchange: Exchange) -> AsyncIterator[Event]:
         if len(self._jobs) > MAX_WAITING:
             why = f"{MAX_WAITING} requests are waiting already; ask again later."
-            raise Refusal(429, why, "queue_full", headers={"retry-after": "5"})
+            raise ApiError(429, why, "queue_full", headers={"retry-after": "5"})
         exchange.events = self._service.do(request)
         self._jobs.add(exchange.events)
         async for event in exchange.events:
@@ -137,7 +137,7 @@ class Endpoint:
                 raise from_failure(event)
             if isinstance(event, Warned) and event.text not in self._warned:
                 self._warned.append(event.text)
-                self._notice(event.text)
+                self._warn(event.text)
             yield event
         end = exchange.answer.end
         if end is not None and len(self._jobs) == 1 and self._reads_ahead():
@@ -155,14 +155,14 @@ class Endpoint:
     def _check_thinking(self, request: Request) -> None:
         wanted = {"reasoning_effort": request.effort != self._defaults.effort}
         wanted["chat_template_kwargs"] = request.thinking == "on" != self._defaults.thinking
-        for name in (name for name, asked in wanted.items() if asked and not self._thinks):
+        for name in (name for name, is_wanted in wanted.items() if is_wanted and not self._thinks):
             why = f"This model does not think, so {name} is not supported; leave it out."
-            raise Refusal(400, why, "unsupported_parameter", name)
+            raise ApiError(400, why, "unsupported_parameter", name)
 
     def _check(self, name: str) -> None:
         if name != self._name:
             why = f"There is no model {name} here. This is {self._name}."
-            raise Refusal(404, why, "model_not_found", "model")
+            raise ApiError(404, why, "model_not_found", "model")
 
 
 async def _read_to_end(events: EventStream) -> None:
@@ -172,13 +172,13 @@ async def _read_to_end(events: EventStream) -> None:
 
 
 async def _refuse(http: HttpRequest, error: Exception) -> Response:
-    return _refused(refusal_of(error), http.state.exchange)
+    return _refused(api_error_of(error), http.state.exchange)
 
 
-def _refused(refusal: Refusal, exchange: Exchange) -> Response:
-    exchange.remark = exchange.remark or str(refusal)
-    body = msgspec.json.encode(refusal.body)
-    return Response(body, refusal.status, headers={**JSON, **refusal.headers})
+def _refused(api_error: ApiError, exchange: Exchange) -> Response:
+    exchange.remark = exchange.remark or str(api_error)
+    body = msgspec.json.encode(api_error.body)
+    return Response(body, api_error.status, headers={**JSON, **api_error.headers})
 
 
 def _next_round(request: Request, end: Finished) -> Request:

@@ -8,8 +8,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive, Scope, Send
 
 from assistant.serve import connection
+from assistant.serve.api_error import ApiError, shortened
 from assistant.serve.completion_objects import AnswerDeltas
-from assistant.serve.refusal import Refusal, shortened
 from assistant.service import EventStream
 
 MAX_BODY_BYTES = 8_388_608
@@ -80,7 +80,7 @@ async def body_of(request: Request) -> bytes:
     """Return the body of a request.
 
     Raises:
-        Refusal: it is too large, or does not arrive in time.
+        ApiError: it is too large, or does not arrive in time.
         ClientDisconnect: the client has left.
     """
     body = bytearray()
@@ -91,10 +91,10 @@ async def body_of(request: Request) -> bytes:
                 body += chunk
                 _refuse_size(len(body))
     except TimeoutError:
-        raise Refusal(408, "The request did not arrive within a minute.", "timeout") from None
+        raise ApiError(408, "The request did not arrive within a minute.", "timeout") from None
     return bytes(body)
 
 
 def _refuse_size(size: int) -> None:
     if size > MAX_BODY_BYTES:
-        raise Refusal(413, f"The body has more than {MAX_BODY_BYTES >> 20} MiB.", "too_large")
+        raise ApiError(413, f"The body has more than {MAX_BODY_BYTES >> 20} MiB.", "too_large")

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assistant.serve.refusal import Refusal
+from assistant.serve.api_error import ApiError
 from models.machine import is_local
 
 _HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?"
@@ -25,7 +25,7 @@ class Guard:
     host: str
     token: str | None
 
-    def refusal(self, headers: Mapping[str, str]) -> Refusal | None:
+    def check(self, headers: Mapping[str, str]) -> ApiError | None:
         """Return why a request with these headers is refused; None if it may pass.
 
         The names of the headers are in lower case.
@@ -33,14 +33,14 @@ class Guard:
         host, origin = headers.get("host", ""), headers.get("origin")
         if self.token is None and not _is_local_name(_HOST, host):
             why = "The Host header must name this machine."
-            return Refusal(403, why, "foreign_host", headers=_CLOSE)
+            return ApiError(403, why, "foreign_host", headers=_CLOSE)
         if origin is not None and not _is_local_name(_ORIGIN, origin):
             why = "Web pages of other sites may not ask."
-            return Refusal(403, why, "foreign_origin", headers=_CLOSE)
+            return ApiError(403, why, "foreign_origin", headers=_CLOSE)
         if self.token is not None and not self._is_known(headers.get("authorization", "")):
             why = "The header Authorization: Bearer TOKEN is missing or wrong."
             more = {"www-authenticate": "Bearer", **_CLOSE}
-            return Refusal(401, why, "invalid_api_key", headers=more)
+            return ApiError(401, why, "invalid_api_key", headers=more)
         return None
 
     def _is_known(self, authorization: str) -> bool:
@@ -51,5 +51,5 @@ class Guard:
 
 def _is_local_name(pattern: str, text: str) -> bool:
     """Whether a header matches a pattern, and the host in it is this machine."""
-    found = re.fullmatch(pattern, text)
-    return found is not None and is_local(found[1].strip("[]"))
+    match = re.fullmatch(pattern, text)
+    return match is not None and is_local(match[1].strip("[]"))

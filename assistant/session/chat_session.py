@@ -19,8 +19,8 @@ from assistant.session.events import (
 from assistant.session.request_builder import RequestBuilder
 from assistant.session.response_handler import ResponseHandler
 from assistant.session.tool_loop import ToolLoop
-from assistant.session.tool_set import ToolSet
 from assistant.store.values import Attachment, StoredMessage
+from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 

@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from assistant.request import Message, ToolCall
 from assistant.store.values import CANCELLED, REFUSED, Attachment, StoredMessage
-from assistant.tools.values import ToolResult, tool_result
+from assistant.tools.values import ToolResult
 
 NO_MORE = "No more calls will be run. Answer the question in words, with what is known."
 """What a model reads with the last result before an answer that must not call.
@@ -41,11 +41,6 @@ BYTES_PER_TOKEN = 4
 """About what a token has of most texts, in UTF-8."""
 ECHO = "<tools>"
 """How an answer begins that only repeats what the model was told of its tools."""
-
-
-def unknown(name: str) -> ToolResult:
-    """Return how a call ends of a tool that is not offered."""
-    return tool_result(f"There is no tool {name}.", failed=True)
 
 
 def open_calls(path: Sequence[StoredMessage]) -> tuple[ToolCall, ...]:

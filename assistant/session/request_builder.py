@@ -72,7 +72,7 @@ class RequestBuilder:
 
         None: that is not known, because no tools were listed yet.
         """
-        if self._tool_loop.enabled and not self._tool_loop.tools.known:
+        if self._tool_loop.enabled and not self._tool_loop.tools.is_listed:
             return None
         path = self._branch.records
         if instead_of is not None:

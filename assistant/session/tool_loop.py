@@ -19,9 +19,9 @@ from assistant.session.events import (
     Emit,
     ToolsStarting,
 )
-from assistant.session.tool_set import ToolSet
 from assistant.store.values import TOOLS_OF, StoredMessage
-from assistant.tools.values import OfferedTool, ToolResult
+from assistant.tools.toolbox import ToolSet
+from assistant.tools.values import OfferedTool, ToolResult, unknown_tool
 from models.errors import StorageError
 
 Decision = Literal["once", "conversation", "always", "refuse"]
@@ -51,7 +51,7 @@ class ToolLoop:
     def enabled(self) -> bool:
         """Whether the conversation has tools; without being asked, if it has called some."""
         has_called = any(record.tool_calls for record in self._branch.records)
-        return self.tools.wanted(self._branch.conversation, has_called)
+        return self.tools.is_enabled(self._branch.conversation, has_called)
 
     @property
     def next_call(self) -> ToolCall | None:
@@ -93,18 +93,18 @@ class ToolLoop:
             return
         self._emit(ToolsStarting(over=False))
         try:
-            await self.tools.learn()
+            await self.tools.refresh()
         finally:
             self._emit(ToolsStarting(over=True))
-        for problem in self.tools.new_problems():
-            self._emit(Warned(problem))
+        for failure in self.tools.new_failures():
+            self._emit(Warned(failure))
 
     # What the user decides
 
     def set_enabled(self, on: bool) -> None:
         """Let the conversation have tools, or none any more; that is kept with it."""
         number, store = self._branch.conversation, self._branch.store
-        self.tools.on[number] = on
+        self.tools.enabled[number] = on
         if number is not None and store is not None:
             with suppress(StorageError):
                 store.remember(f"{TOOLS_OF}{number}", "on" if on else "off")
@@ -112,26 +112,26 @@ class ToolLoop:
     def restore_setting(self) -> None:
         """Let a conversation that was opened have tools if it had them."""
         number, store = self._branch.conversation, self._branch.store
-        if self.tools.asked_for and store is not None and number not in self.tools.on:
+        if self.tools.opt_in and store is not None and number not in self.tools.enabled:
             with suppress(StorageError):
                 if kept := store.recall(f"{TOOLS_OF}{number}"):
-                    self.tools.on[number] = kept == "on"
+                    self.tools.enabled[number] = kept == "on"
 
     def apply_pending_setting(self) -> None:
         """Let a conversation that was just begun have what was chosen before that."""
-        if None in self.tools.on:
-            self.set_enabled(self.tools.on.pop(None))
+        if None in self.tools.enabled:
+            self.set_enabled(self.tools.enabled.pop(None))
 
     async def process_call(self, call: ToolCall) -> None:
         """Run a call that may run, or ask about it, and run or refuse it; keep how it ended."""
-        if not self.tools.known:
+        if not self.tools.is_listed:
             await self.refresh_tools()
             return  # meanwhile something else may be on the screen
         conversation = self._branch.conversation
         tool = self.tools.find(call.name)
         is_refused = messages.was_refused(self._branch.records, call)
         again = messages.WAS_REFUSED_BEFORE if is_refused else None
-        if self.may_auto_run and (end := again if tool else messages.unknown(call.name)):
+        if self.may_auto_run and (end := again if tool else unknown_tool(call.name)):
             self._end_unrun(call, end)
             return
         tool = tool or OfferedTool(Tool(call.name, "", "{}"), "", False, "")  # not offered any more

@@ -37,9 +37,9 @@ class Approvals:
         """Return how a tool was approved; None if the user has to be asked."""
         if (conversation, tool) in self._here:
             return "conversation"
-        asked = (tool.tool.name, tool.fingerprint)
-        known = {(each.tool, each.fingerprint) for each in _always(self._file.read())}
-        return "always" if asked in known else None
+        key = (tool.tool.name, tool.fingerprint)
+        known = {(approved.tool, approved.fingerprint) for approved in _always(self._file.read())}
+        return "always" if key in known else None
 
     def allow(self, tool: OfferedTool, how: Approval, conversation: int) -> None:
         """Approve a tool.
@@ -59,7 +59,7 @@ class Approvals:
             StorageError: the file cannot be written.
         """
         name = tool.tool.name
-        self._here = {(where, each) for where, each in self._here if each.tool.name != name}
+        self._here = {(where, known) for where, known in self._here if known.tool.name != name}
         self._update(name, [])
 
     def _update(self, name: str, approved: list[_Approved]) -> None:
@@ -67,7 +67,7 @@ class Approvals:
 
         def changed(stored: _Stored | None) -> _Stored | None:
             before = _always(stored)
-            after = [*(each for each in before if each.tool != name), *approved]
+            after = [*(other for other in before if other.tool != name), *approved]
             return {"always": after} if after != before else None
 
         try:

@@ -85,7 +85,7 @@ class Files:
         return "\n".join(chosen) + (cut if size > FILE_BYTES else "")
 
     def _list(self, stop: Event, path: str = "") -> str:
-        with self._folders.opened(self._place(path)) as folder:
+        with self._folders.opened(self._folder(path)) as folder:
             if not is_folder(folder):
                 raise UnreadablePath(f"{path} is a file: read it.")
             return "\n".join(map(_entry, entries(folder))) or "[empty]"
@@ -93,15 +93,15 @@ class Files:
     def _search(self, stop: Event, text: str, path: str = "") -> str:
         if not text.strip():
             raise UnreadablePath("There is no text to search for.")
-        found: list[str] = []
+        lines: list[str] = []
         ends, wanted = monotonic() + SEARCH_S, text.casefold()
-        place = self._place(path)
-        for name in self._walk(place):
-            if stop.is_set() or monotonic() > ends or len(found) >= MATCHES:
-                found.append(f"[stopped after {SEARCH_S:g} s or {MATCHES} lines: search less]")
+        folder = self._folder(path)
+        for name in self._walk(folder):
+            if stop.is_set() or monotonic() > ends or len(lines) >= MATCHES:
+                lines.append(f"[stopped after {SEARCH_S:g} s or {MATCHES} lines: search less]")
                 break
-            found += self._matches(name, wanted)
-        return "\n".join(found) or "[nothing found]"
+            lines += self._matches(name, wanted)
+        return "\n".join(lines) or "[nothing found]"
 
     def _matches(self, name: str, wanted: str) -> list[str]:
         try:
@@ -115,24 +115,24 @@ class Files:
             if wanted in line.casefold()
         ]
 
-    def _walk(self, place: str) -> Iterator[str]:
+    def _walk(self, root: str) -> Iterator[str]:
         """Yield the paths in a folder, also of its folders, so that a caller can stop early."""
-        waiting = [place]
+        waiting = [root]
         while waiting:
             yield (here := waiting.pop())
             try:
                 with self._folders.opened(here) as folder:
                     inner = entries(folder) if is_folder(folder) else []
-                    names = [(os.path.join(here, each.name), each.is_dir(follow_symlinks=False))
-                             for each in inner if not each.name.startswith(".")]  # fmt: skip
+                    names = [(os.path.join(here, entry.name), entry.is_dir(follow_symlinks=False))
+                             for entry in inner if not entry.name.startswith(".")]  # fmt: skip
             except UnreadablePath:
-                if here == place:
+                if here == root:
                     raise
                 continue
             yield from (name for name, deeper in names if not deeper)
             waiting += [name for name, deeper in reversed(names) if deeper]
 
-    def _place(self, path: str) -> str:
+    def _folder(self, path: str) -> str:
         if not path and len(self._folders.roots) > 1:
             raise UnreadablePath(f"Choose a path: {', '.join(map(str, self._folders.roots))}.")
         return path or str(self._folders.roots[0])

@@ -65,8 +65,8 @@ class Folders:
 
 def entries(folder: int) -> list[os.DirEntry[str]]:
     """Return the entries of an open folder, sorted by name."""
-    with os.scandir(folder) as found:
-        return sorted(found, key=lambda each: each.name)
+    with os.scandir(folder) as scanned:
+        return sorted(scanned, key=lambda entry: entry.name)
 
 
 def is_folder(descriptor: int) -> bool:

@@ -44,7 +44,7 @@ class Server:
 
     def __init__(self, settings: ServerSettings, refused: str = "") -> None:
         self.settings = settings
-        self._problem, self._errors = refused, ""
+        self._reason, self._errors = refused, ""
         self._tools: dict[OfferedTool, str] = {}  # with the server's names for them
         self._left_out = ""
         self._session: Session | None = None
@@ -56,10 +56,10 @@ class Server:
         """Return the state of the server."""
         lives = self._life is not None and not self._life.done()
         state: ServerState = "ready" if self._session else "starting" if lives else "off"
-        problem = self.settings.without_secrets(self._problem or self._left_out)
+        reason = self.settings.without_secrets(self._reason or self._left_out)
         tools = tuple(self._tools) if self._session else ()
-        state = "failed" if self._problem else state
-        return ServerReport(self.settings.name, state, problem, tools, self._errors)
+        state = "failed" if self._reason else state
+        return ServerReport(self.settings.name, state, reason, tools, self._errors)
 
     async def offered(self) -> tuple[OfferedTool, ...]:
         """Start the server unless it runs; return its tools, or none if it fails."""
@@ -82,20 +82,20 @@ class Server:
         """Call a tool; an error is a failed result. None: the tool has changed since."""
         offered = await self.offered()
         if not self._session:
-            said = f"{self.settings.name} does not run. {self.report().problem}"
-            return tool_result(said, failed=True)
+            text = f"{self.settings.name} does not run. {self.report().reason}"
+            return tool_result(text, failed=True)
         if allowed not in offered:
             return None
         try:
             async with asyncio.timeout(CALL_S):
                 result = await self._session.call(self._tools[allowed], arguments)
         except TimeoutError:
-            said = f"{allowed.tool.name} did not return within {CALL_S:g} s."
-            result = tool_result(said, failed=True)
+            text = f"{allowed.tool.name} did not return within {CALL_S:g} s."
+            result = tool_result(text, failed=True)
         except ServerStopped as error:
             await self._fail(str(error))
-            said = f"{self.settings.name} did not answer. {self._problem}"
-            result = tool_result(said, failed=True)
+            text = f"{self.settings.name} did not answer. {self._reason}"
+            result = tool_result(text, failed=True)
         return replace(result, text=self.settings.without_secrets(result.text))
 
     async def stop(self) -> None:
@@ -106,9 +106,9 @@ class Server:
             self._stopping.set()
             await asyncio.wait({self._life})
 
-    async def _fail(self, problem: str) -> None:
+    async def _fail(self, reason: str) -> None:
         await self.stop()  # the task may find a better reason
-        self._problem = self._problem or problem
+        self._reason = self._reason or reason
 
     async def _ready(self) -> "Session | None":
         """Start the server unless it runs. Cancelling the wait does not stop the start."""
@@ -121,7 +121,7 @@ class Server:
         return self._session
 
     async def _run(self, started: asyncio.Event, stopping: asyncio.Event) -> None:
-        self._problem = ""
+        self._reason = ""
         with TemporaryFile() as errors:
             try:
                 async with AsyncExitStack() as stack:
@@ -133,18 +133,18 @@ class Server:
                     started.set()
                     await stopping.wait()
             except TimeoutError:
-                self._problem = f"It did not start within {START_S:g} seconds."
+                self._reason = f"It did not start within {START_S:g} seconds."
             except ImportError as error:  # it is missing, or too old
                 command = f'{sys.executable} -m pip install "mcp>=2.3,<3"'
-                self._problem = f"MCP servers need a package ({error}): {command}"
+                self._reason = f"MCP servers need a package ({error}): {command}"
             except ServerStopped as error:
-                self._problem = str(error)
+                self._reason = str(error)
             finally:
                 errors.seek(max(0, errors.seek(0, os.SEEK_END) - ERROR_BYTES))
                 self._errors = errors.read().decode("utf-8", "replace").replace("\0", "").strip()
                 self._session = None
                 if not started.is_set():  # it may not start the next time either
-                    self._not_before = monotonic() + RETRY_S * bool(self._problem)
+                    self._not_before = monotonic() + RETRY_S * bool(self._reason)
                 started.set()
 
 
@@ -154,27 +154,27 @@ def usable_tools(
     """Return the usable tools, each with the server's own name, and why others are left out."""
     tools: dict[str, tuple[OfferedTool, str]] = {}
     refused: list[str] = []
-    for each in listed:
+    for tool in listed:
         # Servers may use dots and slashes, models may not.
-        name = f"{server.name}__{re.sub('[./]', '_', each.name)}"
+        name = f"{server.name}__{re.sub('[./]', '_', tool.name)}"
         if not _CALLABLE.fullmatch(name):
-            refused.append(f"{each.name[:64]!r} has a name that models cannot write")
+            refused.append(f"{tool.name[:64]!r} has a name that models cannot write")
         elif name in tools:
-            refused.append(f"{each.name!r} has the name of another tool")
-        elif len(each.description or "") + len(_json(each.input_schema)) > LONGEST:
-            refused.append(f"{each.name!r} describes itself in more than {LONGEST:,} characters")
+            refused.append(f"{tool.name!r} has the name of another tool")
+        elif len(tool.description or "") + len(_json(tool.input_schema)) > LONGEST:
+            refused.append(f"{tool.name!r} describes itself in more than {LONGEST:,} characters")
         else:
-            tools[name] = _offered_tool(server, name, each), each.name
+            tools[name] = _offered_tool(server, name, tool), tool.name
     refused[5:] = [f"{len(refused) - 5} more"] if refused[5:] else []
-    problem = f"Left out: {'; '.join(refused)}." if refused else ""
-    return dict(tools.values()), problem or "It has no tools." * (not tools)
+    reason = f"Left out: {'; '.join(refused)}." if refused else ""
+    return dict(tools.values()), reason or "It has no tools." * (not tools)
 
 
 def _offered_tool(server: ServerSettings, name: str, listed: "ListedTool") -> OfferedTool:
     notes = listed.annotations
-    said = [listed.name, listed.title, listed.description, listed.input_schema,
+    identity = [listed.name, listed.title, listed.description, listed.input_schema,
             notes and notes.model_dump(mode="json")]  # fmt: skip
-    fingerprint = hashlib.sha256(f"{server.identity}{_json(said)}".encode()).hexdigest()
+    fingerprint = hashlib.sha256(f"{server.identity}{_json(identity)}".encode()).hexdigest()
     description = (listed.description or listed.title or "").replace("\0", "\ufffd")
     tool = Tool(name, description, _json(listed.input_schema))
     return OfferedTool(tool, server.name, bool(notes and notes.read_only_hint), fingerprint)

@@ -65,17 +65,17 @@ class Session:
         Raises:
             ServerStopped: the connection has ended, or the result is invalid.
         """
-        asked = types.CallToolRequest(
+        request = types.CallToolRequest(
             params=types.CallToolRequestParams(name=name, arguments=arguments)
         )
         try:
             # The package's `call_tool` would also check results against the server's schema.
-            returned = await self._client.session.send_request(asked, types.CallToolResult)
+            returned = await self._client.session.send_request(request, types.CallToolResult)
         except Exception as error:
             if isinstance(error, MCPError) and error.error != _CLOSED:
                 return tool_result(f"The server refused: {error.message}", failed=True)
             raise ServerStopped(failure_reason(error, self._server)) from error
-        parts = [_part(each) for each in returned.content]
+        parts = [*map(_part, returned.content)]
         if not parts and returned.structured_content is not None:
             parts = [json.dumps(returned.structured_content, ensure_ascii=False)]
         return tool_result("\n".join(parts), failed=returned.is_error)

@@ -1,4 +1,4 @@
-"""All tools of a program: built-in ones, and those of its servers."""
+"""The tools of a program: those of its folders and servers, and the ones that are offered."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,11 +7,21 @@ from typing import Any
 
 import msgspec
 
-from assistant.request import ToolCall
+from assistant.request import Tool, ToolCall
+from assistant.tools.approvals import Approval, Approvals
 from assistant.tools.files import Files
 from assistant.tools.server import Server
 from assistant.tools.server_settings import ServerSettings
-from assistant.tools.values import OfferedTool, ServerReport, ToolResult, tool_result
+from assistant.tools.values import (
+    OfferedTool,
+    ServerReport,
+    ToolResult,
+    ToolSettings,
+    tool_result,
+    unknown_tool,
+)
+from models.errors import UsageError
+from models.files.places import data_dir
 
 
 class Toolbox:
@@ -59,3 +69,104 @@ class Toolbox:
     async def close(self) -> None:
         """Stop all servers."""
         await asyncio.gather(*(server.stop() for server in self._servers.values()))
+
+
+class ToolSet:
+    """Know the tools, which conversations have them, and what is approved.
+
+    Args:
+        names: of servers and tools: only these are offered, and each call is asked about.
+        opt_in: whether a conversation has none until it wants them.
+    """
+
+    def __init__(
+        self,
+        settings: ToolSettings,
+        offline: bool = False,
+        names: tuple[str, ...] = (),
+        toolbox: Toolbox | None = None,
+        opt_in: bool = False,
+    ) -> None:
+        self.settings, self._offline, self._names = settings, offline, names
+        self._toolbox, self.opt_in = toolbox, opt_in
+        self.approvals = Approvals(data_dir() / "approvals.json")
+        """What may run without being asked about again."""
+        self._offered: dict[str, OfferedTool] = {}
+        self.is_listed = False
+        """Whether the tools were listed yet."""
+        self.enabled: dict[int | None, bool] = {}
+        """The conversations that were given tools, or none."""
+        self._reported: set[str] = set()  # failures of servers
+
+    @property
+    def is_available(self) -> bool:
+        """Whether there may be a tool."""
+        return self._toolbox is not None or bool(self.settings)
+
+    def is_enabled(self, conversation: int | None, default: bool = False) -> bool:
+        """Whether a conversation has tools; `default` holds where nobody has chosen."""
+        return self.is_available and self.enabled.get(conversation, default or not self.opt_in)
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """What runs them; made when it is first needed."""
+        if self._toolbox is None:
+            self._toolbox = Toolbox(self.settings.servers, self.settings.folders, self._offline)
+        return self._toolbox
+
+    async def refresh(self) -> None:
+        """List the tools that there are now; servers are started for that.
+
+        Raises:
+            UsageError: one that was named is not there; the message says why.
+        """
+        tools = await self.toolbox.offered()
+        names = {name for tool in tools for name in (tool.server, tool.tool.name)}
+        for name in self._names:
+            if name not in names:
+                server, reports = name.split("__")[0], self.toolbox.reports()
+                reasons = [report.reason for report in reports if report.name == server]
+                text = " ".join([f"No tools are called {name!r}.", *filter(None, reasons)])
+                raise UsageError(text)
+        self._offered = {
+            tool.tool.name: tool
+            for tool in tools
+            if not self._names or {*self._names} & {tool.server, tool.tool.name}
+        }
+        self.is_listed = True
+
+    async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
+        """Run a call that was allowed; None: its tool has changed since."""
+        if self.find(call.name) is None:
+            return unknown_tool(call.name)
+        if (result := await self.toolbox.call(call, allowed)) is None:
+            await self.refresh()
+        return result
+
+    async def close(self) -> None:
+        """Stop all servers."""
+        if self._toolbox is not None:
+            await self._toolbox.close()
+
+    def new_failures(self) -> list[str]:
+        """Return why servers failed, each reason once."""
+        reports = (report for report in self.toolbox.reports() if report.reason)
+        failures = [f"Tool server {report.name}: {report.reason}" for report in reports]
+        new = [text for text in failures if text not in self._reported]
+        self._reported.update(new)
+        return new
+
+    def find(self, name: str) -> OfferedTool | None:
+        """Return a tool that is offered."""
+        return self._offered.get(name)
+
+    def approved(self, tool: OfferedTool, conversation: int | None) -> Approval | None:
+        """Return how a tool was approved; a conversation without a number has approved nothing."""
+        if self._names:
+            return None
+        return self.approvals.approved(tool, -1 if conversation is None else conversation)
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that are offered, as requests have them."""
+        return tuple(tool.tool for tool in self._offered.values())

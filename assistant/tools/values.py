@@ -1,4 +1,4 @@
-"""Values of the tools room: settings, tools, the states of servers, results."""
+"""Values of tools: settings, tools, the states of servers, results."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +43,7 @@ class ServerReport:
 
     name: str
     state: ServerState
-    problem: str  # why it failed, in a sentence
+    reason: str  # why it failed, in a sentence
     tools: tuple[OfferedTool, ...]
     errors: str  # the end of its standard error
 
@@ -59,10 +59,15 @@ class ToolResult:
 
 def tool_result(text: str, failed: bool = False) -> ToolResult:
     """Return a result, cut to fit a context, without nulls and lone surrogates."""
-    kept, rest = text[:RESULT_CHARACTERS], len(text) - RESULT_CHARACTERS
-    kept = well_formed(kept).replace("\0", "\ufffd")
-    kept += f"\n[{rest:,} more characters were left out]" if rest > 0 else ""
-    return ToolResult(kept, "failed", "failed") if failed else ToolResult(kept)
+    shown, rest = text[:RESULT_CHARACTERS], len(text) - RESULT_CHARACTERS
+    shown = well_formed(shown).replace("\0", "\ufffd")
+    shown += f"\n[{rest:,} more characters were left out]" if rest > 0 else ""
+    return ToolResult(shown, "failed", "failed") if failed else ToolResult(shown)
+
+
+def unknown_tool(name: str) -> ToolResult:
+    """Return how a call of a tool ends that is not offered."""
+    return tool_result(f"There is no tool {name}.", failed=True)
 
 
 class ServerStopped(Exception):

@@ -121,7 +121,7 @@ async def test_what_a_server_of_tools_never_ends_is_limited(case: str) -> None:
         if case == "EndlessLine":
             assert (await boxes.call(tools)).state == "failed"
         else:
-            assert boxes.report(tools).problem
+            assert boxes.report(tools).reason
 
 
 def test_a_clock_that_is_set_back_loses_and_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

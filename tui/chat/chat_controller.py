@@ -19,10 +19,10 @@ from assistant.session.events import (
     SessionEvent,
 )
 from assistant.session.folder_retriever import FolderRetriever
-from assistant.session.tool_set import ToolSet
 from assistant.session.unsent_text import UnsentText
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, StoredMessage
+from assistant.tools.toolbox import ToolSet
 from models.errors import StorageError
 from tui.chat.chat_models import ChatModels
 from tui.chat.layout import ChatLayout
@@ -50,7 +50,7 @@ class ChatController:
             self._take,
             program.do,
             program.begin,
-            tools=ToolSet(settings.tools, settings.offline, asked_for=True),
+            tools=ToolSet(settings.tools, settings.offline, opt_in=True),
             make_request=self._make_request,
             folders=FolderRetriever(self._take, lambda: self.settings),
         )

@@ -223,7 +223,7 @@ class ChatScreen(ChatLayout):
     def action_tools(self) -> None:
         """List the tools and their servers."""
         tools = self.session.tool_loop.tools
-        if not tools.any:
+        if not tools.is_available:
             text = "There are no tools. Name folders or servers in config.toml, under [tools]."
             self.notify(text, timeout=6, markup=False)
             return

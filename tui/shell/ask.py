@@ -33,8 +33,8 @@ from assistant.session.events import (
     ToolsStarting,
 )
 from assistant.session.folder_retriever import FolderRetriever
-from assistant.session.tool_set import ToolSet
 from assistant.settings.settings import Settings
+from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import OfferedTool
 from models.errors import StorageError
 from tui import outlook

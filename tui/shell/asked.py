@@ -11,8 +11,8 @@ from assistant.events import Ready
 from assistant.request import Constraint, ConstraintKind
 from assistant.session.attachments import read, text_of
 from assistant.session.messages import joined
-from assistant.session.tool_set import ToolSet
 from assistant.settings.settings import Settings
+from assistant.tools.toolbox import ToolSet
 from models.errors import StorageError, UsageError
 from tui.figures import model_name
 from tui.shell.standard_output import read_piped

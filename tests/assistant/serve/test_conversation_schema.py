@@ -7,9 +7,9 @@ import pytest
 
 from assistant.request import Message, Request, Tool, ToolCall
 from assistant.serve.answer_tokens import AnswerTokens
+from assistant.serve.api_error import ApiError
 from assistant.serve.completion_schema import parse_completion
 from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_TOOLS, UNREADABLE
-from assistant.serve.refusal import Refusal
 from tests.assistant.serve.conftest import finished
 
 ASKED = [{"role": "user", "content": "Hello"}]
@@ -115,7 +115,7 @@ def test_arguments_that_are_no_object_are_kept_in_one(written: str) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_called_is_refused_by_name(wanted: dict[str, Any], param: str) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(ApiError) as refused:
         asked(**wanted)
     assert (refused.value.status, refused.value.param) == (400, param)
     assert param != "functions" or "use tools" in str(refused.value)
@@ -124,8 +124,8 @@ def test_what_cannot_be_called_is_refused_by_name(wanted: dict[str, Any], param:
 def test_an_answer_is_found_by_its_calls_however_their_json_is_written() -> None:
     remembered = AnswerTokens()
     said = ToolCall("look", '{"at": "a", "far": 1}', "x")
-    remembered.keep(finished("", (7, 8), tool_calls=(said,)))
-    remembered.keep(finished("", (9,), tool_calls=(ToolCall("wait", "{}", "x"),)))
+    remembered.remember(finished("", (7, 8), tool_calls=(said,)))
+    remembered.remember(finished("", (9,), tool_calls=(ToolCall("wait", "{}", "x"),)))
 
     def tokens(*calls: ToolCall, text: str = "") -> tuple[int, ...]:
         (message,) = remembered.recall([Message("assistant", text, tool_calls=calls)])

@@ -18,10 +18,9 @@ from assistant.session.events import (
     SessionEvent,
 )
 from assistant.session.tool_loop import Decision
-from assistant.session.tool_set import ToolSet
 from assistant.stats import Stats
 from assistant.store.store import Store
-from assistant.tools.toolbox import Toolbox
+from assistant.tools.toolbox import Toolbox, ToolSet
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult, ToolSettings
 
 MODEL = ModelInfo("target", "tiny", Path("tiny.gguf"), 1, 512, 300, 0.0)

@@ -34,7 +34,7 @@ async def test_tools_that_no_request_can_hold_are_left_out_with_the_reason():
     async with opened(odd("Unusable")) as tools:
         assert names(tools) == ["odd__read_file"]
         assert report(tools).tools[0].tool.description == "0"  # not the second of that name
-        problem = report(tools).problem
+        problem = report(tools).reason
     assert "'read_f\u0456le' has a name that models cannot write" in problem
     assert "'read.file' has the name of another tool" in problem
     assert "'long' describes itself in more than 20,000 characters" in problem
@@ -61,7 +61,7 @@ async def test_a_server_lists_its_tools_once_a_round_and_once_a_call(tmp_path):
 async def test_a_server_that_ended_since_it_was_used_is_started_again(how):
     async with opened(odd("Unlisting", how)) as tools:
         assert [each.tool.name for each in await tools.offered()] == ["odd__go"]
-        assert (report(tools).state, report(tools).problem) == ("ready", "")
+        assert (report(tools).state, report(tools).reason) == ("ready", "")
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ async def test_a_server_that_does_not_list_its_tools_is_stopped(monkeypatch):
         monkeypatch.setattr(server, "START_S", 0.2)
         assert await tools.offered() == ()
         assert report(tools).state == "failed"
-        assert report(tools).problem.startswith("It did not list its tools within 0.2 s")
+        assert report(tools).reason.startswith("It did not list its tools within 0.2 s")
         monkeypatch.setattr(server, "START_S", WAIT_S)
         assert [each.tool.name for each in await tools.offered()] == ["odd__go"]
 
@@ -103,7 +103,7 @@ async def test_a_message_that_is_too_long_is_not_parsed(how):
 
 async def test_a_server_with_too_many_tools_is_reported():
     async with opened(odd("Huge", "tools")) as tools:
-        assert report(tools).problem == "It lists more than 1,000 tools."
+        assert report(tools).reason == "It lists more than 1,000 tools."
 
 
 @pytest.mark.parametrize("case", ["Waiting", "Hanging"])
@@ -135,7 +135,7 @@ async def test_a_call_without_end_is_given_up(monkeypatch, tmp_path):
 async def test_a_server_that_never_starts_is_not_waited_for_at_each_question(monkeypatch):
     monkeypatch.setattr(server, "START_S", 0.5)
     async with opened(odd("Silent")) as tools:
-        assert "did not start within 0.5 seconds" in report(tools).problem
+        assert "did not start within 0.5 seconds" in report(tools).reason
         monkeypatch.setattr(server, "import_module", pytest.fail)  # what a start begins with
         assert await tools.offered() == ()
         assert report(tools).state == "failed"
@@ -160,7 +160,7 @@ async def test_arguments_that_are_no_json_never_reach_a_server():
 
 async def test_a_server_without_tools_is_no_failure():
     async with opened(odd("Toolless")) as tools:
-        assert (report(tools).state, report(tools).problem) == ("ready", "It has no tools.")
+        assert (report(tools).state, report(tools).reason) == ("ready", "It has no tools.")
 
 
 async def test_what_a_server_asks_for_is_refused():

@@ -68,7 +68,7 @@ async def test_a_server_that_cannot_be_used_is_reported_and_the_others_go_on(ser
     async with opened(odd("Failing"), server) as tools:
         assert (await call(tools)).text == "no such thing"
         assert report(tools).state == "failed"
-        assert problem in report(tools).problem
+        assert problem in report(tools).reason
 
 
 @pytest.mark.parametrize("found", [None, ModuleType("mcp")], ids=["missing", "old"])
@@ -78,7 +78,7 @@ async def test_without_the_package_a_server_is_reported_with_the_command_that_in
     monkeypatch.delitem(sys.modules, "assistant.tools.session")
     monkeypatch.setitem(sys.modules, "mcp", found)
     async with opened(odd("Failing")) as tools:
-        assert 'pip install "mcp' in report(tools).problem
+        assert 'pip install "mcp' in report(tools).reason
 
 
 class Web(BaseHTTPRequestHandler):
@@ -153,7 +153,7 @@ async def test_a_server_that_wants_a_token_says_where_it_goes():
         for headers in ((), SECRET):
             server = ServerSettings("web", url=url, headers=headers)
             async with opened(server) as tools:
-                assert "its headers in config.toml" in report(tools).problem
+                assert "its headers in config.toml" in report(tools).reason
         assert "sesame" not in f"{server!r} {report(tools)} {server.identity}"
     assert {*asked} == {None, SECRET[0][1]}
 
@@ -175,7 +175,7 @@ async def test_a_secret_that_a_server_repeats_is_not_shown_and_one_that_dies_is_
 async def test_a_response_that_is_too_long_is_not_parsed():
     with web("huge") as (port, _):
         async with opened(ServerSettings("web", url=f"http://127.0.0.1:{port}/")) as tools:
-            assert "it sent a message of more than 2 MB" in report(tools).problem
+            assert "it sent a message of more than 2 MB" in report(tools).reason
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -212,4 +212,4 @@ async def test_offline_leaves_out_a_server_on_another_machine():
     server = ServerSettings("web", url="http://tools.lan/", allow_host="tools.lan")
     tools = Toolbox([server], offline=True)
     assert await tools.offered() == ()
-    assert "offline" in report(tools).problem
+    assert "offline" in report(tools).reason

@@ -10,8 +10,8 @@ from textual.widgets._footer import FooterKey
 
 from assistant.events import Step
 from assistant.request import ToolCall
-from assistant.session.tool_set import ToolSet
 from assistant.store.values import Attachment, ChatSummary, StoredMessage
+from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
 from tests.assistant.session.stage import READ, Box
 from tests.stored import ask, begin, end

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.session.tool_set import ToolSet
+from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
 from tests.assistant.session.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat

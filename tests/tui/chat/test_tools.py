@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.request import ToolCall
-from assistant.session.tool_set import ToolSet
+from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolResult, ToolSettings, tool_result
 from tests.assistant.session.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
@@ -141,7 +141,7 @@ async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on_for_it(
 ) -> None:
     async with open_calling(endless) as chat:
         chat.screen.session.tool_loop.tools = ToolSet(
-            ToolSettings(), False, (), chat.box, asked_for=True
+            ToolSettings(), False, (), chat.box, opt_in=True
         )
         await chat.ask("Why?")
         assert chat.engine.requests[-1].tools == ()
@@ -165,11 +165,11 @@ async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on_for_it(
         await chat.ask("Why?")
         assert chat.engine.requests[-1].tools == ()
     async with open_calling(endless) as chat:  # the next start
-        tools = ToolSet(ToolSettings(), False, (), chat.box, asked_for=True)
+        tools = ToolSet(ToolSettings(), False, (), chat.box, opt_in=True)
         chat.screen.session.tool_loop.tools = tools
         assert not chat.screen.session.tool_loop.enabled
         chat.screen.open(with_tools)
-        assert tools.on == {with_tools: True}
+        assert tools.enabled == {with_tools: True}
 
 
 async def test_the_card_says_which_keys_work_now_and_what_is_typed_allows_nothing(

@@ -5,8 +5,8 @@ from pathlib import Path
 from textual.events import Key
 
 from assistant.events import Decoded
-from assistant.session.tool_set import ToolSet
 from assistant.store.values import Attachment
+from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
 from tests.assistant.session.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat

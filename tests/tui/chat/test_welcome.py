@@ -6,8 +6,8 @@ import pytest
 from textual import events
 
 from assistant.events import Origin
-from assistant.session.tool_set import ToolSet
 from assistant.tools.server_settings import ServerSettings
+from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, open_page, said, token

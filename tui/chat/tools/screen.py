@@ -44,13 +44,13 @@ class ToolsScreen(ListDialog[None]):
 
     @work(exclusive=True)
     async def _learn(self) -> None:
-        await self._choice.learn()
+        await self._choice.refresh()
         self._show()
 
     def _show(self) -> None:
         state = "on" if self._tool_loop.enabled else "off; t turns them on"
         self.query_one(".frame").border_title = Content(f"Tools in this conversation: {state}")
-        reports = self._choice.box.reports()
+        reports = self._choice.toolbox.reports()
         self._rows = []
         for report in reports:
             self._rows += [report, *report.tools]
@@ -80,7 +80,7 @@ class ToolsScreen(ListDialog[None]):
             parts = [access(row), row.tool.description, f"Arguments: {row.tool.parameters}"]
         else:
             errors = row.errors.strip()[-LAST:]
-            parts = [row.problem, f"Its messages:\n{errors}" if errors else ""]
+            parts = [row.reason, f"Its messages:\n{errors}" if errors else ""]
         said = "\n\n".join(filter(None, parts)) or "Ready. No messages."
         self.tell(safe(said))
 

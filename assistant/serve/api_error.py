@@ -1,4 +1,4 @@
-"""Errors in the form that OpenAI's clients expect."""
+"""Errors as OpenAI's clients expect them."""
 
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -13,7 +13,7 @@ LONGEST_MESSAGE = 400  # characters; the longest of our own, for an engine that 
 LONGEST_NAME = 200  # characters of a name or value that a client chose
 
 
-class Refusal(Exception):
+class ApiError(Exception):
     """An error response; the text says what is wrong and what to do."""
 
     def __init__(
@@ -38,37 +38,37 @@ class Refusal(Exception):
         return {"error": error}
 
 
-def shortened(text: str, most: int = LONGEST_NAME) -> str:
-    """Return a text with its middle cut out if it has more than `most` characters."""
-    half = (most - 1) // 2
-    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+def shortened(text: str, limit: int = LONGEST_NAME) -> str:
+    """Return a text with its middle cut out if it has more than `limit` characters."""
+    half = (limit - 1) // 2
+    return text if len(text) <= limit else f"{text[:half]}…{text[-half:]}"
 
 
 def refuse(why: str, param: str) -> NoReturn:
-    """Raise the refusal of a parameter's value."""
-    raise Refusal(400, why, "invalid_value", param)
+    """Raise the error of a parameter's value."""
+    raise ApiError(400, why, "invalid_value", param)
 
 
-def refusal_of(error: Exception) -> Refusal:
+def api_error_of(error: Exception) -> ApiError:
     """Return the error response for any exception."""
     match error:
-        case Refusal():
+        case ApiError():
             return error
         case HTTPException(status_code=404):
             why = "This server has only /v1/chat/completions and /v1/models."
-            return Refusal(404, why, "not_found")
+            return ApiError(404, why, "not_found")
         case HTTPException(status_code=405, headers={"Allow": allowed} as headers):
             why = f"This path accepts only {allowed}."
-            return Refusal(405, why, "method_not_allowed", headers=headers)
-    # The next request may well succeed, and whoever asked should hear of it.
-    return Refusal(500, f"This is a bug in specchat: {type(error).__name__}.", "bug")
+            return ApiError(405, why, "method_not_allowed", headers=headers)
+    # The next request may well succeed, and the client should learn of it.
+    return ApiError(500, f"This is a bug in specchat: {type(error).__name__}.", "bug")
 
 
-def from_failure(failed: Failed) -> Refusal:
+def from_failure(failed: Failed) -> ApiError:
     """Return the error response for a failure of the engine."""
     status, code = _STATUS.get(failed.kind, (500, "engine_failed"))
     headers = {"retry-after": "1"} if status == 503 else {}
-    return Refusal(status, failed.message, code, headers=headers)
+    return ApiError(status, failed.message, code, headers=headers)
 
 
 _STATUS = {
