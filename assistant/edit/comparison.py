@@ -23,7 +23,7 @@ class Line(NamedTuple):
 class Hunk(NamedTuple):
     """Changes that are near each other, with the unchanged lines around them."""
 
-    begin: int
+    start: int
     """The number of its first old line, from 1."""
     lines: tuple[Line, ...]
     is_settled: bool
@@ -48,28 +48,28 @@ def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> Co
     below = _same(old[above:][::-1], new[above:][::-1]) if is_whole else 0
     head, tail = range(min(above, CONTEXT)), range(-min(below, CONTEXT), 0)
     # It takes the square of the length. So lines that are the same above and below are numbers.
-    before, after = ([*head, *each[above : len(each) - below], *tail] for each in (old, new))
+    before, after = ([*head, *lines[above : len(lines) - below], *tail] for lines in (old, new))
     matcher = SequenceMatcher[str | int](None, before, after, autojunk=False)
     *_, (a, _, size), _end = [(0, 0, 0), *matcher.get_matching_blocks()]
     reached = len(before) if is_whole else a + size
     matcher.set_seq1(before[:reached])
     skipped = above - len(head)
     old, new = old[skipped:], new[skipped:]
-    found = list[Hunk]()
+    hunks = list[Hunk]()
     for group in matcher.get_grouped_opcodes(CONTEXT):
         lines = tuple(line for code in group for line in _lines(code, old, new))
-        tag, begin, end = group[-1][0], group[-1][1], group[-1][2]
+        tag, start, end = group[-1][0], group[-1][1], group[-1][2]
         # The context after the last group is cut to `CONTEXT`, whatever follows it.
-        is_settled = tag == "equal" and end - begin == CONTEXT and end + CONTEXT < reached
-        found.append(Hunk(skipped + group[0][1] + 1, lines, is_whole or is_settled))
-    return Comparison(tuple(found), skipped + reached + below - len(tail))
+        is_settled = tag == "equal" and end - start == CONTEXT and end + CONTEXT < reached
+        hunks.append(Hunk(skipped + group[0][1] + 1, lines, is_whole or is_settled))
+    return Comparison(tuple(hunks), skipped + reached + below - len(tail))
 
 
 def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the indices, in both versions, of lines that are the same or that changed in place."""
     i = j = 0
     for hunk in compare(old, new).hunks:
-        all_signs = [" "] * (hunk.begin - 1 - i) + [line.sign for line in hunk.lines]
+        all_signs = [" "] * (hunk.start - 1 - i) + [line.sign for line in hunk.lines]
         for _, group in groupby(all_signs, " ".__eq__):
             signs = [*group]
             i_end, j_end = i + len(signs) - signs.count("+"), j + len(signs) - signs.count("-")
@@ -111,5 +111,5 @@ def patch(path: Path, old: bytes, new: bytes) -> bytes:
 
 def _quoted(name: str) -> str:
     """Return a name as git spells it."""
-    spelt = re.sub(r'[\0-\x1f"\\\x7f]', lambda found: f"\\{ord(found[0]):03o}", name)
+    spelt = re.sub(r'[\0-\x1f"\\\x7f]', lambda match: f"\\{ord(match[0]):03o}", name)
     return f'"{spelt}"' if spelt != name or " " in name else name

@@ -13,7 +13,7 @@ STEPS = (4, 2, 8, 3)
 BLANKS = " \t"
 CLOSER = re.compile(r"[)}\];,`]+|end")
 LABEL = re.compile(r"\s*(?:case|default|when)\b")
-"""What begins a line that may stand below a head without being indented further."""
+"""What starts a line that may stand below a head without being indented further."""
 COPIED = 3
 """Lines of elsewhere in the file that a new part may have without repeating it."""
 
@@ -22,22 +22,22 @@ def without_surroundings(lines: Sequence[str], part: Part, new: Sequence[str]) -
     """Return the new lines of a part without those at their ends that repeat what is around it."""
     filled = [i for i, line in enumerate(new) if line.strip()]
     texts, old, below = _texts(new), _texts(lines[slice(*part)]), _texts(lines[part.end :])
-    begin = _repeated_above(lines, part, texts)
-    sizes = range(min(len(below), len(texts) - begin - 1), 0, -1)
+    start = _repeated_above(lines, part, texts)
+    sizes = range(min(len(below), len(texts) - start - 1), 0, -1)
     equal = (k for k in sizes if texts[-k:] == below[:k] and texts[-k:] != old[-k:])
     end = len(texts) - next((k for k in equal if not all(map(CLOSER.fullmatch, below[:k]))), 0)
     is_more = bool(texts) and texts.count(texts[-1]) > old.count(texts[-1])
-    is_closed = begin or (is_more and _balance(texts) < _balance(old))
-    while is_closed and end - begin > 1 and CLOSER.fullmatch(texts[end - 1]):
-        if _width(new[filled[end - 1]]) >= _width(new[filled[begin]]):
+    is_closed = start or (is_more and _balance(texts) < _balance(old))
+    while is_closed and end - start > 1 and CLOSER.fullmatch(texts[end - 1]):
+        if _width(new[filled[end - 1]]) >= _width(new[filled[start]]):
             break
         end -= 1
-    return list(new[filled[begin] : filled[end - 1] + 1]) if begin < end else []
+    return list(new[filled[start] : filled[end - 1] + 1]) if start < end else []
 
 
 def _repeated_above(lines: Sequence[str], part: Part, texts: Sequence[str]) -> int:
     """Return how many lines in the beginning repeat, in order, lines above a part."""
-    above, heads = _texts(lines[: part.begin]), [lines[i].strip() for i in _heads(lines, part)]
+    above, heads = _texts(lines[: part.start]), [lines[i].strip() for i in _heads(lines, part)]
     old, at, count = _texts(lines[slice(*part)]), 0, 0
     for text in texts:
         if text not in above[at:] or text in old[:1]:
@@ -62,10 +62,10 @@ def repeated(lines: Sequence[str], part: Part, new: Sequence[str]) -> str:
 def indented(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
     """Return the new lines of a part with the indentation of the file.
 
-    It begins where the old part did, and a line that is kept is the old one, byte for byte. If
+    It starts where the old part did, and a line that is kept is the old one, byte for byte. If
     all of a file differs in nothing but blanks, that is what was asked.
     """
-    old, is_whole = lines[slice(*part)], not _texts([*lines[: part.begin], *lines[part.end :]])
+    old, is_whole = lines[slice(*part)], not _texts([*lines[: part.start], *lines[part.end :]])
     has_columns = any("\t" in line.strip() for line in lines)
     before, after = ([_key(line, has_columns) for line in text] for text in (old, new))
     if not any(after) or (is_whole and before == after):
@@ -97,29 +97,29 @@ def indented(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
 
 
 def _ways(new: Sequence[str], base: int | None, step: int) -> Iterator[list[int]]:
-    """Yield the columns in which new lines may be meant to begin, the likeliest first.
+    """Yield the columns in which new lines may be meant to start, the likeliest first.
 
-    The answer may be indented by other steps than the file, `step`; and where a part begins at a
+    The answer may be indented by other steps than the file, `step`; and where a part starts at a
     `base`, all of it or its first line alone may have lost what is before it.
     """
     filled = [line for line in new if line.strip()]
-    least = 0 if base is None else min(map(_width, filled))
-    own, inner = _step(filled), [n for n in map(_width, filled) if n > least]
-    is_even = own in STEPS[:2] and not any((n - least) % own for n in inner)
-    sizes = (size for size in STEPS if size <= min(inner, default=0) - least)
+    margin = 0 if base is None else min(map(_width, filled))
+    own, inner = _step(filled), [n for n in map(_width, filled) if n > margin]
+    is_even = own in STEPS[:2] and not any((n - margin) % own for n in inner)
+    sizes = (size for size in STEPS if size <= min(inner, default=0) - margin)
     for of in (own if is_even else step, step, *sizes):
-        begins = [n // of * step + n % of for n in (_width(line, of) - least for line in new)]
+        starts = [n // of * step + n % of for n in (_width(line, of) - margin for line in new)]
         if base is None:
-            yield begins
+            yield starts
             continue
-        shifts = [base - begins[0]]
+        shifts = [base - starts[0]]
         if (rest := [_width(line, of) for line in filled[1:]]) and min(rest) >= base:
             has_block = OPENS.search(filled[0].rstrip())
             if not has_block or rest[0] > base or LABEL.match(filled[1]):
-                is_first_alone = min(rest) > least + (step if has_block else 0)
-                shifts.insert(0 if is_first_alone else 1, least)
+                is_first_alone = min(rest) > margin + (step if has_block else 0)
+                shifts.insert(0 if is_first_alone else 1, margin)
         for shift in shifts:
-            yield [base, *(max(0, n + shift) for n in begins[1:])]
+            yield [base, *(max(0, n + shift) for n in starts[1:])]
 
 
 def _rows(old: Sequence[str], new: Sequence[str]) -> list[str]:
@@ -135,8 +135,8 @@ def _rows(old: Sequence[str], new: Sequence[str]) -> list[str]:
 
 def _heads(lines: Sequence[str], part: Part) -> list[int]:
     """Return the lines in whose blocks a part stands, from the inside."""
-    heads, width = list[int](), _width(lines[part.begin])
-    for i in range(part.begin - 1, -1, -1):
+    heads, width = list[int](), _width(lines[part.start])
+    for i in range(part.start - 1, -1, -1):
         text = lines[i].strip()
         if text and _width(lines[i]) < width and not CLOSER.fullmatch(text):
             heads.append(i)

@@ -44,17 +44,17 @@ def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
         text_file.replace(file.path, file.data, new)
         return
     text_file.check_writable(file.path)
-    place = _place(file.path)
-    pending = place.with_suffix(f".{token_hex(8)}")
-    _keep(file.path, pending, Version(before, _digest(new)))
+    stored = _stored_path(file.path)
+    pending = stored.with_suffix(f".{token_hex(8)}")
+    _save(file.path, pending, Version(before, _digest(new)))
     try:
         text_file.replace(file.path, file.data, new)
     except StorageError:
         pending.unlink(missing_ok=True)
         raise
     with suppress(OSError):  # it is found under the other name, too
-        pending.replace(place)
-        _make_room(place.parent)
+        pending.replace(stored)
+        _remove_oldest(stored.parent)
 
 
 def undo(path: Path) -> None:
@@ -76,7 +76,7 @@ def undo(path: Path) -> None:
     write(now, version.before, now.data)
 
 
-def take_back(file: text_file.TextFile, edited: bytes, keeps: bool) -> str:
+def bring_back(file: text_file.TextFile, edited: bytes, keeps: bool) -> str:
     """Bring back what a file was before it was `edited`; return what was done, in a sentence.
 
     What it has become since is kept, to be brought back in turn.
@@ -88,7 +88,7 @@ def take_back(file: text_file.TextFile, edited: bytes, keeps: bool) -> str:
     path = file.path
     if not os.path.lexists(path):
         if keeps:
-            _keep(path, _place(path), Version(edited, _digest(file.data)))
+            _save(path, _stored_path(path), Version(edited, _digest(file.data)))
         try:
             with path.open("xb") as new:
                 new.write(file.data)
@@ -129,18 +129,18 @@ def _last(path: Path, now: bytes) -> Version:
 
     A program that was killed may have left others, of edits that were done or not.
     """
-    place, versions = _place(path), list[Version]()
-    for each in sorted(place.parent.glob(f"{place.name}*")):
-        with suppress(OSError, msgspec.MsgspecError), disk.open_regular(each) as kept:
-            versions.append(msgspec.msgpack.decode(kept.read(), type=Version))
+    stored, versions = _stored_path(path), list[Version]()
+    for path_ in sorted(stored.parent.glob(f"{stored.name}*")):
+        with suppress(OSError, msgspec.MsgspecError), disk.open_regular(path_) as saved:
+            versions.append(msgspec.msgpack.decode(saved.read(), type=Version))
     if not versions:
         raise UsageError(f"No earlier version of {path} is kept: specchat has not edited it.")
     return next((version for version in versions if version.after == _digest(now)), versions[0])
 
 
-def _keep(path: Path, pending: Path, version: Version) -> None:
+def _save(path: Path, pending: Path, version: Version) -> None:
     try:
-        disk.check_ours(_place(path))
+        disk.check_ours(_stored_path(path))
         disk.write_private(pending, msgspec.msgpack.encode(version))
     except OSError as error:
         raise StorageError(
@@ -149,16 +149,16 @@ def _keep(path: Path, pending: Path, version: Version) -> None:
         ) from error
 
 
-def _make_room(folder: Path) -> None:
+def _remove_oldest(folder: Path) -> None:
     """Remove the oldest versions, and what programs left that were killed while they wrote one."""
-    times = {each: each.stat().st_mtime for each in folder.iterdir()}
-    kept = sorted((each for each in times if not each.suffix), key=times.__getitem__)
-    left = [each for each in times if each.suffix and time.time() - times[each] > LEFT_S]
-    for each in (*kept[:-MOST], *left):
-        each.unlink(missing_ok=True)
+    times = {path: path.stat().st_mtime for path in folder.iterdir()}
+    saved = sorted((path for path in times if not path.suffix), key=times.__getitem__)
+    left = [path for path in times if path.suffix and time.time() - times[path] > LEFT_S]
+    for path in (*saved[:-MOST], *left):
+        path.unlink(missing_ok=True)
 
 
-def _place(path: Path) -> Path:
+def _stored_path(path: Path) -> Path:
     return data_dir() / "edits" / _digest(os.fsencode(path.resolve()))[:32]
 
 

@@ -54,43 +54,43 @@ def outline(suffix: str, text: str) -> Outline:
     module = import_module(f"tree_sitter_{language}")
     grammar = getattr(module, f"language_{variant}" if variant else "language")()
     root = Parser(Language(grammar)).parse(text.encode(errors="replace")).root_node
-    found = Outline(heading=_heading(root))
+    result = Outline(heading=_heading(root))
     nodes = [(root, "", False)]
     while nodes:
         node, role, is_bound = nodes.pop()
-        if (node.is_error or node.is_missing) and not found.error:
-            found.error = node.start_point.row + 1
+        if (node.is_error or node.is_missing) and not result.error:
+            result.error = node.start_point.row + 1
         if IMPORTS.match(node.type):
-            _add_import(node, found)
+            _add_import(node, result)
             continue
         if NAMES.search(node.type):
-            _add_name(node, role, is_bound, found)
+            _add_name(node, role, is_bound, result)
             continue
         if name := _defined(node):
-            found.definitions.setdefault(name, []).append(_text(node))
-            found.bound.add(name)
+            result.definitions.setdefault(name, []).append(_text(node))
+            result.bound.add(name)
         for child, of_child in reversed(_children(node)):
             binds = of_child in BINDS or "parameter" in node.type or "pattern" in node.type
             binds = (binds or (is_bound and not of_child)) and "augmented" not in node.type
             of_child = "qualifier" if node.type == "selector_expression" else of_child
             nodes.append((child, of_child, binds and of_child not in ("type", "value")))
     if suffix in (".py", ".pyi"):
-        found.error, found.reason = _python_error(text)
-    return found
+        result.error, result.reason = _python_error(text)
+    return result
 
 
 def _without_grammar(text: str) -> Outline:
     heads = [*OUTLINED.finditer(text)]
-    found = Outline()
+    result = Outline()
     for head, following in zip(heads, [*heads[1:], None], strict=False):
         body = text[head.start() : following.start() if following else None]
-        found.definitions.setdefault(head[1] or head[2], []).append(body)
+        result.definitions.setdefault(head[1] or head[2], []).append(body)
     names = {head.end(head.lastindex or 0) for head in heads}
     for call in re.finditer(r"\b\w+(?=\()", text):  # from its beginning, or a long word takes ages
         if call.end() not in names:
-            found.used.setdefault(call[0], text.count("\n", 0, call.start()) + 1)
-    found.bound |= found.definitions.keys()
-    return found
+            result.used.setdefault(call[0], text.count("\n", 0, call.start()) + 1)
+    result.bound |= result.definitions.keys()
+    return result
 
 
 def _python_error(text: str) -> tuple[int, str]:
@@ -106,15 +106,15 @@ def _python_error(text: str) -> tuple[int, str]:
     return 0, ""
 
 
-def _add_import(node: Node, found: Outline) -> None:
+def _add_import(node: Node, result: Outline) -> None:
     statement, names = " ".join(_text(node).split()), set[str]()
     for part in _leaves(node):
         is_path = part.type in ("interpreted_string_literal_content", "interpreted_string_literal")
         if NAMES.search(part.type) or is_path:
             names.add(_text(part).strip('"').rpartition("/")[2])
     for name in names or {statement}:
-        found.imports[name] = statement
-    found.bound |= names
+        result.imports[name] = statement
+    result.bound |= names
 
 
 def _leaves(node: Node) -> Iterator[Node]:
@@ -136,20 +136,20 @@ def _children(node: Node) -> list[tuple[Node, str]]:
     return children
 
 
-def _add_name(node: Node, role: str, is_bound: bool, found: Outline) -> None:
+def _add_name(node: Node, role: str, is_bound: bool, result: Outline) -> None:
     name = _text(node)
     is_member = role in ("attribute", "property", "field") or node.type in (
         "field_identifier", "property_identifier",
     )  # fmt: skip
     if is_member:
-        found.members.add(name)
+        result.members.add(name)
         return
     if is_bound:
-        found.bound.add(name)
+        result.bound.add(name)
         return
-    found.used.setdefault(name, node.start_point.row + 1)
+    result.used.setdefault(name, node.start_point.row + 1)
     if role == "qualifier":
-        found.qualifiers.add(name)
+        result.qualifiers.add(name)
 
 
 def _defined(node: Node) -> str:

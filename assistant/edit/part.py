@@ -24,7 +24,7 @@ QUOTES = re.compile("\"{3}(?!')|'{3}(?!\")")
 class Part(NamedTuple):
     """Lines of a file, counted from 0, without `end`."""
 
-    begin: int
+    start: int
     end: int
 
 
@@ -51,16 +51,16 @@ def find(lines: Sequence[str], named: str, path: Path) -> Part:
         if not 1 <= first <= last <= len(lines):
             raise UsageError(f"{path} has lines 1 to {len(lines)}; there is no {named}.")
         return _filled(lines, Part(first - 1, last))
-    found = [whole]
+    parts = [whole]
     for name in named.split("."):
-        found = [each for outer in found for each in _named(lines, outer, name)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+        parts = [part for outer in parts for part in _named(lines, outer, name)]
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
         raise UsageError(f"{path} defines no {named}. Name its lines: {path}:10-40.")
-    places = ", ".join(str(each.begin + 1) for each in found)
+    numbers_ = ", ".join(str(part.start + 1) for part in parts)
     raise UsageError(
-        f"{path} defines {named} in lines {places}. Name the lines of one: {path}:10-40."
+        f"{path} defines {named} in lines {numbers_}. Name the lines of one: {path}:10-40."
     )
 
 
@@ -77,8 +77,8 @@ def _named(lines: Sequence[str], outer: Part, name: str) -> list[Part]:
     by_looks = re.compile(rf"^[^=.(]*(?<![\w.]){word}(?:<.*>)?\s*[(:=]")
     for head, ends in (by_keyword, ""), (by_looks, ""), (by_keyword, ";"):
         heads = [i for i in range(*outer) if head.search(lines[i]) and not NO_HEAD.match(lines[i])]
-        if begins := [i for i in heads if ends or lines[i][-1:] != ";"]:
-            return [_block(lines, begin, outer.end) for begin in begins]
+        if starts := [i for i in heads if ends or lines[i][-1:] != ";"]:
+            return [_block(lines, start, outer.end) for start in starts]
     return []
 
 
@@ -103,10 +103,10 @@ def _block(lines: Sequence[str], head: int, end: int) -> Part:
             if closes and depth <= 0 and not OPENS.search(line):
                 break
         last = i
-    begin = head
-    while begin and lines[begin - 1].strip().startswith(DECORATES):
-        begin -= 1
-    return Part(begin, last + 1)
+    start = head
+    while start and lines[start - 1].strip().startswith(DECORATES):
+        start -= 1
+    return Part(start, last + 1)
 
 
 def _opens_text(line: str) -> bool:

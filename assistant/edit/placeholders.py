@@ -35,15 +35,15 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
     versions = Versions(old, new)
     known, written = Counter(old), Counter(new)
     for index, line in enumerate(versions.new):
-        form = _form(line) if written[new[index]] > known[new[index]] else ""
-        if form and (lost := versions.replaced(index, form)):
+        kind = _kind(line) if written[new[index]] > known[new[index]] else ""
+        if kind and (lost := versions.replaced(index, kind)):
             first, last = lost[0] + 1, lost[-1] + 1
             lines = f"lines {first} to {last} are" if last > first else f"line {first} is"
             return f"{lines} replaced by “{line[:60]}”"
     return ""
 
 
-def _form(line: str) -> str:
+def _kind(line: str) -> str:
     """Return what a line looks like: a "placeholder", "inline", a mere "comment", or neither."""
     is_comment, words = COMMENT.fullmatch(line), WORDS.findall(line)
     is_prose = len(words) > 1 and not re.search(r"[={}\[\];\"]", line)
@@ -64,28 +64,28 @@ class Versions:
         self.old, self.new = ([line.strip() for line in lines] for lines in (old, new))
         self._before, self._after = Counter(self.old), Counter(self.new)
         self._words = {line: {*re.findall(r"\w+", line)} for line in self._before | self._after}
-        self._remarks = _remarks(self.old)
+        self._comments = _comments(self.old)
         self._anchors = [*self._in_both()]
 
-    def replaced(self, index: int, form: str) -> list[int]:
+    def replaced(self, index: int, kind: str) -> list[int]:
         """Return the indices of the old lines that a new line of a form stands for."""
-        begin, end = (-1, -1), (len(self.old), len(self.new))
-        i, j = next((pair for pair in reversed(self._anchors) if pair[1] < index), begin)
-        i_end, j_end = next((pair for pair in self._anchors if pair[1] > index), end)
-        most = 0 if form == "comment" else (i_end - i) // 2
-        i, fresh = self._nearest(range(i + 1, i_end), range(index - 1, j, -1), most, i)
+        before, after = (-1, -1), (len(self.old), len(self.new))
+        i, j = next((pair for pair in reversed(self._anchors) if pair[1] < index), before)
+        i_end, j_end = next((pair for pair in self._anchors if pair[1] > index), after)
+        limit = 0 if kind == "comment" else (i_end - i) // 2
+        i, fresh = self._nearest(range(i + 1, i_end), range(index - 1, j, -1), limit, i)
         below = range(i_end - 1, i, -1)
-        i_end, more = self._nearest(below, range(index + 1, j_end), most, i_end)
+        i_end, more = self._nearest(below, range(index + 1, j_end), limit, i_end)
         fresh += more
-        if form == "comment" and fresh:
+        if kind == "comment" and fresh:
             return []  # there is new code, of which it may speak
         lost = [k for k in range(i + 1, i_end) if _says(self.old[k]) and self._is_lost(k)]
-        remarks = [k for k in lost if k in self._remarks]
-        if any(self._are_akin(self.new[index], self.old[k]) for k in remarks):
-            return []  # a remark is put in other words
-        if form == "comment":
-            return lost if len(lost) - len(remarks) >= LEAST else []
-        return lost if len(lost) > 2 * fresh + (form == "inline") else []
+        comments = [k for k in lost if k in self._comments]
+        if any(self._are_akin(self.new[index], self.old[k]) for k in comments):
+            return []  # a comment is put in other words
+        if kind == "comment":
+            return lost if len(lost) - len(comments) >= LEAST else []
+        return lost if len(lost) > 2 * fresh + (kind == "inline") else []
 
     def _is_lost(self, index: int) -> bool:
         return self._before[self.old[index]] > self._after[self.old[index]]
@@ -97,19 +97,19 @@ class Versions:
             [i for i, line in enumerate(lines) if line in once and _says(line)]
             for lines in (self.old, self.new)
         )
-        kept = ([self.old[i] for i in a], [self.new[j] for j in b])
-        for block in SequenceMatcher(None, *kept, autojunk=False).get_matching_blocks():
+        common = ([self.old[i] for i in a], [self.new[j] for j in b])
+        for block in SequenceMatcher(None, *common, autojunk=False).get_matching_blocks():
             yield from zip(a[block.a :][: block.size], b[block.b :][: block.size], strict=True)
 
-    def _nearest(self, old: range, new: range, most: int, otherwise: int) -> tuple[int, int]:
+    def _nearest(self, old: range, new: range, limit: int, otherwise: int) -> tuple[int, int]:
         """Return the first old line that is akin to the nearest new one, and how many before it
-        are akin to none; `otherwise` if there are more than `most`.
+        are akin to none; `otherwise` if there are more than `limit`.
         """
         fresh = 0
         for line in (self.new[j] for j in new if _says(self.new[j])):
             akin = next((i for i in old if self._are_akin(line, self.old[i])), None)
-            fresh += akin is None and not _form(line)
-            if akin is not None or fresh > most:
+            fresh += akin is None and not _kind(line)
+            if akin is not None or fresh > limit:
                 return otherwise if akin is None else akin, fresh
         return otherwise, fresh
 
@@ -125,15 +125,15 @@ def _says(line: str) -> bool:
     return re.search(r"\w\w|[^\W\d_a-zA-Z]", line) is not None
 
 
-def _remarks(lines: Sequence[str]) -> set[int]:
+def _comments(lines: Sequence[str]) -> set[int]:
     """Return the indices of lines in comments, and in docstrings."""
-    inside, end, is_remark = set[int](), "", False
+    inside, end, is_comment = set[int](), "", False
     for i, line in enumerate(lines):
         opened = None if end else re.match(r"(/\*)|(<!--)|.*?(\"{3}|'{3})", line)
         if opened:
             end = {1: "*/", 2: "-->"}.get(opened.lastindex or 0, opened[3])
-            is_remark = not opened[3] or line[:3] == opened[3]  # else it is data
-        if (end and is_remark) or COMMENT.fullmatch(line):
+            is_comment = not opened[3] or line[:3] == opened[3]  # else it is data
+        if (end and is_comment) or COMMENT.fullmatch(line):
             inside.add(i)
         if end in line[opened.end() if opened else 0 :]:
             end = ""

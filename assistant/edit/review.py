@@ -64,18 +64,18 @@ def review(suffix: str, old: str, new: str, request: str) -> tuple[str, ...]:
     if not before.error and after.error:
         line = new.split("\n")[after.error - 1].strip()
         problems.append(f"It no longer parses, from line {after.error}{after.reason}: {line}")
-    asked = _asked(request, before, after)
+    wish = _wish(request, before, after)
     lost = [
-        name for name in _lost(before, after) if not _may_go(name, before, after, request, asked)
+        name for name in _lost(before, after) if not _may_go(name, before, after, request, wish)
     ]
     if lost:
         more = f" and {len(lost) - LISTED} more" * (len(lost) > LISTED)
         problems.append(f"It loses {', '.join(lost[:LISTED])}{more}.")
-    elif ADDS.match(asked) and not any(verb.search(asked) for verb in (REMOVES, RESHAPES, RENAMES)):
+    elif ADDS.match(wish) and not any(verb.search(wish) for verb in (REMOVES, RESHAPES, RENAMES)):
         problems += _left_out(old.split("\n"), new.split("\n"))
     if not before.error and not after.error:
         problems += _undefined(suffix, before, after)
-        problems += _left_over(before, after, new, asked)
+        problems += _left_over(before, after, new, wish)
         problems += _lost_imports(suffix, before, after, request)
     if before.heading and not after.heading and not re.search("(?i)doc|comment|head", request):
         problems.append(f"It loses the {before.heading} that the file begins with.")
@@ -94,7 +94,7 @@ def _lost(old: Outline, new: Outline) -> list[str]:
     ]  # fmt: skip
 
 
-def _asked(request: str, *outlines: Outline) -> str:
+def _wish(request: str, *outlines: Outline) -> str:
     """Return a request without the names of definitions, which may be verbs."""
     first, *others = re.findall(r"\w+|\W+", request) or [""]
     names = {name for outline in outlines for name in outline.definitions}
@@ -106,7 +106,7 @@ def _left_out(old: list[str], new: list[str]) -> Iterator[str]:
     gone = Counter(map(str.strip, old)) - Counter(map(str.strip, new))
     for hunk in compare(old, new).hunks:
         runs = [(sign, [line.text for line in run]) for sign, run in groupby(hunk.lines, SIGN)]
-        number = hunk.begin
+        number = hunk.start
         for (sign, lines), (following, added) in pairwise([*runs, (" ", [])]):
             words = {*re.findall(r"\w+", " ".join(added if following == "+" else []))}
             lost = [
@@ -123,25 +123,25 @@ def _is_mostly_new(line: str, words: set[str]) -> bool:
     return sum(word not in words for word in own) * 2 > len(own)
 
 
-def _may_go(name: str, old: Outline, new: Outline, request: str, asked: str) -> bool:
+def _may_go(name: str, old: Outline, new: Outline, request: str, wish: str) -> bool:
     """Return whether a request explains that a definition is gone.
 
     A definition may go if the request names it and does not only add, if one that is like it
-    stands in its place, or if removals or another shape are `asked` for, nothing uses it any
-    more, and most of the others remain.
+    stands in its place, or if the `wish` is a removal or another shape, nothing uses it any more,
+    and most of the others remain.
     """
-    words, reshapes = {*re.findall(r"\w+", request)}, RESHAPES.search(asked)
-    renames, removes = reshapes or RENAMES.search(asked), REMOVES.search(asked)
+    words, reshapes = {*re.findall(r"\w+", request)}, RESHAPES.search(wish)
+    renames, removes = reshapes or RENAMES.search(wish), REMOVES.search(wish)
     is_verb = request.split()[:1] == [name]
-    if name in words and not is_verb and (renames or removes or not ADDS.match(asked)):
+    if name in words and not is_verb and (renames or removes or not ADDS.match(wish)):
         return True
     added = [other for other in new.definitions if other not in old.definitions]
     if any((other in words or renames) and _is_like(name, other, old, new) for other in added):
         return True
-    if not (reshapes or removes) or TEXT_ONLY.search(asked):
+    if not (reshapes or removes) or TEXT_ONLY.search(wish):
         return False
     remaining = sum(other in new.definitions for other in old.definitions)
-    is_record = reshapes and RECORDS.search(asked)
+    is_record = reshapes and RECORDS.search(wish)
     remain = remaining >= min(REMAINING * len(old.definitions), 2)
     return name not in new.used and bool(remain or is_record)
 
@@ -170,9 +170,9 @@ def _undefined(suffix: str, old: Outline, new: Outline) -> Iterator[str]:
             yield f"{name} is used in line {line}, and defined nowhere."
 
 
-def _left_over(old: Outline, new: Outline, text: str, asked: str) -> Iterator[str]:
+def _left_over(old: Outline, new: Outline, text: str, wish: str) -> Iterator[str]:
     """Yield definitions that are gone, and are used of an object that had them."""
-    owner = r"[\w\])]" if RENAMES.search(asked) else r"\b(?:self|this|cls)"
+    owner = r"[\w\])]" if RENAMES.search(wish) else r"\b(?:self|this|cls)"
     for name in old.definitions.keys() - new.definitions.keys() - new.bound:
         use = re.search(rf"{owner}(?:\.|->){re.escape(name)}\b(?!\s*=[^=])", text)
         if use and not re.search(rf"\b(?:self|this)\.{re.escape(name)}\s*[:=]", text):
@@ -182,8 +182,8 @@ def _left_over(old: Outline, new: Outline, text: str, asked: str) -> Iterator[st
 
 def _lost_imports(suffix: str, old: Outline, new: Outline, request: str) -> Iterator[str]:
     """Yield the imports that are gone, of those that are used without being named."""
-    asked = re.search("(?i)import|include|unused", request)
-    if not asked and not REMOVES.search(request):
+    is_named = re.search("(?i)import|include|unused", request)
+    if not is_named and not REMOVES.search(request):
         for name, statement in old.imports.items():
             is_indirect = name == statement or suffix == ".rs"  # of a trait, only methods are used
             gone = ({*old.used} - old.bound) | old.members

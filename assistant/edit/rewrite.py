@@ -59,15 +59,15 @@ class Rewrite:
         has_fences = suffix.lower() in MARKDOWN or FENCE in f"{self.file.text}{self.wish}"
         return (f"<{tag}>", f"</{tag}>") if has_fences else (f"{FENCE}{suffix[1:]}", FENCE)
 
-    def request(self, asked: Request, shown: Part) -> Request:
-        """Return `asked` with the question: the `shown` lines, the wish, the beginning of a block.
+    def request(self, base: Request, shown: Part) -> Request:
+        """Return `base` with the question: the `shown` lines, the wish, the beginning of a block.
 
         The answer continues the block, and ends where it ends. So it is the new part, without a
         word before or after it.
         """
         name, fence = self.file.path.name, fence_of(self.file.text)
         text = "\n".join(self.file.lines[slice(*shown)])
-        first, last = self.part.begin + 1, self.part.end
+        first, last = self.part.start + 1, self.part.end
         if self.is_whole:
             what, answer = f"the file {name}", "the new file"
         else:
@@ -75,12 +75,12 @@ class Rewrite:
             answer = "the new version of these lines"
         wish = ASKED.format(what=what, wish=self.wish.strip(), answer=answer)
         question = joined(wish, [Attachment(name, text)])
-        begin, end = self.block
-        begun = Message("assistant", f"{begin}\n")
+        opening, closing = self.block
+        prefix = Message("assistant", f"{opening}\n")
         return replace(
-            asked,
-            messages=(*asked.messages, Message("user", question), begun),
-            stop_strings=(f"\n{end}",),
+            base,
+            messages=(*base.messages, Message("user", question), prefix),
+            stop_strings=(f"\n{closing}",),
             thinking="off",
             prediction=f"{self.old}\n",
         )
@@ -94,19 +94,19 @@ class Rewrite:
             n_ctx: of the model.
         """
         written = MARGIN + int(GROWTH * part_tokens)
-        room = n_ctx - written - (0 if self.is_whole else part_tokens)
-        if tokens <= room:
+        budget = n_ctx - written - (0 if self.is_whole else part_tokens)
+        if tokens <= budget:
             return Part(0, len(self.file.lines))
-        spare = room - part_tokens
+        spare = budget - part_tokens
         if self.is_whole or spare < 0:
             return None
         around = int(spare / max(tokens, 1) * len(self.file.lines) / 2)
         end = min(len(self.file.lines), self.part.end + around)
-        return Part(max(0, self.part.begin - around), end)
+        return Part(max(0, self.part.start - around), end)
 
     def so_far(self, lines: Sequence[str]) -> tuple[str, ...]:
         """Return the lines of the text up to the last of the part that is written."""
-        return (*self.file.lines[: self.part.begin], *lines)
+        return (*self.file.lines[: self.part.start], *lines)
 
     def new(self, answer: str) -> tuple[str, ...]:
         """Return the lines of the whole text with the part as an answer has it, in its place."""
@@ -183,7 +183,7 @@ def proposed_by(answer: StoredMessage, path: Iterable[StoredMessage]) -> Propose
     """Return the new version that an answer on a path holds, of a file attached before it."""
     before = takewhile(lambda record: record.id != answer.id, path)
     attached = (attachment for record in before for attachment in record.attachments)
-    return proposed(answer.content, (each for each in attached if not each.number))  # whole files
+    return proposed(answer.content, (file for file in attached if not file.number))  # whole files
 
 
 def _likeness(old: Sequence[str], new: Sequence[str]) -> float:

@@ -64,7 +64,7 @@ class DiffPrinting:
         new = list(comparison.hunks[len(self._printed) :])
         while new and new[0].is_settled:
             hunk = new.pop(0)
-            self._printed.append(Hunk(hunk.begin, hunk.lines, True))
+            self._printed.append(Hunk(hunk.start, hunk.lines, True))
             self._console.print(drawn(hunk), soft_wrap=True)
         return new
 

@@ -50,8 +50,8 @@ def rewrites(arguments: Sequence[str], wish: str, writes: bool) -> list[list[Rew
     for of_file in found.values():
         of_file.sort(key=lambda each: each.part, reverse=True)  # so that no line above moves
         for below, above in pairwise(of_file):
-            if above.part.end > below.part.begin:
-                name, begin = below.file.path, below.part.begin + 1
+            if above.part.end > below.part.start:
+                name, begin = below.file.path, below.part.start + 1
                 raise UsageError(f"Two parts of {name} overlap at line {begin}; name them as one.")
     return [*found.values()]
 
@@ -112,7 +112,7 @@ class EditSession:
         if not self._asks or click.confirm(f"Undo the change to {names}?", True, err=True):
             for file, now in written.items():
                 try:
-                    self._say(kept_versions.take_back(file, now, self._settings.save))
+                    self._say(kept_versions.bring_back(file, now, self._settings.save))
                 except SpecchatError as error:
                     why = f"{error} {_put_aside(file, file.data, 'version before the edit')}"
                     self._say(why, "red")

@@ -11,7 +11,7 @@ STYLES = {" ": "dim", "+": "green", "-": "red"}
 def drawn(hunk: Hunk) -> Text:
     """Return a hunk below its place in the file."""
     lines = [Text(safe(sign + text).expandtabs(4), STYLES[sign]) for sign, text in hunk.lines]
-    return Text("\n").join([Text(f"line {hunk.begin}", "cyan"), *lines])
+    return Text("\n").join([Text(f"line {hunk.start}", "cyan"), *lines])
 
 
 def counts(comparison: Comparison) -> str:

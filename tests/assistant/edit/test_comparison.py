@@ -17,8 +17,8 @@ def applied(old, comparison):
     """Return the old lines with the hunks applied."""
     new, at = [], 0
     for hunk in comparison.hunks:
-        new += old[at : hunk.begin - 1]
-        at = hunk.begin - 1
+        new += old[at : hunk.start - 1]
+        at = hunk.start - 1
         for sign, text in hunk.lines:
             assert sign == "+" or old[at] == text
             at += sign != "+"
@@ -47,7 +47,7 @@ def test_a_hunk_is_settled_once_enough_follows_that_is_unchanged():
     assert settled.index(True) == 13
     assert all(settled[13:])
     (hunk,) = compare(old, new).hunks
-    assert hunk.begin == 3
+    assert hunk.start == 3
     assert hunk.lines[3:5] == (Line("-", "5"), Line("+", "new"))
 
 
@@ -94,7 +94,7 @@ def test_of_a_long_text_only_what_is_not_the_same_above_and_below_is_compared(mo
     monkeypatch.setattr(comparison, "SequenceMatcher", Matcher)
     old = ["}", ""] * 1000
     (hunk,) = compare(old, [*old[:900], "x", *old[901:]]).hunks
-    assert hunk.begin == 898
+    assert hunk.start == 898
     assert compared == [14]
 
 

@@ -27,14 +27,14 @@ def reindented(lines):
 
 def with_heads(lines, part, new):
     """Return a part between the heads and the ends of the blocks that it stands in."""
-    above, below, level = list[str](), list[str](), width(lines[part.begin])
-    for line in reversed(lines[: part.begin]):
+    above, below, level = list[str](), list[str](), width(lines[part.start])
+    for line in reversed(lines[: part.start]):
         if line.strip() and width(line) < level and line.strip()[0] not in ")}]":
             above, level = [line, *above], width(line)
     for line in lines[part.end :]:
         if line.strip()[:1] in tuple(")}]") or line.strip() == "end":
             heads = {width(head) for head in above}
-            below += [line] * (width(line) in heads and width(line) < width(lines[part.begin]))
+            below += [line] * (width(line) in heads and width(line) < width(lines[part.start]))
     return [*above, *new, *below[: len(above)]]
 
 
@@ -44,7 +44,7 @@ MISTAKES = {
     "first": lambda lines, part, new: [new[0].lstrip(), *new[1:]],
     "steps": lambda lines, part, new: reindented(new),
     "both": lambda lines, part, new: reindented(dedent("\n".join(new)).split("\n")),
-    "whole": lambda lines, part, new: [*lines[: part.begin], *new, *lines[part.end :]],
+    "whole": lambda lines, part, new: [*lines[: part.start], *new, *lines[part.end :]],
     "heads": with_heads,
     "far": lambda lines, part, new: [f"    {line}" for line in new],
 }
@@ -56,7 +56,7 @@ MISTAKES = {
 def test_a_part_lands_where_it_belongs(row, old, new, mistake):
     first, last = map(int, row.split("\t")[1].split("-"))
     part = Part(first - 1, last)
-    right = new[part.begin : part.end + len(new) - len(old)]
+    right = new[part.start : part.end + len(new) - len(old)]
     file = text_file.parse(Path(row.split("\t")[0]), "\n".join(old).encode())
     rewrite = Rewrite(file, part, "x")
     answer = "\n".join(MISTAKES[mistake](old, part, right))

@@ -175,10 +175,10 @@ def test_an_edit_is_taken_back_whatever_its_check_has_made_of_the_file(path, che
         path.write_bytes(check)
     if isinstance(check, bytes) and not keeps:
         with pytest.raises(StorageError, match="stays as it is now"):
-            kept_versions.take_back(before, b"new\n", keeps)
+            kept_versions.bring_back(before, b"new\n", keeps)
         assert path.read_bytes() == check
         return
-    done = kept_versions.take_back(before, b"new\n", keeps)
+    done = kept_versions.bring_back(before, b"new\n", keeps)
     assert path.read_text() == "old\n"
     assert ("As before" in done) == (check is None)
     if check and keeps:

@@ -51,7 +51,7 @@ def test_only_the_bytes_of_the_changed_line_change(made, name):
     file = text_file.parse(Path(name), data())
     assume(len(file.text.split("\n")) == len(lines) + bool(ends[-1]))  # no \r before a \n
     part = named or Part(0, len(file.lines))
-    part = find(file.lines, f"{part.begin + 1}-{min(part.end, len(file.lines))}", Path(name))
+    part = find(file.lines, f"{part.start + 1}-{min(part.end, len(file.lines))}", Path(name))
     rewrite = Rewrite(file, part, "x")
     blanks = lines[at][: len(lines[at]) - len(lines[at].lstrip(" \t"))]
     lines[at] = f"{blanks}é{lines[at][len(blanks) + 1 :]}"
