@@ -172,7 +172,7 @@ class ActiveBranch:
         return moved
 
     def _begun(self) -> int | None:
-        return self._kept(lambda store: store.begin(system=self.system), lambda: None)
+        return self._kept(lambda store: store.create(system=self.system), lambda: None)
 
     def _kept(self, keep: "Callable[[Store], Kept]", value: Callable[[], Kept]) -> Kept:
         if self.writes and self.store is not None:

@@ -1,6 +1,6 @@
 """What of an answer its passages do not support: wrong citations, numbers and names.
 
-A remark says what stands in none of the texts. That the texts say the opposite is not detected.
+A warning says what is in none of the texts. That the texts say the opposite is not detected.
 """
 
 import calendar
@@ -14,7 +14,7 @@ from assistant.session.messages import passages_of
 from assistant.store.values import StoredMessage
 
 MOST_MISSING = 8
-"""Numbers and names that a remark lists at most."""
+"""Numbers and names that a warning lists at most."""
 _NUMBER = re.compile(
     r"(?<![\w.,/-])[-+]?(\d+(?:[.,:/-]\d+)*)"
     r"(?: ?(?:%|€|\$|[kKMGT]?(?:i?B|Hz|W|V)|ms|s|min|h|days?|kg|km|cm|mm|m)(?!\w))?(?![\w-])"
@@ -41,8 +41,8 @@ class Support(NamedTuple):
 
     wrong: tuple[int, ...] = ()
     """Numbers that it cites, and that no passage of its question has."""
-    remarks: tuple[str, ...] = ()
-    """A sentence for each finding."""
+    warnings: tuple[str, ...] = ()
+    """A sentence for each."""
 
 
 def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:

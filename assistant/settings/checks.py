@@ -44,16 +44,16 @@ class ConfigCheck:
         raise self.error(path, f"{path[-1]} must be a table, [{'.'.join(path)}]")
 
     def values(
-        self, path: TablePath, said: dict[str, Any], known: Mapping[str, Key], names: TablePath
+        self, path: TablePath, table: dict[str, Any], known: Mapping[str, Key], names: TablePath
     ) -> dict[str, Value]:
         """Return the values of the keys of a table; one that is unknown is a warning."""
         values: dict[str, Value] = {}
-        for name, raw in said.items():
+        for name, raw in table.items():
             at = (*path, name)
             if name not in known:
                 self.warnings.append(f"{self._where(at)}: {_unknown(name, raw, names)}")
             elif (value := known[name].check(raw)) is None:
-                raise self.error(at, known[name].refusal(raw))
+                raise self.error(at, known[name].rejection(raw))
             else:
                 values[name] = value
         return values
@@ -84,10 +84,10 @@ def tool_settings(check: ConfigCheck, raw: object) -> ToolSettings:
     """
     table = dict(check.table(("tools",), raw))
     servers = check.table(("tools", "servers"), table.pop("servers", {}))
-    said: dict[str, Any] = check.values(("tools",), table, TOOLS, (*TOOLS, "servers"))
-    said["folders"] = tuple(map(expand_path, said.get("folders", ())))
+    values: dict[str, Any] = check.values(("tools",), table, TOOLS, (*TOOLS, "servers"))
+    values["folders"] = tuple(map(expand_path, values.get("folders", ())))
     return ToolSettings(
-        **said, servers=tuple(_server(check, name, each) for name, each in servers.items())
+        **values, servers=tuple(_server(check, name, server) for name, server in servers.items())
     )
 
 
@@ -97,12 +97,12 @@ def _server(check: ConfigCheck, name: str, raw: object) -> ServerSettings:
     at = ("tools", "servers", name)
     table = dict(check.table(at, raw))
     env, headers = (_texts(check, (*at, key), table.pop(key, {})) for key in TABLES)
-    said: dict[str, Any] = check.values(at, table, SERVER, (*SERVER, *TABLES))
-    if said.get("cwd"):
-        said["cwd"] = str(expand_path(said["cwd"]))
+    values: dict[str, Any] = check.values(at, table, SERVER, (*SERVER, *TABLES))
+    if values.get("cwd"):
+        values["cwd"] = str(expand_path(values["cwd"]))
     filled = {key: _filled(check, (*at, "headers", key), text) for key, text in headers.items()}
     try:
-        return ServerSettings(name, **said, env=tuple(env.items()), headers=tuple(filled.items()))
+        return ServerSettings(name, **values, env=tuple(env.items()), headers=tuple(filled.items()))
     except UsageError as error:
         raise check.error(at, str(error)) from error
 
@@ -118,10 +118,10 @@ def _texts(check: ConfigCheck, at: TablePath, raw: object) -> dict[str, str]:
 def _filled(check: ConfigCheck, at: TablePath, text: str) -> str:
     """Return a text in which ${NAME} is what the environment says."""
 
-    def value(found: re.Match[str]) -> str:
-        if not (said := os.environ.get(found[1])):
-            why = f"{at[-1]} needs the environment variable {found[1]}, which is not set"
+    def value(match: re.Match[str]) -> str:
+        if not (text := os.environ.get(match[1])):
+            why = f"{at[-1]} needs the environment variable {match[1]}, which is not set"
             raise check.error(at, why)
-        return said
+        return text
 
     return _VARIABLE.sub(value, text)

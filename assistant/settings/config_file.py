@@ -59,12 +59,12 @@ def understand(text: str, path: Path) -> Config:
     """Return what a text says; a `UsageError` says what is not allowed, and where."""
     from assistant.settings.checks import ConfigCheck, tool_settings  # few have such a file
 
-    said = _parse(text, path)
-    tools = said.pop("tools", {})
+    table = _parse(text, path)
+    tools = table.pop("tools", {})
     check = ConfigCheck(path)
     return Config(
         path,
-        check.values((), said, KEYS, (*KEYS, "tools")),
+        check.values((), table, KEYS, (*KEYS, "tools")),
         tool_settings(check, tools),
         tuple(check.warnings),
     )

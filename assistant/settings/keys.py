@@ -33,7 +33,7 @@ class Key:
     field: str = ""  # in `Settings`
     kind: type = str
     help: str = ""  # one line
-    when: str = ANSWER  # from when on a change counts
+    when: str = ANSWER  # from when on a change has an effect
     default: Value = ""
     bounds: Range = _WHOLE  # of a number
     word: str | None = None  # what leaves the value open
@@ -109,8 +109,8 @@ class Key:
         if self.kind is not str:
             return raw if raw == self.word else None
         if self.several:
-            found = list(dict.fromkeys(part.strip() for part in raw.split(",")))
-            return ",".join(found) if found == [self.word] or {*found} <= {*self.words} else None
+            chosen = list(dict.fromkeys(part.strip() for part in raw.split(",")))
+            return ",".join(chosen) if chosen == [self.word] or {*chosen} <= {*self.words} else None
         if self.words:
             return raw if raw in self.words else None
         return raw or self.word or ""
@@ -132,7 +132,7 @@ class Key:
         except ValueError:
             return None
 
-    def refusal(self, value: object) -> str:
+    def rejection(self, value: object) -> str:
         """Say why a value is not taken."""
         try:
             text = repr(value) if isinstance(value, str) else str(value)

@@ -59,9 +59,9 @@ class Layers:
     @cached_property
     def below(self) -> Given:
         """What would count if nothing had been chosen, and nothing were passing."""
-        said = SettingSource("file", self.config.path.name)
+        source = SettingSource("file", self.config.path.name)
         return {key.name: (key.default, DEFAULT) for key in KEYS.values()} | {
-            key: (value, said) for key, value in self.config.values.items()
+            key: (value, source) for key, value in self.config.values.items()
         }
 
     def settings(self, start: Settings | None = None, before: "Layers | None" = None) -> Settings:
@@ -73,16 +73,16 @@ class Layers:
             **{KEYS[name].field: KEYS[name].meaning(self.given[name][0]) for name in new},
             tools=self.config.tools,
             sources={name: source for name, (_, source) in self.given.items()},
-            notices=(*filter(None, [self.damage]), *self.config.warnings),
+            warnings=(*filter(None, [self.damage]), *self.config.warnings),
         )
 
     def choose(self, **values: Value) -> "Layers":
         """Return the layers after values were chosen, which beat what was said for this run."""
         choices, passing = dict(self.choices), dict(self.passing)
         for name, value in values.items():
-            said, source = self.below[name]
-            choices[name] = Choice(value, None if source == DEFAULT else said)
-            if value == said:
+            below, source = self.below[name]
+            choices[name] = Choice(value, None if source == DEFAULT else below)
+            if value == below:
                 del choices[name]
             passing.pop(name, None)
         return replace(self, choices=choices, passing=passing)
@@ -117,15 +117,15 @@ def load(options: Mapping[str, Any], config: Config | None = None) -> Layers:
 
 def _environment() -> Given:
     """Return what the environment sets; an empty variable sets nothing."""
-    found: dict[str, tuple[Value, SettingSource]] = {}
+    values: dict[str, tuple[Value, SettingSource]] = {}
     for name, key in KEYS.items():
         text = os.environ.get(key.environment, "") if key.variable else ""
         value = key.parse(text) if text.strip() else key.default
         if value is None:
-            raise UsageError(f"{key.environment}: {key.refusal(text)}.")
+            raise UsageError(f"{key.environment}: {key.rejection(text)}.")
         if text.strip():
-            found[name] = (value, SettingSource("environment", key.environment))
-    return found
+            values[name] = (value, SettingSource("environment", key.environment))
+    return values
 
 
 def state_path() -> Path:
@@ -135,7 +135,7 @@ def state_path() -> Path:
 
 def read_choices() -> tuple[dict[str, Choice], str]:
     """Return what was chosen, and what is wrong with the file; a damaged one is set aside."""
-    path, found = state_path(), dict[str, Choice]()
+    path, choices = state_path(), dict[str, Choice]()
     file = JsonFile(path, _Choices)
     try:
         if aside := file.set_aside():
@@ -146,8 +146,8 @@ def read_choices() -> tuple[dict[str, Choice], str]:
         key = KEYS.get(name)
         value = key.check(entry.get("value")) if key else None
         if key and value is not None:
-            found[name] = Choice(value, key.check(entry.get("over")))
-    return found, ""
+            choices[name] = Choice(value, key.check(entry.get("over")))
+    return choices, ""
 
 
 def write_choices(after: Mapping[str, Choice], before: Mapping[str, Choice]) -> None:
@@ -158,8 +158,8 @@ def write_choices(after: Mapping[str, Choice], before: Mapping[str, Choice]) -> 
     """
     changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
 
-    def with_changes(kept: _Choices | None) -> _Choices:
-        others = {name: entry for name, entry in (kept or {}).items() if name not in changed}
+    def with_changes(stored: _Choices | None) -> _Choices:
+        others = {name: entry for name, entry in (stored or {}).items() if name not in changed}
         return others | {name: asdict(after[name]) for name in changed if name in after}
 
     try:

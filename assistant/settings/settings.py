@@ -152,7 +152,7 @@ class Settings:
     tools: ToolSettings = field(default_factory=ToolSettings)
     sources: Mapping[str, SettingSource] = field(default_factory=dict)
     """Where each key's value came from."""
-    notices: tuple[str, ...] = ()  # what is odd in the files, to be said once
+    warnings: tuple[str, ...] = ()  # about the files, to be shown once
 
     @property
     def sampling(self) -> Sampling:
@@ -184,7 +184,7 @@ class Settings:
         """Find the models to load; return also why there is no draft if there is none.
 
         Args:
-            report: hears how far the check of a file is that was never used.
+            report: is given how far the check of a file is that was never used.
             target: a model instead of the one that is set, or another quantisation of that.
 
         Raises:
@@ -233,15 +233,15 @@ class Settings:
 
 def _keys() -> Iterator[Key]:
     hints = get_type_hints(Settings)
-    for each in fields(Settings):
-        if key := each.metadata.get("key"):
-            default = key.word if each.default is None else each.default
-            hint = hints[each.name]
+    for own in fields(Settings):
+        if key := own.metadata.get("key"):
+            default = key.word if own.default is None else own.default
+            hint = hints[own.name]
             kinds = (hint, get_origin(hint), *get_args(hint))  # words of a Literal are texts
             yield replace(
                 key,
-                name=key.name or each.name,
-                field=each.name,
+                name=key.name or own.name,
+                field=own.name,
                 kind=next((kind for kind in kinds if kind in (int, float, bool, tuple)), str),
                 default=default,
             )

@@ -50,8 +50,9 @@ def conversation_from(
     path: Sequence[StoredMessage], title: str, named: bool, system: str, traces: Mapping[int, Trace]
 ) -> FullConversation:
     """Return a conversation with one branch, created now; each message follows the one before."""
-    ids, now = [None, *(each.id for each in path)], time.time()
-    chain = tuple(replace(each, parent=ids[place]) for place, each in enumerate(path))
+    ids, now = [None, *(message.id for message in path)], time.time()
+    pairs = zip(path, ids, strict=False)
+    chain = tuple(replace(message, parent=parent) for message, parent in pairs)
     return FullConversation(title, named, system, now, now, False, ids[-1], chain, traces)
 
 
@@ -147,8 +148,8 @@ def fork(sql: sqlite3.Connection, message: int) -> int:
     """Copy the path to a message into a new conversation, and return its id."""
     source = whole(sql, messages.conversation_of(sql, message))
     path = [
-        replace(each, state="stopped") if each.state == "streaming" else each
-        for each in messages.path_to(sql, message)
+        replace(message_, state="stopped") if message_.state == "streaming" else message_
+        for message_ in messages.path_to(sql, message)
     ]
     return insert_conversation(
         sql, conversation_from(path, f"{source.title} (fork)", True, source.system, source.traces)

@@ -1,4 +1,4 @@
-"""A connection to SQLite that several threads can use: its set-up, its transactions, its errors."""
+"""A connection to SQLite that several threads can use: its tables, its transactions, its errors."""
 
 import sqlite3
 import threading
@@ -7,17 +7,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from assistant.store.schema import rebuild_indexes
 from models.errors import StorageError
 
+APPLICATION_ID = 0x53504348  # "SPCH", in the header of every database of specchat's
+VERSION = 3  # in the header, too; 1 and 2 were never released
+
+_SCHEMA = Path(__file__).with_name("schema.sql")
+_INDEXES = ("message_text", "title_text")
+# An FTS5 index is reset by writing its version (4), empty totals (row 1) and a structure
+# without segments (row 10), as in SQLite's fts5_index.c; FTS5 then rebuilds it.
+_EMPTY_INDEX = (
+    "INSERT OR REPLACE INTO {0}_config VALUES ('version', 4)",
+    "DELETE FROM {0}_data",
+    "INSERT INTO {0}_data VALUES (1, x''), (10, x'00000000000000')",
+    "INSERT INTO {0} ({0}) VALUES ('rebuild')",
+)
 BUSY_MS = 5000
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+_DISK_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _FORBIDDEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 _SENTENCES = {
     _LOCKED: "{path} is locked by another program. Close that program and try again.",
-    _NO_ROOM: "The disk of {path} is full ({error}), so this was not kept. Free some space; what "
+    _DISK_FULL: "The disk of {path} is full ({error}), so this was not kept. Free some space; what "
     "was kept before is safe.",
     _DAMAGE: "{path} is damaged ({error}). Close every specchat and start one again: it then "
     "repairs the file.",
@@ -35,23 +47,23 @@ def is_damage(error: Exception) -> bool:
     return code & 0xFF in _DAMAGE or is_index_damage(error)
 
 
-def is_index_damage(problem: object) -> bool:
-    """Return whether a problem is one of a search index, which can be rebuilt."""
+def is_index_damage(error: object) -> bool:
+    """Return whether an error is one of a search index, which can be rebuilt."""
     # FTS5 reports SQLITE_CONSTRAINT itself; our own tables report extended codes.
     codes = sqlite3.SQLITE_CORRUPT_VTAB, sqlite3.SQLITE_CONSTRAINT
-    return getattr(problem, "sqlite_errorcode", 0) in codes or "fts5" in str(problem).lower()
+    return getattr(error, "sqlite_errorcode", 0) in codes or "fts5" in str(error).lower()
 
 
 def check(sql: sqlite3.Connection) -> str | None:
-    """Check the whole database; return its first problem outside the search indexes, or None."""
+    """Check the whole database; return its first error outside the search indexes, or None."""
     try:
-        problems: list[object] = [row[0] for row in sql.execute("PRAGMA quick_check")]
+        errors: list[object] = [row[0] for row in sql.execute("PRAGMA quick_check")]
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise
-        problems = [error]
+        errors = [error]
     return next(
-        (str(problem) for problem in problems if problem != "ok" and not is_index_damage(problem)),
+        (str(error) for error in errors if error != "ok" and not is_index_damage(error)),
         None,
     )
 
@@ -96,9 +108,9 @@ def explained(path: Path | None) -> Iterator[None]:
 
 
 @contextmanager
-def transaction(sql: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+def transaction(sql: sqlite3.Connection, statement: str = "BEGIN IMMEDIATE") -> Iterator[None]:
     """Run the block in a transaction: commit at its end, roll back if it fails."""
-    sql.execute(begin)
+    sql.execute(statement)
     try:
         yield
         sql.execute("COMMIT")
@@ -106,6 +118,30 @@ def transaction(sql: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iter
         if sql.in_transaction:  # a full disk may have ended it already
             sql.execute("ROLLBACK")
         raise
+
+
+def identity(sql: sqlite3.Connection) -> tuple[int, int, int]:
+    """Return the application id, the version and the number of tables; all 0 in an empty file."""
+    application, version, tables = sql.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
+    return application, version, tables
+
+
+def make(sql: sqlite3.Connection) -> None:
+    """Create all tables; in a transaction."""
+    for statement in _SCHEMA.read_text("utf-8").split("\n\n"):  # a script would end the transaction
+        sql.execute(statement)
+    sql.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    sql.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def rebuild_indexes(sql: sqlite3.Connection) -> None:
+    """Rebuild the search indexes from the tables, however damaged they are; in a transaction."""
+    for name in _INDEXES:
+        for statement in _EMPTY_INDEX:
+            sql.execute(statement.format(name))
 
 
 _Result = TypeVar("_Result")
@@ -138,10 +174,10 @@ class Database:
         with self._lock:
             self._sql.close()
 
-    def _transacted(self, begin: str, do: Callable[[sqlite3.Connection], _Result]) -> _Result:
+    def _transacted(self, statement: str, do: Callable[[sqlite3.Connection], _Result]) -> _Result:
         with self.alone() as sql:
             try:
-                with transaction(sql, begin):
+                with transaction(sql, statement):
                     return do(sql)
             except (sqlite3.DatabaseError, MemoryError) as error:
                 # A damaged length that asks for more memory than there is may be an index's.
@@ -149,5 +185,5 @@ class Database:
                     raise
             with transaction(sql):
                 rebuild_indexes(sql)
-            with transaction(sql, begin):
+            with transaction(sql, statement):
                 return do(sql)

@@ -91,31 +91,31 @@ def json_lines(whole: FullConversation) -> Iterator[str]:
 def read_json_lines(text: Iterable[str | bytes]) -> Iterator[FullConversation]:
     """Yield the conversations in an export; StorageError has the number of a damaged line."""
     head: _Head | None = None
-    found: list[_Line] = []
+    lines: list[_Line] = []
     for number, line in enumerate(text, 1):
         if not line.strip():
             continue
         try:
             if (version := msgspec.json.decode(line, type=_Kind).specchat) is not None:
                 if head:
-                    yield _whole(head, found)
+                    yield _whole(head, lines)
                 if version > FORMAT:
                     raise StorageError(_NEWER.format(version))
-                head, found = msgspec.json.decode(line, type=_Head), []
+                head, lines = msgspec.json.decode(line, type=_Head), []
             elif head is None:
                 raise ValueError("it belongs to no conversation")
             else:
-                found.append(msgspec.json.decode(line, type=_Line))
+                lines.append(msgspec.json.decode(line, type=_Line))
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise StorageError(f"line {number} is not from a specchat export: {error}.") from error
     if head:
-        yield _whole(head, found)
+        yield _whole(head, lines)
 
 
-def _whole(head: _Head, found: list[_Line]) -> FullConversation:
+def _whole(head: _Head, lines: list[_Line]) -> FullConversation:
     fields = {name: getattr(head, name) for name in _Head.__struct_fields__[1:]}
-    traces = {line.id: line.steps for line in found}
-    return FullConversation(**fields, messages=tuple(map(_record, found)), traces=traces)
+    traces = {line.id: line.steps for line in lines}
+    return FullConversation(**fields, messages=tuple(map(_record, lines)), traces=traces)
 
 
 def _record(line: _Line) -> StoredMessage:
@@ -218,7 +218,7 @@ def _message(message: StoredMessage, support: Support) -> Iterator[str]:
             yield _attachment(Attachment(f"{call.name} is called", call.arguments))
     if message.role == "assistant":
         yield from attached  # the passages that it cites
-        yield from (f"*{remark}*" for remark in support.remarks)
+        yield from (f"*{warning}*" for warning in support.warnings)
     if message.state in ("stopped", "failed"):
         yield f"*({message.stop or message.state})*"
 

@@ -1,18 +1,26 @@
-"""The files of a store: the database, its path and permissions, and its lock."""
+"""The files of a store: the database and its permissions, its lock, and its daily backup."""
 
 import fcntl
 import os
+import shutil
+import sqlite3
+import tempfile
 import time
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
+from assistant.store.database import APPLICATION_ID, VERSION, check, connect, explained, identity
 from models.errors import StorageError
+from models.files import disk
 from models.files.places import data_dir
+
+DAY_S = 86_400
 
 _LOCK_TIMEOUT_S = 30.0
 
 
-def place() -> Path:
+def database_path() -> Path:
     """Return the path of the database; StorageError if there is no home folder."""
     try:
         path = data_dir() / "chats.db"
@@ -61,6 +69,73 @@ def move_aside(path: Path) -> Path:
         if companion.exists() and (companion == path or companion.stat().st_size):
             companion.rename(aside.with_name(aside.name + ending))
     return aside
+
+
+def backup_path(path: Path) -> Path:
+    """Return where a database's backup is, if there is one."""
+    return path.with_suffix(".backups") / "chats.db"
+
+
+def back_up(path: Path) -> Path | None:
+    """Replace the backup by a copy of the database, unless it is younger than a day.
+
+    Raises:
+        StorageError: the database is damaged, or the copy cannot be written.
+    """
+    backup = backup_path(path)
+    folder = backup.parent
+    try:
+        # A wrong clock may have dated it ahead; then its age is less than 0.
+        if backup.exists() and 0 <= time.time() - backup.stat().st_mtime < DAY_S:
+            return None
+        disk.private_folder(folder)
+        descriptor, name = tempfile.mkstemp(".part", dir=folder)
+        part = Path(name)
+        try:
+            with explained(path), closing(connect(path, read_only=True)) as sql:
+                # The name may not be UTF-8, but SQLite wants a text.
+                sql.execute("VACUUM INTO CAST(? AS TEXT)", (os.fsencode(name),))
+            os.fsync(descriptor)
+            part.rename(backup)
+        finally:
+            os.close(descriptor)
+            part.unlink(missing_ok=True)
+        for copy in folder.iterdir():  # that a kill left unfinished
+            if copy != backup:
+                copy.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"No backup can be made in {folder} ({error.strerror}).") from error
+    return backup
+
+
+def restore_backup(path: Path) -> Path | None:
+    """Copy the backup to `path`, and return its own path; None if there is no sound one."""
+    backup = backup_path(path)
+    if not backup.exists() or not _usable(backup):
+        return None
+    part = path.with_name(f"{path.name}.part")
+    private_file(part)
+    shutil.copyfile(backup, part)
+    part.rename(path)
+    return backup
+
+
+def discard_backup(path: Path) -> None:
+    """Delete the backup of a database, because it holds text that was deleted from it.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    for copy in backup_path(path).parent.glob("*"):
+        copy.unlink(missing_ok=True)
+
+
+def _usable(backup: Path) -> bool:
+    try:
+        with closing(connect(backup, read_only=True)) as sql:
+            return identity(sql)[:2] == (APPLICATION_ID, VERSION) and check(sql) is None
+    except sqlite3.Error:
+        return False
 
 
 class StoreLock:

@@ -5,10 +5,20 @@ from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from assistant.store import backups, files
-from assistant.store.database import Database, check, connect, explained, is_damage, set_up
+from assistant.store import files
+from assistant.store.database import (
+    APPLICATION_ID,
+    VERSION,
+    Database,
+    check,
+    connect,
+    explained,
+    identity,
+    is_damage,
+    make,
+    set_up,
+)
 from assistant.store.files import StoreLock
-from assistant.store.schema import APPLICATION_ID, VERSION, identity, make
 from assistant.store.values import INTERRUPTED
 from models.errors import StorageError
 from models.files import disk
@@ -21,7 +31,7 @@ class Opened(NamedTuple):
 
     database: Database
     lock: StoreLock | None = None  # None: in memory, or read-only
-    notice: str | None = None  # for the user: what was repaired, or why nothing is saved
+    warning: str | None = None  # for the user: what was repaired, or why nothing is saved
 
 
 def in_memory() -> Opened:
@@ -51,17 +61,17 @@ def _on_disk(path: Path) -> Opened:
         is_link = path.is_symlink()
         # Through a symbolic link, the lock and the backups must be the same ones.
         path = path.resolve()
-        if is_link and (found := _problem(path) if path.stat().st_size else "it is empty"):
+        if is_link and (reason := _damage(path) if path.stat().st_size else "it is empty"):
             raise StorageError(
                 f"A link stands for the conversations, and {path}, to which it points, holds none "
-                f"({found}). It is left as it is: remove the link, or set SPECCHAT_HOME."
+                f"({reason}). It is left as it is: remove the link, or set SPECCHAT_HOME."
             )
     if path.is_file() and not files.writable(path):
         return _read_only(path)
     with ExitStack() as undo:
         lock = StoreLock(path)
         undo.callback(lock.close)
-        notice = _ready(path) if lock.alone else None
+        warning = _ready(path) if lock.alone else None
         sql = connect(path)
         undo.callback(sql.close)
         _refuse_others(path, sql)
@@ -71,37 +81,37 @@ def _on_disk(path: Path) -> Opened:
             _prepare(database)
         lock.share()
         undo.pop_all()  # success: the caller closes them
-        return Opened(database, lock, notice)
+        return Opened(database, lock, warning)
 
 
 def _read_only(path: Path) -> Opened:
-    if (found := _problem(path)) or path.stat().st_size == 0:
+    if (reason := _damage(path)) or path.stat().st_size == 0:
         raise StorageError(
-            f"{path} is damaged ({found or 'it is empty'}) and cannot be repaired where it is, "
+            f"{path} is damaged ({reason or 'it is empty'}) and cannot be repaired where it is, "
             "because it cannot be written. Set SPECCHAT_HOME to another folder."
         )
-    notice = f"{path} cannot be written: its conversations can be read, but nothing new is kept."
-    return Opened(Database(connect(path, read_only=True), path), notice=notice)
+    warning = f"{path} cannot be written: its conversations can be read, but nothing new is kept."
+    return Opened(Database(connect(path, read_only=True), path), warning=warning)
 
 
 def _ready(path: Path) -> str | None:
     """Create or repair the file if necessary; return a sentence about a repair, or None."""
-    found, text = None, f"{path} was missing"
+    reason, text = None, f"{path} was missing"
     if path.exists():
         files.private_file(path)
-        if (found := _problem(path)) is None:
+        if (reason := _damage(path)) is None:
             return None
-        text = f"{path} was damaged ({found}). It is kept as {files.move_aside(path)}"
-    if backup := backups.restore(path):
+        text = f"{path} was damaged ({reason}). It is kept as {files.move_aside(path)}"
+    if backup := files.restore_backup(path):
         return f"{text}; the conversations were restored from the backup {backup}."
     files.private_file(path)
-    return found and f"{text}; there was no backup, so the list of conversations starts empty."
+    return reason and f"{text}; there was no backup, so the list of conversations starts empty."
 
 
-def _problem(path: Path) -> str | None:
+def _damage(path: Path) -> str | None:
     """Return what is wrong with the file, or None; refuse a sound file of another program."""
     if path.stat().st_size == 0:
-        return "it is empty" if backups.place(path).exists() else None
+        return "it is empty" if files.backup_path(path).exists() else None
     try:
         with closing(connect(path, read_only=not files.writable(path))) as sql:
             _refuse_others(path, sql)

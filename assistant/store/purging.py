@@ -3,7 +3,7 @@
 import sqlite3
 
 from assistant.engine.sources import ngram_store
-from assistant.store import backups
+from assistant.store import files
 from assistant.store.database import Database
 from assistant.store.values import TO_CONVERSATION, TO_MESSAGE, TOOLS_OF
 from models.errors import StorageError
@@ -36,7 +36,7 @@ def purge(database: Database, conversation: int | None = None) -> None:
         ngram_store.clear()
         try:
             snapshots.discard(snapshots.folder())
-            backups.discard(database.path)
+            files.discard_backup(database.path)
         except OSError as error:
             why = f"{error.filename} cannot be removed: {error.strerror}"
             raise StorageError(f"Nothing was deleted, because {why}.") from error

@@ -54,8 +54,8 @@ def listed(sql: sqlite3.Connection, search: str = "", limit: int = 200) -> tuple
     )
     values = {f"{key}{at}": part for at, word in enumerate(words) for key, part in word.items()}
     query = _LISTED.format(hit="hits.message", joined=joined)
-    found = sql.execute(query, {"limit": limit, **values}).fetchall()
-    return tuple(_summary(row, _snippet(sql, search, row["hit"])) for row in found)
+    hits = sql.execute(query, {"limit": limit, **values}).fetchall()
+    return tuple(_summary(row, _snippet(sql, search, row["hit"])) for row in hits)
 
 
 def _has_other_scripts(sql: sqlite3.Connection) -> bool:
@@ -67,18 +67,18 @@ def _words(search: str) -> list[dict[str, str]]:
     """Return of each word of a search what SQL needs; a `query` is of one that is indexed."""
     parts = [part[:_MAX_WORD] for part in search.split()]
     indexed = [part for part in parts if any(map(str.isalnum, part))][:_MAX_WORDS]
-    found = []
+    words = []
     for part in indexed or parts[:_MAX_WORDS]:
         bare = re.sub(r"([*?[])", r"[\1]", part.lower())
         after, before = f"*{_OTHER_SCRIPT}{bare}*", f"*{bare}{_OTHER_SCRIPT}*"
         word = {"word": part.lower(), "after": after, "before": before}
         if indexed and not _UNSPACED.search(part):
             # In quotation marks, words are never taken for operators of FTS5.
-            forms = {normalize(each, part).replace('"', '""') for each in ("NFC", "NFD")}
+            forms = {normalize(name, part).replace('"', '""') for name in ("NFC", "NFD")}
             end = "*" * (part is indexed[-1])  # the last one may be unfinished
-            word["query"] = " OR ".join(f'"{form}"{end}' for form in sorted(forms))
-        found.append(word)
-    return found
+            word["query"] = " OR ".join(f'"{spelling}"{end}' for spelling in sorted(forms))
+        words.append(word)
+    return words
 
 
 def _condition(words: list[dict[str, str]], table: dict[str, str], within: str) -> str:
@@ -116,8 +116,8 @@ def _snippet(sql: sqlite3.Connection, search: str, message: int | None) -> str:
         return ""
     word = search.split()[0]
     texts = [(str(text), re.search(rf"(?<!\w){re.escape(word)}", str(text), re.I)) for text in row]
-    text, found = next((each for each in texts if each[1]), texts[0])
-    place = found.start() if found else max(0, text.lower().find(word.lower()))
-    start, end = max(0, place - _BEFORE), place + _AFTER
+    text, match = next((pair for pair in texts if pair[1]), texts[0])
+    index = match.start() if match else max(0, text.lower().find(word.lower()))
+    start, end = max(0, index - _BEFORE), index + _AFTER
     excerpt = " ".join(text[start:end].split())
     return f"{'…' * (start > 0)}{excerpt}{'…' * (end < len(text))}"

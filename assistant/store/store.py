@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from assistant.events import Trace
-from assistant.store import backups, conversations, messages
+from assistant.store import conversations, files, messages
 from assistant.store.messages import not_found, unpack_trace
 from assistant.store.opening import in_memory, on_disk
 from assistant.store.purging import purge
@@ -52,10 +52,10 @@ class Store:
     def __init__(self, path: Path | None) -> None:
         """Open or create the store; without a path, in memory.
 
-        A damaged file is set aside and restored from its backup; `notice` then says so.
+        A damaged file is set aside and restored from its backup; `warning` then says so.
         """
         opened = in_memory() if path is None else on_disk(path)
-        self.notice: str | None = opened.notice
+        self.warning: str | None = opened.warning
         self._database = opened.database
         self._lock = opened.lock
         self._streamed: dict[int, Trace] = {}  # answers that stream: the part of the trace on disk
@@ -92,7 +92,7 @@ class Store:
     restore = _method(conversations.restore, writes=True)
     fork = _method(conversations.fork, writes=True)
 
-    def begin(self, title: str = "", system: str = "") -> int:
+    def create(self, title: str = "", system: str = "") -> int:
         """Create a conversation; without a title, it is named after its first message."""
         title = " ".join(title.split())
         whole = conversations.conversation_from((), title, bool(title), system, {})
@@ -201,7 +201,7 @@ class Store:
         # A backup of an empty store would leave the first conversation without one for a day.
         if path is None or not self.saves or self.newest() is None:
             return None
-        return backups.back_up(path)
+        return files.back_up(path)
 
     def remember(self, key: str, value: str) -> None:
         """Store a note under `key`, and replace an earlier one."""

@@ -83,7 +83,7 @@ class ChatSummary:
     pinned: bool
     messages: int
     snippet: str = ""  # the text around a match of the search
-    found: int | None = None  # the matching message; None: only the title matches
+    match: int | None = None  # the matching message; None: only the title matches
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def test_race(tmp_path: Path, pair: list[str], texts: list[str], form: list[str]
 def test_chats(tmp_path: Path, texts: list[str]) -> None:
     store = Store(tmp_path / "home" / "chats.db")
     for text in texts:
-        number = store.begin(title=text, system=text)
+        number = store.create(title=text, system=text)
         answer = begin(store, number, ask(store, number, None, f"needle {text}").id, text)
         end(store, answer.id, text, (), (), None, None, "complete")
         store.rename(number, text)

@@ -46,7 +46,7 @@ def settings(home: Path, **values: object) -> None:
 
 def conversation(store: Store, texts: Sequence[str]) -> int:
     """Keep turns that hold the texts, and return to them at the next start."""
-    number, parent, dice = store.begin(title="open"), None, random.Random(1)
+    number, parent, dice = store.create(title="open"), None, random.Random(1)
     for batch in batches([valid(text) for text in texts], 15):
         text = "\n".join(batch)
         files = [Attachment(text[:60], text)]
@@ -129,7 +129,7 @@ def test_without_care_they_reach_the_terminal(home: Path, store: Store, models: 
 def test_chats_and_what_is_found_in_them(home: Path, store: Store, models: list[str]) -> None:
     texts = share(20)
     for text in texts:
-        number = store.begin(title=text)
+        number = store.create(title=text)
         store.rename(number, text)
         ask(store, number, None, f"needle {text}")
     store.close()

@@ -66,7 +66,7 @@ class SpecchatApp(Program):
         self._undo.callback(setattr, threading, "excepthook", threading.__excepthook__)
         self.appear(self.settings)
         self.theme_changed_signal.subscribe(self, self._keep_theme)
-        self.warn_of_config(self.settings.notices)
+        self.warn_of_config(self.settings.warnings)
         self.chat.controller.models.prepare()
         self.call_after_refresh(self._begin)
 
@@ -103,12 +103,12 @@ class SpecchatApp(Program):
 
     @work(thread=True, group="store")
     def _open_store(self) -> None:
-        from assistant.store.files import place
+        from assistant.store.files import database_path
         from assistant.store.store import Store
 
         failed = None
         try:
-            store = Store(place() if self.settings.save else None)
+            store = Store(database_path() if self.settings.save else None)
         except StorageError as error:
             store, failed = Store(None), error
         with suppress(StorageError):  # a damaged file is repaired and reported at the next start

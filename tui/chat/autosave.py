@@ -51,8 +51,8 @@ class Autosave:
             self._parts.banner.not_saved(error)
         if not session.branch.records:
             view.welcome()
-        if store.notice:
-            prompt.notify(safe(store.notice), timeout=15, markup=False)
+        if store.warning:
+            prompt.notify(safe(store.warning), timeout=15, markup=False)
         self._controller.unsent.begin()
         self._controller.follow()
         self.begun = True  # from here on, threads use the store

@@ -34,7 +34,7 @@ def show(context: click.Context, as_json: bool) -> None:
     Options before the command count too: specchat --ctx 4096 config show
     """
     layers = load(context.find_root().params)
-    for notice in layers.settings().notices:
+    for notice in layers.settings().warnings:
         click.echo(f"specchat: {safe(notice)}", err=True)
     if as_json:
         click.echo(json.dumps(_report(layers)))

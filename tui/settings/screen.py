@@ -136,7 +136,7 @@ class SettingsScreen(Dialog[None]):
         key = self.key
 
         def refusal(text: str) -> str:
-            return key.refusal(text) if text.strip() and key.parse(text) is None else ""
+            return key.rejection(text) if text.strip() and key.parse(text) is None else ""
 
         value = shown(self.now.given[key.name][0])
         entry = EntryScreen(
@@ -174,7 +174,7 @@ class SettingsScreen(Dialog[None]):
         before, layers = self.now.config, self.now
         try:
             layers = replace(self.now, config=read())
-            notices = [] if layers.config == before else [*layers.settings().notices]
+            notices = [] if layers.config == before else [*layers.settings().warnings]
         except UsageError as error:
             layers, notices = self.now, [f"{error} The settings stay as they were."]
         if layers.config.tools != before.tools:

@@ -129,7 +129,7 @@ class AskSession:
     async def _have_answered(self) -> None:
         self._console.stop_with(self.session.stop)
         if self._continued is not None:
-            self._say(self._continued.store.notice)
+            self._say(self._continued.store.warning)
             if self._continued.number is not None:
                 self.session.branch.open(self._continued.number)
         self.session.submit(self._question)
@@ -176,7 +176,7 @@ class AskSession:
 
                     self.answers[-1].unsupported = check(
                         record, self.session.branch.records
-                    ).remarks
+                    ).warnings
             case Indexing(text, fraction):
                 self._say(text, "dim") if fraction is None else console.say(text)
             case Warned(text, severity) if severity != "error":

@@ -41,10 +41,10 @@ def continued_chat(chat: str, settings: Settings) -> Iterator[ContinuedChat]:
         StorageError: there is no such conversation, they cannot be read, or what is said cannot be
             kept.
     """
-    from assistant.store.files import place, present
+    from assistant.store.files import database_path, present
     from assistant.store.store import Store
 
-    path, keeps = place(), settings.save
+    path, keeps = database_path(), settings.save
     store = Store(path if present(path) or (keeps and chat == NEW) else None)
     try:
         number = None

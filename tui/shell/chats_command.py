@@ -12,7 +12,7 @@ from typing import BinaryIO
 import click
 
 from assistant.store.exports import json_lines, markdown, read_json_lines, write_new
-from assistant.store.files import place, present
+from assistant.store.files import database_path, present
 from assistant.store.store import Store
 from assistant.store.values import ChatSummary, FullConversation
 from models.errors import StorageError, UsageError
@@ -31,11 +31,11 @@ limit_option = click.option(
 @contextmanager
 def opened(*, make: bool = False) -> Iterator[Store]:
     """Open the store for a command; only `make` creates a file where there is none."""
-    path = place()
+    path = database_path()
     store = Store(path if make or present(path) else None)
     try:
-        if store.notice:
-            click.echo(safe(store.notice), err=True)
+        if store.warning:
+            click.echo(safe(store.warning), err=True)
         yield store
     finally:
         store.close()

@@ -47,7 +47,7 @@ class SettingParameter(click.ParamType[Value]):
         """Return the value; words such as `auto` stand for themselves."""
         found = self.key.parse(value) if isinstance(value, str) else self.key.check(value)
         if found is None:
-            self.fail(self.key.refusal(value), param, ctx)
+            self.fail(self.key.rejection(value), param, ctx)
         return found
 
     def shell_complete(
@@ -110,7 +110,7 @@ def settings(options: dict[str, Any]) -> Settings:
     from assistant.settings.layers import load  # which --help does without
 
     chosen = load(options).settings()
-    for notice in chosen.notices:
+    for notice in chosen.warnings:
         click.echo(f"specchat: {safe(notice)}", err=True)
     return chosen
 

@@ -63,12 +63,12 @@ def after_two_questions(
 def test_an_answer_is_checked_against_the_passages_of_its_own_question(
     answer: str, second: StoredMessage, remarks: list[str]
 ) -> None:
-    assert list(check(*after_two_questions(answer, second)).remarks) == remarks
+    assert list(check(*after_two_questions(answer, second)).warnings) == remarks
 
 
 def test_an_answer_without_a_folder_is_not_checked() -> None:
     last = answered(2, "Apple has 9 [1].")
-    assert check(last, [asked(1, "Why?"), last]).remarks == ()
+    assert check(last, [asked(1, "Why?"), last]).warnings == ()
 
 
 def test_a_wrong_citation_is_struck_out_with_words_but_not_in_code() -> None:

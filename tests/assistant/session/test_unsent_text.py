@@ -60,7 +60,7 @@ def store(tmp_path):
 @pytest.fixture
 def asked(store):
     """A conversation of one question, "One"."""
-    conversation = store.begin()
+    conversation = store.create()
     ask(store, conversation, None, "One")
     return conversation
 
@@ -68,7 +68,7 @@ def asked(store):
 def test_every_conversation_a_new_one_and_every_question_has_its_own_also_after_a_restart(
     store, asked
 ):
-    other, typist = store.begin(), Typist(store)
+    other, typist = store.create(), Typist(store)
     places = {(None, False): "", (other, False): "", (asked, False): "", (asked, True): "One"}
     for place, before in places.items():
         assert typist.go(*place) == before

@@ -41,7 +41,7 @@ def test_defaults_of_the_table_are_those_of_the_settings():
     assert {key.field for key in KEYS.values()} == {each.name for each in fields(Settings)} - {
         "tools",
         "sources",
-        "notices",
+        "warnings",
     }
 
 

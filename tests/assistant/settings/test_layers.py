@@ -147,11 +147,11 @@ def test_a_name_that_is_not_utf8_is_kept():
 def test_a_damaged_file_is_set_aside_and_said(state, content):
     state.write_bytes(content)
     layers = load({}, said(""))
-    assert layers.settings().notices == (
+    assert layers.settings().warnings == (
         f"{state} was damaged and is now state.damaged: what you chose is forgotten.",
     )
     assert state.with_suffix(".damaged").read_bytes() == content
-    assert load({}, said("")).settings().notices == ()
+    assert load({}, said("")).settings().warnings == ()
 
 
 def test_a_file_that_cannot_be_written_is_said(tmp_path, monkeypatch):

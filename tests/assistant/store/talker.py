@@ -32,7 +32,7 @@ def chat(store: Store, conversation: int, parent: int | None, number: int) -> in
 
 def main(path: str, prompts: int) -> None:
     store = Store(Path(path))
-    conversation = store.begin()
+    conversation = store.create()
     parent = None
     for number in range(prompts):
         parent = chat(store, conversation, parent, number)

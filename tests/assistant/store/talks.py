@@ -48,7 +48,7 @@ def trace(steps: int) -> Trace:
 
 def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, list[StoredMessage]]:
     """A conversation of prompts and their answers."""
-    conversation, records = store.begin(system="Be brief."), []
+    conversation, records = store.create(system="Be brief."), []
     for prompt in prompts:
         asked = ask(store, conversation, parent, prompt)
         answer = begin(store, conversation, asked.id, "tiny")
@@ -61,7 +61,7 @@ def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, l
 
 def fill(store: Store, count: int, text: str) -> int:
     """A conversation of that many messages in a row, the fast way; each has its number in it."""
-    conversation = store.begin()
+    conversation = store.create()
     rows = [
         (conversation, number or None, text.replace("{}", str(number))) for number in range(count)
     ]
@@ -77,7 +77,7 @@ def fill(store: Store, count: int, text: str) -> int:
 
 def answering(store: Store) -> tuple[int, StoredMessage]:
     """A conversation and an answer in it that has not begun to stream."""
-    conversation = store.begin()
+    conversation = store.create()
     return conversation, begin(store, conversation, ask(store, conversation, None, "Hi").id, "tiny")
 
 

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from assistant.store import backups
+from assistant.store import files
 from assistant.store.store import Store
 from models.errors import StorageError
 from tests.assistant.store.talks import opened, talk
@@ -20,7 +20,7 @@ def aged(backup, seconds=90_000):
 def test_whoever_closes_the_store_backs_it_up_once_a_day(store, path):
     conversation, _ = talk(store, "one")
     store.close()
-    first = backups.place(path)
+    first = files.backup_path(path)
     before = first.read_bytes()
     with closing(Store(path)) as again:
         again.rename(conversation, "two")
@@ -35,10 +35,10 @@ def test_whoever_closes_the_store_backs_it_up_once_a_day(store, path):
 def test_an_empty_store_is_not_backed_up_so_that_the_first_conversation_is(path):
     with closing(Store(path)) as store:
         assert store.back_up() is None
-    assert not backups.place(path).exists()
+    assert not files.backup_path(path).exists()
     with closing(Store(path)) as store:
         talk(store, "one")
-    assert backups.place(path).exists()
+    assert files.backup_path(path).exists()
 
 
 def test_a_clock_that_was_wrong_prevents_no_backup(store, path):
@@ -46,7 +46,7 @@ def test_a_clock_that_was_wrong_prevents_no_backup(store, path):
     talk(store, "then")
     aged(store.back_up(), -3e8)
     talk(store, "now")
-    assert store.back_up() == backups.place(path)
+    assert store.back_up() == files.backup_path(path)
     assert store.back_up() is None
 
 

@@ -16,7 +16,7 @@ LIST = ToolCall("files__list", "{}", "call_2")
 
 def calling(store: Store) -> int:
     """Keep an answer with a thought and two calls, and the result of one of them."""
-    chat = store.begin()
+    chat = store.create()
     asked = ask(store, chat, None, "Why is the sky blue?")
     answer = begin(store, chat, asked.id, "m")
     store.stream(answer.id, "", (), "Rayl")

@@ -61,7 +61,7 @@ def test_a_store_without_a_path_leaves_nothing_on_disk(tmp_path, monkeypatch):
 
 
 def test_threads_take_turns(store):
-    conversation = store.begin()
+    conversation = store.create()
 
     def write(name: int) -> None:
         for number in range(40):

@@ -38,7 +38,7 @@ def killed_after(process: "subprocess.Popen[str]", seconds: float) -> list[list[
 def kept(path: Path) -> dict[int, tuple[str, int, str | None]]:
     """State, length and stop of every message, as another instance finds them."""
     store = opened(path)
-    assert store.notice is None
+    assert store.warning is None
     found: dict[int, tuple[str, int, str | None]] = {
         each.id: (each.state, len(each.content), each.stop)
         for conversation in store.summaries()

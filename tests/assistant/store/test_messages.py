@@ -72,7 +72,7 @@ def test_any_text_can_be_kept(store, text):
 
 def test_a_message_follows_only_one_of_its_own_conversation(store):
     one, records = talk(store, "one")
-    other = store.begin()
+    other = store.create()
     with pytest.raises(StorageError, match="another conversation"):
         ask(store, other, records[0].id, "stray")
     with pytest.raises(StorageError, match="no message 99"):
@@ -127,13 +127,13 @@ def test_the_first_message_names_a_conversation_until_somebody_does(store):
     assert store.summaries()[0].title == "Mine all mine"
     store.rename(conversation, "")
     assert store.summaries()[0].title == "First question"
-    named = store.begin("Named")
+    named = store.create("Named")
     ask(store, named, None, "Hello")
     assert store.summaries()[0].title == "Named"
 
 
 def test_the_record_that_is_returned_is_the_record_that_is_read(store):
-    conversation = store.begin()
+    conversation = store.create()
     asked = ask(store, conversation, None, "Hi")
     assert store.path(conversation) == (asked,)
     again = ask(store, conversation, None, "Hi, better")
@@ -178,7 +178,7 @@ def test_a_damaged_value_hides_nothing_but_itself(path, damage):
 
 def test_attachments_come_back_and_a_damaged_one_says_so(store, path):
     attachments = (Attachment("a.txt", "one\0\x1b[31m"), Attachment("b.py", "x" * 100_000))
-    conversation = store.begin()
+    conversation = store.create()
     asked = ask(store, conversation, None, "Look", attachments)
     assert asked.attachments == store.path(conversation)[0].attachments == attachments
     with closing(sqlite3.connect(path, isolation_level=None)) as sql:

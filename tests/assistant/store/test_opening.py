@@ -6,8 +6,8 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from assistant.store import backups, database, files
-from assistant.store.files import place, present
+from assistant.store import database, files
+from assistant.store.files import database_path, present
 from assistant.store.store import Store
 from models.errors import StorageError
 from tests.assistant.store import talks
@@ -40,26 +40,26 @@ def filled(path):
 @pytest.mark.parametrize("corruption", CORRUPTIONS)
 def test_a_damaged_file_is_kept_aside_and_its_backup_restored(filled, corruption, backed_up):
     if not backed_up:
-        backups.discard(filled)
+        files.discard_backup(filled)
     CORRUPTIONS[corruption](filled)
     broken = filled.read_bytes()
     store = opened(filled)
     if broken or backed_up:  # an empty file is a new one, unless there is a backup
         (aside,) = filled.parent.glob("chats.db.corrupt-*")
         assert aside.read_bytes() == broken
-        assert str(aside) in store.notice
-        assert (str(backups.place(filled)) if backed_up else "starts empty") in store.notice
+        assert str(aside) in store.warning
+        assert (str(files.backup_path(filled)) if backed_up else "starts empty") in store.warning
     assert [each.messages for each in store.summaries()] == [40] * backed_up
     talk(store, "goes on")
     store.close()
     assert integrity(filled) == "ok"
-    assert opened(filled).notice is None
+    assert opened(filled).warning is None
 
 
 def test_a_damaged_backup_is_not_restored(filled):
-    for path in (filled, backups.place(filled)):
+    for path in (filled, files.backup_path(filled)):
         smash(path)
-    assert "there was no backup" in opened(filled).notice
+    assert "there was no backup" in opened(filled).warning
 
 
 def test_two_damages_in_one_second_overwrite_nothing(filled):
@@ -84,7 +84,7 @@ def test_a_damaged_search_index_is_rebuilt_and_costs_no_message(filled, damage):
     with closing(sqlite3.connect(filled, isolation_level=None)) as sql:
         sql.execute(INDEX[damage])
     store = opened(filled)
-    assert store.notice is None
+    assert store.warning is None
     talk(store, "goes on")
     assert store.summaries("goes on")
     assert [each.messages for each in store.summaries("19 19")] == [40]
@@ -106,14 +106,14 @@ def test_nothing_is_moved_from_under_another_program(filled):
     while talks.open_stores:
         talks.open_stores.pop().close()
     store = opened(filled)
-    assert "restored" in store.notice
+    assert "restored" in store.warning
 
 
 def test_a_file_that_is_gone_is_restored_from_its_backup(filled):
     filled.unlink()
     store = opened(filled)
-    assert "was missing" in store.notice
-    assert str(backups.place(filled)) in store.notice
+    assert "was missing" in store.warning
+    assert str(files.backup_path(filled)) in store.warning
     assert store.summaries()[0].messages == 40
 
 
@@ -137,7 +137,7 @@ def test_a_database_of_another_version_is_refused_and_left_alone(filled, version
         Store(filled)
     assert filled.read_bytes() == before
     filled.rename(filled.with_name("elsewhere.db"))
-    assert "restored" in opened(filled).notice
+    assert "restored" in opened(filled).warning
 
 
 def test_a_locked_database_is_said_to_be_locked_and_is_not_taken_for_damaged(filled, monkeypatch):
@@ -150,9 +150,9 @@ def test_a_locked_database_is_said_to_be_locked_and_is_not_taken_for_damaged(fil
     store = opened(filled)
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(StorageError, match="locked by another"):
-        store.begin()
+        store.create()
     other.close()
-    assert store.begin()
+    assert store.create()
     store.close()
     assert list(filled.parent.glob("*corrupt*")) == []
 
@@ -190,7 +190,7 @@ def test_what_a_link_points_to_is_never_moved_changed_or_replaced(
     filled.unlink()
     filled.symlink_to(target)
     if not backed_up:
-        backups.discard(filled)
+        files.discard_backup(filled)
     with pytest.raises(StorageError, match=r"notes\.txt, to which it points, .* left as it is"):
         Store(filled)
     assert target.read_bytes() == content
@@ -203,7 +203,7 @@ def test_instances_that_use_different_names_of_one_file_see_each_other(filled, t
     link = tmp_path / "link.db"
     link.symlink_to(filled)
     one = opened(filled)
-    conversation = one.begin()
+    conversation = one.create()
     begin(one, conversation, ask(one, conversation, None, "Hi").id, "tiny")
     other = opened(link)
     assert other.path(conversation)[-1].state == "streaming"
@@ -217,12 +217,12 @@ def test_what_cannot_be_written_can_still_be_read(commoner, what):
     store.close()
     (path if what == "file" else path.parent).chmod(0o400 if what == "file" else 0o500)
     store = opened(path)
-    assert "nothing new is kept" in store.notice
+    assert "nothing new is kept" in store.warning
     assert not store.saves
     assert contents(store, conversation) == ["kept", "Answer to kept"]
     assert store.summaries("kept")
     with pytest.raises(StorageError, match="cannot be opened or written"):
-        store.begin()
+        store.create()
 
 
 def test_a_folder_that_cannot_be_used_is_named(commoner):
@@ -243,7 +243,7 @@ def test_without_a_home_there_is_no_place(monkeypatch):
     monkeypatch.delenv("SPECCHAT_HOME", raising=False)
     monkeypatch.setattr("assistant.store.files.data_dir", lambda: files.Path("~/data"))
     with pytest.raises(StorageError, match="SPECCHAT_HOME"):
-        place()
+        database_path()
 
 
 @pytest.fixture
@@ -285,7 +285,7 @@ def test_a_full_disk_leaves_no_half_made_store(path, full):
         Store(path)
     store = opened(path)
     talk(store, "now it fits")
-    assert store.notice is None
+    assert store.warning is None
 
 
 def test_what_is_kept_is_on_disk_and_what_is_deleted_is_overwritten(store):

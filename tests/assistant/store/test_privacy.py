@@ -2,7 +2,7 @@ import stat
 
 import pytest
 
-from assistant.store import backups, purging
+from assistant.store import files, purging
 from assistant.store.purging import purge
 from assistant.store.store import Store
 from assistant.store.values import TOOLS_OF, unsent
@@ -44,9 +44,9 @@ def test_what_is_deleted_for_good_is_in_no_file(path):
     store.delete(conversation)
     purge(store._database)
     assert holding(path.parent) == []
-    assert not backups.place(path).exists()
+    assert not files.backup_path(path).exists()
     store.close()
-    assert backups.place(path).exists()
+    assert files.backup_path(path).exists()
     assert holding(path.parent) == []
     again = opened(path)
     assert len(again.summaries()) == 30
@@ -96,4 +96,4 @@ def test_what_is_deleted_is_in_no_backup_though_the_file_stays_as_it_is(store, p
     monkeypatch.setattr(purging, "_vacuum", fail)
     with pytest.raises(StorageError, match="full"):
         store.remove(conversation)
-    assert not backups.place(path).exists()
+    assert not files.backup_path(path).exists()

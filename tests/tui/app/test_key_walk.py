@@ -84,7 +84,7 @@ class Walker(Chat):
 
     def conversation(self, calls: tuple[ToolCall, ...]) -> int:
         """Keep a question and its answer."""
-        number = self.store.begin("A question")
+        number = self.store.create("A question")
         asked = ask(self.store, number, None, "Which colour?", ASKED)
         answered = begin(self.store, number, asked.id, "tiny")
         end(self.store, answered.id, ANSWER, (), (GUESSED,), calls=calls)

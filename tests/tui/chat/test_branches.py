@@ -103,7 +103,7 @@ async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(p
 def kept(chat: Chat, *texts: str) -> int:
     """Keep a conversation of these messages, and return its number."""
     store = chat.store
-    conversation, parent = store.begin(), None
+    conversation, parent = store.create(), None
     for place, text in enumerate(texts):
         if place % 2:
             parent = begin(store, conversation, parent or 0, "tiny").id

@@ -95,7 +95,7 @@ def store() -> Store:
     """A store in memory that holds four conversations, the last one the newest."""
     store = Store(None)
     for title in TITLES:
-        conversation = store.begin(title)
+        conversation = store.create(title)
         question = ask(store, conversation, None, f"Tell me about {title}.")
         answer = begin(store, conversation, question.id, "tiny")
         text = f"All about {title}, with a word that is rare in {title}: zebra{title[0]}"

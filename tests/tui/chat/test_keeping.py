@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Decoded
-from assistant.store.files import place
+from assistant.store.files import database_path
 from assistant.store.store import Store
 from assistant.store.values import unsent
 from tests.tui.chat.chat_driver import Pair, open_chat
@@ -58,7 +58,7 @@ async def test_an_answer_and_what_is_typed_are_kept_meanwhile(pair: Pair) -> Non
         await chat.until(lambda: chat.screen.conversation.turns[-1].text)
         seen = chat.screen.conversation.turns[-1].text
         chat.prompt.text = "more"
-        other = Store(place())
+        other = Store(database_path())
         (summary,) = other.summaries()
         await chat.until(lambda: other.path(summary.id)[-1].content == seen)
         assert other.path(summary.id)[-1].state == "streaming"
@@ -133,7 +133,7 @@ async def test_a_conversation_that_has_been_deleted_for_good_is_no_reason_to_com
 ) -> None:
     async with open_chat(*pair, asked=("One",)):
         pass
-    store = Store(place())
+    store = Store(database_path())
     store.delete(store.summaries()[0].id)
     store.close()
     async with open_chat(*pair) as chat:

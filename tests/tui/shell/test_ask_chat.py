@@ -75,7 +75,7 @@ def test_a_conversation_that_is_not_there_is_said_and_none_is_made(home, chat):
 
 def test_one_that_was_deleted_is_not_continued(home):
     store = Store(home / "chats.db")
-    number = store.begin("x")
+    number = store.create("x")
     store.delete(number)
     store.close()
     for chat in ("last", str(number)):

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 from assistant.edit import kept_versions, text_file
-from assistant.store.files import place
+from assistant.store.files import database_path
 from assistant.store.store import Store
 from models.errors import Bug, UsageError
 from models.files import checksum
@@ -210,7 +210,7 @@ def test_reader_that_goes_away_is_no_error(endless):
     ids=" ".join,
 )
 def test_output_that_cannot_be_written_is_exit_code_4_and_the_reason(target, tmp_path, arguments):
-    store = Store(place())
+    store = Store(database_path())
     talk(store, "Hello")
     store.close()
     if arguments[0] == "ask":

@@ -162,7 +162,7 @@ class Answer(Turn):
             self._marked = struck(record.content, support.wrong)
             shown = self._words is not None
             self._drop_words()
-        self.finish(below(record, support.remarks), record.state)
+        self.finish(below(record, support.warnings), record.state)
         if support.wrong and shown:
             self.watch_view()
 

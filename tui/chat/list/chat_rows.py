@@ -217,7 +217,7 @@ class ChatRows(Lines, can_focus=True):
     def action_choose(self) -> None:
         """Have the conversation under the cursor opened."""
         if self.chosen is not None:
-            self.post_message(self.Chosen(self.chosen.id, self.chosen.found))
+            self.post_message(self.Chosen(self.chosen.id, self.chosen.match))
 
     def action_step(self, by: int) -> None:
         """Go to a neighbour."""

@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.engine.sources import ngram_store
-from assistant.store.files import place
+from assistant.store.files import database_path
 from assistant.store.store import Store
 from models import catalog
 from tests.stored import ask, begin, end
@@ -19,14 +19,14 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def store(home):
-    opened = Store(place())
+    opened = Store(database_path())
     yield opened
     opened.close()
 
 
 def said(store, token_ids=ANSWER, model="target"):
     """Keep a question and its answer, and return their conversation and the answer."""
-    conversation = store.begin()
+    conversation = store.create()
     question = ask(store, conversation, None, "?")
     answer = begin(store, conversation, question.id, model)
     end(store, answer.id, "!", token_ids, (), None, "stop-token", "complete")
