@@ -36,26 +36,26 @@ def compare(
         Cancelled: `cancel` was raised.
     """
     figures: dict[EngineName, EngineFigures] = {}
-    refusals: list[str] = []
+    failures: list[str] = []
     for name in engines.installed():
         emit(name)
         try:
             figures[name] = run(name, setup.target, setup.gpu_layers, setup.threads, cancel)
         except ModelError as error:
-            refusals.append(str(error))
-    choice = fastest(figures, refusals)
+            failures.append(str(error))
+    choice = fastest(figures, failures)
     with suppress(OSError):
         remember(setup, folder, choice)
     return choice
 
 
-def fastest(figures: Mapping[EngineName, EngineFigures], refusals: list[str]) -> EngineChoice:
+def fastest(figures: Mapping[EngineName, EngineFigures], failures: list[str]) -> EngineChoice:
     """Return the engine with the fastest typical answer, and why none of the others."""
     if not figures:  # llama.cpp will say what is wrong with the file
-        return EngineChoice("llama", " ".join(refusals))
+        return EngineChoice("llama", " ".join(failures))
     best, *others = sorted(figures, key=lambda name: figures[name].answer_s)
     if not others:
-        return EngineChoice(best, " ".join(refusals) or "No other engine is installed.", figures)
+        return EngineChoice(best, " ".join(failures) or "No other engine is installed.", figures)
     ratio = figures[others[0]].answer_s / figures[best].answer_s
     reason = f"A typical answer takes {ENGINES[others[0]]} {ratio:.2f} times as long."
     return EngineChoice(best, reason, figures)
@@ -71,12 +71,12 @@ def run(
         Cancelled: `cancel` was raised.
     """
     settings = msgspec.json.encode((gpu_layers, threads)).decode()
-    said, complaint = child_process.run(__name__, engine, path, settings, cancel=cancel)
+    output, complaint = child_process.run(__name__, engine, path, settings, cancel=cancel)
     if complaint is not None:
-        refusal = f"{ENGINES[engine]} cannot run "
-        reason = complaint.removeprefix(f"{refusal}{path}: ") or "it ended abruptly"
-        raise ModelError(f"{refusal}{path.name}: {reason}")
-    return msgspec.json.decode(said, type=EngineFigures)
+        prefix = f"{ENGINES[engine]} cannot run "
+        reason = complaint.removeprefix(f"{prefix}{path}: ") or "it ended abruptly"
+        raise ModelError(f"{prefix}{path.name}: {reason}")
+    return msgspec.json.decode(output, type=EngineFigures)
 
 
 def _measured(

@@ -34,16 +34,16 @@ class ResultTable:
     @property
     def names(self) -> int:
         """How many of the first columns are names."""
-        return sum(not form for _, form in self.header)
+        return sum(not format_ for _, format_ in self.header)
 
     def text(self, row: Sequence[Cell]) -> list[str]:
         """Return the cells of a row as text."""
-        return [_text(cell, form) for cell, (_, form) in zip(row, self.header, strict=True)]
+        return [_text(cell, format_) for cell, (_, format_) in zip(row, self.header, strict=True)]
 
     def share(self, row: Sequence[Cell]) -> float:
         """Return the length of a row's bar, from 0 to 1; the longest one of all is 1."""
         assert self.bars is not None
-        values = [_value(each[self.bars]) for each in self.rows]
+        values = [_value(other[self.bars]) for other in self.rows]
         return _value(row[self.bars]) / (max(values) or 1.0)
 
 
@@ -52,8 +52,8 @@ def _value(cell: Cell) -> float:
     return value if isinstance(value, float | int) else 0.0
 
 
-def _text(cell: Cell, form: str) -> str:
+def _text(cell: Cell, format_: str) -> str:
     if isinstance(cell, Interval):
-        ends = "" if cell.low is None else f" [{cell.low:{form}}, {cell.high:{form}}]"
-        return f"{cell.value:{form}}{ends}"
-    return MISSING if cell is None else cell if isinstance(cell, str) else format(cell, form)
+        ends = "" if cell.low is None else f" [{cell.low:{format_}}, {cell.high:{format_}}]"
+        return f"{cell.value:{format_}}{ends}"
+    return MISSING if cell is None else cell if isinstance(cell, str) else format(cell, format_)

@@ -55,7 +55,7 @@ class Tuner:
                     for width in WIDTHS[role]:
                         looks.take([Look(model, times[role], width)])
                         self._meter.step()
-            self._keep(looks)
+            self._save(looks)
             curves = {role: times[role].seconds for role in models}
         paths, draft = tuple(self._sides.values()), curves.get("draft", {})
         return Tuned(paths, looks.is_clear, curves["target"], draft, self._choice)
@@ -76,7 +76,7 @@ class Tuner:
         ):
             yield model
 
-    def _keep(self, looks: CostLooks) -> None:
+    def _save(self, looks: CostLooks) -> None:
         folder = self._setup.cache
         if folder is None or not looks.is_clear:
             return

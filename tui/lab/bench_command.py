@@ -82,7 +82,7 @@ def prompts(
     from tui.lab.bench_run import measure
 
     settings, ways = chosen(options), plan.systems(spec)
-    given = questions.read(file) if file else questions.shipped("tasks")
+    given = questions.read(file) if file else questions.bundled("tasks")
     few = questions.first_of_each(given, per_kind)
     asked = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
     measure("prompts", settings, ways, asked, lambda found: reports.prompts(found, ways), options)
@@ -111,7 +111,7 @@ def sweep(
 
     settings = chosen(options)
     ways = plan.sweep_systems((settings.source or "model").replace(",", "+"), lookaheads)
-    own = [each for each in questions.shipped("tasks") if each.kind in ("code", "summary")]
+    own = [each for each in questions.bundled("tasks") if each.kind in ("code", "summary")]
     few = questions.first_of_each(questions.read(file) if file else own, per_kind)
     asked = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
     measure("sweep", settings, ways, asked, lambda found: reports.sweep(found, ways), options)
@@ -144,13 +144,13 @@ def paper(
     from tui.lab.bench_run import here, measure
 
     settings = chosen(options | {"seed": None})  # the coupled draws of a seed are not their SpS
-    texts = questions.read(summaries) if summaries else questions.shipped("summaries")
+    texts = questions.read(summaries) if summaries else questions.bundled("summaries")
     references = {each.name: each.reference for each in texts if each.reference}
     if not references:
         raise click.UsageError(f"{summaries} has no reference summary to compare with.")
     scored = [each for each in texts if each.reference]
-    tasks = [*scored, *(questions.read(code) if code else questions.shipped("code"))]
+    tasks = [*scored, *(questions.read(code) if code else questions.bundled("code"))]
     labels = here(settings) if files is None else [*filter("none".__ne__, files.split(","))]
-    ways, mixed = plan.paper_systems(labels), questions.first_of_each(questions.shipped("tasks"), 1)
+    ways, mixed = plan.paper_systems(labels), questions.first_of_each(questions.bundled("tasks"), 1)
     asked = plan.paper_questions(questions.first_of_each(tasks, per_kind), mixed, ways)
     measure("paper", settings, ways, asked, lambda all: tables(all, ways, references), options)

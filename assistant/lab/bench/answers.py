@@ -37,11 +37,11 @@ class Measured:
 class Compared:
     """What came of trials in lockstep, in their order; a text says why one failed."""
 
-    found: tuple[Measured | str, ...]  # empty: of a trial in another process
+    outcomes: tuple[Measured | str, ...]  # empty: of a trial in another process
 
     def joined(self, others: "Iterable[Compared]") -> "Compared":
         """Return what came of all trials, from what their processes say."""
-        columns = zip(self.found, *(other.found for other in others), strict=True)
+        columns = zip(self.outcomes, *(other.outcomes for other in others), strict=True)
         return Compared(tuple(next(filter(None, column)) for column in columns))
 
 
@@ -90,12 +90,12 @@ class Totals:
 
 def sums(answers: Iterable[RunAnswer], system: str, kind: str = ALL) -> dict[Place, Totals]:
     """Return a system's answers to questions of a kind; those that failed are left out."""
-    found: dict[Place, list[Measured]] = {}
+    by_question: dict[Place, list[Measured]] = {}
     for answer in answers:
         is_asked = answer.system == system and kind in (answer.kind, ALL)
         if is_asked and answer.measured and answer.measured.stats.decode_s:
-            found.setdefault((answer.kind, answer.question), []).append(answer.measured)
-    return {place: Totals(tuple(measured)) for place, measured in found.items()}
+            by_question.setdefault((answer.kind, answer.question), []).append(answer.measured)
+    return {key: Totals(tuple(measured)) for key, measured in by_question.items()}
 
 
 def together(totals: Iterable[Totals]) -> Totals:
@@ -108,7 +108,7 @@ def matched(
 ) -> dict[Place, tuple[Totals, Totals]]:
     """Return two systems' answers to the questions of a kind that both have answered."""
     own, other = sums(answers, system, kind), sums(answers, reference, kind)
-    return {place: (own[place], other[place]) for place in own if place in other}
+    return {key: (own[key], other[key]) for key in own if key in other}
 
 
 def kinds(answers: Iterable[RunAnswer]) -> list[str]:

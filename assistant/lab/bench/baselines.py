@@ -36,11 +36,11 @@ class FrequencySource:
         """Count what is new; another text is counted from its start."""
         if list(tokens[: len(self._known)]) != self._known:
             self._forget()
-        for place in range(max(len(self._known), self._context), len(tokens)):
-            self._followers[self._before(tokens, place)][tokens[place]] += 1
+        for index in range(max(len(self._known), self._context), len(tokens)):
+            self._followers[self._before(tokens, index)][tokens[index]] += 1
         self._known = list(tokens)
 
-    def offer(self, tokens: Sequence[int], room: int) -> Rows | None:
+    def offer(self, tokens: Sequence[int], limit: int) -> Rows | None:
         """Offer a row if anything ever followed what is last."""
         return Rows(self.name) if self._before(tokens, len(tokens)) in self._followers else None
 
@@ -51,8 +51,8 @@ class FrequencySource:
         logits[list(counts)] = np.log(list(counts.values()))
         return warp(logits, tokens), min(counts.total().bit_length(), 9)
 
-    def _before(self, tokens: Sequence[int], place: int) -> tuple[int, ...]:
-        return tuple(tokens[max(0, place - self._context) : place])
+    def _before(self, tokens: Sequence[int], index: int) -> tuple[int, ...]:
+        return tuple(tokens[max(0, index - self._context) : index])
 
 
 class RandomSource:
@@ -66,7 +66,7 @@ class RandomSource:
     def read(self, tokens: Sequence[int]) -> None:
         """Do nothing: there is nothing to learn."""
 
-    def offer(self, tokens: Sequence[int], room: int) -> Rows | None:
+    def offer(self, tokens: Sequence[int], limit: int) -> Rows | None:
         """Offer a row, always."""
         return Rows(self.name)
 

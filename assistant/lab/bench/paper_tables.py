@@ -57,12 +57,12 @@ def _chen(answers: Sequence[RunAnswer], references: Mapping[str, str]) -> Result
         if plan.task_and_sampling(kind)[1] not in (plan.GREEDY, plan.NUCLEUS) or not both:
             continue
         scored = [
-            [rouge_2(each.answers[0].text, reference) for each in pair]
+            [rouge_2(totals.answers[0].text, reference) for totals in pair]
             for (_, question), pair in both.items()
             if (reference := references.get(question))
         ]
         own, ars = (together(side).stats for side in zip(*both.values(), strict=True))
-        ratio = geometric_mean([each.speedup(reference) for each, reference in both.values()])
+        ratio = geometric_mean([ours.speedup(theirs) for ours, theirs in both.values()])
         for name, stats, scores, gain in (
             ("ArS", ars, [theirs for _, theirs in scored], None),
             (f"SpS K={plan.CHEN_K}", own, [ours - theirs for ours, theirs in scored], ratio),
@@ -78,7 +78,7 @@ def _alphas(answers: Sequence[RunAnswer]) -> list[tuple[str, str, Interval, floa
     for kind in kinds(answers):
         for draft in plan.DRAFTS:
             own = sums(answers, f"{draft}=1", kind).values()
-            if stats := [each.stats for each in own if each.stats.tested]:
+            if stats := [total.stats for total in own if total.stats.tested]:
                 alpha = ratio_of_sums([(stat.accepted, stat.tested) for stat in stats])
                 proposed = sum(stat.drafted for stat in stats) / sum(stat.rounds for stat in stats)
                 rows.append((kind, draft, alpha, proposed))
@@ -104,7 +104,7 @@ def _speeds(greedy: Sequence[RunAnswer], rates: Mapping[str, float]) -> list[lis
                     str(k),
                     stats.tokens_per_eval,
                     expected,
-                    geometric_mean([each.speedup(reference) for each, reference in both]),
+                    geometric_mean([ours.speedup(theirs) for ours, theirs in both]),
                     expected / (k * cost_ratio + 1),
                     expected / (k * cost_ratio + batch_ratio),
                 ]
@@ -120,9 +120,9 @@ def _weights(answers: Sequence[RunAnswer], ways: Sequence[System]) -> list[list[
     for way in sorted(ways, key=lambda way: way.target is None):
         if own := sums(files, way.name):
             both = matched(files, way.name, first).values()
-            ratios = [each.speedup(other) for each, other in both]
+            ratios = [ours.speedup(theirs) for ours, theirs in both]
             first = first or way.name
-            speeds = [each.stats.tokens_per_s for each in own.values()]
+            speeds = [totals.stats.tokens_per_s for totals in own.values()]
             stats, factor = together(own.values()).stats, geometric_mean(ratios) if ratios else None
             ends = min(speeds), max(speeds)
             name = f"{Path(way.target).stem} ars" if way.target else way.name
@@ -136,7 +136,7 @@ def rouge_2(text: str, reference: str) -> float:
     Lin 2004, without stemming: words are letters and digits, in small letters.
     """
     ours, theirs = (
-        Counter(pairwise(re.findall(r"\w+", each.lower()))) for each in (text, reference)
+        Counter(pairwise(re.findall(r"\w+", version.lower()))) for version in (text, reference)
     )
     common = (ours & theirs).total()
     return 2 * common / (ours.total() + theirs.total()) if common else 0.0

@@ -43,9 +43,9 @@ class Asked:
     def answers(self, compared: Compared) -> Iterator[RunAnswer]:
         """Yield what came of it."""
         name, kind = self.question.name, self.question.kind
-        for system, found in zip(self.systems, compared.found, strict=True):
-            outcome = (None, found) if isinstance(found, str) else (found,)
-            yield RunAnswer(name, kind, self.repeat, system.name, *outcome)
+        for system, outcome in zip(self.systems, compared.outcomes, strict=True):
+            result = (None, outcome) if isinstance(outcome, str) else (outcome,)
+            yield RunAnswer(name, kind, self.repeat, system.name, *result)
 
 
 def systems(text: str) -> tuple[System, ...]:
@@ -133,7 +133,7 @@ def task_and_sampling(kind: str) -> tuple[str, str]:
 
 
 def _arm(name: str, questions: Sequence[Question], ways: Sequence[System]) -> Iterator[Asked]:
-    for each in interleaved(questions, ways, SAMPLINGS[name]):
-        kind = each.question.kind
-        question = replace(each.question, kind=f"{kind}{SEPARATOR}{name}")
-        yield replace(each, question=question, max_tokens=LONGEST_ANSWERS.get(kind))
+    for part in interleaved(questions, ways, SAMPLINGS[name]):
+        kind = part.question.kind
+        question = replace(part.question, kind=f"{kind}{SEPARATOR}{name}")
+        yield replace(part, question=question, max_tokens=LONGEST_ANSWERS.get(kind))

@@ -1,4 +1,4 @@
-"""The questions: the shipped prompts, or a file in the format of HumanEval or Spec-Bench."""
+"""The questions: the bundled prompts, or a file in the format of HumanEval or Spec-Bench."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class Question:
     reference: str | None = None  # a summary to compare with
 
 
-def shipped(name: str) -> list[Question]:
+def bundled(name: str) -> list[Question]:
     """Return the prompts that come with specchat.
 
     Args:
@@ -77,8 +77,8 @@ def _question(line: str, where: str) -> Question:
         case {"question_id": name, "category": str(kind), "turns": [str(text), *_]}:
             references = fields.get("reference")
             first = [*references, None][0] if isinstance(references, list) else references
-            kept = first if isinstance(first, str) and first.strip() else None
-            return Question(f"{kind}/{name}", kind, text, kept)
+            summary = first if isinstance(first, str) and first.strip() else None
+            return Question(f"{kind}/{name}", kind, text, summary)
     raise UsageError(
         f"{where} is not a question: HumanEval has task_id and prompt, "
         "Spec-Bench has question_id, category and turns."

@@ -45,8 +45,8 @@ def prompts(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Res
     for kind in [*kinds(answers), ALL]:
         for name in (system.name for system in systems):
             if both := matched(answers, name, reference, kind).values():
-                ratios = [each.speedup(ars) for each, ars in both]
-                stats = together(each for each, _ in both).stats
+                ratios = [own.speedup(ars) for own, ars in both]
+                stats = together(own for own, _ in both).stats
                 ratio: list[Cell] = [geometric_mean(ratios), min(ratios)]
                 speeds = [stats.tokens_per_s, *(ratio if name != reference else [None, None])]
                 rows.append([kind, name, *speeds, stats.tokens_per_eval, stats.acceptance_rate])
@@ -61,16 +61,16 @@ def sweep(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Resul
     rows: list[list[Cell]] = []
     for kind in kinds(answers):
         for system in systems:
-            if not (each := [*sums(answers, system.name, kind).values()]):
+            if not (totals := [*sums(answers, system.name, kind).values()]):
                 continue
-            whole, k = together(each), system.lookahead or 0
+            whole, k = together(totals), system.lookahead or 0
             stats, steps_s = whole.stats, whole.steps_s
             loop_s = stats.decode_s - stats.draft_s + steps_s
             rows.append(
                 [
                     kind,
                     str(k),
-                    mean([TIMED_TOKENS / own.stats.tokens_per_s for own in each]),
+                    mean([TIMED_TOKENS / own.stats.tokens_per_s for own in totals]),
                     stats.tokens_per_eval / (k + 1),
                     1000 * loop_s / stats.rounds,
                     1000 * steps_s / stats.rounds,
@@ -103,7 +103,7 @@ def mean(values: Sequence[float]) -> Interval:
 def geometric_mean(ratios: Sequence[float]) -> Interval:
     """Return the geometric mean of a ratio of each item."""
     logs = mean([log(ratio) for ratio in ratios])
-    low, high = (None if each is None else exp(each) for each in (logs.low, logs.high))
+    low, high = (None if bound is None else exp(bound) for bound in (logs.low, logs.high))
     return Interval(exp(logs.value), low, high)
 
 

@@ -83,8 +83,8 @@ class TrialLane(NamedTuple):
                     if stop is Stop.CANCELLED:
                         raise Cancelled
                     steps_s = self.recording.steps_s - self.before_s if self.recording else 0.0
-                    notice = " ".join(notices) or None
-                    return Measured(text, str(stop), stats, pace, steps_s, notice)
+                    warning = " ".join(notices) or None
+                    return Measured(text, str(stop), stats, pace, steps_s, warning)
         raise AssertionError("an answer ends in one of them")
 
 
@@ -131,8 +131,8 @@ class TrialRunner:
             heard[lap.lane].append(lap.event)
             if job.part is not None:
                 self._state.emit(LaneEvent(lap.lane, _strides(lanes[lap.lane].runner), lap.event))
-        found = {i: lane.measured(heard[i]) for i, lane in lanes.items()}
-        return Compared(tuple(found.get(i, "") for i in range(len(setups))))
+        outcomes = {i: lane.measured(heard[i]) for i, lane in lanes.items()}
+        return Compared(tuple(outcomes.get(i, "") for i in range(len(setups))))
 
     def close(self) -> None:
         """Free everything that was loaded."""

@@ -34,18 +34,18 @@ class ProvedPair:
         """The user's sampling, or at temperature 0 one that leaves something to chance."""
         self._chat = assistant.chat
 
-    def prompt(self, question: str, begun: str = "") -> list[int]:
-        """Return the tokens of a question, and of an answer that has been begun."""
-        turns = [Message("user", question), *([Message("assistant", begun)] if begun else [])]
+    def prompt(self, question: str, prefix: str = "") -> list[int]:
+        """Return the tokens of a question, and of an answer that has been prefix."""
+        turns = [Message("user", question), *([Message("assistant", prefix)] if prefix else [])]
         return self._chat.encode(turns)
 
-    def begun(self, prompt: Sequence[int]) -> "DecodedText":
+    def start(self, prompt: Sequence[int]) -> "DecodedText":
         """Return a text of which only the prompt has been read, except its last token."""
         emptied(self.target).logits(prompt[:-1], rows=0)
         return DecodedText(list(prompt), len(prompt))
 
 
-def shipped() -> Policy:
+def auto_policy() -> Policy:
     """Return the policy of mode auto, on the imagined machine."""
     costs = Costs({1: EVALUATION_S, 32: EVALUATION_S}, {1: EVALUATION_S / 25, 512: EVALUATION_S})
     return Policy(Control("auto"), Controller(costs))
@@ -59,15 +59,15 @@ def decoded(
     rule: Rule,
     policy: Policy,
     warp: Warp,
-    begun: bool = False,
+    has_begun: bool = False,
 ) -> Iterator[Round]:
     """Yield the rounds by which a chat continues `tokens`, until `length` more are there.
 
     No source is asked for the first token of an answer that has not `begun`.
     """
-    begin, limit = 0 if begun else len(tokens), len(tokens) + length
+    start, limit = 0 if has_begun else len(tokens), len(tokens) + length
     rounds = Rounds(
-        target, tokens, drafter, rule, warp, policy, begin=begin, limit=limit, clock=target.clock
+        target, tokens, drafter, rule, warp, policy, begin=start, limit=limit, clock=target.clock
     )
     return (step.round for step in rounds if isinstance(step, PlannedRound))
 
@@ -102,7 +102,7 @@ class DecodedText:
     """A prompt and what was decoded after it."""
 
     tokens: list[int]
-    begin: int  # where the answer begins
+    start: int  # where the answer begins
     rows: dict[int, Logits] = field(default_factory=dict)  # by place: what its token was drawn from
     batches: list[tuple[int, int, int]] = field(default_factory=list)
     """Of each evaluation: the place of its first row, how many rows, and how many were used."""

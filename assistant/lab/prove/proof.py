@@ -69,7 +69,7 @@ def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Pro
 
 def _compared(pair: ProvedPair, size: int, length: int, turns: int, tasks: int) -> Iterator[Check]:
     target, long = pair.target, pair.prompt(" ".join(TASKS))
-    text, widest = pair.begun(pair.prompt(TASKS[0])), target.max_rows
+    text, widest = pair.start(pair.prompt(TASKS[0])), target.max_rows
     written(pair, text, max(length, widest), ways(pair)[0], alone=True)
     widths, noise = sorted({2, pair.lookahead + 1, 8, widest}), 0.0
     for check in noise_checks(target, text, widths):

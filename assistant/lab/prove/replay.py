@@ -33,9 +33,9 @@ from assistant.lab.prove.pair import (
     DecodedText,
     ProvedPair,
     RecordingModel,
+    auto_policy,
     decoded,
     emptied,
-    shipped,
 )
 from assistant.request import Request, Sampling
 from models.base import Logits
@@ -69,7 +69,7 @@ def ways(pair: ProvedPair) -> tuple[Way, Way, Way]:
     return (
         Way("greedy", Sampling(0), None, fixed),
         Way("seed", pair.warm, pair.seed, fixed),
-        Way("turn", pair.warm, pair.seed, shipped()),
+        Way("turn", pair.warm, pair.seed, auto_policy()),
     )
 
 
@@ -92,7 +92,7 @@ def replayed(pair: ProvedPair, text: DecodedText) -> Iterator[tuple[int, Logits]
     What was proposed and rejected is not in them: after the text's own tokens comes a filler. So
     each row is the one that the target has by itself, in a batch of that width.
     """
-    pair.begun(text.tokens[: text.begin])
+    pair.start(text.tokens[: text.start])
     for start, width, used in text.batches:
         tokens = [*text.tokens[: start + used - 1], *text.tokens[:1] * (width - used)]
         rows = pair.target.logits(tokens, width)
@@ -104,11 +104,11 @@ def compared(
 ) -> Check:
     """Say whether a text is that of ArS and its rows are the target's own, or what explains it."""
     warp, rule, largest, count, same, identical = warped(way.sampling), way.rule, 0.0, 0, 0, 0
-    for place, row in replayed(pair, text):
+    for index, row in replayed(pair, text):
         count += 1
-        same += rule.draw(warp(row, text.tokens[:place]), place) == text.tokens[place]
-        identical += np.array_equal(row, text.rows[place])
-        largest = max(largest, gap(row, text.rows[place]))
+        same += rule.draw(warp(row, text.tokens[:index]), index) == text.tokens[index]
+        identical += np.array_equal(row, text.rows[index])
+        largest = max(largest, gap(row, text.rows[index]))
     figures: dict[str, float] = {
         "tokens": count,
         "proposed": text.proposed,
@@ -117,11 +117,11 @@ def compared(
         "largest difference": largest,
     }
     note = STRAYS if same < count else TRACE if largest > noise else ""
-    places = range(alone.begin, min(len(alone.tokens), len(text.tokens)))
+    places = range(alone.start, min(len(alone.tokens), len(text.tokens)))
     parting = next((i for i in places if alone.tokens[i] != text.tokens[i]), None)
     if parting is not None:
         off = gap(alone.rows[parting], text.rows[parting])
-        figures |= {"parting": parting - alone.begin + 1, "off": off}
+        figures |= {"parting": parting - alone.start + 1, "off": off}
         note = note or (TOO_FAR if off > APART * noise else "")
     return Check(way.layer, name, not note, figures, note=note)
 
@@ -131,21 +131,21 @@ def texts(
 ) -> Iterator[Check]:
     """Decode an answer by ArS and by SpS, in each way."""
     for way in ways(pair):
-        alone = written(pair, pair.begun(prompt), length, way, alone=True)
-        text = written(pair, pair.begun(prompt), length, way)
+        alone = written(pair, pair.start(prompt), length, way, alone=True)
+        text = written(pair, pair.start(prompt), length, way)
         yield compared(pair, way, name, alone, text, noise)
 
 
 def restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: float) -> Check:
     """Have a snapshot be all there is of an answer before its second half is decoded."""
     name, way = "an answer that was half finished before", ways(pair)[1]._replace(layer="restored")
-    alone = written(pair, pair.begun(prompt), length, way, alone=True)
-    text = written(pair, pair.begun(prompt), length // 2, way, alone=True)
+    alone = written(pair, pair.start(prompt), length, way, alone=True)
+    text = written(pair, pair.start(prompt), length // 2, way, alone=True)
     slow: Any = AlwaysSnapshotModel(pair.target)
     with TemporaryDirectory() as folder:
         for is_written in (True, False):
-            place = Path(folder) / "snapshots"
-            with closing(Resuming(slow, "proof", ROOM, place)) as resuming:
+            folder_ = Path(folder) / "snapshots"
+            with closing(Resuming(slow, "proof", ROOM, folder_)) as resuming:
                 resuming.begin(text.tokens, stored=True)
                 if is_written:
                     resuming.keep()
@@ -165,14 +165,14 @@ class AlwaysSnapshotModel(RecordingModel):
 def noise_checks(target: Model, text: DecodedText, widths: Sequence[int]) -> Iterator[Check]:
     """Read what was decoded token by token again, in batches; and a prompt in one and in many."""
     for width in widths:
-        emptied(target).logits(text.tokens[: text.begin - 1], rows=0)
-        found = list[tuple[float, float]]()
-        for start in range(text.begin, len(text.tokens) - width + 1, width):
+        emptied(target).logits(text.tokens[: text.start - 1], rows=0)
+        differences = list[tuple[float, float]]()
+        for start in range(text.start, len(text.tokens) - width + 1, width):
             rows = target.logits(text.tokens[: start + width - 1], rows=width)
             alone = [text.rows[start + i] for i in range(width)]
-            found += ((gap(*both), _error(*both)) for both in zip(alone, rows, strict=True))
-        largest, errors = zip(*found, strict=True)
-        figures = {"rows": len(found), "largest difference": max(largest)}
+            differences += ((gap(*both), _error(*both)) for both in zip(alone, rows, strict=True))
+        largest, errors = zip(*differences, strict=True)
+        figures = {"rows": len(differences), "largest difference": max(largest)}
         yield _noise_check(
             f"batches of {width} beside single tokens", float(np.mean(errors)), figures
         )

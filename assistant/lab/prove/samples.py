@@ -23,7 +23,7 @@ from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Warp, warp, warped
 from assistant.lab.protocol import FALSE_ALARM, Check, Layer
-from assistant.lab.prove.pair import RecordingModel, decoded, shipped
+from assistant.lab.prove.pair import RecordingModel, auto_policy, decoded
 from assistant.request import Sampling
 from models.base import Logits
 
@@ -37,10 +37,10 @@ Text = tuple[int, ...]
 
 def narrowed(logits: Logits, sampling: Sampling) -> Warp:
     """Return a warp that keeps few tokens, and leaves much to chance after these logits."""
-    found = replace(sampling, temperature=max(sampling.temperature, 1.0), top_k=NARROW, top_p=1.0)
-    while warp(logits, found, ()).probs.max() > LIKELIEST and found.temperature < HOTTEST:
-        found = replace(found, temperature=1.5 * found.temperature, min_p=0.0)
-    return warped(found)
+    warm = replace(sampling, temperature=max(sampling.temperature, 1.0), top_k=NARROW, top_p=1.0)
+    while warp(logits, warm, ()).probs.max() > LIKELIEST and warm.temperature < HOTTEST:
+        warm = replace(warm, temperature=1.5 * warm.temperature, min_p=0.0)
+    return warped(warm)
 
 
 class RecallingTarget(RecordingModel):
@@ -58,8 +58,8 @@ class RecallingTarget(RecordingModel):
 
 def as_it_is(row: Any, _history: Sequence[int]) -> Row:
     """Return a row that is warped already."""
-    kept: Row = row
-    return kept
+    warped_row: Row = row
+    return warped_row
 
 
 def recalling(source: Source, prompt: Sequence[int], warp: Warp) -> Source:
@@ -71,9 +71,9 @@ def recalling(source: Source, prompt: Sequence[int], warp: Warp) -> Source:
         return source
     source.read(prompt)
     source.row(prompt, warp)
-    known, kept = cache(lambda text: source.row(text, warp)), copy(source)
-    vars(kept)["row"] = lambda tokens, _warp: known(tuple(tokens))
-    return kept
+    known, recalling_source = cache(lambda text: source.row(text, warp)), copy(source)
+    vars(recalling_source)["row"] = lambda tokens, _warp: known(tuple(tokens))
+    return recalling_source
 
 
 class Sampler:
@@ -100,14 +100,14 @@ class Sampler:
 
         `rule` is the randomness of all answers.
         """
-        texts, proposed, policy = Counter[Text](), Counter[str](), shipped()
+        texts, proposed, policy = Counter[Text](), Counter[str](), auto_policy()
         for _ in range(size):
             tokens = list(self._prompt)
             for round_ in decoded(
-                self._target, self._drafter, tokens, TOKENS, rule, policy, as_it_is, begun=True
+                self._target, self._drafter, tokens, TOKENS, rule, policy, as_it_is, has_begun=True
             ):
                 judged: list[Sampled | Rejected] = [*round_.tokens, *round_.rejected]
-                proposed.update(each.proposal.source for each in judged if each.proposal)
+                proposed.update(drawn.proposal.source for drawn in judged if drawn.proposal)
             texts[tuple(tokens[len(self._prompt) :][:TOKENS])] += 1
         return texts, proposed
 

@@ -27,7 +27,7 @@ def test_it_measures_answers_loads_a_model_and_answers(setup):
     with running(protocol=LAB) as (engine, heard):
         for _ in range(2):  # the second time with models that are loaded
             engine.submit(trials)
-            (found,) = heard.until(Compared).found
+            (found,) = heard.until(Compared).outcomes
             assert isinstance(found, Measured)
             assert found.stats.generated_tokens == 20
         engine.submit(setup)

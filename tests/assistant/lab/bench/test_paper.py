@@ -14,7 +14,7 @@ from assistant.lab.bench.plan import (
     paper_systems,
     task_and_sampling,
 )
-from assistant.lab.bench.questions import shipped
+from assistant.lab.bench.questions import bundled
 from tests.assistant.lab.bench.made import answer
 
 GREEDY = "code · greedy"
@@ -117,8 +117,8 @@ def test_factors_are_against_the_first_of_the_other_weights():
 
 def test_everything_that_the_tables_need_is_asked_once():
     ways = paper_systems(["f16"])
-    tasks = [*shipped("summaries"), *shipped("code")]
-    all_ = [*paper_questions(tasks, shipped("tasks"), ways)]
+    tasks = [*bundled("summaries"), *bundled("code")]
+    all_ = [*paper_questions(tasks, bundled("tasks"), ways)]
     keys = [
         (each.question.kind, each.question.name, way.name) for each in all_ for way in each.systems
     ]
@@ -147,5 +147,5 @@ def test_rouge_2_by_hand(text, reference, score):
 
 
 def test_summaries_have_references_that_are_not_their_text():
-    for question in shipped("summaries"):
+    for question in bundled("summaries"):
         assert 0 < rouge_2(question.reference, question.text) < 0.2

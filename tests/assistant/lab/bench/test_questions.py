@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assistant.lab.bench.questions import first_of_each, read, shipped
+from assistant.lab.bench.questions import bundled, first_of_each, read
 from models.errors import UsageError
 
 HUMAN_EVAL = {
@@ -60,7 +60,7 @@ def test_what_is_neither_is_refused_with_the_line(tmp_path, content, reason):
 
 
 def test_a_few_of_each_kind_are_the_first_of_each():
-    tasks = shipped("tasks")
+    tasks = bundled("tasks")
     few = first_of_each(tasks, 1)
     assert len(few) == len({each.kind for each in few}) == len({each.kind for each in tasks})
     assert first_of_each(tasks, None) == tasks
@@ -70,6 +70,6 @@ def test_a_few_of_each_kind_are_the_first_of_each():
     ("name", "has"), [("tasks", "text"), ("code", "text"), ("summaries", "reference")]
 )
 def test_prompts_that_come_with_it_have_names_of_their_own_and_what_scores_them(name, has):
-    questions = shipped(name)
+    questions = bundled(name)
     assert all(getattr(each, has) for each in questions)
     assert len(questions) == len({each.name for each in questions})

@@ -46,9 +46,9 @@ def stand():
 
 
 def test_each_answers_in_lockstep_as_it_does_alone(trials, stand):
-    together = stand.measure(Lockstep(trials)).found
+    together = stand.measure(Lockstep(trials)).outcomes
     for trial, ours in zip(trials[:2], together, strict=False):  # auto decides by the clock
-        (alone,) = stand.measure(Lockstep((trial,))).found
+        (alone,) = stand.measure(Lockstep((trial,))).outcomes
         assert alone.text == ours.text
         assert alone.stats.lookahead_counts == ours.stats.lookahead_counts
         assert alone.stats.accepted == ours.stats.accepted
@@ -102,7 +102,7 @@ def test_a_system_with_another_engine_answers_in_a_process_of_its_own_trial_afte
     with running(protocol=LAB) as (engine, heard):
         for _ in range(2):
             engine.submit(Lockstep((ours, other)))
-            here, there = heard.until(Compared).found
+            here, there = heard.until(Compared).outcomes
             assert (here.stats.engine, there.stats.engine) == ("llama", "ik")
             assert there.text == here.text
             assert len(there.pace) == there.stats.rounds < here.stats.rounds
@@ -197,7 +197,7 @@ def test_answers_are_compared_up_to_the_last_token_that_both_have():
 def test_an_answer_begins_as_after_loading_whatever_was_answered_before(trials, stand):
     """The models hold what every conversation begins with, and nothing of the last prompt."""
     cached = [
-        compared.found[0].stats.cached_tokens
+        compared.outcomes[0].stats.cached_tokens
         for compared in (stand.measure(Lockstep((trials[2],))) for _ in range(2))
     ]
     assert cached[0] == cached[1] > 0

@@ -92,9 +92,9 @@ def test_a_sound_pair_passes_everything(tiny_target, tiny_draft, many):
     assert shares[-1] > 0.9
 
 
-def drops_by_token(shipped, rounds, again):
+def drops_by_token(auto_policy, rounds, again):
     """Decide by the token that was drawn whether it is proposed."""
-    plan, draft = shipped(rounds, again)
+    plan, draft = auto_policy(rounds, again)
     proposals = draft.proposals
     dropped = proposals and proposals[-1].source == "model" and proposals[-1].token % 2
     return plan, Draft(proposals[:-1]) if dropped else draft
@@ -102,8 +102,8 @@ def drops_by_token(shipped, rounds, again):
 
 def test_a_controller_that_drops_proposed_tokens_fails(tiny_target, tiny_draft, many, monkeypatch):
     """With a seed no draft can change what is said; the samples have none. Both rules fail."""
-    shipped = Rounds._drafted
-    monkeypatch.setattr(Rounds, "_drafted", lambda *given: drops_by_token(shipped, *given))
+    auto_policy = Rounds._drafted
+    monkeypatch.setattr(Rounds, "_drafted", lambda *given: drops_by_token(auto_policy, *given))
     _, said = proved(Prove(EngineArgs(tiny_target, tiny_draft, threads=1), HOT))
     assert {each.holds for each in checks(said, "greedy", "seed", "turn", "restored")} == {True}
     assert [each.holds for each in checks(said, "samples")] == [False, False]
@@ -212,9 +212,9 @@ def test_rows_that_remember_rejected_proposals_are_found(pair):
 @pytest.mark.parametrize(("noise", "note"), [(0.5, ""), (0.01, TOO_FAR)])
 def test_a_parting_is_explained_by_noise_alone(pair, noise, note):
     way, prompt = ways(pair)[0], pair.prompt("Why?")
-    alone = written(pair, pair.begun(prompt), 12, way, alone=True)
-    text = written(pair, pair.begun(prompt), 12, way)
-    place = alone.begin + 4
+    alone = written(pair, pair.start(prompt), 12, way, alone=True)
+    text = written(pair, pair.start(prompt), 12, way)
+    place = alone.start + 4
     alone.tokens[place] += 1
     alone.rows[place] = alone.rows[place] + 0.3
     check = compared(pair, way, "a task", alone, text, noise)
@@ -264,7 +264,7 @@ def test_what_was_not_restored_was_not_tested(pair, monkeypatch):
 
 
 def test_noise_is_measured_row_by_row(pair):
-    text = written(pair, pair.begun(pair.prompt("Why?")), 12, ways(pair)[0], alone=True)
+    text = written(pair, pair.start(pair.prompt("Why?")), 12, ways(pair)[0], alone=True)
     for row in text.rows.values():
         row *= np.float32(1.25)
     two, four, prompt = replay.noise_checks(pair.target, text, (2, 4))
