@@ -100,9 +100,9 @@ def _measured(
                 break
         reading_s = model.seconds_a_token
         assert reading_s is not None
-        looks = CostLooks(model, None, nothing_seen({}, 1), nothing_seen({}))
-        looks.first()
-        return EngineFigures(reading_s, looks.verify.seconds)
+        profiler = CostLooks(model, None, nothing_seen({}, 1), nothing_seen({}))
+        profiler.first()
+        return EngineFigures(reading_s, profiler.verify.seconds)
 
 
 if __name__ == "__main__":

@@ -45,20 +45,20 @@ class Tuner:
         """
         with ExitStack() as opened:
             models = {role: opened.enter_context(self._open(role)) for role in self._sides}
-            looks = CostLooks(
+            profiler = CostLooks(
                 models["target"], models.get("draft"), nothing_seen({}, 1), nothing_seen({})
             )
-            times = {"target": looks.verify, "draft": looks.reading}
+            times = {"target": profiler.verify, "draft": profiler.reading}
             for turn in range(ROUNDS):
                 self._meter.what = f"the cost curves, {turn + 1} of {ROUNDS}"
                 for role, model in models.items():
                     for width in WIDTHS[role]:
-                        looks.take([Look(model, times[role], width)])
+                        profiler.take([Look(model, times[role], width)])
                         self._meter.step()
-            self._save(looks)
+            self._save(profiler)
             curves = {role: times[role].seconds for role in models}
         paths, draft = tuple(self._sides.values()), curves.get("draft", {})
-        return Tuned(paths, looks.is_clear, curves["target"], draft, self._choice)
+        return Tuned(paths, profiler.is_clear, curves["target"], draft, self._choice)
 
     @contextmanager
     def _open(self, role: str) -> Iterator[NativeModel]:
@@ -76,12 +76,12 @@ class Tuner:
         ):
             yield model
 
-    def _save(self, looks: CostLooks) -> None:
+    def _save(self, profiler: CostLooks) -> None:
         folder = self._setup.cache
-        if folder is None or not looks.is_clear:
+        if folder is None or not profiler.is_clear:
             return
         try:
-            put_looks(looks, folder)
+            put_looks(profiler, folder)
         except OSError as error:
             raise StorageError(
                 f"{folder} cannot be written: {error.strerror}. Fix its permissions, or choose "

@@ -38,11 +38,11 @@ STRIDE = 4  # tokens that a system generates while the others wait: a fraction o
 
 
 class Recording(Controller):
-    """A controller that learns from looks of its own, and adds up the draft's steps."""
+    """A controller that learns from samples of its own, and adds up the draft's steps."""
 
-    def __init__(self, looks: CostLooks) -> None:
-        verify, reading = deepcopy((looks.verify, looks.reading))
-        own = CostLooks(looks.target, looks.draft, verify, reading)
+    def __init__(self, profiler: CostLooks) -> None:
+        verify, reading = deepcopy((profiler.verify, profiler.reading))
+        own = CostLooks(profiler.target, profiler.draft, verify, reading)
         self.learnt = Learnt(own, (Path(), None), None)
         super().__init__(self.learnt.costs)
         self.steps_s = 0.0
@@ -105,7 +105,7 @@ class TrialRunner:
         self._state = state
         self._loaded = ExitStack()
         self._assistants: dict[tuple[EngineArgs, int], tuple[Assistant, Ready]] = {}
-        self._looks: dict[EngineArgs, CostLooks | None] = {}
+        self._profilers: dict[EngineArgs, CostLooks | None] = {}
         self._learnt: dict[tuple[EngineArgs, str], Recording] = {}
 
     def measure(self, job: Lockstep) -> Compared:
@@ -148,8 +148,8 @@ class TrialRunner:
         if request.mode == "sps" and not assistant.sources.keys() & set(request.sources):
             raise ModelError(f"SpS needs a draft. {ready.no_draft}")
         recording = None
-        if looks := self._looks[trial.setup]:
-            recording = self._learnt.setdefault((trial.setup, trial.system), Recording(looks))
+        if profiler := self._profilers[trial.setup]:
+            recording = self._learnt.setdefault((trial.setup, trial.system), Recording(profiler))
         assistant.controller = recording
         assistant.learnt = recording.learnt if recording else None
         for model in (assistant.target, assistant.draft):
@@ -169,12 +169,12 @@ class TrialRunner:
             self._assistants[setup, others] = assistant, ready
             if assistant.target.can_roll_back:
                 assistant.sources |= baselines(assistant.target.n_vocab)
-            if setup not in self._looks:
-                self._looks[setup] = _looks(assistant, setup)
+            if setup not in self._profilers:
+                self._profilers[setup] = _profiler(assistant, setup)
         return self._assistants[setup, others]
 
 
-def _looks(assistant: Assistant, setup: EngineArgs) -> CostLooks | None:
+def _profiler(assistant: Assistant, setup: EngineArgs) -> CostLooks | None:
     target, draft = assistant.target, assistant.draft
     if not isinstance(target, NativeModel) or not target.can_roll_back:
         return None
