@@ -1,4 +1,4 @@
-"""The messages on the screen: one path through the tree of a conversation, kept in the store."""
+"""The messages on the screen: one branch of a conversation, which the store has as well."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,17 +15,18 @@ from models.errors import StorageError
 if TYPE_CHECKING:
     from assistant.store.store import Store
 
-Kept = TypeVar("Kept")
+Result = TypeVar("Result")
 
 
 class ActiveBranch:
     """Keep what is on the screen and what is stored the same.
 
     Messages form a tree: an edited question or another answer is a sibling of the first.
-    What goes to another branch raises a StorageError when the store fails, and changes nothing.
+    A method that shows another branch raises a StorageError when the store fails, and changes
+    nothing.
 
-    When what is said cannot be written, that is told once, and messages are values from then on:
-    the conversation goes on, and is not saved. Such messages have negative numbers.
+    If a message cannot be written, `NotSaved` is emitted once, and later messages are in memory
+    alone, with negative numbers: the conversation continues, and is not saved.
 
     Arguments are as for `ChatSession`; `system` returns the system prompt of a new conversation.
     """
@@ -42,13 +43,13 @@ class ActiveBranch:
         self.store, self._may_write = store, writes
         self.records: tuple[StoredMessage, ...] = ()
         """The messages, from the root to the leaf."""
-        self._system: str | None = None  # None: nothing was said yet
+        self._system: str | None = None  # None: there is no message yet
         self.conversation: int | None = None
-        """Its number in the store; None until something is said, or if it is not kept."""
+        """Its number in the store; None before the first message, or if it is not saved."""
         self.writes = store is not None and writes
-        """Whether what is said is written to the store."""
+        """Whether messages are written to the store."""
         self._numbers = count(-1, -1)
-        self._traces: dict[int, Trace] = {}  # of answers that are values
+        self._traces: dict[int, Trace] = {}  # of answers that are in memory alone
 
     @property
     def leaf(self) -> StoredMessage | None:
@@ -67,7 +68,7 @@ class ActiveBranch:
 
     @property
     def saves(self) -> bool:
-        """Whether what is said outlives the program."""
+        """Whether messages outlive the program."""
         return self.writes and self.store is not None and self.store.saves
 
     def shows(self, record: StoredMessage) -> bool:
@@ -79,8 +80,11 @@ class ActiveBranch:
         if self.conversation is None or self.store is None:
             return True
         stored = self.store.tree(self.conversation)
-        ended = {(each.id, each.content) for each in stored if each.state != "streaming"}
-        return (record.id, record.content) in ended
+        return any(
+            (message.id, message.content) == (record.id, record.content)
+            and message.state != "streaming"
+            for message in stored
+        )
 
     def trace(self, answer: int) -> Trace:
         """Return how an answer was decoded; empty for one that was not decoded here."""
@@ -88,14 +92,14 @@ class ActiveBranch:
             return self._traces.get(answer, ())
         return self.store.trace(answer)
 
-    # What is added, and what becomes of it
+    # Messages that are added or change
 
     def add_question(self, text: str, attachments: Sequence[Attachment]) -> StoredMessage:
-        """Add and show a question, which begins a conversation if it is the first."""
+        """Add and show a question, which creates a conversation if it is the first."""
         if self._system is None:
             self._system = self._new_system()
         if self.conversation is None:
-            self.conversation = self._begun()
+            self.conversation = self._create()
         record = self._append(self.question(text, attachments))
         self._emit(Added(record))
         return record
@@ -119,7 +123,7 @@ class ActiveBranch:
 
     def _numbered(self, record: StoredMessage) -> StoredMessage:
         number, conversation = next(self._numbers), self.conversation or 0
-        return self._kept(
+        return self._saved(
             lambda store: store.append(conversation, record),
             lambda: replace(record, id=number, siblings=(number,)),
         )
@@ -127,7 +131,7 @@ class ActiveBranch:
     def claim(self, answer: StoredMessage, trace: Trace) -> None:
         """Note that an answer is continued here: from now on no other program continues it."""
         streaming = replace(answer, state="streaming")
-        self._kept(lambda _: self.stream(streaming, trace), lambda: None)
+        self._saved(lambda _: self.stream(streaming, trace), lambda: None)
 
     def stream(self, record: StoredMessage, trace: Trace) -> None:
         """Store an answer that is under way; may be called on any thread.
@@ -139,21 +143,21 @@ class ActiveBranch:
             self.store.stream(record.id, record.content, trace, record.thought)
 
     def end_message(self, ended: StoredMessage, trace: Trace = ()) -> StoredMessage:
-        """Keep how an answer or a call ended."""
+        """Save how an answer or a call ended; return it as it is stored."""
         self._traces[ended.id] = trace
-        record = self._kept(lambda store: store.end(ended, trace), lambda: ended)
-        self.records = tuple(record if each.id == record.id else each for each in self.records)
+        record = self._saved(lambda store: store.end(ended, trace), lambda: ended)
+        self.records = tuple(record if shown.id == record.id else shown for shown in self.records)
         return record
 
     def remove(self, record: StoredMessage) -> None:
         """Hide a message that was never answered, or has nothing in it."""
-        self._kept(lambda store: store.drop(record.id), lambda: None)
+        self._saved(lambda store: store.drop(record.id), lambda: None)
         if self.shows(record):
             self.records = tuple(shown for shown in self.records if shown.id != record.id)
             self._emit(Removed(record))
 
-    def keep_in(self, store: "Store") -> dict[int, StoredMessage]:
-        """Keep this conversation in a store from now on; return its records by old numbers.
+    def save_in(self, store: "Store") -> dict[int, StoredMessage]:
+        """Save this conversation in a store from now on; return its messages by old numbers.
 
         They are not shown yet.
         """
@@ -161,7 +165,7 @@ class ActiveBranch:
         moved: dict[int, StoredMessage] = {}
         if not self.records:
             return moved
-        self.conversation = self._begun()
+        self.conversation = self._create()
         for record in self.records:
             parent = moved[record.parent].id if record.parent in moved else None
             new = self._numbered(replace(record, parent=parent))
@@ -171,26 +175,27 @@ class ActiveBranch:
         self.records = tuple(moved.values())
         return moved
 
-    def _begun(self) -> int | None:
-        return self._kept(lambda store: store.create(system=self.system), lambda: None)
+    def _create(self) -> int | None:
+        return self._saved(lambda store: store.create(system=self.system), lambda: None)
 
-    def _kept(self, keep: "Callable[[Store], Kept]", value: Callable[[], Kept]) -> Kept:
+    def _saved(self, save: "Callable[[Store], Result]", otherwise: Callable[[], Result]) -> Result:
         if self.writes and self.store is not None:
             try:
-                return keep(self.store)
+                return save(self.store)
             except StorageError as error:
                 self.writes = False
                 self._emit(NotSaved(str(error)))
-        return value()
+        return otherwise()
 
-    # Where the user goes
+    # Other branches and conversations
 
     def open(self, conversation: int | None) -> None:
-        """Show a conversation; None is a new one. It is written again, if an earlier was not."""
+        """Show a conversation; None is a new one. It is saved, even if the one before was not."""
         path: Sequence[StoredMessage] = ()
         system: str | None = None
         if conversation is not None:
-            path, system = self._there.path(conversation), self._there.system(conversation)
+            store = self._required_store
+            path, system = store.path(conversation), store.system(conversation)
         self._system = system
         self.writes = self.store is not None and self._may_write
         self._show(path, conversation)
@@ -206,26 +211,26 @@ class ActiveBranch:
 
     def choose(self, message: int) -> None:
         """Show the newest branch through a message."""
-        self._there.choose(message)
+        self._required_store.choose(message)
         self.reopen()
 
     def delete(self, message: StoredMessage) -> None:
         """Hide a message and all that follows it."""
-        self._there.drop(message.id)
+        self._required_store.drop(message.id)
         self.reopen()
 
     def restore(self, conversation: int, message: int) -> None:
         """Show again what deleting a message hid."""
-        self._there.restore(message)
-        self._there.choose(message)
+        self._required_store.restore(message)
+        self._required_store.choose(message)
         self.open(conversation)
 
     def fork(self, message: StoredMessage) -> None:
         """Show a new conversation with a copy of the path to a message."""
-        self.open(self._there.fork(message.id))
+        self.open(self._required_store.fork(message.id))
 
     @property
-    def _there(self) -> "Store":
+    def _required_store(self) -> "Store":
         if self.store is None:
             raise StorageError("This conversation is not kept, so it has no other branches.")
         return self.store

@@ -1,4 +1,4 @@
-"""A conversation being had: what is said, the answers under way, and what follows from them."""
+"""A conversation without a screen: questions, the answer under way, and tool calls."""
 
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 
 
 class ChatSession:
-    """Have a conversation. Its methods are what the user does; `_run` does what follows.
+    """Hold a conversation. Its methods are what the user does; `_run` does what follows.
 
-    Each method changes the state at once, and tells by events what is to be shown. Answers and
-    calls of tools run meanwhile, one at a time, in one coroutine.
+    Each method changes the state at once, and emits what is to be shown. Answers and tool calls
+    run meanwhile, one at a time, in one coroutine.
 
     Args:
         emit: is given each event, in order, first those of the engine as they are. What it raises
             ends the conversation.
         do: has the engine answer.
         start: runs a coroutine in the client's event loop, where all methods are called.
-        store: keeps what is said; None keeps nothing.
-        tools: may be asked for by answers; None has none.
+        store: saves the messages; None saves nothing.
+        tools: those that answers may call; None has none.
         make_request: returns a request with the present settings and no messages but the system
             prompt, if there is one.
-        goes_on: whether a model that has asked for tools often enough answers in words, rather
-            than the user being asked.
-        writes: whether what is said is written to the store, or only read from it.
+        answers_at_limit: whether a model that has used up its rounds of tools must then answer in
+            words; otherwise the user is asked whether to continue.
+        writes: whether messages are written to the store, or only read from it.
         folders: are searched for each question; None has none.
         clock: tells when questions are asked, in seconds since 1970.
     """
@@ -59,7 +59,7 @@ class ChatSession:
         store: "Store | None" = None,
         tools: ToolSet | None = None,
         make_request: Callable[[], Request] = lambda: Request(()),
-        goes_on: bool = False,
+        answers_at_limit: bool = False,
         writes: bool = True,
         folders: "FolderRetriever | None" = None,
         clock: Callable[[], float] = time.time,
@@ -72,21 +72,23 @@ class ChatSession:
         self.branch = ActiveBranch(self._on_branch_event, store, system, writes, clock)
         """The messages on the screen."""
         self.responses = ResponseHandler(emit, self.branch)
-        """The one under way."""
-        self.tool_loop = ToolLoop(emit, self.branch, tools or ToolSet(ToolSettings()), goes_on)
-        """The calls at their end."""
+        """Saves and shows the answer under way."""
+        tools = tools or ToolSet(ToolSettings())
+        self.tool_loop = ToolLoop(emit, self.branch, tools, answers_at_limit)
+        """Runs the tool calls at the end of the branch."""
         self.folders = folders
-        """Those that questions are about."""
+        """Searches the folders that questions are about."""
         self.requests = RequestBuilder(
             self._on_event, do, self.branch, self.tool_loop, self.responses, make_request
         )
-        self._next: Callable[[], Coroutine[Any, Any, None]] | None = None  # answers what waits
+        """Has the engine answer."""
+        self._next: Callable[[], Coroutine[Any, Any, None]] | None = None  # has it answered
         self._question: StoredMessage | None = None  # the one that it answers, if it was just sent
         self._is_running = False  # whether `_run` runs
 
     @property
     def waits(self) -> bool:
-        """Whether something is to be answered as soon as that is possible."""
+        """Whether a question waits to be answered."""
         return self._next is not None
 
     @property
@@ -103,22 +105,22 @@ class ChatSession:
             self._start_loop()
 
     def no_model(self, reason: str) -> None:
-        """Say why nothing can be answered, and give back what waits."""
+        """Warn why nothing can be answered, and withdraw the question that waits."""
         self.requests.model, self.requests.expects_model = None, False
         self._emit(Warned(reason, "error"))
         self.withdraw()
 
-    def keep_in(self, store: "Store") -> None:
-        """Keep the conversation in a store from now on, and what was said until now."""
-        moved = self.branch.keep_in(store)
-        self.responses.moved(moved)
-        self.tool_loop.moved(moved)
+    def save_in(self, store: "Store") -> None:
+        """Save the conversation in a store: its messages until now, and all that follow."""
+        moved = self.branch.save_in(store)
+        self.responses.renumber(moved)
+        self.tool_loop.renumber(moved)
         if self._question is not None:
             self._question = moved.get(self._question.id, self._question)
         if moved:
             self._on_branch_event(PathShown(self.branch.records))
 
-    # What the user says
+    # Questions and answers
 
     def submit(
         self,
@@ -126,7 +128,7 @@ class ChatSession:
         attachments: Sequence[Attachment] = (),
         instead_of: StoredMessage | None = None,
     ) -> None:
-        """Keep what the user says, at the end or `instead_of` an earlier question; answer it."""
+        """Add a question, at the end or `instead_of` an earlier one, and have it answered."""
         self._question = self.add_question(text, attachments, instead_of)
         self.answer()
 
@@ -136,7 +138,7 @@ class ChatSession:
         attachments: Sequence[Attachment] = (),
         instead_of: StoredMessage | None = None,
     ) -> StoredMessage:
-        """Keep what the user says, without an answer. Calls that were not decided are refused."""
+        """Add a question without having it answered. Calls without a decision are refused."""
         if instead_of is not None and self.branch.shows(instead_of):
             self.branch.cut_before(instead_of)
         else:
@@ -148,7 +150,7 @@ class ChatSession:
         return question
 
     def answer(self) -> None:
-        """Have the end of the path answered."""
+        """Have the end of the branch answered."""
         self._request_answer(self.requests.answer)
 
     def answer_again(self, message: StoredMessage) -> None:
@@ -157,8 +159,8 @@ class ChatSession:
         if message.role != "tool":
             self.answer()
 
-    def go_on(self, message: StoredMessage) -> None:
-        """Continue with the last answer, which was cut, or after what a tool returned.
+    def continue_from(self, message: StoredMessage) -> None:
+        """Continue the last answer, which was cut, or the work after a tool's result.
 
         Raises:
             UsageError: it is not the last message, or another program continued it.
@@ -179,7 +181,7 @@ class ChatSession:
             self._start_loop()
 
     def open(self, conversation: int | None) -> None:
-        """Show a conversation; None is a new one. What is under way is stopped, and kept.
+        """Show a conversation; None is a new one. What is under way is stopped and saved.
 
         Raises:
             StorageError: it cannot be read; what is on the screen stays.
@@ -188,14 +190,14 @@ class ChatSession:
         self.branch.open(conversation)
 
     def stop(self) -> None:
-        """End the answer or the call, keep what there is, and take back what waits."""
+        """End the answer or the call, save what there is, and withdraw the question that waits."""
         self.withdraw()
         if self.requests.stream is not None:
             self.requests.stream.cancel()
         self.tool_loop.stop()
 
     def withdraw(self) -> None:
-        """Give back the question that waits."""
+        """Remove the question that waits, and have its text restored in the input."""
         self._next = None
         record, self._question = self._question, None
         if record is not None:
@@ -205,14 +207,14 @@ class ChatSession:
     # The program
 
     def shutdown(self) -> None:
-        """Keep what is under way as stopped: the program ends."""
+        """Save what is under way as stopped: the program ends."""
         self.responses.end("stopped")
         self.tool_loop.shutdown()
 
     # What follows
 
     async def _run(self) -> None:
-        """Answer what waits, run what answers call for and answer that, until the user speaks."""
+        """Answer the question that waits, run the tools that answers call, answer their results."""
         try:
             while True:
                 while self._next is None and (call := self.tool_loop.next_call):
@@ -230,7 +232,7 @@ class ChatSession:
                 await self.tool_loop.refresh_tools()
                 if self.folders is not None:
                     await self.folders.look_up(self.branch, self.requests.model, lambda: self.waits)
-                if self._next is not None and self.requests.model:  # nor was it taken back
+                if self._next is not None and self.requests.model:  # it was not withdrawn meanwhile
                     answer, self._next, self._question = self._next, None, None
                     await answer()
         finally:
@@ -247,14 +249,14 @@ class ChatSession:
         self._start_loop()
 
     def _on_event(self, event: SessionEvent) -> None:
-        """Emit what the engine says; what waits would hang on an answer that may fail."""
+        """Pass on an event of the engine; after a failure, nothing waits for the next answer."""
         self._emit(event)
         if isinstance(event, Failed):
             self.withdraw()
 
     def _on_branch_event(self, event: SessionEvent) -> None:
         self._emit(event)
-        if isinstance(event, PathShown):  # nothing at its end runs unasked
+        if isinstance(event, PathShown):  # nothing at the end of an opened branch runs unasked
             self.tool_loop.restore_setting()
             self.tool_loop.may_auto_run = False
             self.tool_loop.close_approval()

@@ -19,8 +19,8 @@ CITED = re.compile(r"(?<!\w)\[(?P<numbers>\d{1,6}(?:, ?\d{1,6})*)\](?!\()")
 
 def cited(answer: str) -> list[int]:
     """Return the numbers that an answer cites, in that order."""
-    found = (few.split(",") for few in CITED.findall(CODE.sub("", answer)))
-    return [*dict.fromkeys(int(number) for few in found for number in few)]
+    groups = (few.split(",") for few in CITED.findall(CODE.sub("", answer)))
+    return [*dict.fromkeys(int(number) for few in groups for number in few)]
 
 
 def question_passages(path: Iterable[StoredMessage]) -> dict[int, Attachment]:
@@ -36,7 +36,8 @@ def question_passages(path: Iterable[StoredMessage]) -> dict[int, Attachment]:
             break
     numbers = {attachment.number for record in questions for attachment in record.attachments}
     numbers.update(number for record in questions for number in cited(record.content))
-    return {number: each for number, each in passages_of(records).items() if number in numbers}
+    passages = passages_of(records)
+    return {number: passages[number] for number in passages if number in numbers}
 
 
 def sources(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment, ...]:
@@ -44,10 +45,10 @@ def sources(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment
 
     Small models quote more often than they cite.
     """
-    found = [passages[number] for number in cited(answer) if number in passages]
-    said = _runs(answer)
-    found = found or [passage for passage in passages.values() if said & _runs(passage.text)]
-    return tuple(replace(each, text="") for each in found)
+    used = [passages[number] for number in cited(answer) if number in passages]
+    runs = _runs(answer)
+    used = used or [passage for passage in passages.values() if runs & _runs(passage.text)]
+    return tuple(replace(passage, text="") for passage in used)
 
 
 def copied_last(
@@ -55,8 +56,8 @@ def copied_last(
 ) -> tuple[Attachment, ...]:
     """Return the passages that the last copy stands in, of the `tokens` that end an answer."""
     for token in reversed(tokens):
-        if found := copied_from(text, token, passages):
-            return found
+        if origin := copied_from(text, token, passages):
+            return origin
         text = text.removesuffix(token.text)
     return ()
 
@@ -70,8 +71,8 @@ def copied_from(
     """
     if token.origin is Origin.DRAFT and token.source in COPYING:
         ends = [text[-length:] for length in LENGTHS if len(text) >= length]
-        found = (tuple(passage for passage in passages if end in passage.text) for end in ends)
-        return next(filter(None, found), ())
+        matches = (tuple(passage for passage in passages if end in passage.text) for end in ends)
+        return next(filter(None, matches), ())
     return ()
 
 
@@ -81,27 +82,27 @@ def _runs(text: str) -> set[tuple[str, ...]]:
 
 
 def before_question(
-    found: Iterable[Attachment], path: Sequence[StoredMessage], n_ctx: int
+    hits: Iterable[Attachment], path: Sequence[StoredMessage], n_ctx: int
 ) -> tuple[Attachment, ...]:
     """Return passages as they stand before the next question of a path, the best last.
 
     Those that stand in the path already keep their numbers, and their texts are not repeated.
 
     Args:
-        found: the passages, best first, without numbers.
-        path: what was said before.
+        hits: the passages, best first, without numbers.
+        path: the messages before the question.
         n_ctx: the tokens of the context. Half of it is what a long conversation keeps for sure.
     """
     standing = {
-        (each.name, each.text): each for each in passages_of(latest(path, n_ctx // 2)).values()
+        (known.name, known.text): known for known in passages_of(latest(path, n_ctx // 2)).values()
     }
     new: list[Attachment] = []
     known: list[Attachment] = []
-    for each in found:
-        if earlier := standing.get((each.name, each.text)):
+    for hit in hits:
+        if earlier := standing.get((hit.name, hit.text)):
             known.append(replace(earlier, text=""))
         else:
-            new.append(each)
+            new.append(hit)
     first = max(passages_of(path), default=0) + 1
-    counted = [replace(each, number=first + place) for place, each in enumerate(reversed(new))]
+    counted = [replace(hit, number=number) for number, hit in enumerate(reversed(new), first)]
     return (*reversed(known), *counted)

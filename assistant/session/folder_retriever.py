@@ -40,8 +40,8 @@ class FolderRetriever:
 
     def __init__(self, emit: Emit, settings: "Callable[[], Settings]") -> None:
         self._emit, self._settings = emit, settings
-        self._read: dict[str, float] = {}  # when each was read last, or will have been
-        self._news: dict[str, str] = {}  # what was said of each
+        self._read: dict[str, float] = {}  # time of the last indexing; inf while indexing
+        self._news: dict[str, str] = {}  # what was shown of each
 
     def names(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
         """Return the folders that a question with these attachments is about."""
@@ -75,24 +75,24 @@ class FolderRetriever:
     async def look_up(
         self, branch: ActiveBranch, model: "ModelInfo | None", wanted: Callable[[], bool]
     ) -> None:
-        """Put what folders say about the question at the end of a path before it, and show that.
+        """Find passages for the question at the end of a branch, attach them, and show that.
 
         Nothing is done where that was done before, or if it is not `wanted` any more then.
         """
-        asked = branch.leaf
-        if model is None or asked is None or asked.role != "user":
+        latest = branch.leaf
+        if model is None or latest is None or latest.role != "user":
             return
-        if any(attachment.number for attachment in asked.attachments):
+        if any(attachment.number for attachment in latest.attachments):
             return
         before = branch.records[:-1]
-        found, instead = await self.find(asked.content, asked.attachments, before, model)
+        hits, instead = await self.find(latest.content, latest.attachments, before, model)
         question = branch.leaf
-        if not wanted() or question is None or question.content != asked.content:
-            return  # it was taken back
-        for note in self._notes(question.attachments, found, instead):
+        if not wanted() or question is None or question.content != latest.content:
+            return  # it was withdrawn
+        for note in self._notes(question.attachments, hits, instead):
             self._emit(Warned(note))
-        if found:
-            passages = (*question.attachments, *found)
+        if hits:
+            passages = (*question.attachments, *hits)
             self._emit(Changed(branch.end_message(replace(question, attachments=passages))))
 
     async def find(
@@ -118,20 +118,21 @@ class FolderRetriever:
 
         token_s = known_reading(model.path, cache_dir()) or UNMEASURED_S
         for_time = int(self._settings().about_seconds / token_s / PASSAGE)
-        most = min(max(for_time, LEAST), max(model.n_ctx // 2 // PASSAGE, 1), MOST)
+        limit = min(max(for_time, LEAST), max(model.n_ctx // 2 // PASSAGE, 1), MOST)
         latest = [*reversed(path)]
-        asked = [each.content for each in latest if each.role == "user"]
-        answers = [each.content for each in latest if each.role == "assistant"][:ANSWERS_BEFORE]
-        hits = {name: _index(name).find(question, asked, answers, most) for name in names}
-        found = (_attachments(name, each.passages) for name, each in hits.items())
-        in_turns = filter(None, chain.from_iterable(zip_longest(*found)))
+        questions = [message.content for message in latest if message.role == "user"]
+        answers = [message.content for message in latest if message.role == "assistant"]
+        del answers[ANSWERS_BEFORE:]
+        hits = {name: _index(name).find(question, questions, answers, limit) for name in names}
+        by_folder = (_attachments(name, hit.passages) for name, hit in hits.items())
+        in_turns = filter(None, chain.from_iterable(zip_longest(*by_folder)))
         instead = dict(chain.from_iterable(hit.instead.items() for hit in hits.values()))
-        return before_question(islice(in_turns, most), path, model.n_ctx), instead
+        return before_question(islice(in_turns, limit), path, model.n_ctx), instead
 
     def _notes(
         self,
         attachments: Iterable[Attachment],
-        found: Sequence[Attachment],
+        hits: Sequence[Attachment],
         instead: Mapping[str, str],
     ) -> list[str]:
         """Say what the user has to know of a search before the answer."""
@@ -144,15 +145,15 @@ class FolderRetriever:
         notes += [
             f"“{no}” is nowhere there; “{other}” was looked for." for no, other in instead.items()
         ]
-        if names and not found:
+        if names and not hits:
             notes.append(f"Nothing in {' or '.join(names)} is about this; answered without it.")
         return notes
 
 
 def _attachments(name: str, passages: "Iterable[Passage]") -> Iterator[Attachment]:
     for passage in passages:
-        place = f"{name}{passage.path.relative_to(located(name))}"
-        yield Attachment(place, passage.text, 0, passage.first, passage.last, passage.note)
+        path = f"{name}{passage.path.relative_to(located(name))}"
+        yield Attachment(path, passage.text, 0, passage.first, passage.last, passage.note)
 
 
 def _known(name: str) -> str:

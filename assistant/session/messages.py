@@ -72,7 +72,7 @@ def was_refused(path: Sequence[StoredMessage], call: ToolCall) -> bool:
     refused = (
         tool_call for record in turn if record.stop == REFUSED for tool_call in record.tool_calls
     )
-    return any((each.name, each.arguments) == (call.name, call.arguments) for each in refused)
+    return any((other.name, other.arguments) == (call.name, call.arguments) for other in refused)
 
 
 def repeats_earlier_calls(answers: Sequence[Sequence[ToolCall]]) -> bool:
@@ -81,9 +81,9 @@ def repeats_earlier_calls(answers: Sequence[Sequence[ToolCall]]) -> bool:
     Small models do so without end; the next answer is then to be one without calls.
     """
     known, last = set[tuple[str, str]](), set[tuple[str, str]]()
-    for calls in answers:
+    for tool_calls in answers:
         known |= last
-        last = {(call.name, call.arguments) for call in calls}
+        last = {(call.name, call.arguments) for call in tool_calls}
     return bool(last) and last <= known
 
 
@@ -100,7 +100,7 @@ def messages_of(
     for record in path:
         if record.role == "tool":
             call_id = record.tool_calls[0].id if record.tool_calls else ""
-            unanswered = tuple(each for each in unanswered if each != call_id)
+            unanswered = tuple(other for other in unanswered if other != call_id)
             text = record.content or _UNRETURNED.get(record.stop or "", "It returned nothing.")
             messages.append(Message("tool", text, call_id=call_id))
             continue
@@ -145,7 +145,7 @@ def passages_of(path: Iterable[StoredMessage]) -> dict[int, Attachment]:
     all_of_it = (
         attachment for record in path if record.role == "user" for attachment in record.attachments
     )
-    return {each.number: each for each in all_of_it if each.number and each.text}
+    return {passage.number: passage for passage in all_of_it if passage.number and passage.text}
 
 
 def repeated_files(path: Sequence[StoredMessage], n_ctx: int) -> dict[int, list[Attachment]]:
@@ -167,14 +167,14 @@ def repeated_files(path: Sequence[StoredMessage], n_ctx: int) -> dict[int, list[
 
 def latest(path: Sequence[StoredMessage], budget: int) -> list[StoredMessage]:
     """Return the end of a path that has about as many tokens as the budget, repetitions apart."""
-    kept, counted = list[StoredMessage](), set[str]()
+    end, counted = list[StoredMessage](), set[str]()
     for record in reversed(path):
         texts = {record.content, *(attachment.text for attachment in record.attachments)} - counted
         counted |= texts
         if (budget := budget - sum(map(tokens, texts))) < 0:
             break
-        kept.append(record)
-    return kept[::-1]
+        end.append(record)
+    return end[::-1]
 
 
 def tokens(text: str) -> int:
@@ -191,7 +191,7 @@ def joined(
     files that are `repeated`, only the names are written.
     """
     given = [attachment for attachment in attachments if not attachment.is_folder]
-    citing = CITING if any(each.number for each in given) else ""
+    citing = CITING if any(attachment.number for attachment in given) else ""
     texts = (_UNCHANGED.format(e.title) if e in repeated else _fenced(e) for e in given)
     parts = [*texts, citing, text]
     return "\n\n".join(part for part in parts if part.strip())

@@ -1,4 +1,4 @@
-"""What the engine is asked: to answer the end of the path, or what may follow it."""
+"""The requests to the engine: to answer the end of the branch, or what may follow it."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,13 +17,13 @@ from assistant.session.messages import (
     repeated_files,
     without_more_calls,
 )
-from assistant.session.response_handler import AnswerSoFar, ResponseHandler
+from assistant.session.response_handler import PartialAnswer, ResponseHandler
 from assistant.session.tool_loop import ToolLoop
 from assistant.store.values import Attachment, StoredMessage
 
 
 class RequestBuilder:
-    """Have the engine answer the end of the path; its answer is kept as it comes.
+    """Have the engine answer the end of the branch; the answer is saved as it comes.
 
     Arguments are as for `ChatSession`.
     """
@@ -44,7 +44,7 @@ class RequestBuilder:
         self.expects_model = True
         """Whether a model is being looked for or loaded."""
         self.stream: EventStream | None = None
-        """That of the answer under way."""
+        """The stream of the answer under way."""
 
     def expect_model(self) -> None:
         """Note that a model is being looked for or loaded."""
@@ -68,7 +68,7 @@ class RequestBuilder:
         attachments: Sequence[Attachment] = (),
         instead_of: StoredMessage | None = None,
     ) -> Request | None:
-        """Return what would be asked if `text` were sent now, or once a call has returned.
+        """Return the request that `text` would lead to if it were sent now, or a call's result.
 
         None: that is not known, because no tools were listed yet.
         """
@@ -81,59 +81,61 @@ class RequestBuilder:
         if tool_calls and path[-1].role == "tool":
             return self._request(path)
         if tool_calls:
-            return self._request(path, added=(Message("tool", "", call_id=tool_calls[0].id),))
+            return self._request(path, following=(Message("tool", "", call_id=tool_calls[0].id),))
         return self._request((*path, self._branch.question(text, attachments)))
 
     async def answer(self, plainly: bool = False) -> None:
-        """Have the end of the path answered; `plainly`: without tools."""
+        """Have the end of the branch answered; `plainly`: without tools."""
         path, name = self._branch.records, self.model.name if self.model else ""
         record = self._branch.append_empty("assistant", model=name)
         if len(record.siblings) == 1 and self.model and path[-1].role == "user":
             for file in repeated_files(path, self.model.n_ctx).get(path[-1].id, ()):
                 text = f"{file.name} is unchanged since it was sent; not read again."
                 self._emit(Warned(text))
-        request = self._request(path, again=len(record.siblings) - 1)
+        request = self._request(path, siblings=len(record.siblings) - 1)
         request = replace(request, tools=()) if plainly else request
-        await self._follow(AnswerSoFar(record), request)
-        said = self._branch.leaf if request.tools and self._tool_loop.may_auto_run else None
-        if said is not None and said.content.lstrip().startswith(ECHO):
-            self._branch.cut_before(said)
+        await self._follow(PartialAnswer(record), request)
+        reply = self._branch.leaf if request.tools and self._tool_loop.may_auto_run else None
+        if reply is not None and reply.content.lstrip().startswith(ECHO):
+            self._branch.cut_before(reply)
             text = "The model repeated its list of tools. It now answers without them."
             self._emit(Warned(text))
             await self.answer(plainly=True)
 
     async def resume(self, before: Trace) -> None:
-        """Have the last answer continued, which was decoded like this `before` it was cut."""
+        """Have the last answer continued; `before` is its trace until it was cut."""
         record = self._branch.records[-1]
         self._branch.claim(record, before)
         request = self._request(self._branch.records)
-        await self._follow(AnswerSoFar(record, before), request)
+        await self._follow(PartialAnswer(record, before), request)
 
     def _request(
-        self, path: Sequence[StoredMessage], again: int = 0, added: tuple[Message, ...] = ()
+        self, path: Sequence[StoredMessage], siblings: int = 0, following: tuple[Message, ...] = ()
     ) -> Request:
         """Return what the engine needs to answer, or to continue with, the end of a path.
 
-        `again` counts the answers there are already to the question; `added` follows the path.
+        `siblings` counts the answers that the question has; `following` comes after the path.
         """
-        asked, model = self._make_request(), self.model
+        request, model = self._make_request(), self.model
         name, n_ctx = (model.name, model.n_ctx) if model else ("", 0)
-        messages = (*messages_of(path, self._branch.system, name, n_ctx, asked.dated), *added)
-        asked = replace(
-            asked,
+        messages = messages_of(path, self._branch.system, name, n_ctx, request.dated)
+        messages = (*messages, *following)
+        request = replace(
+            request,
             messages=messages,
-            seed=None if asked.seed is None else asked.seed + max(0, again),  # another answer
+            # Another answer has another seed.
+            seed=None if request.seed is None else request.seed + max(0, siblings),
             stored=self._branch.saves,
             tools=self._tool_loop.tools.tools if self._tool_loop.enabled else (),
         )
         if not self._tool_loop.is_exhausted:
-            return asked
-        return replace(asked, messages=without_more_calls(messages), tool_choice="none")
+            return request
+        return replace(request, messages=without_more_calls(messages), tool_choice="none")
 
-    async def _follow(self, answer: AnswerSoFar, request: Request) -> None:
+    async def _follow(self, answer: PartialAnswer, request: Request) -> None:
         event, self._tool_loop.may_auto_run = None, False
         self.stream = self._do(request)
-        self._responses.begin(answer)
+        self._responses.start(answer)
         async for event in self.stream:
             if not isinstance(event, Warned):  # a conversation shows each warning once
                 self._emit(event)

@@ -1,4 +1,4 @@
-"""The answer under way: what there is of it, kept and shown as it comes, and its end."""
+"""The answer under way: saved and shown as it comes, until its end."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,32 +22,32 @@ from assistant.session.events import Added, AnswerEnded, Changed, Emit, InputRes
 from assistant.store.values import Attachment, State, StoredMessage
 
 WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
-"""Ends that leave nothing unsaid."""
+"""Ends after which an answer is whole."""
 
 
-class AnswerSoFar:
+class PartialAnswer:
     """Collect the rounds of an answer; `before` is how it was decoded until it was cut, if so."""
 
     def __init__(self, record: StoredMessage, before: Trace = ()) -> None:
         self.record = record
         # An answer cut within a character continues with that character.
-        self._begun = "".join(step.text for step in before) or record.content
-        self._thought = "".join(step.thought for step in before) or record.thought
+        self._text_before = "".join(step.text for step in before) or record.content
+        self._thought_before = "".join(step.thought for step in before) or record.thought
         self._before, self._steps = before, list[Step]()
         self.tool_calls: list[CallDelta] = []
-        """What was added to calls of tools since it began or was continued."""
+        """What was added to tool calls since it began or was continued."""
         self.is_over = False
-        """Whether its end is kept, or it was dropped."""
+        """Whether its end is saved, or it was dropped."""
 
     @property
     def text(self) -> str:
         """The text so far."""
-        return self._begun + "".join(step.text for step in self._steps)
+        return self._text_before + "".join(step.text for step in self._steps)
 
     @property
     def thought(self) -> str:
         """The thought before it, so far."""
-        return self._thought + "".join(step.thought for step in self._steps)
+        return self._thought_before + "".join(step.thought for step in self._steps)
 
     @property
     def trace(self) -> Trace:
@@ -55,26 +55,26 @@ class AnswerSoFar:
         return (*self._before, *self._steps)
 
     def add(self, event: Decoded) -> None:
-        """Take a round."""
+        """Add a round."""
         self._steps.append(Step(event.tokens, event.rejected))
         self.tool_calls += event.tool_calls
 
     def is_nothing(self, event: Finished) -> bool:
         """Say whether it was stopped before its first word."""
-        said = self.text or event.text or self.thought or event.thought or event.tool_calls
-        return event.stop is Stop.CANCELLED and not said
+        has_text = self.text or event.text or self.thought or event.thought or event.tool_calls
+        return event.stop is Stop.CANCELLED and not has_text
 
     def finished(self, event: Finished) -> StoredMessage:
-        """Return the whole of it, with the figures of what was there before as well."""
+        """Return the whole answer, with the figures of its earlier parts as well."""
         record = self.record
         # Ids that do not cover all of the text would make the next prompt lack a part of it.
-        covered = bool(record.token_ids) or not self._begun + self._thought
+        covered = bool(record.token_ids) or not self._text_before + self._thought_before
         covered &= bool(event.token_ids) or not (event.text or event.thought or event.tool_calls)
         stats = record.stats.plus(event.stats) if record.stats else event.stats
         return replace(
             record,
-            content=self._begun + event.text,
-            thought=self._thought + event.thought,
+            content=self._text_before + event.text,
+            thought=self._thought_before + event.thought,
             token_ids=(*record.token_ids, *event.token_ids) if covered else (),
             stats=stats,
             stop=str(event.stop),
@@ -83,7 +83,7 @@ class AnswerSoFar:
         )
 
     def abandoned(self, state: State) -> StoredMessage:
-        """Return what there is of an answer that did not finish."""
+        """Return the answer as far as it came; it did not finish."""
         if not self._steps and state != "streaming":
             return self.record  # nothing came of continuing it: it is as it was cut
         return replace(
@@ -93,32 +93,32 @@ class AnswerSoFar:
 
 
 class ResponseHandler:
-    """Keep and show what the engine says of an answer.
+    """Save and show an answer by the events of the engine.
 
     It may be of another conversation than that on the screen.
     """
 
     def __init__(self, emit: Emit, branch: ActiveBranch) -> None:
         self._emit, self._branch = emit, branch
-        self.under_way: AnswerSoFar | None = None
+        self.under_way: PartialAnswer | None = None
         """The answer, until it has ended."""
-        self._passages: dict[int, Attachment] = {}  # that it may quote
-        self._warned = set[tuple[int | None, str]]()  # said once of a conversation
+        self._passages: dict[int, Attachment] = {}  # which it may quote
+        self._warned = set[tuple[int | None, str]]()  # once in each conversation
         self._streaming = Lock()  # an older state must not be written after the end
 
-    def so_far(self, record: StoredMessage) -> AnswerSoFar | None:
+    def partial_of(self, record: StoredMessage) -> PartialAnswer | None:
         """Return the answer that is under way; None for any other."""
         answer = self.under_way
         return answer if answer is not None and answer.record.id == record.id else None
 
-    def begin(self, answer: AnswerSoFar) -> None:
-        """Show an answer that begins, or goes on."""
+    def start(self, answer: PartialAnswer) -> None:
+        """Show an answer that starts or is continued."""
         self.under_way, self._passages = answer, question_passages(self._branch.records[:-1])
-        begun = replace(answer.record, state="streaming")
-        self._emit(Added(begun) if begun == answer.record else Changed(begun))
+        streaming = replace(answer.record, state="streaming")
+        self._emit(Added(streaming) if streaming == answer.record else Changed(streaming))
 
-    def keep(self) -> None:
-        """Save what there is of it; may be called on any thread.
+    def save(self) -> None:
+        """Save the answer as far as it is; may be called on any thread.
 
         Raises:
             StorageError: it cannot be written.
@@ -128,13 +128,13 @@ class ResponseHandler:
                 if not answer.is_over:
                     self._branch.stream(answer.abandoned("streaming"), answer.trace)
 
-    def moved(self, records: Mapping[int, StoredMessage]) -> None:
-        """Note that messages have other numbers now."""
+    def renumber(self, records: Mapping[int, StoredMessage]) -> None:
+        """Take over the new numbers of messages."""
         if (answer := self.under_way) is not None:
             answer.record = records.get(answer.record.id, answer.record)
 
     def handle(self, event: Event) -> None:
-        """Take what the engine says."""
+        """Handle an event of the engine."""
         match event:
             case Prepared(dropped_turns=dropped) if dropped:
                 self._emit(Warned(f"Left out to fit the context: the oldest turns ({dropped})."))
@@ -151,7 +151,7 @@ class ResponseHandler:
                 self._emit(Warned(message, "error"))
 
     def end(self, state: State) -> None:
-        """Keep what there is of an answer that did not finish; nothing of one that never began."""
+        """Save an answer that did not finish as far as it came; drop one without text."""
         answer, self.under_way = self.under_way, None
         if answer is None:
             return
@@ -171,7 +171,7 @@ class ResponseHandler:
         if not answer.is_nothing(event):
             self._end(answer, answer.finished(event))
 
-    def _end(self, answer: AnswerSoFar, ended: StoredMessage) -> None:
+    def _end(self, answer: PartialAnswer, ended: StoredMessage) -> None:
         if self._passages:
             ended = replace(ended, attachments=sources(ended.content, self._passages))
         with self._streaming:
@@ -179,8 +179,8 @@ class ResponseHandler:
             record = self._branch.end_message(ended, answer.trace)
         self._emit(Changed(record))
 
-    def _forget(self, answer: AnswerSoFar) -> None:
-        """Drop an empty answer, and give back its question if that has no other one."""
+    def _forget(self, answer: PartialAnswer) -> None:
+        """Drop an empty answer; a question without another answer returns to the input."""
         answer.is_over, branch = True, self._branch
         if not branch.shows(answer.record):  # it is of another conversation
             branch.remove(answer.record)

@@ -101,8 +101,8 @@ def unsupported(answer: str, texts: Iterable[str]) -> list[str]:
     counts = [match for match in _NUMBER.finditer(answer) if _new(match[1], numbers)]
     answer = _NUMBER.sub(lambda match: " " * len(match[0]), answer)  # a unit is no name
     names = [name for name in _names(answer) if not _is_known(name[0], known, words, numbers)]
-    found = sorted([*counts, *names], key=re.Match.start)
-    return [*dict.fromkeys(match[0].strip() for match in found)]
+    missing = sorted([*counts, *names], key=re.Match.start)
+    return [*dict.fromkeys(match[0].strip() for match in missing)]
 
 
 def _lower(match: re.Match[str]) -> str:
@@ -115,8 +115,8 @@ def _ungrouped(text: str) -> str:
 
 def _known_numbers(text: str, words: Iterable[str]) -> set[str]:
     written = re.findall(r"\d+(?:[.,:/-]\d+)*", f"{text}\n{_ungrouped(text)}")
-    parts = (part for each in written for part in re.split(r"\D", each))
-    whole = (value for each in written for value in _values(each))
+    parts = (part for number in written for part in re.split(r"\D", number))
+    whole = (value for number in written for value in _values(number))
     return {*whole, *(part.lstrip("0") or "0" for part in parts)} | {
         _DIGITS[word] for word in words if word in _DIGITS
     }

@@ -1,4 +1,4 @@
-"""Calls that answers ask for: asked about, run or refused, and kept with what they returned."""
+"""The tool calls of answers: approved, run or refused, and saved with their results."""
 
 import asyncio
 from collections.abc import Mapping
@@ -28,54 +28,56 @@ Decision = Literal["once", "conversation", "always", "refuse"]
 
 
 class ToolLoop:
-    """Have the calls at the end of the path decided and run, one after another.
+    """Run the tool calls at the end of the branch, one after another, once each is approved.
 
     Arguments are as for `ChatSession`.
     """
 
-    def __init__(self, emit: Emit, branch: ActiveBranch, tools: ToolSet, goes_on: bool) -> None:
-        self._emit, self._branch, self.tools, self._goes_on = emit, branch, tools, goes_on
+    def __init__(
+        self, emit: Emit, branch: ActiveBranch, tools: ToolSet, answers_at_limit: bool
+    ) -> None:
+        self._emit, self._branch, self.tools = emit, branch, tools
+        self._answers_at_limit = answers_at_limit
         self.pending: ApprovalRequested | None = None
-        """The call that the user is asked about."""
+        """The approval that the user is asked for."""
         self.running: StoredMessage | None = None
-        """The message that the result of the call under way will be."""
+        """The message that will hold the result of the call under way."""
         self.may_auto_run = False
-        """Whether the path ends with something that has just ended by itself. Nothing runs unasked
-        at the end of a path that was only opened, or after something was stopped.
+        """Whether tool calls may run without confirmation: the end of the branch has just ended by
+        itself, and was neither opened nor stopped.
         """
-        self._decided: asyncio.Future[Decision | None] | None = None
+        self._decision: asyncio.Future[Decision | None] | None = None
         self._work: asyncio.Future[ToolResult | None] | None = None
-        self._agreed: int | None = None  # the message after which the user has let it go on
+        self._rounds_since: int | None = None  # the message after which rounds are counted
 
     @property
     def enabled(self) -> bool:
-        """Whether the conversation has tools; without being asked, if it has called some."""
+        """Whether the conversation has tools, as it has if it has called some."""
         has_called = any(record.tool_calls for record in self._branch.records)
         return self.tools.is_enabled(self._branch.conversation, has_called)
 
     @property
     def next_call(self) -> ToolCall | None:
-        """The first call at the end of the path that has no result yet."""
-        tool_calls = (
-            messages.open_calls(self._branch.records) if self.enabled and not self.running else ()
-        )
-        return tool_calls[0] if tool_calls else None
+        """The first call at the end of the branch that has no result yet."""
+        if self.running or not self.enabled:
+            return None
+        return next(iter(messages.open_calls(self._branch.records)), None)
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether the model must not ask for tools again: it has too often, or repeats itself."""
+        """Whether the model must not call tools again: it has too often, or repeats itself."""
         answers = messages.calls_since_question(self._branch.records)
-        bounded = self._goes_on and self.enabled
-        is_over = bounded and len(answers) >= self.tools.settings.rounds
+        is_limited = self._answers_at_limit and self.enabled
+        is_over = is_limited and len(answers) >= self.tools.settings.rounds
         return is_over or messages.repeats_earlier_calls(answers)
 
     def should_answer(self) -> bool:
-        """Say whether results are to be answered now; if there were too many, tell the user."""
+        """Say whether results are to be answered now; warn the user if there were too many."""
         leaf, limit = self._branch.leaf, self.tools.settings.rounds
         if not (self.may_auto_run and self.enabled and leaf and leaf.role == "tool"):
             return False
-        answers = messages.calls_since_question(self._branch.records, self._agreed)
-        if self._goes_on or len(answers) < limit:
+        answers = messages.calls_since_question(self._branch.records, self._rounds_since)
+        if self._answers_at_limit or len(answers) < limit:
             return True
         self.may_auto_run = False
         times = "once" if limit == 1 else f"{limit} times"
@@ -84,11 +86,11 @@ class ToolLoop:
         return False
 
     def reset_rounds(self) -> None:
-        """Let the model ask for tools as often again as at first."""
-        self._agreed = self._branch.end
+        """Let the model call tools as often as after a question."""
+        self._rounds_since = self._branch.end
 
     async def refresh_tools(self) -> None:
-        """Learn which tools there are now, and say which servers fail."""
+        """List the tools that there are now, and warn which servers fail."""
         if not self.enabled:
             return
         self._emit(ToolsStarting(over=False))
@@ -102,7 +104,7 @@ class ToolLoop:
     # What the user decides
 
     def set_enabled(self, on: bool) -> None:
-        """Let the conversation have tools, or none any more; that is kept with it."""
+        """Give the conversation tools, or take them away; that is saved with it."""
         number, store = self._branch.conversation, self._branch.store
         self.tools.enabled[number] = on
         if number is not None and store is not None:
@@ -110,33 +112,33 @@ class ToolLoop:
                 store.remember(f"{TOOLS_OF}{number}", "on" if on else "off")
 
     def restore_setting(self) -> None:
-        """Let a conversation that was opened have tools if it had them."""
+        """Give a conversation that was opened the tools that it had."""
         number, store = self._branch.conversation, self._branch.store
         if self.tools.opt_in and store is not None and number not in self.tools.enabled:
             with suppress(StorageError):
-                if kept := store.recall(f"{TOOLS_OF}{number}"):
-                    self.tools.enabled[number] = kept == "on"
+                if setting := store.recall(f"{TOOLS_OF}{number}"):
+                    self.tools.enabled[number] = setting == "on"
 
     def apply_pending_setting(self) -> None:
-        """Let a conversation that was just begun have what was chosen before that."""
+        """Give a new conversation the setting that was chosen before it had a number."""
         if None in self.tools.enabled:
             self.set_enabled(self.tools.enabled.pop(None))
 
     async def process_call(self, call: ToolCall) -> None:
-        """Run a call that may run, or ask about it, and run or refuse it; keep how it ended."""
+        """Run a call that may run, or else have the user decide; save how it ended."""
         if not self.tools.is_listed:
             await self.refresh_tools()
             return  # meanwhile something else may be on the screen
         conversation = self._branch.conversation
         tool = self.tools.find(call.name)
         is_refused = messages.was_refused(self._branch.records, call)
-        again = messages.WAS_REFUSED_BEFORE if is_refused else None
-        if self.may_auto_run and (end := again if tool else unknown_tool(call.name)):
+        refused = messages.WAS_REFUSED_BEFORE if is_refused else None
+        if self.may_auto_run and (end := refused if tool else unknown_tool(call.name)):
             self._end_unrun(call, end)
             return
         tool = tool or OfferedTool(Tool(call.name, "", "{}"), "", False, "")  # not offered any more
         if not (self.may_auto_run and self.tools.approved(tool, conversation)):
-            decision = await self._decision(ApprovalRequested(call, tool, urgent=self.may_auto_run))
+            decision = await self._ask_user(ApprovalRequested(call, tool, urgent=self.may_auto_run))
             if decision is None or self.next_call != call:  # something else is on the screen
                 return
             if decision == "refuse":
@@ -145,31 +147,31 @@ class ToolLoop:
                 return
         await self._run(call, tool)
 
-    async def _decision(self, asked: ApprovalRequested) -> Decision | None:
-        self.pending, self._decided = asked, asyncio.get_running_loop().create_future()
-        self._emit(asked)
-        return await self._decided
+    async def _ask_user(self, approval: ApprovalRequested) -> Decision | None:
+        self.pending, self._decision = approval, asyncio.get_running_loop().create_future()
+        self._emit(approval)
+        return await self._decision
 
     def resolve_approval(self, decision: Decision) -> None:
-        """Run the call that is asked about, or refuse it; it may then run unasked later.
+        """Run or refuse the call that waits for approval; the tool may be approved for later.
 
         Raises:
-            StorageError: that it may run unasked cannot be kept; the call runs anyway.
+            StorageError: the approval cannot be saved; the call runs anyway.
         """
-        asked, conversation = self.pending, self._branch.conversation
+        approval, conversation = self.pending, self._branch.conversation
         self.close_approval(decision)
-        if asked and (decision == "always" or (decision == "conversation" and conversation)):
-            self.tools.approvals.allow(asked.tool, decision, conversation or 0)
+        if approval and (decision == "always" or (decision == "conversation" and conversation)):
+            self.tools.approvals.allow(approval.tool, decision, conversation or 0)
 
     def close_approval(self, decision: Decision | None = None) -> None:
-        """Ask about no call any more."""
-        if self.pending is not None and self._decided is not None:
+        """End the approval that the user was asked for, with no decision if none is given."""
+        if self.pending is not None and self._decision is not None:
             self.pending = None
             self._emit(ApprovalClosed())
-            self._decided.set_result(decision)
+            self._decision.set_result(decision)
 
     def refuse_open_calls(self) -> None:
-        """Refuse what is not decided: the user goes on without it."""
+        """Refuse the calls without a result: the user goes on without them."""
         self.close_approval()
         for call in messages.open_calls(self._branch.records) if self.enabled else ():
             self._end_unrun(call, messages.WAS_REFUSED)
@@ -178,7 +180,7 @@ class ToolLoop:
 
     async def _run(self, call: ToolCall, tool: OfferedTool) -> None:
         branch, began = self._branch, monotonic()
-        self.running = self._begin(call)
+        self.running = self._append(call)
         self._work = asyncio.ensure_future(self.tools.call(call, tool))
         self._emit(Added(self.running))
         try:
@@ -195,8 +197,8 @@ class ToolLoop:
         self._end(record, end, monotonic() - began)
         self.may_auto_run = end is not messages.WAS_STOPPED and branch.end == record.id
 
-    def moved(self, records: Mapping[int, StoredMessage]) -> None:
-        """Note that messages have other numbers now."""
+    def renumber(self, records: Mapping[int, StoredMessage]) -> None:
+        """Take over the new numbers of messages."""
         if self.running is not None:
             self.running = records.get(self.running.id, self.running)
 
@@ -206,15 +208,15 @@ class ToolLoop:
             self._work.cancel()
 
     def shutdown(self) -> None:
-        """Keep the call under way as stopped: the program ends."""
+        """Save the call under way as stopped: the program ends."""
         if self.running is not None:
             self._end(self.running, messages.WAS_STOPPED, 0.0)
 
-    def _begin(self, call: ToolCall) -> StoredMessage:
+    def _append(self, call: ToolCall) -> StoredMessage:
         return self._branch.append_empty("tool", tool_calls=(call,))
 
     def _end_unrun(self, call: ToolCall, end: ToolResult) -> None:
-        record = self._begin(call)
+        record = self._append(call)
         self._emit(Added(record))
         self._end(record, end, 0.0)
 

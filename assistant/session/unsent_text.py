@@ -33,22 +33,22 @@ class UnsentText:
         self.question: StoredMessage | None = None
         """The earlier question that is being changed."""
         self._original = ""  # what was in the prompt before anything of it was changed
-        self._place = unsent(None, None)
-        self._states: dict[str, str] = {}  # of other places, as they were left
-        self._kept: dict[str, str] = {}  # what the store has
+        self._key = unsent(None, None)
+        self._states: dict[str, str] = {}  # by key, as they were left
+        self._stored: dict[str, str] = {}  # what the store has
 
-    def begin(self) -> None:
+    def load(self) -> None:
         """Restore what was unsent when the app ended; text typed since follows it."""
         self._states.clear()  # a store's conversations have other numbers
         self._restore()
 
     def go(self) -> None:
         """Continue in the conversation on the screen, or with the question that is changed."""
-        place = self._here
-        if place != self._place:
-            state = self._left_in(place)
-            self._states[self._place] = self._prompt.state()
-            self._place = place
+        key = self._here
+        if key != self._key:
+            state = self._left_in(key)
+            self._states[self._key] = self._prompt.state()
+            self._key = key
             self._prompt.drop()
             self._prompt.restore(state)
 
@@ -68,7 +68,7 @@ class UnsentText:
         self._prompt.head(changes=False)
         if question is None:
             return False
-        left = self._place
+        left = self._key
         self.go()
         if not changed:
             self._states[left] = ""
@@ -82,12 +82,12 @@ class UnsentText:
 
     def sent(self) -> None:
         """Continue in the conversation that is shown; what has been typed since comes along."""
-        self._states[self._place] = ""
+        self._states[self._key] = ""
         self.question, self._original = None, ""
         self._prompt.head(changes=False)
         self._restore()
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Save what has changed, and where the user is; may be called on any thread.
 
         Raises:
@@ -95,27 +95,27 @@ class UnsentText:
         """
         store, number = self._branch.store, self._branch.conversation
         edited = str(self.question.id) if self.question else ""
-        states = self._states | {self._place: self._prompt.state()}
+        states = self._states | {self._key: self._prompt.state()}
         states |= {OPEN: "" if number is None else str(number), EDITED: edited}
-        for place, state in states.items():
-            if store is not None and state != self._kept.get(place):
-                store.remember(place, state)
-                self._kept[place] = state
+        for key, state in states.items():
+            if store is not None and state != self._stored.get(key):
+                store.remember(key, state)
+                self._stored[key] = state
 
     def _restore(self) -> None:
-        self._place = self._here
-        self._prompt.restore(self._left_in(self._place))
+        self._key = self._here
+        self._prompt.restore(self._left_in(self._key))
 
     @property
     def _here(self) -> str:
         return unsent(self._branch.conversation, self.question.id if self.question else None)
 
-    def _left_in(self, place: str) -> str:
-        """Return what was left in a place; what cannot be read stays where it is."""
+    def _left_in(self, key: str) -> str:
+        """Return what was left under a key; what cannot be read stays in the store."""
         store = self._branch.store
-        if place not in self._states:
-            self._states[place] = self._kept[place] = ""
+        if key not in self._states:
+            self._states[key] = self._stored[key] = ""
             with suppress(StorageError):
-                left = store.recall(place) if store is not None else None
-                self._states[place] = self._kept[place] = left or ""
-        return self._states[place]
+                left = store.recall(key) if store is not None else None
+                self._states[key] = self._stored[key] = left or ""
+        return self._states[key]

@@ -43,7 +43,7 @@ class Autosave:
             view.explained = self._explained = bool(store.recall(EXPLAINED))
             self._controller.models.may_suggest = store.saves and not store.recall(SUGGESTED)
             left, edited = store.recall(OPEN), store.recall(EDITED)
-            session.keep_in(store)
+            session.save_in(store)
             if not session.branch.records and left:
                 with suppress(StorageError, ValueError):  # it has been deleted for good
                     session.branch.open(int(left))
@@ -53,7 +53,7 @@ class Autosave:
             view.welcome()
         if store.warning:
             prompt.notify(safe(store.warning), timeout=15, markup=False)
-        self._controller.unsent.begin()
+        self._controller.unsent.load()
         self._controller.follow()
         self.begun = True  # from here on, threads use the store
         question = next((each for each in session.branch.records if str(each.id) == edited), None)
@@ -75,7 +75,7 @@ class Autosave:
         if not self.begun:
             return
         try:
-            self._session.responses.keep()
+            self._session.responses.save()
             self._note()
         except StorageError as error:
             with suppress(RuntimeError):  # the program has ended meanwhile
@@ -93,7 +93,7 @@ class Autosave:
                 self._note()
 
     def _note(self) -> None:
-        self._controller.unsent.keep()
+        self._controller.unsent.save()
         explained, store = self._parts.conversation.explained, self._session.branch.store
         if store is not None and explained and not self._explained:
             store.remember(EXPLAINED, "1")

@@ -148,7 +148,7 @@ class TalkView:
         at = self.parts.focused
         self._replaces = isinstance(at, Turn) and at.record not in path
         # What streams is shown as it streamed: the store has an older state of it.
-        streaming = [(record, self.session.responses.so_far(record)) for record in path]
+        streaming = [(record, self.session.responses.partial_of(record)) for record in path]
         self._view.open(
             [replace(r, content="", thought="") if so_far else r for r, so_far in streaming]
         )

@@ -111,7 +111,7 @@ class TurnActions:
         """Open the inspector on an answer, or on what there is of it so far."""
         from tui.chat.inspector.screen import Inspector
 
-        so_far = self._session.responses.so_far(record)
+        so_far = self._session.responses.partial_of(record)
         trace = so_far.trace if so_far else self._path.trace(record.id)
         title = " ".join((turn.text or record.thought).split())[:LONGEST_TITLE]
         passages = tuple(passages_of(self._path.records).values())
@@ -198,7 +198,7 @@ class TurnActions:
             case "regenerate":
                 self._again(record)
             case "continue":
-                self._session.go_on(record)
+                self._session.continue_from(record)
             case "older" | "newer":
                 self._choose(record, -1 if verb == "older" else 1)
             case "fork":

@@ -89,7 +89,7 @@ class AskSession:
             continued.store if continued else None,
             tools,
             lambda: request,
-            goes_on=True,
+            answers_at_limit=True,
             writes=continued is not None and continued.keeps,
             folders=self._folders,
         )
@@ -185,7 +185,7 @@ class AskSession:
                 raise StorageError(reason)
         if monotonic() - self._saved > SAVED_EVERY_S:
             self._saved = monotonic()
-            self.session.responses.keep()
+            self.session.responses.save()
 
     def _decide(self, waits: ApprovalRequested) -> None:
         """Show a call and its arguments, and say whether it may run."""

@@ -73,7 +73,7 @@ class Stage:
 
     store: Store | None = field(default_factory=lambda: Store(None))
     rounds: int = 8
-    goes_on: bool = False
+    answers_at_limit: bool = False
     with_tools: bool = False
     names: tuple[str, ...] = ()
     make_request: Callable[[], Request] = lambda: Request(())
@@ -93,7 +93,7 @@ class Stage:
             self.store,
             self.tools,
             self.make_request,
-            goes_on=self.goes_on,
+            answers_at_limit=self.answers_at_limit,
             clock=self.clock,
         )
         self.session.ready(MODEL)

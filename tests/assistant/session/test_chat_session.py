@@ -34,7 +34,7 @@ async def test_an_answer_is_kept_while_it_comes_and_with_how_it_was_decoded(chat
     stage = Stage(store=chats[0])
     await stage.ask("Why?")
     await stage.decode("Bec")
-    stage.session.responses.keep()
+    stage.session.responses.save()
     assert (chats[1].path(1)[-1].content, chats[1].path(1)[-1].state) == ("Bec", "streaming")
     await stage.decode("ause.")
     await stage.finish("Because.")
@@ -166,7 +166,7 @@ async def test_an_answer_that_was_cut_goes_on_where_it_ended(chats):
     await stage.decode("Be")
     await stage.finish("Be", Stop.LENGTH)
     cut = stage.session.branch.leaf
-    stage.session.go_on(cut)
+    stage.session.continue_from(cut)
     await stage.rest()
     assert stage.requests[-1].messages[-1].content == "Be"
     assert chats[1].path(1)[-1].state == "streaming"  # no other program continues it
@@ -176,10 +176,10 @@ async def test_an_answer_that_was_cut_goes_on_where_it_ended(chats):
     trace = stage.store.trace(cut.id)
     assert "".join(step.text for step in trace) == "Because."
     with pytest.raises(UsageError, match="Only the last answer"):
-        stage.session.go_on(stage.session.branch.records[0])
+        stage.session.continue_from(stage.session.branch.records[0])
     chats[1].stream(cut.id, "Because. And", ())
     with pytest.raises(UsageError, match="Another specchat has continued it"):
-        stage.session.go_on(stage.session.branch.leaf)
+        stage.session.continue_from(stage.session.branch.leaf)
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -189,7 +189,7 @@ async def test_an_answer_that_cannot_go_on_is_as_it_was_cut(fails):
     await stage.decode("Be")
     await stage.finish("Be", Stop.CONTEXT)
     cut = stage.session.branch.leaf
-    stage.session.go_on(cut)
+    stage.session.continue_from(cut)
     await stage.rest()
     if fails:
         await stage.fail("The context is full.")
@@ -206,7 +206,7 @@ async def test_on_a_full_disk_an_answer_goes_on():
     await stage.decode("Be")
     await stage.finish("Be", Stop.LENGTH)
     fill_up(stage)
-    stage.session.go_on(stage.session.branch.leaf)
+    stage.session.continue_from(stage.session.branch.leaf)
     await stage.rest()
     await stage.finish("cause.")
     assert (stage.said, len(stage.notes)) == (["Why?", "Because."], 1)
@@ -266,8 +266,8 @@ async def test_what_was_said_before_there_was_a_store_moves_there_in_mid_answer(
     await stage.ask("Why?", "Because.")
     await stage.ask("And?")
     await stage.decode("S")
-    stage.session.keep_in(chats[0])
-    so_far = stage.session.responses.so_far(stage.told(PathShown)[-1].path[-1])
+    stage.session.save_in(chats[0])
+    so_far = stage.session.responses.partial_of(stage.told(PathShown)[-1].path[-1])
     assert so_far.text == "S"  # the store's record is the one that goes on
     await stage.decode("o.")
     await stage.finish("So.")

@@ -175,7 +175,7 @@ async def test_rounds_are_bounded_and_the_user_lets_them_go_on():
     await stage.decide("always")
     assert len(stage.requests) == 2
     assert "asked for tools 2 times. Press n on the last result" in "".join(stage.notes)
-    stage.session.go_on(stage.session.branch.leaf)
+    stage.session.continue_from(stage.session.branch.leaf)
     await stage.answer([replace(READ, arguments="{}")])
     await stage.answer("Blue.")
     assert stage.roles == "uatatata"
@@ -184,7 +184,7 @@ async def test_rounds_are_bounded_and_the_user_lets_them_go_on():
 
 
 async def test_where_nobody_is_asked_the_last_round_is_in_words_and_has_the_tools_of_then():
-    stage = Stage(with_tools=True, rounds=1, goes_on=True)
+    stage = Stage(with_tools=True, rounds=1, answers_at_limit=True)
     await stage.ask("Why?", [READ])
     stage.box.tools.append(offered("disk__grown"))
     await stage.decide("once")

@@ -38,7 +38,7 @@ class Typist:
         self.prompt = Typed()
         self.path = ActiveBranch(lambda _: None, store, lambda: "")
         self.unsent = UnsentText(self.prompt, self.path)
-        self.unsent.begin()
+        self.unsent.load()
 
     def go(self, conversation: int | None, changes: bool = False) -> str:
         """Go to a conversation, and change its first question or not; return what is there."""
@@ -76,7 +76,7 @@ def test_every_conversation_a_new_one_and_every_question_has_its_own_also_after_
     for _ in range(2):
         for place in reversed(places):
             assert typist.go(*place) == f"half of {place}"
-        typist.unsent.keep()
+        typist.unsent.save()
         typist = Typist(store)
 
 
@@ -90,18 +90,18 @@ def test_a_question_that_is_left_is_as_it_was_unless_it_was_changed(store, asked
         typist.prompt.text = change
         assert typist.unsent.leave() is (change == "One and a half")
         assert typist.prompt.text == "meanwhile"
-    typist.unsent.keep()
+    typist.unsent.save()
     assert typist.go(asked, changes=True) == "One"  # of an empty one nothing is kept
 
 
 def test_where_the_user_is_is_kept(store, asked):
     typist = Typist(store)
     typist.go(asked, changes=True)
-    typist.unsent.keep()
+    typist.unsent.save()
     question = typist.path.records[0].id
     assert (store.recall(OPEN), store.recall(EDITED)) == (str(asked), str(question))
     again = Typist(store)  # which was not anywhere yet
-    again.unsent.keep()
+    again.unsent.save()
     assert (store.recall(OPEN), store.recall(EDITED)) == ("", "")
 
 
@@ -111,12 +111,12 @@ def test_what_was_sent_is_not_unsent_any_more_and_a_change_replaces_its_question
     typist.prompt.text = "meanwhile"
     typist.unsent.change(typist.path.records[0])
     typist.prompt.text = "changed"
-    typist.unsent.keep()
+    typist.unsent.save()
     assert typist.unsent.replaced == typist.path.records[0]
     typist.prompt.text = " typed since"
     typist.unsent.sent()
     assert (typist.prompt.text, typist.unsent.replaced) == ("meanwhile typed since", None)
-    typist.unsent.keep()
+    typist.unsent.save()
     assert Typist(store).go(asked, changes=True) == "One"
     typist.unsent.change(typist.path.records[0])
     typist.path.open(None)
@@ -126,11 +126,11 @@ def test_what_was_sent_is_not_unsent_any_more_and_a_change_replaces_its_question
 def test_what_was_typed_before_there_was_a_store_follows_what_is_there(store):
     before, typist = Typist(store), Typist(None)
     before.prompt.text = "half a sen"
-    before.unsent.keep()
+    before.unsent.save()
     typist.prompt.text = "tence"
-    typist.unsent.keep()  # nowhere
+    typist.unsent.save()  # nowhere
     typist.path.keep_in(store)
-    typist.unsent.begin()
+    typist.unsent.load()
     assert typist.prompt.text == "half a sentence"
 
 
@@ -139,5 +139,5 @@ def test_what_a_full_disk_does_not_take_is_there_until_the_program_ends(store, a
     store._database._sql.execute("PRAGMA query_only = 1")
     typist.prompt.text = "half"
     with pytest.raises(StorageError):
-        typist.unsent.keep()
+        typist.unsent.save()
     assert (typist.go(asked), typist.go(None)) == ("", "half")
