@@ -1,1 +1,0 @@
-"""Calls of tools: how models are told of tools, how they write calls, and what is read of them."""

@@ -1,1 +1,0 @@
-"""Constrained answers: which tokens a schema, a regular expression or a grammar allows next."""

@@ -1,1 +1,0 @@
-"""The laboratories, built on the core and loaded when asked for."""

@@ -1,1 +1,0 @@
-"""Measuring how fast exact decoding is, with a user's own models."""

@@ -1,1 +1,0 @@
-"""Prove on a user's own machine that speculation changes nothing but the speed."""

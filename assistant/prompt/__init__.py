@@ -1,1 +1,0 @@
-"""Conversations to tokens, and tokens back to text."""

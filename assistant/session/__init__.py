@@ -1,1 +1,0 @@
-"""A conversation being had, without a screen: the chat and `ask` are its clients."""

@@ -1,1 +1,0 @@
-"""What can be set: every key in one table, what `config.toml` says, and what counts."""

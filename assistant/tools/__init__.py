@@ -1,1 +1,0 @@
-"""The tools that a model may call: built-in ones, those of MCP servers, and approvals."""
