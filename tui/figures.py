@@ -8,8 +8,7 @@ from functools import cache
 from assistant.events import Stats, Tally
 from assistant.request import Mode, ToolCall
 from assistant.store.values import Attachment
-from assistant.tools.server_settings import BUILT_IN
-from assistant.tools.values import OfferedTool
+from assistant.tools.values import BUILT_IN, OfferedTool
 from models.catalog import FILES
 
 MODES: dict[Mode, str] = {"auto": "guesses auto", "sps": "guesses always", "ars": "guesses off"}

@@ -1,18 +1,32 @@
 """`config.toml`, which only its user writes: where it is, what it says, what is wrong with it."""
 
+import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assistant.settings.keys import Values
+from assistant.request import Range
+from assistant.settings.keys import Key, Value, Values, expand_path
 from assistant.settings.settings import KEYS
-from assistant.tools.values import ToolSettings
+from assistant.tools.values import ServerSettings, ToolSettings
 from models.errors import UsageError
 from models.files.disk import open_regular
 from models.files.places import config_dir
 
 MAX_BYTES = 1 << 20
+TablePath = tuple[str, ...]
+TOOLS = {
+    "folders": Key(name="folders", kind=tuple),
+    "rounds": Key(name="rounds", kind=int, bounds=Range(1, 100)),
+}
+TABLES = ("env", "headers")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+SERVER = {
+    "args": Key(name="args", kind=tuple, of="texts"),
+    **{name: Key(name=name) for name in ("command", "cwd", "url", "allow_host")},
+}
 
 
 @dataclass(frozen=True)
@@ -57,8 +71,6 @@ def read(path: Path | None = None) -> Config:
 
 def understand(text: str, path: Path) -> Config:
     """Return what a text says; a `UsageError` says what is not allowed, and where."""
-    from assistant.settings.checks import ConfigCheck, tool_settings  # few have such a file
-
     table = _parse(text, path)
     tools = table.pop("tools", {})
     check = ConfigCheck(path)
@@ -83,3 +95,98 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         raise UsageError(
             f"{path} is nested too deeply; check that it is the right file."
         ) from error
+
+
+class ConfigCheck:
+    """The checks of one file, and the warnings that come up."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.warnings: list[str] = []
+
+    def table(self, path: TablePath, raw: object) -> dict[str, Any]:
+        """Return a table."""
+        if isinstance(raw, dict):
+            return raw
+        raise self.error(path, f"{path[-1]} must be a table, [{'.'.join(path)}]")
+
+    def values(
+        self, path: TablePath, table: dict[str, Any], known: Mapping[str, Key], names: TablePath
+    ) -> dict[str, Value]:
+        """Return the values of the keys of a table; one that is unknown is a warning."""
+        values: dict[str, Value] = {}
+        for name, raw in table.items():
+            at = (*path, name)
+            if name not in known:
+                self.warnings.append(f"{self._where(at)}: {_unknown(name, raw, names)}")
+            elif (value := known[name].check(raw)) is None:
+                raise self.error(at, known[name].rejection(raw))
+            else:
+                values[name] = value
+        return values
+
+    def error(self, path: TablePath, text: str) -> UsageError:
+        """Return the error that says what is wrong, and where."""
+        return UsageError(f"{self._where(path)}: {text}.")
+
+    def _where(self, path: TablePath) -> str:
+        table = f", [{'.'.join(path[:-1])}]" if path[1:] else ""
+        return f"{self._path}{table}"
+
+
+def _unknown(name: str, raw: object, names: tuple[str, ...]) -> str:
+    from difflib import get_close_matches
+
+    if isinstance(raw, dict) and set(raw) & set(KEYS):
+        return f'there is no table "{name}"; keys belong at the top, above the first table'
+    close = get_close_matches(name, names, 1)
+    return f'there is no key "{name}"' + (f'; did you mean "{close[0]}"?' if close else "")
+
+
+def tool_settings(check: ConfigCheck, raw: object) -> ToolSettings:
+    """Return what `[tools]` says.
+
+    Raises:
+        UsageError: a value is not allowed.
+    """
+    table = dict(check.table(("tools",), raw))
+    servers = check.table(("tools", "servers"), table.pop("servers", {}))
+    values: dict[str, Any] = check.values(("tools",), table, TOOLS, (*TOOLS, "servers"))
+    values["folders"] = tuple(map(expand_path, values.get("folders", ())))
+    return ToolSettings(
+        **values, servers=tuple(_server(check, name, server) for name, server in servers.items())
+    )
+
+
+def _server(check: ConfigCheck, name: str, raw: object) -> ServerSettings:
+    at = ("tools", "servers", name)
+    table = dict(check.table(at, raw))
+    env, headers = (_texts(check, (*at, key), table.pop(key, {})) for key in TABLES)
+    values: dict[str, Any] = check.values(at, table, SERVER, (*SERVER, *TABLES))
+    if values.get("cwd"):
+        values["cwd"] = str(expand_path(values["cwd"]))
+    filled = {key: _filled(check, (*at, "headers", key), text) for key, text in headers.items()}
+    try:
+        return ServerSettings(name, **values, env=tuple(env.items()), headers=tuple(filled.items()))
+    except UsageError as error:
+        raise check.error(at, str(error)) from error
+
+
+def _texts(check: ConfigCheck, at: TablePath, raw: object) -> dict[str, str]:
+    table = check.table(at, raw)
+    for key, value in table.items():
+        if not isinstance(value, str):
+            raise check.error((*at, key), f"{key} must be text")  # which may be secret
+    return table
+
+
+def _filled(check: ConfigCheck, at: TablePath, text: str) -> str:
+    """Return a text in which ${NAME} is what the environment says."""
+
+    def value(match: re.Match[str]) -> str:
+        if not (text := os.environ.get(match[1])):
+            why = f"{at[-1]} needs the environment variable {match[1]}, which is not set"
+            raise check.error(at, why)
+        return text
+
+    return _VARIABLE.sub(value, text)

@@ -14,8 +14,7 @@ from typing import Any
 from assistant.request import Tool
 from assistant.text_decoding import decode
 from assistant.tools.folders import Folders, UnreadablePath, entries, is_folder
-from assistant.tools.server_settings import BUILT_IN
-from assistant.tools.values import OfferedTool, ServerReport, ToolResult, tool_result
+from assistant.tools.values import BUILT_IN, OfferedTool, ServerReport, ToolResult, tool_result
 from models.errors import UsageError, well_formed
 
 FILE_BYTES = 1_000_000  # of a file that are read

@@ -16,10 +16,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from assistant.request import Tool
-from assistant.tools.server_settings import ServerSettings
 from assistant.tools.values import (
     OfferedTool,
     ServerReport,
+    ServerSettings,
     ServerState,
     ServerStopped,
     ToolResult,

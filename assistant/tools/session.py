@@ -17,8 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import ValidationError
 
-from assistant.tools.server_settings import ServerSettings
-from assistant.tools.values import ServerStopped, ToolResult, tool_result
+from assistant.tools.values import ServerSettings, ServerStopped, ToolResult, tool_result
 
 LONGEST_MESSAGE = 2_000_000
 """Characters of a message: a longer one is not parsed, which would stop the event loop."""

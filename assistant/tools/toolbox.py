@@ -11,10 +11,10 @@ from assistant.request import Tool, ToolCall
 from assistant.tools.approvals import Approval, Approvals
 from assistant.tools.files import Files
 from assistant.tools.server import Server
-from assistant.tools.server_settings import ServerSettings
 from assistant.tools.values import (
     OfferedTool,
     ServerReport,
+    ServerSettings,
     ToolResult,
     ToolSettings,
     tool_result,
@@ -87,8 +87,11 @@ class ToolSet:
         toolbox: Toolbox | None = None,
         opt_in: bool = False,
     ) -> None:
-        self.settings, self._offline, self._names = settings, offline, names
-        self._toolbox, self.opt_in = toolbox, opt_in
+        self.settings, self._names, self.opt_in = settings, names, opt_in
+        self.is_available = toolbox is not None or bool(settings)
+        """Whether there may be a tool."""
+        self.toolbox = toolbox or Toolbox(settings.servers, settings.folders, offline)
+        """What runs them."""
         self.approvals = Approvals(data_dir() / "approvals.json")
         """What may run without being asked about again."""
         self._offered: dict[str, OfferedTool] = {}
@@ -98,21 +101,9 @@ class ToolSet:
         """The conversations that were given tools, or none."""
         self._reported: set[str] = set()  # failures of servers
 
-    @property
-    def is_available(self) -> bool:
-        """Whether there may be a tool."""
-        return self._toolbox is not None or bool(self.settings)
-
     def is_enabled(self, conversation: int | None, default: bool = False) -> bool:
         """Whether a conversation has tools; `default` holds where nobody has chosen."""
         return self.is_available and self.enabled.get(conversation, default or not self.opt_in)
-
-    @property
-    def toolbox(self) -> Toolbox:
-        """What runs them; made when it is first needed."""
-        if self._toolbox is None:
-            self._toolbox = Toolbox(self.settings.servers, self.settings.folders, self._offline)
-        return self._toolbox
 
     async def refresh(self) -> None:
         """List the tools that there are now; servers are started for that.
@@ -145,8 +136,7 @@ class ToolSet:
 
     async def close(self) -> None:
         """Stop all servers."""
-        if self._toolbox is not None:
-            await self._toolbox.close()
+        await self.toolbox.close()
 
     def new_failures(self) -> list[str]:
         """Return why servers failed, each reason once."""

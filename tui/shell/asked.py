@@ -67,7 +67,7 @@ def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolS
     Raises:
         UsageError: a name means nothing.
     """
-    from assistant.tools.server_settings import BUILT_IN
+    from assistant.tools.values import BUILT_IN
 
     named = tuple(name.strip() for name in names.split(",") if name.strip())
     if not named:

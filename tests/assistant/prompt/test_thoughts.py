@@ -89,7 +89,7 @@ MARKS = [*sorted({mark for family in FAMILIES for mark in family.texts}), "</thi
 def test_no_character_is_lost_and_the_pieces_do_not_matter(family, at, texts):
     whole = "".join(texts)
     end, segments = family.read(at, whole)
-    assert "".join(text for _, text in segments) + end.held == whole
+    assert "".join(text for _, text in segments) + end.buffered == whole
     by_letter, letters = at, []
     for letter in whole:
         by_letter, found = family.read(by_letter, letter)

@@ -193,4 +193,4 @@ def test_any_text_is_understood_or_refused_in_one_sentence(text):
 def test_any_typed_text_is_taken_or_refused(name, text):
     value = KEYS[name].parse(text)
     assert value is None or KEYS[name].check(value) == value
-    KEYS[name].refusal(text)
+    KEYS[name].rejection(text)

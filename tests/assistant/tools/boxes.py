@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from assistant.request import ToolCall
-from assistant.tools.server_settings import ServerSettings
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.values import OfferedTool, ServerReport, ToolResult
+from assistant.tools.values import OfferedTool, ServerReport, ServerSettings, ToolResult
 
 HERE = Path(__file__).parent
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.tools.server_settings import ServerSettings
+from assistant.tools.values import ServerSettings
 from models.errors import UsageError
 
 

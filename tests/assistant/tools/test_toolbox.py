@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import pytest
 
-from assistant.tools.server_settings import ServerSettings
 from assistant.tools.toolbox import Toolbox
+from assistant.tools.values import ServerSettings
 from tests.assistant.tools.boxes import call, odd, opened, report
 
 

@@ -6,9 +6,8 @@ import pytest
 from textual import events
 
 from assistant.events import Origin
-from assistant.tools.server_settings import ServerSettings
 from assistant.tools.toolbox import ToolSet
-from assistant.tools.values import ToolSettings
+from assistant.tools.values import ServerSettings, ToolSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, open_page, said, token
 from tui.app.app import SpecchatApp
