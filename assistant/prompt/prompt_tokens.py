@@ -144,7 +144,8 @@ class ChatTokens:
 
     def _shows_day(self, messages: Sequence[Message], variables: Variables) -> bool:
         """Say whether the template shows the day; some do so only without a system prompt."""
-        start = [*takewhile(lambda message: message.role == "system", messages), Message("user", "?")]
+        system = takewhile(lambda message: message.role == "system", messages)
+        start = [*system, Message("user", "?")]
         days = (day_variables(day) for day in ("2001-02-03", "2004-05-06"))
         return len({self.template.render(start, {**variables, **day}) for day in days}) == 2
 

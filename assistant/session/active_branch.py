@@ -106,8 +106,8 @@ class ActiveBranch:
 
     def question(self, text: str, attachments: Sequence[Attachment]) -> StoredMessage:
         """Return a question at the end, as it would be if it were asked now."""
-        asked = StoredMessage(0, self.end, "user", text, self._clock(), "complete")
-        return replace(asked, attachments=tuple(attachments))
+        question = StoredMessage(0, self.end, "user", text, self._clock(), "complete")
+        return replace(question, attachments=tuple(attachments))
 
     def append_empty(
         self, role: Role, model: str = "", tool_calls: tuple[ToolCall, ...] = ()

@@ -65,7 +65,7 @@ def race(
         if as_json or not at_terminal:
             run(recorded, console)
     if as_json or not at_terminal:
-        failed = emit(recorded, as_json)
+        failed = tell(recorded, as_json)
         sys.exit(INTERRUPTED if console.interrupted else FAILED if failed else 0)
 
     from tui.race.screen import RaceApp
@@ -94,7 +94,7 @@ def run(recorded: RecordedRace, console: EngineConsole) -> None:
     console.run(recorded.race, handle, keeps=False)
 
 
-def emit(recorded: RecordedRace, as_json: bool) -> bool:
+def tell(recorded: RecordedRace, as_json: bool) -> bool:
     """Print what came of a race; return whether a lane failed."""
     sentence = " ".join(filter(None, verdict(recorded.lanes, recorded.race.request)))
     if as_json:
