@@ -27,15 +27,15 @@ class Hunk(NamedTuple):
     """The number of its first old line, from 1."""
     lines: tuple[Line, ...]
     is_settled: bool
-    """Whether so much that is unchanged follows that what comes next belongs to another hunk."""
+    """Whether enough unchanged lines follow: a later change belongs to another hunk."""
 
 
 class Comparison(NamedTuple):
-    """What has changed so far."""
+    """The changes so far."""
 
     hunks: tuple[Hunk, ...]
     reached: int
-    """Old lines that have been rewritten, or left out."""
+    """The number of old lines that the new version has passed."""
 
     def count(self, sign: Sign) -> int:
         """Return how many lines were added or removed."""
@@ -43,11 +43,11 @@ class Comparison(NamedTuple):
 
 
 def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> Comparison:
-    """Compare two versions. Of a new one that `is_whole` not yet, nothing is removed at its end."""
+    """Compare two versions. If the new one is not yet whole, nothing is removed at its end."""
     above = _same(old, new)
     below = _same(old[above:][::-1], new[above:][::-1]) if is_whole else 0
     head, tail = range(min(above, CONTEXT)), range(-min(below, CONTEXT), 0)
-    # It takes the square of the length. So lines that are the same above and below are numbers.
+    # The matcher takes quadratic time, so equal lines at both ends are left out, up to CONTEXT.
     before, after = ([*head, *lines[above : len(lines) - below], *tail] for lines in (old, new))
     matcher = SequenceMatcher[str | int](None, before, after, autojunk=False)
     *_, (a, _, size), _end = [(0, 0, 0), *matcher.get_matching_blocks()]
@@ -79,7 +79,7 @@ def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _same(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many lines are the same in the beginning."""
+    """Return how many lines are equal from the start on."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
@@ -96,7 +96,7 @@ def _lines(
 
 
 def patch(path: Path, old: bytes, new: bytes) -> bytes:
-    """Return the change of a file as `git apply` and `patch -p1` take it; nothing if none."""
+    """Return the change of a file as a patch for `git apply` and `patch -p1`; empty if none."""
     real = os.path.realpath(path)  # neither program follows a link
     relative = os.path.relpath(real)
     named = os.fsencode(real[1:] if relative.startswith("../") else relative).decode("latin-1")

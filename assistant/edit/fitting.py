@@ -1,4 +1,4 @@
-"""An answer fitted into its place: without what stands around it, indented as the file is."""
+"""Fit an answer into the file: without repeated surroundings, indented as the file is."""
 
 import re
 from collections import Counter
@@ -9,17 +9,17 @@ from assistant.edit.comparison import paired
 from assistant.edit.part import OPENS, Part
 
 STEPS = (4, 2, 8, 3)
-"""Columns by which models and files indent; the first is a tab's, too."""
+"""Usual widths of an indentation; the first one is also the width of a tab."""
 BLANKS = " \t"
 CLOSER = re.compile(r"[)}\];,`]+|end")
 LABEL = re.compile(r"\s*(?:case|default|when)\b")
-"""What starts a line that may stand below a head without being indented further."""
+"""The start of a line that may follow a head without deeper indentation."""
 COPIED = 3
-"""Lines of elsewhere in the file that a new part may have without repeating it."""
+"""The most lines of the rest of the file that a new part may have without repeating it."""
 
 
 def without_surroundings(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
-    """Return the new lines of a part without those at their ends that repeat what is around it."""
+    """Return the new lines of a part without those at both ends that repeat its surroundings."""
     filled = [i for i, line in enumerate(new) if line.strip()]
     texts, old, below = _texts(new), _texts(lines[slice(*part)]), _texts(lines[part.end :])
     start = _repeated_above(lines, part, texts)
@@ -36,7 +36,7 @@ def without_surroundings(lines: Sequence[str], part: Part, new: Sequence[str]) -
 
 
 def _repeated_above(lines: Sequence[str], part: Part, texts: Sequence[str]) -> int:
-    """Return how many lines in the beginning repeat, in order, lines above a part."""
+    """Return how many of the first lines repeat, in order, lines above a part."""
     above, heads = _texts(lines[: part.start]), [lines[i].strip() for i in _heads(lines, part)]
     old, at, count = _texts(lines[slice(*part)]), 0, 0
     for text in texts:
@@ -49,7 +49,7 @@ def _repeated_above(lines: Sequence[str], part: Part, texts: Sequence[str]) -> i
 
 
 def repeated(lines: Sequence[str], part: Part, new: Sequence[str]) -> str:
-    """Return in half a sentence what the new lines of a part repeat of the rest of the file."""
+    """Return half a sentence about what a new part repeats of the rest; empty if nothing."""
     counts, copies = Counter(_texts(lines)), {*_texts(new)} - {*_texts(lines[slice(*part)])}
     copied = [i for i, line in enumerate(lines) if line.strip() in copies]
     copied = [i for i in copied if counts[lines[i].strip()] == 1 and re.search(r"\w\w", lines[i])]
@@ -62,8 +62,8 @@ def repeated(lines: Sequence[str], part: Part, new: Sequence[str]) -> str:
 def indented(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
     """Return the new lines of a part with the indentation of the file.
 
-    It starts where the old part did, and a line that is kept is the old one, byte for byte. If
-    all of a file differs in nothing but blanks, that is what was asked.
+    The part starts in the column of the old one, and an unchanged line stays the same byte for
+    byte. If a whole file differs in blanks alone, the new blanks are taken over.
     """
     old, is_whole = lines[slice(*part)], not _texts([*lines[: part.start], *lines[part.end :]])
     has_columns = any("\t" in line.strip() for line in lines)
@@ -97,10 +97,10 @@ def indented(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
 
 
 def _ways(new: Sequence[str], base: int | None, step: int) -> Iterator[list[int]]:
-    """Yield the columns in which new lines may be meant to start, the likeliest first.
+    """Yield candidates for the columns of new lines, the likeliest first.
 
-    The answer may be indented by other steps than the file, `step`; and where a part starts at a
-    `base`, all of it or its first line alone may have lost what is before it.
+    The answer may be indented by other steps than the file's `step`. Of a part that starts at a
+    `base` column, all lines or the first one alone may have lost their indentation.
     """
     filled = [line for line in new if line.strip()]
     margin = 0 if base is None else min(map(_width, filled))
@@ -123,7 +123,7 @@ def _ways(new: Sequence[str], base: int | None, step: int) -> Iterator[list[int]
 
 
 def _rows(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """Return new rows of a table with tabs between their columns, where old ones have them."""
+    """Return the new rows of a table with tabs between columns, if the old rows have them."""
     tabs, count = Counter(line.strip().count("\t") for line in old).most_common(1)[0]
     if not tabs or 3 * count < 2 * len(old):
         return list(new)
@@ -134,7 +134,7 @@ def _rows(old: Sequence[str], new: Sequence[str]) -> list[str]:
 
 
 def _heads(lines: Sequence[str], part: Part) -> list[int]:
-    """Return the lines in whose blocks a part stands, from the inside."""
+    """Return the indices of the heads of the blocks around a part, from the inside out."""
     heads, width = list[int](), _width(lines[part.start])
     for i in range(part.start - 1, -1, -1):
         text = lines[i].strip()
@@ -145,7 +145,7 @@ def _heads(lines: Sequence[str], part: Part) -> list[int]:
 
 
 def _step(lines: Sequence[str]) -> int:
-    """Return the columns by which lines are mostly indented further than the line before."""
+    """Return the most frequent increase of the indentation from one line to the next."""
     widths = [_width(line) for line in lines if line.strip()]
     further = Counter(b - a for a, b in pairwise(widths) if b > a)
     return further.most_common(1)[0][0] if further else STEPS[0]

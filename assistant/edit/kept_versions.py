@@ -1,4 +1,4 @@
-"""The last version of each edited file, from which an edit is taken back."""
+"""The version of each edited file before its last edit, from which it can be restored."""
 
 import os
 import shlex
@@ -19,26 +19,26 @@ from models.files import disk
 from models.files.places import data_dir
 
 MOST = 200
-"""Files of which a version is kept; the oldest goes first."""
+"""The most files of which a version is kept; the oldest is removed first."""
 LEFT_S = 86_400
-"""Seconds after which a version of an edit that was never done was left by a killed program."""
+"""Seconds after which a pending version must have been left by a killed program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What a file was before an edit, and what it became."""
+    """The content of a file before an edit, and the digest of the content after it."""
 
     before: bytes
     after: str  # the sha256
 
 
 def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
-    """Replace a file, and keep what it was `before`, if that is given, to be brought back.
+    """Replace a file; save the content `before`, if given, so that it can be brought back.
 
-    Until the file is replaced, what the edit before this one kept stays.
+    The version that an earlier edit saved stays until the file is replaced.
 
     Raises:
-        StorageError: it has changed meanwhile, or one of both cannot be written.
+        StorageError: it has changed meanwhile, or the file or its version cannot be written.
     """
     if before is None:
         text_file.replace(file.path, file.data, new)
@@ -79,7 +79,7 @@ def undo(path: Path) -> None:
 def bring_back(file: text_file.TextFile, edited: bytes, keeps: bool) -> str:
     """Bring back what a file was before it was `edited`; return what was done, in a sentence.
 
-    What it has become since is kept, to be brought back in turn.
+    The content that it has now is saved, and can be brought back in turn.
 
     Raises:
         UsageError: it is no file any more.
@@ -109,7 +109,7 @@ def bring_back(file: text_file.TextFile, edited: bytes, keeps: bool) -> str:
 
 
 def undoing(path: Path) -> str:
-    """Return the command that takes the last edit of a file back."""
+    """Return the command that undoes the last edit of a file."""
     name = f"./{path}" if str(path).startswith("-") else str(path)
     return f"specchat edit --undo {shlex.quote(name)}"
 
@@ -125,9 +125,9 @@ def patch_back(path: Path) -> bytes:
 
 
 def _last(path: Path, now: bytes) -> Version:
-    """Return the version before the last edit; `now` is what the file is.
+    """Return the version before the last edit; `now` is the present content.
 
-    A program that was killed may have left others, of edits that were done or not.
+    A killed program may have left further versions, of edits that were done or not.
     """
     stored, versions = _stored_path(path), list[Version]()
     for path_ in sorted(stored.parent.glob(f"{stored.name}*")):
@@ -150,7 +150,7 @@ def _save(path: Path, pending: Path, version: Version) -> None:
 
 
 def _remove_oldest(folder: Path) -> None:
-    """Remove the oldest versions, and what programs left that were killed while they wrote one."""
+    """Remove the oldest versions, and what killed programs left half written."""
     times = {path: path.stat().st_mtime for path in folder.iterdir()}
     saved = sorted((path for path in times if not path.suffix), key=times.__getitem__)
     left = [path for path in times if path.suffix and time.time() - times[path] > LEFT_S]

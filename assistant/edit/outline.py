@@ -39,7 +39,7 @@ class Outline:
     reason: str = ""  # why it does not, where that is known
     definitions: dict[str, list[str]] = field(default_factory=dict)  # texts by last name
     imports: dict[str, str] = field(default_factory=dict)  # statements by the name they import
-    bound: set[str] = field(default_factory=set)  # names that anything gives a meaning
+    bound: set[str] = field(default_factory=set)  # names that are defined or assigned anywhere
     used: dict[str, int] = field(default_factory=dict)  # names in expressions, with their line
     qualifiers: set[str] = field(default_factory=set)  # names before a dot
     members: set[str] = field(default_factory=set)  # names after one
@@ -47,7 +47,7 @@ class Outline:
 
 
 def outline(suffix: str, text: str) -> Outline:
-    """Return the outline of a text; without a grammar only what its lines seem to define."""
+    """Return the outline of a text; without a grammar, only what looks like a definition."""
     language, _, variant = GRAMMARS.get(suffix, "").partition(".")
     if not language:
         return _without_grammar(text)
@@ -86,7 +86,7 @@ def _without_grammar(text: str) -> Outline:
         body = text[head.start() : following.start() if following else None]
         result.definitions.setdefault(head[1] or head[2], []).append(body)
     names = {head.end(head.lastindex or 0) for head in heads}
-    for call in re.finditer(r"\b\w+(?=\()", text):  # from its beginning, or a long word takes ages
+    for call in re.finditer(r"\b\w+(?=\()", text):  # \b: or long words take quadratic time
         if call.end() not in names:
             result.used.setdefault(call[0], text.count("\n", 0, call.start()) + 1)
     result.bound |= result.definitions.keys()
@@ -94,7 +94,7 @@ def _without_grammar(text: str) -> Outline:
 
 
 def _python_error(text: str) -> tuple[int, str]:
-    """Return the line that this Python refuses, and why: it knows more than the grammar."""
+    """Return the line and message of a syntax error of this Python, which sees more errors."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -118,7 +118,7 @@ def _add_import(node: Node, result: Outline) -> None:
 
 
 def _leaves(node: Node) -> Iterator[Node]:
-    """Yield what has no children; without the module that Python's `from` and `as` name."""
+    """Yield the leaves of a node, without the module name of Python's `from`."""
     waiting = [node]
     while waiting:
         children = [child for child, role in _children(waiting.pop()) if role != "module_name"]
@@ -127,7 +127,7 @@ def _leaves(node: Node) -> Iterator[Node]:
 
 
 def _children(node: Node) -> list[tuple[Node, str]]:
-    """Return the children of a node with their roles, by a cursor: asking each is quadratic."""
+    """Return the children of a node with their roles; a cursor avoids quadratic time."""
     cursor, children = node.walk(), list[tuple[Node, str]]()
     is_there = cursor.goto_first_child()
     while is_there and cursor.node:
@@ -157,7 +157,7 @@ def _defined(node: Node) -> str:
     if not node.is_named or not DEFINES.search(node.type):
         return ""
     if node.type.endswith("_specifier") and not node.child_by_field_name("body"):
-        return ""  # C names a struct so where it is used
+        return ""  # a use of a struct in C looks the same
     if node.type == "variable_declarator" and not re.search(
         "function|arrow|class", getattr(node.child_by_field_name("value"), "type", "")
     ):

@@ -1,4 +1,4 @@
-"""The part of a file that is rewritten: all of it, some lines, or what has a name."""
+"""The part of a file to be rewritten: all of it, some lines, or a named definition."""
 
 import os
 import re
@@ -31,14 +31,14 @@ class Part(NamedTuple):
 def split(argument: str) -> tuple[Path, str]:
     """Return the file that an argument names, and the part of it; empty for all of it."""
     name, _, part = argument.rpartition(":")
-    is_part = name and not os.path.exists(argument)  # which a Path may not be able to say
+    is_part = name and not os.path.exists(argument)  # a Path may be unable to tell
     return (Path(name), part) if is_part else (Path(argument), "")
 
 
 def find(lines: Sequence[str], named: str, path: Path) -> Part:
     """Return the part of a file that `10-40`, `name` or `Outer.name` names; empty is all of it.
 
-    Blank lines at its ends are no part of it, and so stay as they are.
+    Blank lines at both ends do not belong to the part.
 
     Raises:
         UsageError: there is no such part, or more than one.
@@ -70,7 +70,7 @@ def _filled(lines: Sequence[str], part: Part) -> Part:
 
 
 def _named(lines: Sequence[str], outer: Part, name: str) -> list[Part]:
-    """Return what has a name: where a keyword says so, or else where it looks like a head."""
+    """Return the definitions of a name: after a keyword, or else lines that look like a head."""
     word = rf"{re.escape(name)}(?!\w|::)"
     between = r"(?:\s*\([^)]*\)|<.*?>)?\s*(?:[*&]|self\.)?\s*"  # a receiver, or types
     by_keyword = re.compile(rf"\b(?:{KEYWORDS})\b{between}{word}")
@@ -83,9 +83,9 @@ def _named(lines: Sequence[str], outer: Part, name: str) -> list[Part]:
 
 
 def _block(lines: Sequence[str], head: int, end: int) -> Part:
-    """Return the lines that belong to a head: those that are indented further, and what closes.
+    """Return the lines of the block below a head: the deeper ones, and those that close it.
 
-    Between braces, and in a text between three quotation marks, lines begin anywhere.
+    Between braces and within triple quotes, lines may have any indentation.
     """
     indent, last, depth = _indent(lines[head]), head, int(lines[head].rstrip().endswith("{"))
     quoted = _opens_text(lines[head])

@@ -1,4 +1,4 @@
-"""Lines that stand for code which a new version leaves out, such as "# other methods unchanged"."""
+"""Lines that replace code in a new version, such as "# other methods unchanged"."""
 
 import re
 from collections import Counter
@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 SPACED = r"(?:\#+|--+|;+|%+|'|::|!|\.\.|(?i:rem|dnl)\b)(?=\s)"
-"""Signs of comments that may begin a line of code as well if no blank follows."""
+"""Signs of comments that need a blank after them; without one, they may begin code."""
 SIGN = rf"(?:{SPACED}|//+!?|/\*+|<!--|\{{/\*|\{{\{{!|\{{\#|\(\*|\{{-|\#\||<%(?:\#|--)|<\#)"
 COMMENT = re.compile(rf"{SIGN}.*|(\"{{3}}|'{{3}}).*\1|\[\w[\w,.:'-]*( [\w,.:'()-]+)+\]")
 BRACKETED = re.compile(r"\W*[\[(<{~*_=-]\s*[\w.…].*[\])>}~*_=-]\W*")
@@ -16,21 +16,21 @@ DOTS = r"(?:\.{3}|…)(?![\w,(\[{$@])"
 ELLIPSIS = re.compile(rf"\W*{DOTS}\W*|(?:{SIGN}|\"{{3}}|'{{3}}|\[).*(?:\.{{3}}|…).*")
 INLINE = re.compile(rf"(?<!catch )(?:[({{\[>;:*/]\s*|\w\s+(?={DOTS}\s*[;<}})\]])){DOTS}")
 WORDS = re.compile(Path(__file__).with_name("left_out.txt").read_text("utf-8"))
-"""What models write of lines that they leave out, in some languages: a second opinion."""
+"""Words by which models describe lines that they leave out, in several languages."""
 FAREWELL = re.compile(
     r"""(?ix)\b(?:remov|delet|dropp?|moved|gone|replaced|deprecated|obsolete|no\ longer|todo|fixme
     |nothing|use\b|see\b|entfernt|gelöscht|eliminad|supprim|удал)|删除|移除|削除"""
 )
-"""What people write instead of lines that they delete."""
+"""Words of a comment that explains a deletion."""
 LEAST = 3
-"""Lines of code that a comment must replace to be a placeholder whatever it says."""
+"""Lines of code that a comment must replace to be a placeholder whatever its words."""
 
 
 def left_out(old: Sequence[str], new: Sequence[str]) -> str:
-    """Return in half a sentence which old lines a placeholder replaces; empty if there is none.
+    """Return half a sentence about the old lines that a placeholder replaces; empty if none.
 
-    A comment that nothing but it replaces code is one in any language. Words and an ellipsis
-    make one of a line that replaces a single line, or that has changed lines beside it.
+    A comment is a placeholder if it alone replaces several lines of code. Typical words or an
+    ellipsis make a line a placeholder also if it replaces one line or is beside changed lines.
     """
     versions = Versions(old, new)
     known, written = Counter(old), Counter(new)
@@ -44,7 +44,7 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _kind(line: str) -> str:
-    """Return what a line looks like: a "placeholder", "inline", a mere "comment", or neither."""
+    """Return the kind of a line: "placeholder", "inline", "comment", or nothing of these."""
     is_comment, words = COMMENT.fullmatch(line), WORDS.findall(line)
     is_prose = len(words) > 1 and not re.search(r"[={}\[\];\"]", line)
     if is_prose or ELLIPSIS.fullmatch(line):
@@ -68,7 +68,7 @@ class Versions:
         self._anchors = [*self._in_both()]
 
     def replaced(self, index: int, kind: str) -> list[int]:
-        """Return the indices of the old lines that a new line of a form stands for."""
+        """Return the indices of the old lines that a new line of a kind replaces."""
         before, after = (-1, -1), (len(self.old), len(self.new))
         i, j = next((pair for pair in reversed(self._anchors) if pair[1] < index), before)
         i_end, j_end = next((pair for pair in self._anchors if pair[1] > index), after)
@@ -121,7 +121,7 @@ class Versions:
 
 
 def _says(line: str) -> bool:
-    """Say whether a line has more than signs."""
+    """Say whether a line has words."""
     return re.search(r"\w\w|[^\W\d_a-zA-Z]", line) is not None
 
 

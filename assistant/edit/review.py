@@ -1,4 +1,4 @@
-"""What a new version of a file breaks or loses that the request does not ask for."""
+"""Review a new version of a file: what it breaks or loses beyond the request."""
 
 import builtins
 import re
@@ -83,7 +83,7 @@ def review(suffix: str, old: str, new: str, request: str) -> tuple[str, ...]:
 
 
 def _lost(old: Outline, new: Outline) -> list[str]:
-    """Return the definitions that are missing, without those within another such one."""
+    """Return the definitions that are missing, without those inside another missing one."""
     lost = [
         n for n, texts in old.definitions.items() if len(new.definitions.get(n, ())) < len(texts)
     ]
@@ -95,14 +95,14 @@ def _lost(old: Outline, new: Outline) -> list[str]:
 
 
 def _wish(request: str, *outlines: Outline) -> str:
-    """Return a request without the names of definitions, which may be verbs."""
+    """Return a request without the names of definitions, which may look like verbs."""
     first, *others = re.findall(r"\w+|\W+", request) or [""]
     names = {name for outline in outlines for name in outline.definitions}
     return "".join([first, *(word for word in others if word not in names)])
 
 
 def _left_out(old: list[str], new: list[str]) -> Iterator[str]:
-    """Yield where three statements or more are gone, and their words are not in their place."""
+    """Yield where three or more statements are gone and nothing similar replaces them."""
     gone = Counter(map(str.strip, old)) - Counter(map(str.strip, new))
     for hunk in compare(old, new).hunks:
         runs = [(sign, [line.text for line in run]) for sign, run in groupby(hunk.lines, SIGN)]
@@ -155,7 +155,7 @@ def _is_like(name: str, other: str, old: Outline, new: Outline) -> bool:
 
 
 def _undefined(suffix: str, old: Outline, new: Outline) -> Iterator[str]:
-    """Yield the names that are used, and that nothing defines any more, or yet."""
+    """Yield the names that are used and not defined, neither any more nor yet."""
     is_open = any(re.search(r"\*;?$", statement) for statement in new.imports.values())
     script = suffix in (".jsx", ".ts", ".tsx")
     imported = NEEDS_IMPORT.get(".js" if script else suffix, "").split()
@@ -171,7 +171,7 @@ def _undefined(suffix: str, old: Outline, new: Outline) -> Iterator[str]:
 
 
 def _left_over(old: Outline, new: Outline, text: str, wish: str) -> Iterator[str]:
-    """Yield definitions that are gone, and are used of an object that had them."""
+    """Yield definitions that are gone and still used as members of an object."""
     owner = r"[\w\])]" if RENAMES.search(wish) else r"\b(?:self|this|cls)"
     for name in old.definitions.keys() - new.definitions.keys() - new.bound:
         use = re.search(rf"{owner}(?:\.|->){re.escape(name)}\b(?!\s*=[^=])", text)
@@ -181,7 +181,7 @@ def _left_over(old: Outline, new: Outline, text: str, wish: str) -> Iterator[str
 
 
 def _lost_imports(suffix: str, old: Outline, new: Outline, request: str) -> Iterator[str]:
-    """Yield the imports that are gone, of those that are used without being named."""
+    """Yield the imports that are gone although they may be used indirectly."""
     is_named = re.search("(?i)import|include|unused", request)
     if not is_named and not REMOVES.search(request):
         for name, statement in old.imports.items():

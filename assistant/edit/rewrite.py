@@ -1,6 +1,6 @@
-"""A text that a model rewrites: what it is asked, and what its answer makes of the text.
+"""Rewrite a text with a model: the request, and the new text from its answer.
 
-In a chat nothing is asked so: there an answer may hold the new version of an attached file.
+In a chat, an answer may also hold the new version of an attached file.
 """
 
 import re
@@ -21,19 +21,19 @@ from assistant.store.values import Attachment, StoredMessage
 
 ASKED = Path(__file__).with_name("rewrite.txt").read_text("utf-8")
 MARGIN = 300
-"""Tokens of the request around the text, and some more."""
+"""Tokens of the request besides the text, with a reserve."""
 MARKDOWN = (".md", ".markdown", ".mdx")
 FENCE = "```"
 FENCES = re.compile("^`{3,}", re.MULTILINE)
 LAYOUT = re.compile(r"(?i)indent|einrück|whitespace|reformat|\b(?:tabs|spaces|blanks)\b")
-"""What a wish has that is about the blanks of lines."""
+"""Words of a wish that concerns the indentation of lines."""
 GROWTH = 1.25
-"""How many times as long as the old part a new one may well be."""
+"""The length that is expected of a new part, relative to the old one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A part of a text, and what is to change in it."""
+    """A part of a text, and the change that is wished for."""
 
     file: TextFile
     part: Part
@@ -51,19 +51,18 @@ class Rewrite:
 
     @property
     def block(self) -> tuple[str, str]:
-        """How the block begins and ends that an answer is: a tag where there are fences inside.
+        """The marks that open and close the block of an answer: tags if it has fences inside.
 
-        Models end with three marks what begins with four.
+        A fence of four backticks would not do: models close it with three.
         """
         suffix, tag = self.file.path.suffix, "file" + "_" * self.file.text.count("</file")
         has_fences = suffix.lower() in MARKDOWN or FENCE in f"{self.file.text}{self.wish}"
         return (f"<{tag}>", f"</{tag}>") if has_fences else (f"{FENCE}{suffix[1:]}", FENCE)
 
     def request(self, base: Request, shown: Part) -> Request:
-        """Return `base` with the question: the `shown` lines, the wish, the beginning of a block.
+        """Return `base` with the question: the `shown` lines, the wish, and the opening of a block.
 
-        The answer continues the block, and ends where it ends. So it is the new part, without a
-        word before or after it.
+        The answer continues the block and ends with it, so it is exactly the new part.
         """
         name, fence = self.file.path.name, fence_of(self.file.text)
         text = "\n".join(self.file.lines[slice(*shown)])
@@ -105,11 +104,11 @@ class Rewrite:
         return Part(max(0, self.part.start - around), end)
 
     def so_far(self, lines: Sequence[str]) -> tuple[str, ...]:
-        """Return the lines of the text up to the last of the part that is written."""
+        """Return the lines of the text up to the end of the part as far as it is written."""
         return (*self.file.lines[: self.part.start], *lines)
 
     def new(self, answer: str) -> tuple[str, ...]:
-        """Return the lines of the whole text with the part as an answer has it, in its place."""
+        """Return the lines of the whole text with the part replaced by an answer."""
         return (*self.so_far(self._fitted(answer)), *self.file.lines[self.part.end :])
 
     def gap(self, answer: str, stop: Stop) -> str:
@@ -140,7 +139,7 @@ class Rewrite:
         )
         is_odd = len(FENCES.findall("\n".join([*old, *lines]))) % 2
         is_over = not is_tagged or (after > before and (before or is_odd))
-        opens = re.fullmatch("`{3,}[^`]+", last) and last != old[-1]  # which nothing can follow
+        opens = re.fullmatch("`{3,}[^`]+", last) and last != old[-1]  # empty
         return (
             lines[:-1] if last == self.block[1] or opens or (last == FENCE and is_over) else lines
         )

@@ -1,4 +1,4 @@
-"""A text file that is edited: its text, all else that its bytes say, and a safe replacement."""
+"""A text file to be edited: its text, its encoding and line ends, and a safe replacement."""
 
 import os
 import re
@@ -19,10 +19,10 @@ from models.errors import StorageError, UsageError
 
 END = re.compile(r"\r\n|\n|\r")
 COPY = ".specchat-"
-"""How the name of a copy begins; random digits follow, and others that only specchat makes of them,
-so that no other file is taken for one. The file's own name may be too long for more."""
+"""The prefix of a copy's name. Random digits and their digest follow, so that no other file is taken
+for a copy. The file's own name is not part of it: it may be too long."""
 LEFT_S = 60.0
-"""Seconds after which a copy that was never renamed was left by a program that was killed."""
+"""Seconds after which a copy must have been left by a killed program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def read(path: Path) -> TextFile:
 
 
 def check_writable(path: Path) -> None:
-    """Check that a file can be replaced, before anybody waits for its new version.
+    """Check that a file can be replaced, before its new version is made.
 
     Raises:
         StorageError: it is gone, read-only, has other names, or its folder or owner forbids it.

@@ -21,8 +21,8 @@ TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32
 """The largest text, file of a document, and content of a docx that is read."""
 _DATA = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+")  # a picture within a text
 _TAG = re.compile(r"(?is)<(script|style|svg)\b.*?</\1\s*>|<!--.*?-->|<(?:h([1-6])|/?[a-z!])[^>]*>")
-_PART, _END = "\x1e", "\x1f"  # what rows and headings begin with, and ends of lines in tables
-# A hyphen at the end of a line in a PDF, which is not that of AX-20.
+_PART, _END = "\x1e", "\x1f"  # marks before rows and headings, and for line ends within tables
+# A hyphenation at the end of a line in a PDF; not the hyphen of AX-20.
 _BROKEN = re.compile("(?<=[a-zß-ɏα-ωа-џ])\ufffe(?=[a-zß-ɏα-ωа-џ])")
 _MARKUP = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -70,11 +70,11 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
 
 
 def names(path: str, lines: Sequence[TextLine]) -> tuple[str, ...]:
-    """Return what a document is called: its file, and a first line that stands alone, its title."""
+    """Return the names of a document: its file name, and a first line that stands alone."""
     kind, text = Path(path).suffix.lower(), "\n".join(line.text for line in lines[:50])
     alone = "" if kind in HEADED else r"(?=[ \t]*\n|[=-]+\n)"
     title = re.match(rf"\s*(\S.{{0,79}})(?<![.!?])\n{alone}(?=\s*\S)", text)
-    # That of code, such as users, is too common to name it.
+    # The name of a code file without its suffix, such as users, is too common.
     stem = [Path(path).stem] * (kind in ("", ".txt", *TABLES, *HEADED))
     return (os.path.basename(path), *stem, *(title.groups() if title else ()))
 
@@ -92,7 +92,7 @@ def _text(data: bytes) -> Iterator[TextLine]:
 
 
 def _html(data: bytes) -> Iterator[TextLine]:
-    """Yield the lines of a page without its tags; those that held nothing else are empty."""
+    """Yield the lines of a page without its tags; a line of tags alone becomes empty."""
 
     def bare(tag: re.Match[str]) -> str:
         ends = "".join(re.findall(f"[\n{_END}]", tag[0]))
@@ -111,7 +111,7 @@ def _html(data: bytes) -> Iterator[TextLine]:
 
 
 def _in_rows(table: str) -> str:
-    """Return a table as in Markdown, if it has a header; others are there for the layout."""
+    """Return a table as Markdown if it has a header; other tables only serve the layout."""
     if not re.search(r"(?i)<th\b", table):
         return table
     above, *rows = re.split(r"(?i)(?=<tr\b)", table.replace("\n", _END))

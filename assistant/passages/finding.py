@@ -15,38 +15,38 @@ from assistant.passages.vocabulary import INFLECTED
 from assistant.passages.words import COMPOUNDING
 
 WORDS, MAX_PASSAGES = 48, 8_000
-"""Words that are looked for, and passages that they may be in, all together: the rarest words
-count, and those that are in too many passages are left out. This bounds the time."""
+"""The most words that are searched for, and the most passages that they may match in all. Words are
+added from the rarest on; one that would exceed the limit is left out. This bounds the time."""
 EARLIER, BEFORE = (0.4, 0.25, 0.15), 12
-"""What a word of an earlier question counts beside one of the question, the last one first; and
-how many words of each are looked for."""
+"""The weight of a word of an earlier question, the latest first, relative to one of the question
+itself; and how many words of each are searched for."""
 ANSWERED = 0.1
-"""What a name or a number of an earlier answer counts."""
+"""The weight of a name or a number of an earlier answer."""
 PART, RELATIVE, RESEMBLING = 0.8, 0.75, 0.75
-"""What a word counts as part of a compound, with another ending, and spelled otherwise."""
+"""The weights of a match as part of a compound, with another ending, and by similar spelling."""
 RESEMBLED = 8
-"""Words that no passage has which are looked for by their spelling."""
+"""The most words without a match that are searched for by similar spelling."""
 KNOWN, RELATED = 0.35, 0.5
-"""How much of the question, by the weights of its words, the best passage has if the folder says
-anything of it; and how much of what that one has the others have."""
+"""The share of the question, by the weights of its words, that the best passage must have for the
+folder to be about it; and the share of that passage's own share that the others must have."""
 NAMED = 3
-"""Files that may have the same name; what more have, such as a heading in each, names none."""
+"""The most files that a name may belong to; a heading that more files have is no name."""
 FOREIGN = 0.6
-"""How much a passage has that is in another language than the question."""
+"""The share of the question that a passage in another language must have."""
 COPY, VERSION = 0.8, 0.4
-"""How much two passages share of which one may be a later version of the other; and of what is
-asked for of others, what it has: the question may name what the later one has replaced."""
+"""The share of trigrams above which a passage may be a version of another; and the share of what
+other passages must have that a version needs: the question may name what a later one replaced."""
 
 
 class Hits(NamedTuple):
-    """What was found for a question."""
+    """The passages that fit a question."""
 
-    passages: list[Passage]  # best first; none if the folder says nothing of it
-    instead: dict[str, str]  # words that no passage has, with those that were looked for instead
+    passages: list[Passage]  # best first; none if the folder is not about it
+    instead: dict[str, str]  # words without a match, with those that were searched for instead
 
 
 class _Term(NamedTuple):
-    factor: float  # what a passage has of a word if it has this
+    factor: float  # the share of the word that a match of this term counts for
     n_passages: int  # that have it
     query: str
 
@@ -54,7 +54,7 @@ class _Term(NamedTuple):
 class _Word(NamedTuple):
     n_passages: int
     factor: float  # 1 in the question, less before it
-    terms: list[_Term]  # the word as it is, and what stands for it; none if no passage has it
+    terms: list[_Term]  # the word and its substitutes; none if none has a match
 
 
 class _Version(NamedTuple):
@@ -115,7 +115,7 @@ class _Query:
     def _others(
         self, word: str, own: frozenset[str], question_terms: AbstractSet[str]
     ) -> Iterator[tuple[AbstractSet[str], float]]:
-        """Yield what stands for a word: compounds, their parts, and other endings."""
+        """Yield substitutes for a word with their weights: compounds, parts, other endings."""
         known, plain = self._vocabulary, words.terms(word, "")
         is_new = not own & known.words.keys()
         if compounding := self._spoken & COMPOUNDING:
@@ -131,14 +131,14 @@ class _Query:
             yield known.holding(plain), PART
 
     def weigh(self, word: _Word, shares: dict[int, float], scores: dict[int, float]) -> float:
-        """Add what passages have of a word, and its BM25; return the weight of the word."""
-        seen = max(word.n_passages, 1)  # a word it does not know tells no more than a rare one
+        """Add a word to the shares and, as BM25, to the scores of passages; return its weight."""
+        seen = max(word.n_passages, 1)  # an unknown word has the weight of a rare one
         weight = word.factor * math.log(1 + (self._count - seen + 0.5) / (seen + 0.5))
         share, score = defaultdict[int, float](float), defaultdict[int, float](float)
         for factor, places, query in word.terms:
             own = max(1e-6, math.log((self._count - places + 0.5) / (places + 0.5)))
             rows = self._sql.execute("SELECT rowid, rank FROM words WHERE words MATCH ?", (query,))
-            for id_, rank in rows:  # rank has FTS5's weight, near 0 for what half of them have
+            for id_, rank in rows:  # rank includes FTS5's own weight, near 0 for frequent terms
                 share[id_] = min(1.0, share[id_] + factor)
                 score[id_] = max(score[id_], -factor * rank / own)
         for id_ in share:
@@ -161,7 +161,7 @@ class _Query:
     def versions(
         self, ids: Sequence[int], shares: dict[int, float], min_share: float, named: Container[int]
     ) -> Iterator[_Version]:
-        """Yield passages; in another language than the question what is named or has `least`."""
+        """Yield passages; those in another language need `min_share`, or a name in the question."""
         for id_ in ids:
             path, language, changed, first, last, heading, header, packed = self._sql.execute(
                 "SELECT path, language, changed, first, last, heading, header, packed "
@@ -203,7 +203,7 @@ def find(
             if is_asked or is_continued:
                 best = max(shares.values(), default=0.0)
     named = query.named(question)
-    if not shares or best < KNOWN * whole:  # all that is asked about is what it names, if anything
+    if not shares or best < KNOWN * whole:  # only a document that it names is relevant
         shares, query.instead = defaultdict(float, {id_: shares[id_] for id_ in named}), {}
     if not shares:
         return Hits([], {})
@@ -219,9 +219,9 @@ def find(
 def _distinct(
     fit: Iterable[_Version], folder: Path, limit: int, related: float
 ) -> dict[int, Passage]:
-    """Return the first passages, each text once, and its other versions after it.
+    """Return the first passages, each text once and followed by its other versions.
 
-    What differs in a word may contradict the other: which of their files is newer is in the note.
+    Versions may contradict each other, so their notes say which file is newer.
     """
     texts, distinct = list[list[tuple[list[str], _Version]]](), dict[int, Passage]()
     for version in fit:
@@ -250,7 +250,7 @@ def _are_near(one: list[str], other: list[str]) -> bool:
 
 
 def _joined(passages: dict[int, Passage]) -> list[Passage]:
-    """Return passages; neighbours in a file as one, where the best of them was."""
+    """Return passages, with neighbours in a file joined at the rank of the better one."""
     ranks, last = {id_: rank for rank, id_ in enumerate(passages)}, -1
     runs = list[tuple[int, Passage]]()
     for id_, own in sorted(passages.items()):

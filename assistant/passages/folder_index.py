@@ -1,4 +1,4 @@
-"""What is known of a folder: brought up to date by another process, and found by a question."""
+"""The index of a folder: updated by another process, and searched for a question."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from models.errors import StorageError
 from models.files import disk
 
 ODD = 20
-"""Of the files that are left out, those that are named."""
+"""The most files that are named of those that are left out."""
 
 
 class IndexState(NamedTuple):
@@ -42,10 +42,10 @@ class FolderIndex:
     def find(
         self, question: str, before: Sequence[str] = (), answers: Sequence[str] = (), limit: int = 8
     ) -> finding.Hits:
-        """Return what the folder says about a question; it works while an update goes on.
+        """Return the passages that fit a question, also while an update runs.
 
-        Words of the questions `before`, the last one first, count less than those of this one; of
-        `answers` the names and numbers count a little.
+        Words of the questions `before`, the latest first, have less weight than those of this one;
+        of `answers`, names and numbers have a little weight.
         """
         if self.folder.is_dir():
             with suppress(sqlite3.DatabaseError), closing(index_file.opened(self._path)) as sql:
@@ -54,7 +54,7 @@ class FolderIndex:
 
     @property
     def state(self) -> IndexState:
-        """What is in the index now."""
+        """What the index holds now."""
         with suppress(sqlite3.DatabaseError), closing(index_file.opened(self._path)) as sql:
             files, skipped, passages, is_current = sql.execute(
                 "SELECT (SELECT count(*) FROM file WHERE reason = ''), "
@@ -74,7 +74,7 @@ class IndexProgress(NamedTuple):
 
     done: int  # files that were read in this update
     of: int  # files that are new or have changed
-    path: Path  # the file that is read now
+    path: Path  # the file being read
 
 
 async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:

@@ -49,7 +49,7 @@ def remove_lost(cache: Path) -> None:
 
 
 class IndexFile:
-    """An index that is brought up to date; what was written counts at the next `commit`."""
+    """An index being updated; readers see what was written at the next `commit`."""
 
     def __init__(self, path: Path, folder: Path) -> None:
         """Open an index, or make it.
@@ -66,10 +66,10 @@ class IndexFile:
             self._sql.executescript(tables)
         self._sql.execute("PRAGMA synchronous = NORMAL")
         self._sql.execute("CREATE TEMP TABLE seen (path TEXT PRIMARY KEY)")
-        self._known = set[str]()  # terms that are in the vocabulary for sure
+        self._known = set[str]()  # terms that are known to be in the vocabulary
 
     def compare(self, files: Iterable[Found]) -> list[Found]:
-        """Take over what was found in the folder; return the files that are to be read."""
+        """Compare the index with the files of the folder; return the files to be read."""
         changed, do = list[Found](), self._sql.execute
         known = "SELECT size, changed, reason FROM file WHERE path = ?"
         for file in files:
@@ -87,7 +87,7 @@ class IndexFile:
         return changed
 
     def is_same(self, file: Found, digest: bytes) -> bool:
-        """Whether a file has the content that it had; then it is not asked about again."""
+        """Return whether a file has its old content; if so, note its new size and time."""
         known = (file.size, file.changed, file.path, digest)
         same = "UPDATE file SET size = ?, changed = ? WHERE path = ? AND digest = ?"
         return self._sql.execute(same, known).rowcount > 0
@@ -100,7 +100,7 @@ class IndexFile:
         language: str = "",
         reason: str = "",
     ) -> None:
-        """Replace what is known of a file: its passages, or the reason why it is left out."""
+        """Replace the entry of a file: its passages, or the reason why it is left out."""
         self._remove(file.path)
         row = (file.path, file.size, file.changed, digest, language, reason)
         do = self._sql.execute
@@ -119,11 +119,11 @@ class IndexFile:
             self._known.update(term for term, _ in new)
 
     def commit(self) -> None:
-        """Let what was written count."""
+        """Let readers see what was written."""
         self._sql.commit()
 
     def complete(self) -> None:
-        """Say that the index is up to date, and close it."""
+        """Mark the index as up to date, and close it."""
         if self._sql.execute("UPDATE folder SET current = 1 WHERE current = 0").rowcount:
             self._sql.execute("INSERT INTO words (words) VALUES ('optimize')")
             self._sql.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab (main, words, row)")

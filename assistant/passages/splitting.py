@@ -1,4 +1,4 @@
-"""Cutting a text where it is cut best: at headings, then functions and paragraphs, then lines."""
+"""Split a text at the best places: headings, then functions and paragraphs, then lines."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 LEAST, MOST = 500, 1_500
 """Characters of a passage; the last one of a file may be shorter."""
-_CODE = 1_000  # lines stand under headings, and under lines that are less indented
+_CODE = 1_000  # the depth of code, below all headings; indentation is added
 _HEADING = 80  # characters of a heading that are kept
 _RULE = re.compile(r"(?=.*-)[\s:=-]*[|+][\s|+:=-]*")  # the line under the header of a table
 
@@ -36,7 +36,7 @@ class _Placed(NamedTuple):
     line: TextLine
     header: str  # if it is a row of a table
     break_score: int  # how well a passage can begin here
-    outline: tuple[tuple[int, str], ...]  # what it stands under, and how deep that is
+    outline: tuple[tuple[int, str], ...]  # the lines it is under, each with its depth
 
 
 def split(

@@ -1,4 +1,4 @@
-"""The words of a folder: those that hold another, begin like it, or are spelled nearly so."""
+"""The words of a folder, searched by their parts, their beginnings and similar spelling."""
 
 import re
 import sqlite3
@@ -13,13 +13,13 @@ from assistant.passages import index_file, words
 
 INFLECTED = {"czech", "finnish", "hungarian", "estonian", "lithuanian", "polish", "russian",
              "serbian", "turkish", "basque", "armenian"}  # fmt: skip
-"""Languages with stems that change, so that their words are found by how they begin as well."""
+"""Languages whose stems change, so that their words are also searched by their beginnings."""
 LINKS = ("", "s", "es", "n", "en", "e", "er", "ens")
-"""What stands between the parts of a compound."""
+"""Letters that link the parts of a compound."""
 PART, SHORT = 4, 3
-"""Letters of a part of a compound; and of one that is a word of the question or the folder."""
+"""The least letters of a part of a compound, and of one that is a word of its own."""
 MOST = 40
-"""Terms that one word is looked for as."""
+"""The most terms that a word is searched as."""
 
 
 class Vocabulary:

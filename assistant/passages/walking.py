@@ -1,4 +1,4 @@
-"""The files in a folder that are to be read; what is left out comes with the reason."""
+"""The files in a folder that are to be indexed, and those that are left out, with the reason."""
 
 import os
 import re
@@ -16,9 +16,9 @@ from assistant.tools.folders import Folders, UnreadablePath
 from models.errors import well_formed
 
 FILES = 100_000
-"""Files and folders in a folder that are looked at."""
+"""The most files and folders that are visited in a folder."""
 SECONDS = 60.0
-"""Seconds of the processor that looking at them may take."""
+"""Seconds of processor time that the walk may take."""
 _IGNORE_BYTES = 100_000  # of a .gitignore
 _DEEP = "(?:/.+)?"  # a ** between segments, as pathspec writes it
 _STAR = r"\[\^/\]\*"
@@ -36,10 +36,10 @@ class Found(NamedTuple):
 
 
 class LinearPattern(GitIgnoreSpecPattern):
-    """A line of a .gitignore, matched without trying all ways to share a path among its stars.
+    """A line of a .gitignore, matched in linear time.
 
-    What stands between two * is looked for at the first place where it fits, as a later one leaves
-    less to the others; and so for the segments between two **.
+    What stands between two * is matched at the first position where it fits, without backtracking,
+    and so are the segments between two **: a later match would leave less for the rest.
     """
 
     __slots__ = ()
@@ -62,14 +62,14 @@ class LinearPattern(GitIgnoreSpecPattern):
 
 
 _Rules = tuple[tuple[str, GitIgnoreSpec], ...]
-"""What each .gitignore says of what lies under a path, the innermost first."""
+"""The rules of each .gitignore with the folder they apply to, the innermost first."""
 
 
 def walk(folders: Folders) -> Iterator[Found]:
     """Yield the files of a folder and of all within it.
 
-    Left out without a word are hidden files, links to what lies in the folder, and what a
-    .gitignore in it names.
+    Hidden files, links within the folder, and what a .gitignore in it names are left out without
+    a reason.
     """
     left, waiting = FILES, list[tuple[str, _Rules]]([("", ())])
     ends = time.process_time() + SECONDS

@@ -1,6 +1,6 @@
-"""Words of texts and questions as they are indexed: names split, stems, no stop words.
+"""Words of texts and questions as they are indexed: names split, stemmed, without stop words.
 
-A term has letters and digits alone, is in small letters and has no accents.
+A term consists of lower-case letters and digits without accents.
 """
 
 import re
@@ -14,15 +14,15 @@ import snowballstemmer
 
 _LISTS = Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines()
 STOP_WORDS = {name: frozenset(stop_words) for name, *stop_words in map(str.split, _LISTS)}
-"""By language: words that tell which language it is, and nothing else."""
+"""By language: frequent words, which show the language and carry no subject."""
 _STOPS = frozenset[str]().union(*STOP_WORDS.values())
 COMPOUNDING = {"german", "dutch", "swedish", "danish", "norwegian", "finnish", "hungarian",
                "estonian"}  # fmt: skip
 _STEMMED = frozenset(snowballstemmer.algorithms())
-_LETTERS = 60  # of a word; what is longer is none
-_SAMPLE = 20_000  # characters of a text that tell its language
+_LETTERS = 60  # of a word at most; anything longer is not indexed
+_SAMPLE = 20_000  # characters of a text from which its language is told
 _STOP_SHARE = 0.04  # of the words of a text in a language that are stop words, at least
-# Hyphens that always show, and what never does: hyphens for the end of a line, and joiners.
+# Visible hyphens become "-"; soft hyphens and joiners, which are invisible, are removed.
 PLAIN = str.maketrans({"\u2010": "-", "\u2011": "-", "\u00ad": "", "\u200b": "", "\u2060": ""})
 # Scripts without spaces between words: pairs of characters are indexed.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2}")
@@ -62,7 +62,7 @@ def forms(text: str, language: str) -> dict[str, str]:
 
 
 def query_terms(question: str, languages: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return the words of a question, each with the terms it may be in these languages."""
+    """Return the words of a question, each with its terms in these languages."""
     own = language(question)
     known = {own, *languages}
     parts = dict.fromkeys(part for word in _words(question) for part in _parts(word, own))
@@ -70,7 +70,7 @@ def query_terms(question: str, languages: Iterable[str]) -> dict[str, frozenset[
 
 
 def subject(question: str) -> list[str]:
-    """Return the words of a question that say what it is about; "And why?" has none."""
+    """Return the words of a question that carry its subject; "And why?" has none."""
     return [*query_terms(question, ())]
 
 

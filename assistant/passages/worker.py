@@ -1,7 +1,7 @@
 """The process that reads a folder: `python -m assistant.passages.worker FOLDER INDEX ... PARENT`.
 
-It says in lines of JSON what it is about to read, so that its parent knows which file it did not
-survive; `... PATH REASON` names a file that one before did not. It has the lowest priority, opens
+It prints a line of JSON before it reads a file, so that its parent knows which file it crashed on;
+`... PATH REASON` names a file that an earlier process crashed on. It has the lowest priority, opens
 no connection, and never outlives its parent.
 """
 
@@ -26,15 +26,15 @@ from assistant.tools.folders import Folders, UnreadablePath
 from models import child_process
 
 CPU_S, PATIENCE_S = 30, 300
-"""Seconds that the processor, and everything, may take for a file."""
+"""Seconds of processor time, and of elapsed time, that a file may take."""
 MEMORY = 2_000_000_000
 """Bytes of address space."""
 COMMIT_S = 1.0
-"""Seconds after which what was read can be found."""
+"""Seconds between two commits, after which new passages can be found."""
 
 
 def update(folder: Path, path: Path, failed: dict[str, str]) -> None:
-    """Bring the index of a folder up to date; `unread` says why files are not to be read."""
+    """Bring the index of a folder up to date; `failed` says why files are not to be read."""
     index_file.remove_lost(path.parent)
     with FileLock(f"{path}.lock"):
         try:

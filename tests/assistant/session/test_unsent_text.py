@@ -129,7 +129,7 @@ def test_what_was_typed_before_there_was_a_store_follows_what_is_there(store):
     before.unsent.save()
     typist.prompt.text = "tence"
     typist.unsent.save()  # nowhere
-    typist.path.keep_in(store)
+    typist.path.save_in(store)
     typist.unsent.load()
     assert typist.prompt.text == "half a sentence"
 
