@@ -19,8 +19,8 @@ from models.errors import StorageError, UsageError
 
 END = re.compile(r"\r\n|\n|\r")
 COPY = ".specchat-"
-"""The prefix of a copy's name. Random digits and their digest follow, so that no other file is taken
-for a copy. The file's own name is not part of it: it may be too long."""
+"""The prefix of a copy's name. Random digits and their digest follow, so that no other file is
+taken for a copy. The file's own name is not part of it: it may be too long."""
 LEFT_S = 60.0
 """Seconds after which a copy must have been left by a killed program."""
 
