@@ -1,7 +1,7 @@
-"""What guessing has brought, and what is guessed now, or why nothing is, in words.
+"""Sentences on speculation: its gain so far, and what it does now and why.
 
-A newcomer reads it. So proposals are guesses, and only what was counted and measured is judged:
-what is expected may come out otherwise a moment later.
+They are for newcomers: proposals are called guesses, and only measured figures are stated, because
+a forecast may prove wrong a moment later.
 """
 
 import shlex
@@ -15,7 +15,7 @@ from models.drafts import NO_DRAFT
 from models.files.locate import identify
 from models.files.places import cache_dir
 from models.files.stores import discover
-from tui.widgets.text_figures import size
+from tui.formatting import size
 
 MIN_GUESSES = 8  # guesses needed for a meaningful average
 CLEAR = 0.05  # share by which a speed must differ: plain decoding is known no more exactly
@@ -33,28 +33,28 @@ DOING = {
     Reason.UNLIKELY: "These words look too hard to guess.",
     Reason.LIKELY: "These words look easy to guess.",
 }
-"""None says how good guesses were."""
+"""What speculation does now; no sentence judges how good guesses were."""
 BY_WISH = (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE)
-"""Guessing was asked for, or cannot be: then the lack of a draft model explains something."""
+"""Reasons for which a missing draft model is the explanation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What guessing has brought, why that is so, and what is guessed now."""
+    """The gain of guesses, its reason, and what is guessed now."""
 
-    worth: str  # fits a line of the screen; empty where too few guesses were tried to judge
+    gain: str  # at most a line; empty while too few guesses were tested
     why: str = ""
     doing: str = ""
-    saves: bool | None = None  # what `worth` claims; None: neither
-    plain_tokens_per_s: float | None = None  # the speed without guesses, where it is compared
+    saves: bool | None = None  # whether `gain` is positive; None: neither
+    plain_tokens_per_s: float | None = None  # the speed without guesses, if measured
 
 
 def outlook(last: Decoded, no_draft: str | None = None) -> Outlook:
-    """Return what is to be said after a round; `no_draft` is why there is no draft model."""
+    """Return the sentences after a round; `no_draft` is why there is no draft model."""
     stats, forecast = last.stats, last.forecast
     doing = DOING[forecast.reason] if forecast else ""
     if not stats.tested:
-        # Reading for guesses that never came may have taken time.
+        # The draft's prefill takes time even if no guess follows.
         share = stats.guessing_s / stats.decode_s if stats.decode_s else 0.0
         preparing = f"; preparing them took {share:.0%} of the time" if share >= CLEAR else ""
         return Outlook(f"{NO_GUESSES}{preparing}", _why_not(forecast, no_draft), doing)
@@ -66,10 +66,10 @@ def outlook(last: Decoded, no_draft: str | None = None) -> Outlook:
 
 
 def _measured(counted: str, doing: str, stats: Stats, forecast: Forecast | None) -> Outlook:
-    """Compare the answer so far with what ArS would have taken for it.
+    """Compare the answer so far with the estimated time of ArS.
 
-    Rounds that guessed are held against the plain ones of the same answer, where it has some. They
-    are never the faster: where it seems so, the machine has changed its pace meanwhile.
+    Rounds with guesses are compared with plain rounds of the same answer, if there are some. They
+    are never faster than plain ones: if it seems so, the speed of the machine has changed.
     """
     plain = stats.lookahead_counts.get(0, 0)
     guessed = stats.rounds - plain
@@ -85,29 +85,29 @@ def _measured(counted: str, doing: str, stats: Stats, forecast: Forecast | None)
     plain_tokens_per_s = stats.tokens_per_s / speedup
     speedup = round(speedup, 2)
     if speedup >= 1 + CLEAR:
-        worth = f"{counted}: {speedup:.2f} times as fast as without"
-        return Outlook(worth, "", doing, True, plain_tokens_per_s)
+        gain = f"{counted}: {speedup:.2f} times as fast as without"
+        return Outlook(gain, "", doing, True, plain_tokens_per_s)
     if speedup > 1 - CLEAR:
         few = gained < CLEAR * stats.generated_tokens
         reason = "too few to matter" if few else "they saved as much time as they cost"
-        worth = f"{counted}: {reason}"
-        return Outlook(worth, "", doing, None, plain_tokens_per_s)
-    worth = f"{counted}, yet only {speedup:.2f} times as fast as without"
+        gain = f"{counted}: {reason}"
+        return Outlook(gain, "", doing, None, plain_tokens_per_s)
+    gain = f"{counted}, yet only {speedup:.2f} times as fast as without"
     took, saved = f"{cost / stats.drafted:.0%}", f"{gained / stats.drafted:.0%}"
-    # The former is larger: otherwise it would not be a loss.
+    # In a loss, the cost of a guess is larger than its saving.
     why = f"A guess cost {took} of a token's time and saved {saved}." if took != saved else ""
-    return Outlook(worth, why, doing, False, plain_tokens_per_s)
+    return Outlook(gain, why, doing, False, plain_tokens_per_s)
 
 
 def _why_not(forecast: Forecast | None, no_draft: str | None) -> str:
-    """Say why no guess was made, in figures where they show it."""
+    """Return why no guess was made, with figures where they explain it."""
     if forecast is None:
         return ""
     cost, right = forecast.cost, forecast.right
     if forecast.reason in BY_WISH:
         return no_draft or ""
     if forecast.reason is not Reason.UNLIKELY or cost is None or round(cost, 2) <= 0:
-        return ""  # it is measured, and may come out as less than nothing
+        return ""  # a measured cost may be negative
     costs = f"On this computer a guess costs {cost:.0%} of a token's time"
     if right is None:
         return f"{costs}, and none looks that likely to be right."
@@ -117,7 +117,7 @@ def _why_not(forecast: Forecast | None, no_draft: str | None) -> str:
 
 
 def refused(reason: str, ready: Ready, settings: Settings) -> str:
-    """Return why there is no draft model, and what that means for answers."""
+    """Return why there is no draft model, and the consequence for answers."""
     if settings.mode == "ars":
         return reason
     if ready.rolls_back and COPYING & {*settings.draft_sources}:
@@ -126,22 +126,22 @@ def refused(reason: str, ready: Ready, settings: Settings) -> str:
 
 
 def larger(target: Path, settings: Settings) -> str | None:
-    """Return a sentence on a larger model that would run well here, if there is one. Slow."""
+    """Return a sentence that suggests a larger model for this machine, if there is one. Slow."""
     from assistant.engine.expectation import Expectations
 
     here = list(discover(settings.folders))
-    found = Expectations(here, cache_dir()).larger(identify(str(target), here))
-    if found is None:
+    suggestion = Expectations(here, cache_dir()).larger(identify(str(target), here))
+    if suggestion is None:
         return None
-    model, told = found
-    speed = f"about {told.tokens_per_s.middle:.0f} tokens/s"
+    model, expectation = suggestion
+    speed = f"about {expectation.tokens_per_s.middle:.0f} tokens/s"
     return f"{model.name} ({size(model.size)}) would run at {speed} here: F5 fetches it."
 
 
 def missing(no_draft: str | None, ready: Ready, settings: Settings) -> str | None:
-    """Return why there is no draft, in lines, if somebody may expect one.
+    """Return why there is no draft, if the settings make one expected.
 
-    `no_draft` is why, where that was known before the models were loaded.
+    `no_draft` is the reason, if it was known before the models were loaded.
     """
     expected = settings.draft or settings.mode != "ars"
     if ready.draft or settings.draft == NO_DRAFT or not expected:
@@ -149,6 +149,6 @@ def missing(no_draft: str | None, ready: Ready, settings: Settings) -> str | Non
     text = refused(no_draft or str(ready.no_draft), ready, settings)
     if no_draft or not ready.rolls_back:
         return text
-    # Where the file was found, another one may work.
+    # The draft is incompatible, so another one may work.
     target = f" {shlex.quote(settings.target)}" if settings.target else ""
     return f"{text}\nTo see which drafts fit: specchat models pair{target}"

@@ -1,5 +1,7 @@
 """The one door to the terminal for text from a model, a file, a download or a stored chat."""
 
+DEBUG = "SPECCHAT_DEBUG"
+"""The environment variable that has bugs raised with their traceback."""
 _REPLACEMENT = 0xFFFD
 
 _GLYPHS: dict[int, int] = {
@@ -19,6 +21,11 @@ def safe(text: str) -> str:
     It works character by character, so a sequence split over several calls is caught as well.
     """
     return text.translate(_GLYPHS)
+
+
+def bug_report(error: BaseException) -> str:
+    """Return the message for a bug; the error's own text may quote the conversation."""
+    return f"This is a bug in specchat: {type(error).__name__}. {DEBUG}=1 shows where."
 
 
 def one_line(name: str) -> str:

@@ -24,7 +24,8 @@ WIDE = (240, 120)
 QUIET = 0.15  # seconds without a sign of life after which the app is at rest
 LOOK = 0.02  # seconds between two looks at what the app does
 UNGUARDED = (
-    "import tui.app.program\ntui.app.program.Harmless.apply = lambda self, segments, _: segments\n"
+    "import tui.app.program\n"
+    "tui.app.program.ControlFilter.apply = lambda self, segments, _: segments\n"
 )
 """Takes away the last look at each line, so that every widget's own care is seen."""
 

@@ -11,7 +11,7 @@ import pytest
 from tests.patience import ALL, WAIT_S
 from tests.terminal.recording import run
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, gone, opened, streaming
-from tui.chat.autosave import KEEP_EVERY
+from tui.chat.autosave import SAVE_EVERY
 
 SIZES = 200 if ALL else 40
 OUTCOME = "With guesses: "
@@ -53,7 +53,7 @@ def test_at_rest_nothing_is_painted_whatever_is_open(
         terminal.shows(READY)
         terminal.press(key)
         deadline = time.monotonic() + WAIT_S
-        while terminal.read(2.5 * KEEP_EVERY):
+        while terminal.read(2.5 * SAVE_EVERY):
             assert time.monotonic() < deadline, "it paints and paints"
         terminal.press(ESCAPE)
         terminal.quit()

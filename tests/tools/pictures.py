@@ -22,10 +22,10 @@ from assistant.settings.settings import Settings
 from assistant.tools.values import ToolSettings
 from tests import ROOT
 from tui.app.app import SpecchatApp
-from tui.chat.tools.approval_turn import ApprovalTurn
+from tui.chat.approval_turn import ApprovalTurn
 from tui.race.lanes import line_up, parse
 from tui.race.screen import RaceApp
-from tui.shell.edit import EditSession, rewrites
+from tui.shell.edit_session import EditSession, rewrites
 from tui.shell.engine_console import EngineConsole
 
 DOCS = ROOT / "docs"
@@ -39,7 +39,7 @@ async def chat(settings: Settings) -> None:
     """Ask in the chat, and show the answer's tokens with the drafts that were rejected."""
     app = SpecchatApp(settings)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: app.chat.controller.models.ready and app.chat.autosave.begun)
+        await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.started)
         app.chat.prompt.text = PROMPT
         await pilot.press("enter")
         await until(pilot, lambda: len(app.chat.session.branch.records) == 2)
@@ -66,7 +66,7 @@ async def tools(settings: Settings) -> None:
         reads = ToolSettings(folders=(Path(folder),))
         app = SpecchatApp(replace(settings, n_ctx=8192, tools=reads))
         async with app.run_test(size=(100, 30)) as pilot:
-            await until(pilot, lambda: app.chat.controller.models.ready and app.chat.autosave.begun)
+            await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.started)
             await pilot.press("ctrl+n", "f9")
             await pilot.pause(1)
             await pilot.press("t", "escape")  # tools are on in this conversation
@@ -91,7 +91,7 @@ async def folder(settings: Settings) -> None:
             Path("garden", name).write_text(text)
         app = SpecchatApp(replace(settings, n_ctx=8192))
         async with app.run_test(size=(100, 26)) as pilot:
-            await until(pilot, lambda: app.chat.controller.models.ready and app.chat.autosave.begun)
+            await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.started)
             await pilot.press("ctrl+n", *"@garden/")
             await until(pilot, lambda: app.chat.prompt.picker.searched == "garden/")
             await pilot.press("enter")
@@ -113,7 +113,7 @@ def edit(settings: Settings) -> None:
         path = Path(folder, "stack.py")
         path.write_text(CODE.lstrip("\n"))
         (parts,) = rewrites([str(path)], "add type hints", writes=False)
-        EditSession(console, settings, asks=False, prints=True, forces=False).run(parts)
+        EditSession(console, settings, interactive=False, prints=True, forces=False).run(parts)
     title = 'specchat edit stack.py "add type hints"'
     DOCS.joinpath("edit.svg").write_text(shown.export_svg(title=title))
 

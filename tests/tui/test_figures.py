@@ -4,13 +4,17 @@ from dataclasses import replace
 
 from assistant.stats import Tally
 from tests.assistant.test_stats import BOTH, FIRST
-from tui.figures import counted, figures, model_name, of_form
+from tui.labels import constraint_figures, counted, figures, model_name
 
 
 def test_what_a_form_has_done_is_said_in_a_sentence() -> None:
     fixed = replace(BOTH, sources={"form": Tally(20, 19)}, masked_rows=50, mask_s=0.005)
-    assert of_form(fixed) == ("The form fixed 19 of 30 tokens; checking it cost 0.10 ms a token.")
-    assert of_form(replace(fixed, sources={})).startswith("The form fixed 0 of 30 tokens;")
+    assert constraint_figures(fixed) == (
+        "The form fixed 19 of 30 tokens; checking it cost 0.10 ms a token."
+    )
+    assert constraint_figures(replace(fixed, sources={})).startswith(
+        "The form fixed 0 of 30 tokens;"
+    )
 
 
 def test_the_figures_of_a_long_answer_fit_a_line_of_a_small_terminal() -> None:

@@ -1,4 +1,4 @@
-"""The app: it owns the engine and the screens, and ends the program."""
+"""The app of the chat: its settings, store, models and screens."""
 
 import asyncio
 import gc
@@ -46,33 +46,33 @@ class SpecchatApp(Program):
         engine: "Callable[[], EngineProcess] | None" = None,
         layers: Layers | None = None,
     ) -> None:
-        """Begin with `settings`, which come from `layers`."""
+        """Take the settings in force and their layers."""
         super().__init__(engine)
         self.layers = layers or Layers()
         self.chat = ChatScreen(settings, self)
 
     @property
     def settings(self) -> Settings:
-        """What counts now."""
+        """The settings in force."""
         return self.chat.controller.settings
 
     def get_default_screen(self) -> Screen[None]:
-        """Begin with the chat."""
+        """Return the chat."""
         return self.chat
 
     def on_mount(self) -> None:
-        """Look for the models and the conversations while the user already types."""
+        """Open the store and find the models after the first frame, while the user types."""
         threading.excepthook = self._thread_died
         self._undo.callback(setattr, threading, "excepthook", threading.__excepthook__)
         self.appear(self.settings)
-        self.theme_changed_signal.subscribe(self, self._keep_theme)
+        self.theme_changed_signal.subscribe(self, self._save_theme)
         self.warn_of_config(self.settings.warnings)
-        self.chat.controller.models.prepare()
-        self.call_after_refresh(self._begin)
+        self.chat.controller.expect_models()
+        self.call_after_refresh(self._start)
 
-    def _begin(self) -> None:
-        """Look for the conversations and the models, which the first frame does not wait for."""
-        # What was found so far stays; looking through it again and again costs frames.
+    def _start(self) -> None:
+        """Open the store and find the models."""
+        # The objects of the start live to the end: collecting them again and again costs frames.
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 100)
@@ -80,26 +80,26 @@ class SpecchatApp(Program):
         self.look_for_models()
 
     async def on_unmount(self) -> None:
-        """Save the conversation and free the models, whatever the reason to quit."""
+        """Save the conversation and free the models."""
         store, tools = self.chat.autosave, self.chat.session.tool_loop.tools
-        store.leave()
+        store.shutdown()
         await asyncio.gather(asyncio.to_thread(store.close), self.close_engine(), tools.close())
 
     async def on_event(self, event: events.Event) -> None:
-        """Let the chat choose where what is typed goes, before anything gets it."""
+        """Let the chat move the focus for typed text before a widget gets the key."""
         is_new = not event.is_forwarded and self.chat.is_active
         if is_new and isinstance(event, events.Key | events.Paste):
-            self.chat.direct(event)
+            self.chat.route_typing(event)
         await super().on_event(event)
 
-    def _thread_died(self, what: threading.ExceptHookArgs) -> None:
-        """Fail in the loop, where the terminal is restored and the traceback can be read."""
+    def _thread_died(self, args: threading.ExceptHookArgs) -> None:
+        """Raise the error of a thread in the event loop, which restores the terminal."""
 
         def crash(error: BaseException) -> None:
             raise error
 
-        if what.exc_value is not None and not hangs_up(what.exc_value):
-            self.call_later(crash, what.exc_value)
+        if args.exc_value is not None and not hangs_up(args.exc_value):
+            self.call_later(crash, args.exc_value)
 
     @work(thread=True, group="store")
     def _open_store(self) -> None:
@@ -111,63 +111,60 @@ class SpecchatApp(Program):
             store = Store(database_path() if self.settings.save else None)
         except StorageError as error:
             store, failed = Store(None), error
-        with suppress(StorageError):  # a damaged file is repaired and reported at the next start
-            store.back_up()  # before anybody writes, who would have to wait
-        self.call_later(self.keep_in, store, failed)
+        with suppress(StorageError):  # a damaged file is reported at the next start
+            store.back_up()  # before the first write, which would have to wait
+        self.call_later(self.use_store, store, failed)
 
-    def keep_in(self, store: "Store", failed: StorageError | None = None) -> None:
-        """Keep conversations from now on, or say why they are not kept."""
-        if not self.chat.is_attached:  # the program has ended meanwhile
+    def use_store(self, store: "Store", failed: StorageError | None = None) -> None:
+        """Save conversations from now on, or say why they are not saved."""
+        if not self.chat.is_attached:  # the program has ended
             store.close()
             return
         if failed is not None:
             self.chat.banner.not_saved(failed)
-        self.chat.autosave.begin(store)
+        self.chat.autosave.start(store)
 
     def look_for_models(self) -> None:
-        """Find the models and have them loaded."""
-        self.chat.controller.models.prepare()
+        """Find the models, and load them."""
+        self.chat.controller.expect_models()
         self._find()
 
     @work(exclusive=True, group="models")
     async def _find(self) -> None:
-        """Find the files on a thread, as checking them may take a while; then load them.
-
-        Without any, say so, and offer to download one.
-        """
+        """Find and check the files on a thread, then load them; without any, offer downloads."""
         try:
             setup, no_draft = await asyncio.to_thread(self.settings.setup)
         except SpecchatError as error:
             missing = isinstance(error, ModelMissing)
-            typing = bool(self.chat.prompt.text)  # what is typed next must not press keys elsewhere
+            typing = bool(self.chat.prompt.text)  # the next keys are meant for the prompt
             hint = "\nF5 lists the models and fetches more." if missing else ""
-            self.chat.controller.models.none(f"{error}{hint}")
+            self.chat.controller.show_missing(f"{error}{hint}")
             if missing and not typing:
                 self.action_choose_model()
         else:
-            self.chat.controller.models.load(setup, no_draft)
+            self.chat.controller.load_models(setup, no_draft)
 
     def action_choose_model(self) -> None:
-        """Open the screen that chooses, switches and fetches models."""
+        """Open the screen of models."""
         from tui.models.screen import ModelsScreen
 
         if isinstance(self.screen, ChatScreen):
-            ready = self.chat.controller.models.ready
+            ready = self.chat.controller.ready
             self.push_screen(ModelsScreen(self.settings, ready), self._use_models)
 
     def _use_models(self, choice: tuple[str, str | None] | None) -> None:
         if choice is None:
-            if self.chat.controller.models.is_wanted:
+            if self.chat.controller.needs_model:
                 self.chat.session.withdraw()
         else:
             before = self.settings
             self.chat.controller.apply(replace(before, target=choice[0], draft=choice[1]))
             self.look_for_models()
             if not before.sources.get("target", DEFAULT).is_passing:
-                self._keep(with_models(self.layers, before.target, *choice))
+                self._save_choices(with_models(self.layers, before.target, *choice))
 
-    def _keep(self, layers: Layers) -> None:
-        """Have the next start begin with what was chosen."""
+    def _save_choices(self, layers: Layers) -> None:
+        """Save choices for the next start."""
         before, self.layers = self.layers, layers
         try:
             write_choices(layers.choices, before.choices)
@@ -175,8 +172,8 @@ class SpecchatApp(Program):
             text = f"{error} What you choose applies until you quit."
             self.notify(safe(text), title="Not kept", severity="warning", markup=False)
 
-    def _keep_theme(self, _: Theme) -> None:
-        """Keep a theme that was chosen in the palette."""
+    def _save_theme(self, _: Theme) -> None:
+        """Save a theme that was chosen in the palette."""
         if self.theme != self.settings.theme and self.theme in THEMES:
             self._use_layers(self.layers.choose(theme=self.theme))
 
@@ -191,10 +188,10 @@ class SpecchatApp(Program):
             self.push_screen(SettingsScreen(self.layers, self._use_layers))
 
     def _use_layers(self, layers: Layers) -> None:
-        """Continue with changed settings; the models are loaded again only if they have to be."""
+        """Apply changed settings, and reload the models if they depend on them."""
         before = self.settings
         self.chat.controller.apply(layers.settings(before, self.layers))
-        self._keep(layers)
+        self._save_choices(layers)
         self.appear(self.settings)
         if any(getattr(before, name) != getattr(self.settings, name) for name in RELOADING):
             self.look_for_models()
@@ -205,7 +202,7 @@ class SpecchatApp(Program):
             self.push_screen(Palette(id="--command-palette"))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Offer every key of the screen that has a name in the palette, too."""
-        from tui.app.help_screen import commands
+        """Add the named keys of the screen to the palette."""
+        from tui.app.keymap import commands
 
         yield from commands(super().get_system_commands(screen), screen, self.run_action)

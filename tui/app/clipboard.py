@@ -1,4 +1,4 @@
-"""The system's clipboard, if the user can see it, and what became of each use."""
+"""The clipboard of the user's desktop, or else of the terminal."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ from typing import Any
 from textual.app import App
 from textual.widget import Widget
 
-from tui.figures import counted
+from tui.labels import counted
 
 CLIPBOARD_TIMEOUT_S = 2.0
 """Seconds a tool may take: generous, but a tool that waits for a display must not block us."""
@@ -48,17 +48,17 @@ async def copy(app: App[Any], text: str) -> str:
     return f"{reason} {copied} (if your terminal allows it).".strip()
 
 
-def copy_and_say(widget: Widget, text: str, what: str = "") -> None:
-    """Copy a text in the background, and say in a toast whether it worked."""
+def copy_and_notify(widget: Widget, text: str, what: str = "") -> None:
+    """Copy a text in the background, and show a toast with the result."""
 
-    async def say() -> None:
+    async def notify() -> None:
         widget.notify(what + await copy(widget.app, text), timeout=4, markup=False)
 
-    widget.app.run_worker(say(), group="clipboard", exit_on_error=False)
+    widget.app.run_worker(notify(), group="clipboard", exit_on_error=False)
 
 
 def usable(environment: Mapping[str, str]) -> CopyCommand | None:
-    """Return the first tool that reaches the user's own clipboard, if any."""
+    """Return the first installed tool that reaches the clipboard of the user's desktop."""
     for tool in TOOLS:
         if tool.variable:
             works = bool(environment.get(tool.variable))
@@ -70,7 +70,7 @@ def usable(environment: Mapping[str, str]) -> CopyCommand | None:
 
 
 def run(tool: CopyCommand, text: str) -> str:
-    """Give a text to a tool; return why that failed, or nothing."""
+    """Pass a text to a tool; return why that failed, or nothing."""
     name = tool.command[0]
     try:
         done = subprocess.run(

@@ -1,88 +1,22 @@
-"""The app's keys: their names, the page that lists them and the terms, and the palette."""
+"""The page that explains the keys, the colours and the terms."""
 
 import asyncio
-import importlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from functools import partial
-from pkgutil import walk_packages
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from textual import work
-from textual.app import ComposeResult, SystemCommand
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.dom import DOMNode
-from textual.screen import Screen
 from textual.widgets import Static
 
 from assistant.events import Origin
+from tui.app.keymap import all_bindings, readable
 from tui.chat.conversation.welcome import LOOKS
 from tui.safe import safe
 from tui.widgets.dialog import Dialog
 from tui.widgets.token_styles import NAMES, Kind, styles
-
-ROOMS = ("app", "chat", "models", "race", "settings", "widgets")
-"""Where the screens and the widgets are that have keys."""
-UNUSED = ("Quit", "Keys", "Maximize", "Minimize")
-"""Textual's own commands that the app's keys already cover, or that are useless here."""
-_WRITTEN = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "slash": "/"}
-
-
-def all_bindings() -> dict[str, Binding]:
-    """Return every binding that has a name, of all screens and widgets."""
-    found = (binding for owner in _owners() for binding in vars(owner)["BINDINGS"])
-    return {binding.id: binding for binding in found if binding.id}
-
-
-def _owners() -> Iterator[type[DOMNode]]:
-    """Yield the classes that have keys; a command shows none."""
-    for room in ROOMS:
-        package = importlib.import_module(f"tui.{room}")
-        for found in walk_packages(package.__path__, f"{package.__name__}."):
-            if not found.name.endswith("command"):
-                for value in vars(importlib.import_module(found.name)).values():
-                    own = isinstance(value, type) and value.__module__ == found.name
-                    if own and issubclass(value, DOMNode) and vars(value).get("BINDINGS"):
-                        yield value
-
-
-def readable(keys: str) -> str:
-    """Return keys as people write them: `Ctrl+K, F9`."""
-    return ", ".join(_written(key.strip()) for key in keys.split(","))
-
-
-def _written(key: str) -> str:
-    if len(key) == 1:
-        return key
-    return "+".join(_WRITTEN.get(part, part.capitalize()) for part in key.split("+"))
-
-
-def commands(
-    own: Iterable[SystemCommand],
-    screen: Screen[object],
-    run: Callable[[str, DOMNode], Awaitable[object]],
-) -> Iterator[SystemCommand]:
-    """Yield Textual's `own` commands, and those of the keys of the screen."""
-    yield from (command for command in own if command.title not in UNUSED)
-    offered: set[str] = set()
-    for active in screen.active_bindings.values():
-        binding = active.binding
-        named = binding.id and binding.description and active.enabled
-        if binding.id and named and binding.id not in offered:
-            offered.add(binding.id)
-            title = _title(binding.description, binding.tooltip)
-            yield SystemCommand(
-                title, readable(binding.key), partial(run, binding.action, active.node)
-            )
-
-
-def _title(name: str, meaning: str) -> str:
-    """Return a key's name in the palette, where users search by word."""
-    if name.casefold() in meaning.casefold():
-        return meaning
-    return f"{name} · {meaning}" if meaning else name
-
 
 AREAS = {
     "app": "Keys, everywhere",
@@ -103,7 +37,7 @@ AREAS = {
     "tools": "Keys, among the tools",
     "help": "Keys, on this page",
 }
-"""The areas of keys, which are the prefixes of their names."""
+"""Titles of the groups of keys, by the prefix of their names."""
 ALWAYS = {
     "app": (("Ctrl+C", "Copy what is selected; twice quits"), ("Ctrl+P", "Command palette")),
     "prompt": (
@@ -124,7 +58,7 @@ FIRST = (
     ("chat.regenerate", "Another answer"), ("chat.panel", "Figures"),
     ("chat.models", "Models"), ("chat.settings", "Settings"),
 )  # fmt: skip
-"""What to know first: keys or their names, two in a line."""
+"""The keys to know first, literal or by name, two in a line."""
 COLOURS: dict[Kind, str] = {**LOOKS, Origin.TARGET: "what the large one wrote, without a guess"}
 TOKENS: dict[Kind, str] = {
     "edit": "copied from the text being edited, with new names, and accepted",
@@ -174,16 +108,16 @@ class HelpScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out one scrollable page."""
-        looks = styles(self.app.no_color)
+        token_styles = styles(self.app.no_color)
         with VerticalScroll(classes="frame") as page:
             page.border_title = "Help"
             page.border_subtitle = "Esc closes · ↓ shows all keys, colours and words"
             for kind, meaning in COLOURS.items():
-                yield _word(Content.styled(NAMES[kind], looks[kind]), meaning)
+                yield _word(Content.styled(NAMES[kind], token_styles[kind]), meaning)
             yield self.keys
             yield Static("More colours", classes="heading", markup=False)
             for kind, meaning in TOKENS.items():
-                yield _word(Content.styled(NAMES[kind], looks[kind]), meaning)
+                yield _word(Content.styled(NAMES[kind], token_styles[kind]), meaning)
             yield Static("Words", classes="heading", markup=False)
             for word, meaning in WORDS:
                 yield _word(Content.styled(word, "bold"), meaning)
@@ -191,10 +125,10 @@ class HelpScreen(Dialog[None]):
 
     @work
     async def on_mount(self) -> None:
-        """Gather the keys; that may import screens that were not open yet."""
+        """Collect the keys on a thread, because that imports all screens."""
         bindings = await asyncio.to_thread(all_bindings)
         lines = [Static(line, classes=kind, markup=False) for kind, line in _lines(bindings)]
-        if self.keys.is_attached:  # the user may have closed the page again
+        if self.keys.is_attached:  # the page may have been closed
             await self.keys.mount(*lines)
 
 

@@ -1,28 +1,51 @@
-"""Signals that end the app, also when the terminal itself is gone."""
+"""The signals that end the program, also when its terminal is gone."""
 
-import asyncio
 import errno
 import os
 import signal
+import sys
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from textual.driver import Driver
-
-from tui.app.textual_private import holds_terminal
-from tui.ending_signals import ending
+if TYPE_CHECKING:
+    from textual.driver import Driver
 
 GRACE_S = 5.0
-"""Seconds after which an app without a terminal is ended the hard way."""
+"""Seconds after which an app without a terminal is killed."""
+_CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
+_OTHERS = {"SIGKILL", "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGCHLD", "SIGURG"}
+_OTHERS |= {"SIGWINCH", "SIGINFO", "SIGPIPE", "SIGXFSZ"}
+ENDING = tuple(
+    sorted(
+        number
+        for number in signal.valid_signals() - _CRASHES
+        if getattr(number, "name", "") not in _OTHERS
+    )
+)
+"""The signals that end a program by default, except those of a crash."""
+
+
+def ending() -> list[int]:
+    """Return those with their default handler: `nohup`, for one, has some ignored."""
+    usual = signal.SIG_DFL, signal.default_int_handler, leave
+    return [number for number in ENDING if signal.getsignal(number) in usual]
+
+
+def leave(number: int, _: FrameType | None) -> None:
+    """Exit, which restores the cursor and frees the models."""
+    sys.exit(128 + number)
 
 
 @contextmanager
 def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
     """Call `leave` in the running event loop with the number of a signal that ends the app."""
-    loop = asyncio.get_running_loop()
+    from asyncio import get_running_loop  # the app has imported it
+
+    loop = get_running_loop()
 
     def handle(number: int, _: FrameType | None) -> None:
         if _terminal_is_gone():
@@ -38,12 +61,14 @@ def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def starts_over(driver: Driver | None) -> None:
-    """Have an app that was stopped from outside release the terminal before it takes it again.
+def starts_over(driver: "Driver | None") -> None:
+    """Have an app that was stopped by SIGSTOP release the terminal before it takes it again.
 
-    Textual takes it whenever it is continued. After SIGSTOP, of which no program is told, that
-    would be twice, and what it would restore in the end is its own state.
+    Textual takes the terminal at every SIGCONT. A program gets no notice of SIGSTOP, so Textual
+    would take it twice, and at its end restore the settings that it made itself.
     """
+    from tui.app.textual_private import holds_terminal
+
     resume = signal.getsignal(signal.SIGCONT)
     if driver is None or not callable(resume):
         return
@@ -57,9 +82,9 @@ def starts_over(driver: Driver | None) -> None:
 
 
 def hangs_up(error: BaseException) -> bool:
-    """Say whether an error is that of a terminal that has gone, and then do as its signal would.
+    """Return whether an error means that the terminal is gone; if so, send SIGHUP to ourselves.
 
-    A thread may write to the terminal in the moment before the signal comes.
+    A thread may write to the terminal just before the signal arrives.
     """
     gone = isinstance(error, OSError) and error.errno == errno.EIO and _terminal_is_gone()
     if gone:
@@ -77,10 +102,9 @@ def _terminal_is_gone() -> bool:
 
 
 def _do_without_terminal(code: int) -> None:
-    """Let pending writes succeed, and do not wait for them.
+    """Replace the terminal by /dev/null, so that pending writes succeed.
 
-    With SIGHUP comes SIGCONT, at which Textual would start over on the dead terminal and then wait
-    forever until its first write is through.
+    SIGCONT follows SIGHUP; at SIGCONT, Textual would write to the dead terminal and wait forever.
     """
     signal.signal(signal.SIGCONT, lambda number, frame: None)
     nowhere = os.open(os.devnull, os.O_RDWR)

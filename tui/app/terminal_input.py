@@ -1,4 +1,4 @@
-"""What a terminal sends: pasted text apart from keys, of which a paste holds none."""
+"""Separation of pasted text from keys in the input of a terminal."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -8,59 +8,59 @@ from textual.events import Paste
 from textual.message import Message
 
 START, END = "\x1b[200~", "\x1b[201~"
-"""A terminal that brackets pastes sends these around one."""
+"""The marks around a paste in terminals with bracketed paste."""
 TEXT = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
 REPORT = re.compile(r"(\x1b\[(?:[IO]|<[\d;]+[Mm]))")
-"""The focus and the mouse, of which a terminal may report in the midst of text."""
+"""Reports of focus and mouse, which may come in the middle of text."""
 STREAM_S = 0.005
-"""Seconds between characters that no person types so fast."""
-PAUSE_S = 0.02
+"""Seconds between characters below which nobody types them."""
+PAUSE_S = 0.02  # seconds after which a short input is a key press
 LONGEST_KEY, LONG_TEXT = 16, 256
-"""Characters of what one key may send, and of what no keys have sent."""
+"""Most characters that one key sends; characters from which text is no typing."""
 ENDLESS_S = 10.0
-"""Seconds without a character after which a paste is over whose end has not come."""
+"""Seconds without input after which a paste without an end mark ends."""
 
 
 class Burst(Paste):
-    """Lines that came at once and without brackets: a paste where text is typed, else keys."""
+    """Lines that came at once without marks: a paste in a text field, elsewhere keys."""
 
 
 class TerminalInput:
-    """Separate pastes from keys, which `keys` parses; `pending` says whether it has begun one.
+    """Separate pastes from keys. `keys` parses keys; `pending` is whether one is incomplete.
 
-    A paste ends with the last end mark of a burst: one before it is a part of the pasted text, as
-    is what looks like keys after it. Without marks, lines that arrive at once are a paste as well,
-    except that a carriage return at their end is Enter.
+    A paste ends with the last end mark that arrives without a pause: earlier end marks, and escape
+    sequences between them, are pasted text. Without marks, lines that arrive at once are a paste,
+    too, except that a carriage return at their end is Enter.
     """
 
     def __init__(
         self, keys: Callable[[str], Iterable[Message]], pending: Callable[[], bool]
     ) -> None:
         self._keys, self._pending = keys, pending
-        self._paste: list[str] | None = None  # None: no paste has begun
-        self._ended = False  # whether an end mark of it was seen
-        self._tail = ""  # the characters before, with which a mark may have begun
-        self._held: list[str] = []  # text without brackets that may continue
-        self._streams = False  # whether text without a line's end came last
+        self._paste: list[str] | None = None  # None: not in a paste
+        self._ended = False  # its end mark was seen
+        self._tail = ""  # the last characters, maybe the start of a mark
+        self._buffered: list[str] = []  # text without marks that may continue
+        self._streams = False  # the last input was text without a line end
         self._fed, self._at = False, monotonic()
 
     def feed(self, data: str) -> Iterator[Message]:
-        """Yield what characters that were read at once mean, as far as that is known."""
+        """Yield the messages of characters that were read at once, as far as they are certain."""
         before, self._at, self._fed = self._at, monotonic(), True
-        if len(data) <= LONGEST_KEY and self._at - before > PAUSE_S:  # the user presses a key
+        if len(data) <= LONGEST_KEY and self._at - before > PAUSE_S:  # a key press
             yield from self._settle()
         self._streams &= self._at - before < STREAM_S
         if self._paste is None:
             typed, mark, data = (self._tail + data).partition(START)
-            begun = len(self._tail) - len(typed)  # characters of the mark that were parsed as keys
+            typed_of_mark = len(self._tail) - len(typed)  # parsed as keys already
             for piece in REPORT.split(typed[len(self._tail) :]):
                 yield from self._type(piece)
             self._tail = typed[-5:]
             if not mark:
                 return
             yield from self._release()
-            if begun <= 0 or self._pending():
-                ended = self._keys(START[max(0, begun) :] + END)
+            if typed_of_mark <= 0 or self._pending():
+                ended = self._keys(START[max(0, typed_of_mark) :] + END)
                 yield from (event for event in ended if not isinstance(event, Paste))
             self._paste, self._tail = [], ""
         self._paste.append(data)
@@ -68,7 +68,7 @@ class TerminalInput:
         self._tail = (self._tail + data)[-5:]
 
     def tick(self) -> Iterator[Message]:
-        """Yield what is known because nothing more has come for a moment."""
+        """Yield the messages that are certain because nothing followed for a moment."""
         quiet, self._fed = not self._fed, False
         if quiet:
             self._ended |= monotonic() - self._at > ENDLESS_S
@@ -86,21 +86,21 @@ class TerminalInput:
                 yield from self.feed(rest)
 
     def _type(self, text: str) -> Iterator[Message]:
-        """Parse text as keys, or hold it as what was pasted."""
+        """Parse text as keys, or buffer it as part of a paste."""
         body = text.rstrip("\r\n")
         lines = "\r" in body or "\n" in body or (self._streams and text != body)
         if not TEXT.fullmatch(text) or self._pending():
             yield from self._release()
             yield from self._keys(text) if text else ()
             self._streams = False
-        elif self._held or lines or len(text) >= LONG_TEXT:
-            self._held.append(text)
+        elif self._buffered or lines or len(text) >= LONG_TEXT:
+            self._buffered.append(text)
         else:
             yield from self._keys(text)
             self._streams = text == body
 
     def _release(self) -> Iterator[Message]:
-        text, self._held = "".join(self._held), []
+        text, self._buffered = "".join(self._buffered), []
         body = text.rstrip("\r\n")
         end = text[len(body) :]
         if "\r" in body or "\n" in body or len(body) >= LONG_TEXT:

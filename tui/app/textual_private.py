@@ -1,6 +1,6 @@
-"""Private parts of Textual and Rich that the app uses, each with the reason.
+"""The private names of Textual and Rich that the app uses, each with the reason.
 
-No other module uses them, so checking a new version means checking this file.
+No other module uses private names, so a new version needs a check of this file only.
 """
 
 from codecs import getincrementaldecoder
@@ -48,21 +48,21 @@ MARKDOWN = (
     "MarkdownTable",
     "MarkdownTableContent",
 )
-"""Markdown's widgets that `textual.widgets.markdown` leaves out; ours are made of them."""
+"""Widgets of Markdown that `textual.widgets.markdown` does not export."""
 
 
 def __getattr__(name: str) -> object:
-    """Import Markdown when it is first used: the first frame does not wait for it."""
+    """Import Markdown at its first use, so that the first frame does not wait for it."""
     if name not in MARKDOWN:
         raise AttributeError(name)
     return getattr(import_module("textual.widgets._markdown"), name)
 
 
-# What there is no public way to ask
+# State without a public way to read it
 
 
 def blocks_of(block: "MarkdownBlock") -> "list[MarkdownBlock]":
-    """Return the blocks of a Markdown block that are not mounted yet; they can be taken away."""
+    """Return the list of a Markdown block's children that are not mounted yet."""
     return block._blocks
 
 
@@ -72,24 +72,28 @@ def driver_of(app: App[None]) -> Driver | None:
 
 
 def holds_terminal(driver: Driver) -> bool:
-    """Return whether a driver still has the terminal although its program was stopped.
+    """Return whether a driver still has the terminal after its program was stopped.
 
-    It has given it back where it was told of the stop; SIGSTOP does not tell.
+    It releases the terminal at SIGTSTP, but a program gets no notice of SIGSTOP.
     """
     resumes = getattr(driver, "_must_signal_resume", True)  # Linux's and macOS's has it
     return driver._auto_restart and not resumes
 
 
 def meaning_of(screen: Screen[Any], key: str) -> str:
-    """Return what a key is for where it is pressed, though it may have nothing to do there now."""
+    """Return the meaning of a key for the focused widget, also if it is disabled now."""
     _, bindings = screen._binding_chain[0]
     return next(
-        (each.tooltip or each.description for each in bindings.key_to_bindings.get(key, ())), ""
+        (
+            binding.tooltip or binding.description
+            for binding in bindings.key_to_bindings.get(key, ())
+        ),
+        "",
     )
 
 
 def reads_end(widget: Widget) -> bool:
-    """Return whether a widget stays at its end; `is_anchored` holds also when scrolled away."""
+    """Return whether a widget follows its end; `is_anchored` is true when scrolled away, too."""
     return widget.is_anchored and not widget._anchor_released
 
 
@@ -98,41 +102,41 @@ def uncaught(app: App[None]) -> Exception | None:
     return app._exception
 
 
-# Painting the letters that come. While ten rounds a second come, the interface takes 4 % of a core
-# with this and 7 to 8 % without (120 x 40 and 240 x 60, two cores); no other part was worth 1 %.
+# Painting new text. At ten rounds per second the interface takes 4 % of a core with this and 7 to
+# 8 % without (120 x 40 and 240 x 60, two cores).
 
 
 class Patches(CompositorUpdate):
-    """Pieces of lines of the screen, written one after another."""
+    """An update of parts of some lines of the screen."""
 
     def __init__(self, pieces: Sequence[tuple[Offset, Strip]]) -> None:
         self._pieces = pieces
 
     def render_segments(self, console: Console) -> str:
-        """Return what is written to the terminal."""
+        """Return the text for the terminal."""
         return "".join(
-            Control.move_to(*place).segment.text + strip.render(console)
-            for place, strip in self._pieces
+            Control.move_to(*offset).segment.text + strip.render(console)
+            for offset, strip in self._pieces
         )
 
 
 def paint(widget: Widget, lines: Mapping[int, int]) -> None:
-    """Paint lines of a widget's content, each from a cell on: at once, or else soon.
+    """Paint lines of a widget's content, each from a cell on; at once if possible.
 
-    Textual passes a wish to be painted through two message queues and a timer, and looks at all
-    that is on the screen; for a few letters that is most of the work.
+    Textual passes a refresh through two message queues and a timer, and visits all widgets on the
+    screen; for a few letters that is most of the work.
     """
     screen, width = widget.screen, widget.size.width
     regions = [Region(x, y, width - x, 1) for y, x in lines.items()]
     visible = screen._compositor.visible_widgets
     busy = widget.app._batch_count or screen._layout_required or widget.app.screen is not screen
-    place = None if busy else visible.get(widget)
-    if place is None or _is_covered(widget, visible):
+    position = None if busy else visible.get(widget)
+    if position is None or _is_covered(widget, visible):
         widget.refresh(*regions)
         return
-    home, clip = place
+    home, clip = position
     corner = home.offset + widget.content_offset
-    widget._styles_cache.set_dirty(*(each.translate(widget.content_offset) for each in regions))
+    widget._styles_cache.set_dirty(*(region.translate(widget.content_offset) for region in regions))
     ground, filters = widget.background_colors[1], widget.get_line_filters()
     pieces: list[tuple[Offset, Strip]] = []
     for region in regions:
@@ -147,49 +151,49 @@ def paint(widget: Widget, lines: Mapping[int, int]) -> None:
 
 
 def _is_covered(widget: Widget, visible: Mapping[Widget, tuple[Region, Region]]) -> bool:
-    """Return whether something is in front of a part of a widget."""
+    """Return whether another widget covers a part of a widget."""
     own = Region.intersection(*visible[widget])
     in_front = takewhile(lambda other: other is not widget, visible)
     return any(Region.intersection(*visible[other]).overlaps(own) for other in in_front)
 
 
 class ClosedOnce(Screen[ScreenResultType]):
-    """A screen that a second key, before it is gone, does not close again with what is below."""
+    """A screen that ignores a second key to close it, which would close the screen below."""
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close it, if it is on top."""
+        """Close it if it is on top."""
         return super().dismiss(result) if self.is_current else AwaitComplete()
 
 
 class Palette(CommandPalette, ClosedOnce[None]):
-    """Textual's palette (8.2.8), which fails where keys come faster than it is laid out."""
+    """Textual's palette (8.2.8), without its failure at keys that come before its layout."""
 
     def _action_command_list(self, action: str) -> None:
-        with suppress(KeyError):  # of a page key: no line of its list is known
+        with suppress(KeyError):  # a page key before there is a layout
             super()._action_command_list(action)
 
     def run_worker(self, *work: Any, **options: Any) -> Worker[Any]:
-        """Run a worker; what looks for commands may go on where it is closed, and fail."""
+        """Run a worker; a search that outlives the palette may fail silently."""
         return super().run_worker(*work, **options | {"exit_on_error": False})
 
 
-# Reading the terminal. Textual 8.2.8 ends a paste at any escape sequence in it, reads what follows
-# as keys, and fails at a byte that is not UTF-8.
+# Terminal input. Textual 8.2.8 ends a paste at any escape sequence, reads the rest of it as keys,
+# and fails at a byte that is not UTF-8.
 
 
 class PasteParser(XTermParser):
-    """Textual's parser, which gets nothing but keys and reports."""
+    """Textual's parser fed by `TerminalInput` with keys and reports only."""
 
     def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)
         self._input = TerminalInput(super().feed, lambda: self._timeout_time is not None)
 
     def feed(self, data: str) -> Iterable[Message]:
-        """Yield what characters mean that were read at once; none of them ends the input."""
+        """Yield the messages of characters that were read at once."""
         return self._input.feed(data) if data else super().feed(data)
 
     def tick(self) -> Iterable[Message]:
-        """Yield what is known because nothing more has come."""
+        """Yield the messages that are certain because nothing followed."""
         yield from self._input.tick()
         yield from super().tick()
 
@@ -200,7 +204,7 @@ def keys_of(text: str) -> Iterable[Message]:
 
 
 def read_terminal() -> None:
-    """Have Textual read what terminals send as what it is: neither Alt+Enter nor a paste sends."""
+    """Have Textual use this parser, in which neither Alt+Enter nor a paste sends the prompt."""
     cast(dict[str, tuple[Keys, ...]], ANSI_SEQUENCES_KEYS)["\x1b\r"] = (Keys.ControlJ,)
     strict = getincrementaldecoder("utf-8")
     vars(linux_driver).update(

@@ -1,4 +1,4 @@
-"""Themes whose lines and words stand out from their grounds."""
+"""Themes with enough contrast between text or lines and their backgrounds."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,23 +9,26 @@ from textual.theme import Theme
 
 HUES = ("primary", "secondary", "accent", "success", "warning", "error")
 LINE, WORD = 3.5, 4.5
-"""Contrasts with every ground; a hue is that of lines, and of words after it is mixed."""
-LEAST = {"foreground": WORD, "foreground-muted": WORD, **dict.fromkeys(HUES, LINE)}
+"""Contrast of lines and of text with every background."""
+MIN_CONTRAST = {"foreground": WORD, "foreground-muted": WORD, **dict.fromkeys(HUES, LINE)}
 GROUNDS = ("background", "surface", "panel")
 STEPS = 20
 
 
 def legible(theme: Theme) -> Theme:
-    """Return a theme with colours that stand out.
+    """Return a theme with enough contrast.
 
-    A terminal's own colours stay as they are, but none is the ground of words: they are not faint.
+    A theme of the terminal's own colours keeps them, without coloured backgrounds: the terminal has
+    no faint variants of them.
     """
     if theme.ansi:
         faint = ["border-blurred", *(f"{hue}-muted" for hue in HUES)]
         return replace(theme, variables=theme.variables | dict.fromkeys(faint, "ansi_default"))
     given, end = _colours(theme), WHITE if theme.dark else BLACK
     grounds = [given[name] for name in GROUNDS]
-    seen: dict[str, Any] = {k: _seen(given[k], end, grounds, LEAST[k]).hex for k in LEAST}
+    seen: dict[str, Any] = {
+        k: _seen(given[k], end, grounds, MIN_CONTRAST[k]).hex for k in MIN_CONTRAST
+    }
     muted, lines = seen.pop("foreground-muted"), f"{seen['foreground']} 40%"
     tints = {name: given[name].hex for name in (f"{hue}-muted" for hue in HUES)}  # stay as bright
     mixed = _colours(replace(theme, variables=theme.variables | tints, **seen))
@@ -35,29 +38,34 @@ def legible(theme: Theme) -> Theme:
         for hue in HUES
         for name in [f"text-{hue}"]
     }
-    unread = ("footer-", "block-cursor-")  # in some themes
-    kept = {k: value for k, value in theme.variables.items() if not k.startswith(unread)}
+    illegible = ("footer-", "block-cursor-")  # in some themes
+    variables = {k: value for k, value in theme.variables.items() if not k.startswith(illegible)}
     own = tints | words | {
         "foreground-muted": muted, "text-disabled": "auto 60%",
         "border-blurred": lines, "scrollbar": lines, "scrollbar-background": "transparent",
     }  # fmt: skip
-    return replace(theme, variables=kept | own, **seen)
+    return replace(theme, variables=variables | own, **seen)
 
 
 def contrast(one: Color, other: Color) -> float:
-    """Return the ratio of the luminances of two colours, as WCAG has it: from 1 to 21."""
-    less, more = sorted(((rgb_to_lab(each).L + 16) / 116) ** 3 for each in (one, other))
+    """Return the contrast ratio of two colours as WCAG defines it, from 1 to 21."""
+    less, more = sorted(((rgb_to_lab(colour).L + 16) / 116) ** 3 for colour in (one, other))
     return (more + 0.05) / (less + 0.05)
 
 
-def _seen(colour: Color, end: Color, grounds: Sequence[Color], least: float) -> Color:
-    """Return the first colour on the way to black or white that is seen everywhere."""
+def _seen(colour: Color, end: Color, grounds: Sequence[Color], minimum: float) -> Color:
+    """Return a colour, blended with black or white until its contrast is enough everywhere."""
     way = (colour.blend(end, step / STEPS) for step in range(STEPS))
-    return next((c for c in way if min(contrast(g, g + c) for g in grounds) >= least), end)
+    return next((c for c in way if min(contrast(g, g + c) for g in grounds) >= minimum), end)
 
 
 def _colours(theme: Theme) -> dict[str, Color]:
-    """Return the colours that have one value."""
+    """Return the named colours that a theme generates."""
     given = theme.to_color_system().generate()
-    names = [*LEAST, *GROUNDS, *(f"text-{hue}" for hue in HUES), *(f"{hue}-muted" for hue in HUES)]
+    names = [
+        *MIN_CONTRAST,
+        *GROUNDS,
+        *(f"text-{hue}" for hue in HUES),
+        *(f"{hue}-muted" for hue in HUES),
+    ]
     return {name: Color.parse(given[name]) for name in names}

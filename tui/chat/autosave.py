@@ -1,4 +1,4 @@
-"""What a chat keeps on disk: the conversations, and where the user left off."""
+"""Saving a chat while it goes on: its conversations, and the state that the next start restores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assistant.session.unsent_text import EDITED, OPEN
 from models.errors import StorageError
-from tui.chat.chat_models import SUGGESTED
+from tui.chat.chat_controller import SUGGESTED
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -16,93 +16,94 @@ if TYPE_CHECKING:
     from assistant.store.store import Store
     from tui.chat.chat_controller import ChatController
 
-KEEP_EVERY = 1.0
-"""Seconds of an answer that may be lost when the program is killed."""
+SAVE_EVERY = 1.0
+"""Seconds between two saves: so much of an answer is lost when the program is killed."""
 EXPLAINED = "explained"
-"""The name of the note that says whether the colours were explained."""
+"""The stored key that says whether the colours were explained."""
 
 
 class Autosave:
-    """Keep what is said and what is in the prompt, so that nothing is lost when the app ends."""
+    """Save the conversation and the text in the prompt every second and at the end."""
 
     def __init__(self, controller: ChatController) -> None:
         self._controller, self._session = controller, controller.session
-        self._parts = controller.parts
-        self.begun = False
-        """Whether conversations are kept, in a file or not."""
-        self._explained = False  # whether that note is kept
-        self._learned: Ready | None = None  # with which models that was done
+        self._widgets = controller.widgets
+        self.started = False
+        """Whether there is a store, in a file or in memory."""
+        self._explained = False  # whether that key is stored
+        self._learned: Ready | None = None  # the models for which phrases were collected
 
-    def begin(self, store: Store) -> None:
-        """Keep everything in `store` from now on, and resume where the user left off."""
-        session, view, prompt = self._session, self._parts.conversation, self._parts.prompt
+    def start(self, store: Store) -> None:
+        """Save everything in `store` from now on, and restore the state of the last session."""
+        session, view, prompt = self._session, self._widgets.conversation, self._widgets.prompt
         edited, typed = None, bool(prompt.text)
         try:
-            prompt.earlier.begin(store.prompts())
-            view.asked += len(prompt.earlier.entries)
+            prompt.history.load(store.prompts())
+            view.asked += len(prompt.history.entries)
             view.explained = self._explained = bool(store.recall(EXPLAINED))
-            self._controller.models.may_suggest = store.saves and not store.recall(SUGGESTED)
+            self._controller.may_suggest = store.saves and not store.recall(SUGGESTED)
             left, edited = store.recall(OPEN), store.recall(EDITED)
             session.save_in(store)
             if not session.branch.records and left:
                 with suppress(StorageError, ValueError):  # it has been deleted for good
                     session.branch.open(int(left))
         except StorageError as error:
-            self._parts.banner.not_saved(error)
+            self._widgets.banner.not_saved(error)
         if not session.branch.records:
             view.welcome()
         if store.warning:
             prompt.notify(safe(store.warning), timeout=15, markup=False)
         self._controller.unsent.load()
-        self._controller.follow()
-        self.begun = True  # from here on, threads use the store
-        question = next((each for each in session.branch.records if str(each.id) == edited), None)
+        self._controller.show_switched()
+        self.started = True  # from here on, threads use the store
+        records = session.branch.records
+        question = next((record for record in records if str(record.id) == edited), None)
         if question is not None and not typed:
-            self._controller.change(question)
+            self._controller.edit_question(question)
 
-    def keep_now_and_then(self) -> None:
-        """Have it saved, on a thread, while the program runs."""
-        # Not a timer of the screen's: each message to one under another has all painted again.
-        app = self._parts.app
-        work = partial(app.run_worker, self.keep, group="keep", exclusive=True, thread=True)
-        app.set_interval(KEEP_EVERY, work)
+    def run_regularly(self) -> None:
+        """Save on a thread, every second while the program runs."""
+        # The timer is the app's: Textual repaints a covered screen at each message to it.
+        app = self._widgets.screen.app
+        work = partial(app.run_worker, self.save, group="save", exclusive=True, thread=True)
+        app.set_interval(SAVE_EVERY, work)
 
-    def keep(self) -> None:
-        """Save the answers under way and what is unfinished; may be called on any thread.
+    def save(self) -> None:
+        """Save the answers under way and the text in the prompt; may be called on any thread.
 
-        Then learn from stored answers, once for each time that models are loaded.
+        Once after models were loaded, also collect phrases from their stored answers.
         """
-        if not self.begun:
+        if not self.started:
             return
         try:
             self._session.responses.save()
-            self._note()
+            self._save_state()
         except StorageError as error:
             with suppress(RuntimeError):  # the program has ended meanwhile
-                self._parts.app.call_from_thread(self._parts.banner.not_saved, error)
-        ready = self._controller.models.ready
+                self._widgets.screen.app.call_from_thread(self._widgets.banner.not_saved, error)
+        ready = self._controller.ready
         if ready is not None and ready is not self._learned:
             self._learned = ready
-            self.learn(ready.target.name)
+            self.collect_phrases(ready.target.name)
 
-    def leave(self) -> None:
-        """Save what the next start continues with."""
-        self._controller.leave()
-        if self.begun:
+    def shutdown(self) -> None:
+        """Save the state that the next start restores, and show nothing more."""
+        self._controller.shutdown()
+        if self.started:
             with suppress(StorageError):
-                self._note()
+                self._save_state()
 
-    def _note(self) -> None:
+    def _save_state(self) -> None:
         self._controller.unsent.save()
-        explained, store = self._parts.conversation.explained, self._session.branch.store
+        explained, store = self._widgets.conversation.explained, self._session.branch.store
         if store is not None and explained and not self._explained:
             store.remember(EXPLAINED, "1")
             self._explained = True
 
-    def learn(self, model: str) -> None:
-        """Learn what a model's stored answers say again and again, if that is wanted.
+    def collect_phrases(self, model: str) -> None:
+        """Build the table of phrases that a model's stored answers repeat; slow.
 
-        It may take a while. What was learned before is forgotten when it is not wanted any more.
+        Where the settings turn that off, the tables of all models are removed.
         """
         from assistant.engine.sources import ngram_store
 
@@ -114,7 +115,7 @@ class Autosave:
                 ngram_store.clear()
         except StorageError as error:
             text = safe(str(error))
-            self._parts.notify(text, severity="warning", timeout=10, markup=False)
+            self._widgets.screen.notify(text, severity="warning", timeout=10, markup=False)
 
     def close(self) -> None:
         """Close the store, which may take a while."""

@@ -1,14 +1,28 @@
-"""The chat: what the user does, and what the engine says, reach the session and the screen."""
+"""The chat between its screen, its session and the engine: settings, prompts and events."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from assistant.events import Finished, Ready, Stop
-from assistant.request import Request
+from textual.timer import Timer
+
+from assistant.events import (
+    Event,
+    Failed,
+    Finished,
+    Loading,
+    PrefillDone,
+    Prefilled,
+    Ready,
+    Stop,
+    TokenCount,
+    Warned,
+)
+from assistant.request import COPYING, CountTokens, EngineArgs, Prefill, Request
 from assistant.session.chat_session import ChatSession
 from assistant.session.events import (
     Added,
@@ -23,51 +37,68 @@ from assistant.session.unsent_text import UnsentText
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, StoredMessage
 from assistant.tools.toolbox import ToolSet
-from models.errors import StorageError
-from tui.chat.chat_models import ChatModels
-from tui.chat.layout import ChatLayout
-from tui.chat.prompt.waiting_line import Unsent
-from tui.chat.talk_view import TalkView
+from models.errors import SpecchatError, StorageError
+from tui.chat.conversation.welcome import SUGGESTIONS
+from tui.chat.prompt.prompt_queue import Unsent
+from tui.chat.session_view import ChatWidgets, SessionView
+from tui.chat.status import Activity
+from tui.outlook import larger, refused
 from tui.safe import safe
 
 if TYPE_CHECKING:
     from tui.app.program import Program
 
 ALTERNATIVES = 5
-"""Alternatives of each row to report with each token, for the inspector."""
+"""Alternative tokens that the engine reports with each token, for the inspector."""
 LONG_S = 10.0
-"""Seconds after which the end of an answer is worth a bell: others are waited for."""
+"""Seconds of an answer from which its end rings the bell: users wait for shorter ones."""
+SUGGESTED = "suggested"
+"""The stored key that says whether a larger model was suggested."""
+PAUSE_S = 0.4
+"""Seconds without a key after which typing has paused."""
 
 
 class ChatController:
-    """Stand between the parts of the chat, its session and the engine of the program."""
+    """The state of a chat: its settings, its session, its models and the widgets that show them.
 
-    def __init__(self, parts: ChatLayout, settings: Settings, program: Program) -> None:
-        self.parts, self._program = parts, program
+    Prompts go from the widgets to the session, its events go back; meanwhile models are loaded and
+    prefill the prompt that is expected next.
+    """
+
+    def __init__(self, widgets: ChatWidgets, settings: Settings, program: Program) -> None:
+        self.widgets, self.program = widgets, program
         self.settings = settings
-        """What counts now."""
+        """The settings in force."""
         self.session = ChatSession(
-            self._take,
+            self.handle,
             program.do,
-            program.begin,
+            program.follow,
             tools=ToolSet(settings.tools, settings.offline, opt_in=True),
             make_request=self._make_request,
-            folders=FolderRetriever(self._take, lambda: self.settings),
+            folders=FolderRetriever(self.handle, lambda: self.settings),
         )
-        self.view = TalkView(parts, self.session)
-        """What there is to be seen of it."""
-        self.unsent = UnsentText(parts.prompt, self.session.branch)
-        """What is in the prompt, here and elsewhere."""
-        self.models = ChatModels(self.view, self.unsent, program, lambda: self.settings, self._take)
-        self._began = 0.0  # when the answer or the call under way did
-        self._leaves = False  # whether the program ends, and nothing is shown any more
+        self.view = SessionView(widgets, self.session)
+        """Shows the events of the session."""
+        self.unsent = UnsentText(widgets.prompt, self.session.branch)
+        """The text in the prompt, and that of other conversations."""
+        self.setup: EngineArgs | None = None
+        """The files of the models, once they are found."""
+        self.ready: Ready | None = None
+        """The models, once they are loaded."""
+        self._no_draft: str | None = None  # the reason, where it was known before loading
+        self.may_suggest = False
+        """Whether a larger model may be suggested, which is done once."""
+        self._pause: Timer | None = None
+        self._prefill: Prefill | None = None  # the last job, unless it was stopped
+        self._started_at = 0.0  # when the current answer or tool call started
+        self._closing = False  # the program ends, and nothing is shown any more
 
     def apply(self, settings: Settings) -> None:
-        """Continue with other settings, from the next round or answer on."""
-        self.settings, view = settings, self.parts.conversation
+        """Use other settings, from the next round or answer on."""
+        self.settings, view = settings, self.widgets.conversation
         view.view, view.ghosts = settings.view, settings.ghosts
         view.thoughts = settings.show_thinking
-        self.parts.status.show(mode=settings.mode)
+        self.widgets.status.show(mode=settings.mode)
         if self.session.requests.stream is not None:
             self.session.requests.stream.update(
                 settings.mode, settings.lookahead, settings.sampling
@@ -75,102 +106,221 @@ class ChatController:
 
     # What the user does
 
-    def say(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
-        """Answer what the user says now, or as soon as that is possible."""
+    def submit(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
+        """Have a prompt answered, or queue it while another answer is under way."""
         if self.session.idle or (self.unsent.question and not self.session.waits):
             self.session.submit(text, attachments, self.unsent.replaced)
             self.unsent.sent()
         else:
-            self.parts.prompt.line.add(Unsent(text, tuple(attachments)))
-        self._hold_line()
+            self.widgets.prompt.queue.add(Unsent(text, tuple(attachments)))
+        self._update_queue()
 
-    def _say_next(self) -> None:
-        """Answer what has waited longest, if anything has."""
-        line = self.parts.prompt.line
-        if line.prompts and not self.unsent.question:
-            unsent = line.take(0)
-            self.say(unsent.text, unsent.attachments)
+    def _submit_next(self) -> None:
+        """Submit the first prompt of the queue, if there is one."""
+        queue = self.widgets.prompt.queue
+        if queue.prompts and not self.unsent.question:
+            unsent = queue.pop(0)
+            self.submit(unsent.text, unsent.attachments)
 
-    def change(self, question: StoredMessage) -> None:
-        """Put an earlier question into the prompt, to be asked again in other words."""
-        self.leave_question()
+    def edit_question(self, question: StoredMessage) -> None:
+        """Put an earlier question into the prompt, to be edited and asked again."""
+        self.cancel_edit()
         self.unsent.change(question)
-        self.parts.prompt.focus()
+        self.widgets.prompt.focus()
 
-    def leave_question(self) -> None:
-        """Leave the question that is changed as it was; nothing that was typed is lost."""
+    def cancel_edit(self) -> None:
+        """Leave the edited question as it was; the edited text is remembered."""
         if self.unsent.leave():
             hint = "Your change is kept; press e on that message to continue it."
-            self.parts.notify(hint, timeout=5, markup=False)
+            self.widgets.screen.notify(hint, timeout=5, markup=False)
 
-    def go(self, there: Callable[[], None]) -> None:
-        """Show another conversation, with what is unsent in it; or say why that cannot be."""
+    def switch(self, open_other: Callable[[], None]) -> None:
+        """Open another conversation, with its unsent text; on failure say why."""
         self.stop()
-        self.leave_question()
+        self.cancel_edit()
         try:
-            there()
+            open_other()
         except StorageError as error:
-            self.parts.notify(safe(str(error)), severity="error", timeout=10, markup=False)
-        self.follow()
+            self.widgets.screen.notify(safe(str(error)), severity="error", timeout=10, markup=False)
+        self.show_switched()
 
-    def follow(self) -> None:
-        """Show that another conversation is on the screen."""
+    def show_switched(self) -> None:
+        """Update the rest of the screen to the conversation that was opened."""
         self.unsent.go()
         self.view.list_chats()
-        self.parts.status.show(last=None)
-        self.parts.panel.clear()
-        self.models.read_folders()
-        self.models.read_ahead()
-        self.parts.refresh_bindings()
+        self.widgets.status.show(last=None)
+        self.widgets.panel.clear()
+        self.update_folders()
+        self.prefill_soon()
+        self.widgets.screen.refresh_bindings()
 
     def stop(self) -> None:
-        """End the answer or the call, keep what there is, and take back a waiting prompt."""
+        """Stop the answer or the tool call and keep its text, or withdraw a waiting prompt."""
         self.session.stop()
-        self.parts.refresh_bindings()
+        self.widgets.screen.refresh_bindings()
 
-    def leave(self) -> None:
-        """Keep what is under way: the program ends."""
-        self._leaves = True
+    def shutdown(self) -> None:
+        """Save what is under way, and show nothing more: the program ends."""
+        self._closing = True
         self.session.shutdown()
 
-    # What the engine and the session say
+    # Events of the engine and the session
 
     def _make_request(self) -> Request:
-        constraint = self.parts.prompt.constraint
+        constraint = self.widgets.prompt.constraint
         return replace(self.settings.request(), constraint=constraint, alternatives=ALTERNATIVES)
 
-    def _take(self, event: SessionEvent) -> None:
-        if self._leaves:
+    def handle(self, event: SessionEvent) -> None:
+        """Act on an event, and show it."""
+        if self._closing:
             return
         match event:
             case Ready():
-                self.models.be_ready(event)
-                self.models.read_ahead()
-                self.parts.refresh_bindings()
+                self.show_ready(event)
+                self.prefill_soon()
+                self.widgets.screen.refresh_bindings()
             case Finished():
-                if event.stop is not Stop.CANCELLED and self.models.may_suggest:
-                    self.models.suggest()
+                if event.stop is not Stop.CANCELLED and self.may_suggest:
+                    self.suggest_larger()
             case AnswerEnded() | ApprovalRequested():
-                self.models.read_ahead()
+                self.prefill_soon()
             case FullyAnswered():
-                self._say_next()
+                self._submit_next()
         self._ring(event)
         self.view.show(event)
-        self._hold_line()
+        self._update_queue()
 
     def _ring(self, event: SessionEvent) -> None:
-        """Ring for a call that waits, and at the end of a long answer: the user may be away."""
+        """Ring for a tool call that needs approval, and at the end of a long answer."""
         text = ""
         match event:
             case Added(record) | Changed(record) if record.state == "streaming":
-                self._began = monotonic()
+                self._started_at = monotonic()
             case ApprovalRequested():
                 text = "A tool call is waiting for you."
             case AnswerEnded() if self.session.tool_loop.next_call is None:
-                text = "The answer is complete." if monotonic() - self._began > LONG_S else ""
+                text = "The answer is complete." if monotonic() - self._started_at > LONG_S else ""
         if text and self.settings.notify == "auto":
-            self._program.ring(text)
+            self.program.ring(text)
 
-    def _hold_line(self) -> None:
-        """Say whether something is under way after which the next in line is sent."""
-        self.parts.prompt.line.held = self.session.idle and self.session.tool_loop.next_call is None
+    def _update_queue(self) -> None:
+        """Mark the queue as paused while no answer is under way whose end would submit the next."""
+        waits = self.session.idle and self.session.tool_loop.next_call is None
+        self.widgets.prompt.queue.paused = waits
+
+    # Models
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether a prompt waits for a model that the user must choose first."""
+        session = self.session
+        return session.waits and not session.requests.expects_model and self.ready is None
+
+    def expect_models(self) -> None:
+        """Show that models are being looked for."""
+        self.ready = None
+        self.session.requests.expect_model()
+        self.widgets.status.show(loaded=False, activity=Activity("looking for the models", 0.0))
+
+    def load_models(self, setup: EngineArgs, no_draft: str | None) -> None:
+        """Load models, which stops an answer; waiting prompts are answered afterwards."""
+        self.setup, self._no_draft = setup, no_draft
+        if self.session.requests.stream is not None:
+            self.session.requests.stream.cancel()
+        self.program.submit(setup, self._handle_loading)
+
+    def show_missing(self, reason: str) -> None:
+        """Say why there is no model, and restore a waiting prompt."""
+        self.ready = None
+        self.widgets.status.show(loaded=False, activity=None)
+        self.widgets.banner.show("no model")
+        self.session.no_model(reason)
+
+    def _handle_loading(self, event: Event) -> None:
+        match event:
+            case Warned():
+                self.view.show(event)
+            case Failed(message):
+                self.show_missing(message)
+            case Loading() | Ready():
+                self.handle(event)
+
+    def show_ready(self, ready: Ready) -> None:
+        """Use the loaded models for answers, and show their names."""
+        widgets, settings, n_ctx = self.widgets, self.settings, ready.target.n_ctx
+        no_draft = None if ready.draft else self._no_draft or ready.no_draft
+        copies = ready.rolls_back and bool(COPYING & {*settings.draft_sources})
+        drafting = ready.draft is not None or copies
+        self.ready, widgets.panel.no_draft = ready, no_draft
+        widgets.banner.ready(ready)
+        widgets.panel.ready(ready)
+        widgets.status.show(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx, last=None)
+        widgets.prompt.max_tokens = n_ctx
+        widgets.prompt.attached.recount()
+        if no_draft:
+            widgets.conversation.note(refused(no_draft, ready, settings), "warning")
+        self.session.ready(ready.target)
+
+    def suggest_larger(self) -> None:
+        """Name, below an answer, a larger model that would run well here."""
+        if not self.settings.offline:
+            self.may_suggest = False
+            self.program.run_worker(self._find_larger, thread=True)
+
+    def _find_larger(self) -> None:
+        store, ready, settings = self.session.branch.store, self.ready, self.settings
+        with suppress(SpecchatError, OSError, RuntimeError):  # the program may have ended
+            if store and ready and (text := larger(ready.target.path, settings)):
+                self.program.call_from_thread(self.view.show, Warned(text))
+                store.remember(SUGGESTED, "1")
+
+    # Counting
+
+    def count(self, count: CountTokens) -> None:
+        """Have the tokens of a text counted, if a model is loaded."""
+        if self.ready is not None:
+            self.program.submit(count, self._handle_count)
+
+    def _handle_count(self, event: Event) -> None:
+        if isinstance(event, TokenCount):
+            self.widgets.prompt.attached.set_tokens(event.label, event.tokens)
+
+    # Prefill while the user reads and types, so that the answer starts sooner
+
+    def update_folders(self) -> None:
+        """Update stale indexes of the folders that questions are about."""
+        folders = self.session.folders
+        if folders and (stale := folders.stale(self.widgets.prompt.attachments)):
+            self.program.follow(folders.read(stale))
+
+    def prefill_soon(self) -> None:
+        """Prefill the conversation, the attachments and the typed text once the user pauses."""
+        if self._pause is not None:
+            self._pause.stop()
+        self._pause = self.widgets.screen.set_timer(PAUSE_S, self._start_prefill)
+
+    async def _start_prefill(self) -> None:
+        """Prefill the expected prompt, unless there is no model, it is busy, or it has done so."""
+        session, prompt, ready = self.session, self.widgets.prompt, self.ready
+        if ready is None or not session.idle or not self.settings.may_read_ahead:
+            return
+        path, attached = session.branch.records, prompt.attachments
+        is_new = not (path or attached)
+        text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the most likely one
+        if text and session.folders:
+            attached += (await session.folders.find(text, attached, path, ready.target))[0]
+        request = session.requests.next(text, attached, self.unsent.replaced)
+        job = Prefill(request) if request and session.idle else None
+        if job is not None and job != self._prefill:
+            self._prefill = job
+            self.program.submit(job, self._handle_prefill)
+
+    def _handle_prefill(self, event: Event) -> None:
+        match event:
+            case Prefilled(_, done, total):
+                self.widgets.status.show(activity=Activity("reading ahead", done / total))
+            case PrefillDone():
+                self.widgets.status.show(activity=None)
+            case Failed():  # another job replaced it, and shows its own progress
+                self._prefill = None
+                self.widgets.status.show(activity=None)

@@ -1,4 +1,4 @@
-"""The chat: its keys, and what they do."""
+"""The chat: its widgets, its keys, and what they do."""
 
 from __future__ import annotations
 
@@ -6,44 +6,63 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.events import Key, Paste, Resize
+from textual.screen import Screen
+from textual.widget import Widget
 
 from assistant.request import CountTokens
 from assistant.settings.settings import Settings
 from models.errors import StorageError
-from tui.app.clipboard import copy_and_say
+from tui.app.clipboard import copy_and_notify
+from tui.app.textual_private import meaning_of
+from tui.chat.approval_turn import ApprovalTurn
 from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController
-from tui.chat.conversation.turn import TurnAction
+from tui.chat.chat_list import ChatList
+from tui.chat.chat_rows import ChatRows
+from tui.chat.conversation.conversation import Conversation
+from tui.chat.conversation.turn import Turn, TurnAction
 from tui.chat.conversation.welcome import SuggestionLine
-from tui.chat.layout import ChatLayout
-from tui.chat.list.chat_list import ChatList
-from tui.chat.list.chat_rows import ChatRows
+from tui.chat.panel import FiguresPanel
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import PromptAttachments
-from tui.chat.tools.approval_turn import ApprovalTurn
+from tui.chat.session_view import ChatWidgets
+from tui.chat.status import Banner, Status
 from tui.chat.turn_actions import TurnActions
-from tui.figures import MODES
+from tui.labels import MODES
 from tui.safe import safe
+from tui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:
     from tui.app.program import Program
 
+NARROW, ROOMY = 80, 160
+"""Widths in cells from which a conversation fits next to one side panel, and next to both."""
 BRIEF = 100
 """Width in cells below which the list closes once a conversation was chosen."""
 
 
-class ChatScreen(ChatLayout):
+class ChatScreen(Screen[None]):
     """Take prompts, show answers.
 
-    On a screen of a few lines, what is said and what is typed come before everything else.
+    The list of conversations and the figures are beside the conversation, or cover it on a narrow
+    screen. On a screen of a few lines only the conversation and the prompt are shown.
     """
 
     AUTO_FOCUS = "Editor"
     DEFAULT_CSS = """
     ChatScreen {
-        &.-low WaitingLine, &.-flat WaitingLine { max-height: 1; }
+        overflow: hidden;
+
+        & > #body { layers: default above; }
+        &.-narrow > #body > ChatList, &.-narrow > #body > FiguresPanel {
+            layer: above; min-width: 100%; max-width: 100%;
+        }
+        &.-low PromptQueue, &.-flat PromptQueue { max-height: 1; }
         &.-low Editor, &.-flat Editor { max-height: 3; }
         &.-low Banner, &.-flat Banner, &.-flat Status { display: none; }
         &.-flat Prompt, &.-flat Prompt:focus-within { border: none; }
@@ -77,42 +96,108 @@ class ChatScreen(ChatLayout):
 
     def __init__(self, settings: Settings, program: Program) -> None:
         super().__init__()
+        self.prompt, self.status, self.banner = Prompt(), Status(), Banner()
+        self.chats, self.conversation = ChatList(), Conversation()
         self.conversation.tools = bool(settings.tools)
-        self.controller = ChatController(self, settings, program)
+        self.panel = FiguresPanel(lambda: self.chats.display and self.size.width < ROOMY)
+        widgets = self.prompt, self.status, self.banner, self.chats, self.conversation, self.panel
+        self.controller = ChatController(ChatWidgets(self, *widgets), settings, program)
         self.session = self.controller.session
-        self.turns = TurnActions(self.conversation, self.controller)
+        self.turns = TurnActions(self.controller)
         self.autosave = Autosave(self.controller)
         self._program = program
         self._deleted: int | None = None  # the conversation that was open when it was deleted
 
     def on_mount(self) -> None:
-        """Begin with the settings, and keep what is said from now on."""
-        self.say_once()
+        """Apply the settings, and save regularly from now on."""
+        self.show_panel_state()
         self.controller.apply(self.controller.settings)
-        self.autosave.keep_now_and_then()
+        self.autosave.run_regularly()
 
-    # What the parts say
+    def compose(self) -> ComposeResult:
+        """Lay out the widgets from top to bottom, and three of them side by side."""
+        yield self.banner
+        yield Horizontal(self.chats, self.conversation, self.panel, id="body")
+        yield self.status
+        yield self.prompt
+        yield KeyLine()
+
+    def on_resize(self, event: Resize) -> None:
+        """On a narrow screen, close the side panels that do not have the focus."""
+        narrow = event.size.width < NARROW
+        if narrow and not self.has_class("-narrow"):
+            self.panel.wanted = None
+            if not self.chats.has_focus_within:
+                self.chats.close()
+        self.set_class(narrow, "-narrow")
+
+    @property
+    def covered(self) -> bool:
+        """Whether a side panel covers the conversation."""
+        return self.has_class("-narrow") and (self.chats.display or self.panel.display)
+
+    def shows(self, widget: Widget) -> bool:
+        """Return whether a widget is visible, or can be scrolled into view."""
+        parents = widget.ancestors_with_self
+        covered = self.covered and self.conversation in parents
+        return not covered and all(parent.display for parent in parents)
+
+    def set_focus(
+        self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False
+    ) -> None:
+        """Focus a visible widget, else the prompt, while the terminal itself has the focus."""
+        if self.app.app_focus and (widget is None or not self.shows(widget)):
+            widget = self.prompt.editor
+        super().set_focus(widget, scroll_visible, from_app_focus)
+
+    def route_typing(self, event: Key | Paste) -> None:
+        """Focus the prompt when text is typed on a turn that has no such key."""
+        turn = self.focused
+        if not isinstance(turn, Turn):
+            return
+        if isinstance(event, Paste) or (turn.unasked and event.is_printable):
+            self.set_focus(self.prompt.editor)
+        elif event.key not in self.active_bindings:
+            if meaning := meaning_of(self, event.key):
+                meaning = f"{meaning[:1].lower()}{meaning[1:]}"
+                self.notify(f"Not on this message: {meaning}.", timeout=3, markup=False)
+            elif event.is_printable:
+                self.set_focus(self.prompt.editor)
+
+    @on(FiguresPanel.Toggled)
+    def show_panel_state(self) -> None:
+        """Have the status line leave out what the open panel shows."""
+        self.status.show(is_beside_panel=self.panel.display)
+        self.refresh_bindings()  # Esc closes what covers the conversation
+
+    def uncover(self) -> None:
+        """Close the side panel that covers the conversation, if one does."""
+        if self.covered:
+            self.panel.wanted = False
+            self.chats.close()
+
+    # Messages of the widgets
 
     @on(Prompt.Submitted)
-    def say(self, message: Prompt.Submitted) -> None:
+    def submit(self, message: Prompt.Submitted) -> None:
         """Have the prompt answered."""
-        self.controller.say(message.text, message.attachments)
+        self.controller.submit(message.text, message.attachments)
 
     @on(Prompt.Edited)
     def edited(self) -> None:
-        """Show that Enter takes no suggestion while something is written; read what is written."""
+        """Dim the suggestions while something is typed, and prefill it."""
         self.conversation.set_class(bool(self.prompt.text), "-typing")
-        self.controller.models.read_folders()
-        self.controller.models.read_ahead()
+        self.controller.update_folders()
+        self.controller.prefill_soon()
 
-    @on(Editor.Spare)
-    def suggest(self, message: Editor.Spare) -> None:
+    @on(Editor.Unused)
+    def suggest(self, message: Editor.Unused) -> None:
         """Choose among the suggestions of an empty conversation."""
         self.conversation.suggest(message.key)
 
     @on(SuggestionLine.Taken)
-    def take(self, message: SuggestionLine.Taken) -> None:
-        """Try what was suggested, unless something is being written."""
+    def use_suggestion(self, message: SuggestionLine.Taken) -> None:
+        """Put a suggestion into the empty prompt, and send it or start the race."""
         suggestion = message.suggestion
         self.prompt.focus()
         if not self.prompt.restore_input(suggestion.text):
@@ -125,17 +210,17 @@ class ChatScreen(ChatLayout):
     @on(PromptAttachments.CountWanted)
     def count(self, message: PromptAttachments.CountWanted) -> None:
         """Have the tokens of a text counted."""
-        self.controller.models.count(CountTokens(message.label, message.text))
+        self.controller.count(CountTokens(message.label, message.text))
 
     @on(TurnAction)
     def act(self, message: TurnAction) -> None:
-        """Do to a turn what was asked for."""
+        """Carry out an action on a turn."""
         self.turns.do(message.turn, message.verb)
 
     @on(ApprovalTurn.Decided)
-    def decide(self, message: ApprovalTurn.Decided) -> None:
-        """Have a call run, or refused, as the user decided."""
-        if message.turn is not self.controller.view.asked:
+    def resolve_approval(self, message: ApprovalTurn.Decided) -> None:
+        """Run or refuse a tool call, as the user decided."""
+        if message.turn is not self.controller.view.approval:
             return
         self.prompt.focus()
         try:
@@ -144,8 +229,8 @@ class ChatScreen(ChatLayout):
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
 
     @on(ChatList.Deleted)
-    def leave_deleted(self, message: ChatList.Deleted) -> None:
-        """Stop showing a conversation that was deleted; show it again once it is back."""
+    def close_deleted(self, message: ChatList.Deleted) -> None:
+        """Close a conversation that was deleted; open it again when it is restored."""
         shown = self.session.branch.conversation
         if message.is_back and message.id == self._deleted and shown is None:
             self.open(message.id)
@@ -155,7 +240,7 @@ class ChatScreen(ChatLayout):
 
     @on(ChatRows.Chosen)
     def open_chosen(self, message: ChatRows.Chosen) -> None:
-        """Open the conversation that was chosen, and go to what was searched for."""
+        """Open the conversation that was chosen, at the message that the search found."""
         if self.size.width < BRIEF:
             self.chats.close()
         self.uncover()
@@ -164,11 +249,11 @@ class ChatScreen(ChatLayout):
             self.prompt.focus()
 
     def open(self, conversation: int | None) -> None:
-        """Show a conversation; an answer under way in another one is stopped and kept."""
-        self.controller.go(lambda: self.session.open(conversation))
+        """Show a conversation; an answer under way in another one is stopped and saved."""
+        self.controller.switch(lambda: self.session.open(conversation))
 
     def _go_to(self, message: int) -> bool:
-        """Go to a message of the conversation, on any branch; return whether it exists."""
+        """Go to a message on any branch of the conversation; return whether it exists."""
         path = self.session.branch
         try:
             if message not in {record.id for record in path.records}:
@@ -181,7 +266,7 @@ class ChatScreen(ChatLayout):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer the key that stops while there is something to stop, else the way to the prompt."""
+        """Give Esc one meaning: stop, else cancel the edit, else go back to the prompt."""
         occupied = not self.session.idle
         edits = self.controller.unsent.question is not None
         if action == "stop":
@@ -193,13 +278,43 @@ class ChatScreen(ChatLayout):
             return not occupied and not edits and away
         return True
 
+    @on(ChatList.Left)
+    @on(Conversation.Left)
+    def action_back(self) -> None:
+        """Go back to the prompt and the conversation."""
+        self.uncover()
+        self.prompt.focus()
+
+    def action_chats(self) -> None:
+        """Open the list of conversations, or close it."""
+        self.chats.toggle()
+
+    def action_panel(self) -> None:
+        """Open the figures, or close them."""
+        if self.size.width < ROOMY:
+            self.chats.close()
+        self.panel.toggle()
+        if self.covered:
+            self.set_focus(None)
+
+    def action_turns(self) -> None:
+        """Go to the newest message, from where every message can be reached."""
+        self.uncover()
+        self.conversation.focus_last()
+
+    def action_scroll(self, to: str) -> None:
+        """Go to one end of the conversation, or a page up or down."""
+        view = self.conversation
+        ways = {"up": view.scroll_page_up, "down": view.scroll_page_down, "home": view.scroll_home}
+        ways.get(to, view.anchor)()
+
     def action_stop(self) -> None:
-        """End the answer and keep its text, or take a prompt back."""
+        """Stop the answer and keep its text, or withdraw a prompt."""
         self.controller.stop()
 
     def action_leave(self) -> None:
-        """Leave the question that is edited as it was."""
-        self.controller.leave_question()
+        """Cancel the edit of a question."""
+        self.controller.cancel_edit()
 
     def action_toggle_mode(self) -> None:
         """Continue with the next way of decoding."""
@@ -217,8 +332,8 @@ class ChatScreen(ChatLayout):
         self.turns.answer_again()
 
     def action_form(self) -> None:
-        """Have answers in the form of a file, or as they come again."""
-        self.prompt.toggle_form()
+        """Constrain answers to the JSON schema in a file, or lift the constraint."""
+        self.prompt.toggle_constraint()
 
     def action_tools(self) -> None:
         """List the tools and their servers."""
@@ -227,13 +342,13 @@ class ChatScreen(ChatLayout):
             text = "There are no tools. Name folders or servers in config.toml, under [tools]."
             self.notify(text, timeout=6, markup=False)
             return
-        from tui.chat.tools.screen import ToolsScreen
+        from tui.chat.tools_screen import ToolsScreen
 
         self.app.push_screen(ToolsScreen(self.session.tool_loop, self.session.branch.conversation))
 
     def action_copy(self) -> None:
         """Copy the last answer."""
-        copy_and_say(self, self.conversation.last_answer())
+        copy_and_notify(self, self.conversation.last_answer())
 
     def action_ghosts(self) -> None:
         """Show wrong guesses in every answer, or hide them."""
@@ -244,8 +359,8 @@ class ChatScreen(ChatLayout):
         self.turns.undo()
 
     def action_race(self) -> None:
-        """Let the prompt, or else the last question, race in two lanes of the loaded pair."""
-        models, prompt, hint = self.controller.models, self.prompt, ""
+        """Race the prompt, or else the last question, with and without guesses."""
+        models, prompt, hint = self.controller, self.prompt, ""
         if models.ready is None or models.setup is None:
             hint = "No models are loaded yet. A race needs the models for itself."
         elif not self.session.idle:

@@ -1,4 +1,4 @@
-"""The lines above and below a conversation: its models; whether guesses are made, their worth."""
+"""The lines above and below a conversation: its models, and the state of speculation."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,11 +10,12 @@ from textual.widgets import Static
 from assistant.events import Decoded, Ready
 from assistant.request import Mode
 from models.errors import StorageError
-from tui.chat.panel.panel_text import HUES, MUTED, NEARLY_FULL
-from tui.figures import MODES, model_name
+from tui.chat.panel import HUES, NEARLY_FULL
+from tui.formatting import gauge
+from tui.labels import MODES, model_name
 from tui.outlook import outlook
 from tui.safe import safe
-from tui.widgets.text_figures import gauge
+from tui.widgets.lines import MUTED
 
 BAR = 10
 
@@ -40,11 +41,11 @@ class Banner(Horizontal):
         super().__init__(self._program, self._models, id="banner")
 
     def show(self, text: str) -> None:
-        """Show something other than the models."""
+        """Show a text instead of the models."""
         self._models.update(safe(text))
 
     def not_saved(self, error: StorageError) -> None:
-        """Say, once, that nothing is kept any more."""
+        """Say, once, that nothing is saved any more."""
         if not self._program.has_class("warning"):
             self._program.update("specchat · not saved")
             self._program.add_class("warning")
@@ -61,7 +62,7 @@ class Banner(Horizontal):
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Something that takes a while, and its progress."""
+    """Something that takes time, and its progress."""
 
     text: str
     fraction: float
@@ -72,16 +73,16 @@ class State:
     """Everything the line shows."""
 
     mode: Mode = "auto"
-    drafting: bool = True  # whether there is something to guess with
+    drafting: bool = True  # whether there is a draft source
     loaded: bool = False
     activity: Activity | None = None
     last: Decoded | None = None  # round
-    is_beside_panel: bool = False  # which says what guessing has brought
+    is_beside_panel: bool = False  # the panel shows the gain
     n_ctx: int = 0
 
 
 class Status(Static):
-    """Show a `State` in one line, whatever the width."""
+    """Show a `State` in one line."""
 
     DEFAULT_CSS = """
     Status { height: 1; padding: 0 1; background: $panel; color: $text-muted; text-wrap: nowrap; }
@@ -92,7 +93,7 @@ class Status(Static):
         self.state = State()
 
     def show(self, **changes: Any) -> None:
-        """Change some fields of the state."""
+        """Change fields of the state, and show it."""
         self.state = replace(self.state, **changes)
         self.update(line(self.state, self.content_size.width), layout=False)
 
@@ -102,7 +103,7 @@ class Status(Static):
 
 
 def line(state: State, width: int) -> Content:
-    """Return what fits into `width` cells, the most important parts first."""
+    """Return the parts of the state that fit into `width` cells, the most important first."""
     able = state.drafting or state.mode == "ars"
     hue = "primary" if state.mode == "ars" else "success"
     name = MODES[state.mode] if able else "nothing can guess"
@@ -123,10 +124,10 @@ def _parts(state: State) -> list[Content]:
         ]
     if state.last is None:
         return [Content.styled("ready" if state.loaded else "no model", MUTED)]
-    found, speed = outlook(state.last), f"{state.last.stats.tokens_per_s:.1f} tokens/s"
-    is_said = bool(found.worth) and not state.is_beside_panel
-    worth = [Content.styled(found.worth, HUES[found.saves])] if is_said else []
+    summary, speed = outlook(state.last), f"{state.last.stats.tokens_per_s:.1f} tokens/s"
+    shows_gain = bool(summary.gain) and not state.is_beside_panel
+    gain = [Content.styled(summary.gain, HUES[summary.saves])] if shows_gain else []
     used, n_ctx = state.last.context_used, state.n_ctx
     full = n_ctx > 0 and used / n_ctx > NEARLY_FULL
     context = Content.styled(f"context {used:,}/{n_ctx:,}", "$text-warning" if full else "")
-    return [*worth, context, Content(speed)] if full else [*worth, Content(speed), context]
+    return [*gain, context, Content(speed)] if full else [*gain, Content(speed), context]

@@ -1,4 +1,4 @@
-"""What a user can do to a turn of the conversation."""
+"""The actions of the keys on a turn of the conversation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from assistant.session.attachments import read
 from assistant.session.messages import open_calls, passages_of
 from models.errors import StorageError, UsageError
-from tui.app.clipboard import code_blocks, copy_and_say
+from tui.app.clipboard import code_blocks, copy_and_notify
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.turn import Turn, Verb
 from tui.chat.prompt.file_search import located
@@ -21,57 +21,56 @@ if TYPE_CHECKING:
     from assistant.store.values import Attachment, StoredMessage
     from tui.app.program import Program
     from tui.chat.chat_controller import ChatController
-    from tui.chat.conversation.conversation import Conversation
 
 LONGEST_TITLE = 60
 WAIT = "An answer is under way; Esc stops it."
 
 
 class TurnActions:
-    """Do to a turn of the chat what its keys ask for; the last change can be taken back."""
+    """Carry out the actions on turns; deletions and changes of files can be undone."""
 
-    def __init__(self, view: Conversation, controller: ChatController) -> None:
-        self._view, self._controller = view, controller
+    def __init__(self, controller: ChatController) -> None:
+        self._view, self._controller = controller.widgets.conversation, controller
         self._session, self._path = controller.session, controller.session.branch
         self._undo: list[Callable[[], None]] = []
-        self._copied: tuple[str, int] | None = None  # of which text, and which code block of it
+        self._copied: tuple[str, int] | None = None  # the turn's text, a block's index
 
     def do(self, turn: Turn, verb: Verb) -> None:
-        """Do it, or say why not."""
+        """Carry out an action on a turn, or say why not."""
         record = turn.record
         if verb != "copy-code":
             self._copied = None
         match verb:
             case "copy":
-                copy_and_say(self._view, turn.text)
+                copy_and_notify(self._view, turn.text)
             case "copy-code":
                 self._copy_code(turn)
             case "sources" if record:
                 self._list_sources(record)
             case "apply" if record and not turn.busy and self._path.shows(record):
-                self._tell_if_it_fails(lambda: self._show_change(record))
+                self._or_notify(lambda: self._show_change(record))
             case "inspect" if record and self._path.shows(record):
-                self._tell_if_it_fails(lambda: self._inspect(turn, record))
+                self._or_notify(lambda: self._inspect(turn, record))
             case _ if record is None or not self._session.idle:
                 self._view.notify(WAIT, timeout=3)
-            case _ if self._path.shows(record):  # not left on the way to another path
-                self._tell_if_it_fails(lambda: self._change(record, verb))
+            case _ if self._path.shows(record):  # it may have left the branch since the key
+                self._or_notify(lambda: self._change(record, verb))
 
     def answer_again(self) -> None:
-        """Have another answer to the last question, or the first one if it has none."""
+        """Regenerate the answer to the last question, or answer it if it has none."""
         leaf = self._path.leaf
         if not self._session.idle:
             self._view.notify(WAIT, timeout=3)
         elif leaf is None:
             self._view.notify("There is no question to answer yet.", timeout=3)
         elif leaf.role == "assistant" or open_calls(self._path.records):
-            self._again(leaf)
+            self._regenerate(leaf)
         else:
             self._session.answer()
 
-    def _again(self, record: StoredMessage) -> None:
+    def _regenerate(self, record: StoredMessage) -> None:
         if record.role == "tool":
-            self._controller.view.call_is_wanted = True
+            self._controller.view.focus_approval = True
         self._session.answer_again(record)
 
     def toggle_ghosts(self) -> None:
@@ -84,13 +83,14 @@ class TurnActions:
             self._view.notify(f"Wrong guesses are {text}.", timeout=4, markup=False)
 
     def undo(self) -> None:
-        """Take the last deletion, or the last change of a file, back."""
+        """Undo the last deletion or change of a file."""
         if self._undo:
-            self._tell_if_it_fails(self._undo.pop())
+            self._or_notify(self._undo.pop())
         else:
             self._view.notify("There is nothing to undo.", timeout=3)
 
-    def _tell_if_it_fails(self, change: Callable[[], None]) -> None:
+    def _or_notify(self, change: Callable[[], None]) -> None:
+        """Make a change, or say why it failed."""
         try:
             change()
         except UsageError as error:
@@ -99,17 +99,17 @@ class TurnActions:
             self._view.notify(safe(str(error)), severity="error", timeout=10, markup=False)
 
     def _copy_code(self, turn: Turn) -> None:
-        """Copy the last code block; when it was the last thing copied, the one before."""
+        """Copy the last code block; pressed again, the block before the copied one."""
         blocks = code_blocks(turn.text)
-        text, place = self._copied or ("", 0)
-        place = (place - 1 if text == turn.text else -1) % len(blocks)
-        self._copied = turn.text, place
-        which = f"Code block {place + 1} of {len(blocks)}: " if len(blocks) > 1 else ""
-        copy_and_say(self._view, blocks[place], which)
+        text, index = self._copied or ("", 0)
+        index = (index - 1 if text == turn.text else -1) % len(blocks)
+        self._copied = turn.text, index
+        which = f"Code block {index + 1} of {len(blocks)}: " if len(blocks) > 1 else ""
+        copy_and_notify(self._view, blocks[index], which)
 
     def _inspect(self, turn: Turn, record: StoredMessage) -> None:
-        """Open the inspector on an answer, or on what there is of it so far."""
-        from tui.chat.inspector.screen import Inspector
+        """Open the inspector on an answer, or on the part of it that was generated so far."""
+        from tui.chat.inspector import Inspector
 
         so_far = self._session.responses.partial_of(record)
         trace = so_far.trace if so_far else self._path.trace(record.id)
@@ -118,111 +118,109 @@ class TurnActions:
         self._view.app.push_screen(Inspector(trace, title, so_far is not None, passages))
 
     def _list_sources(self, record: StoredMessage) -> None:
-        """List the passages of a turn, each with its text, which stands with a question."""
+        """List the passages that an answer cites, or those found for a question."""
         from tui.chat.turn_screens import SourcesScreen
 
         known = passages_of(self._path.records)
-        sources = [known.get(each.number, each) for each in record.attachments if each.number]
+        sources = [known.get(a.number, a) for a in record.attachments if a.number]  # with text
         self._view.app.push_screen(SourcesScreen(sources, self._open_source))
 
     def _open_source(self, source: Attachment) -> None:
-        """Open the file of a passage where it stands, in the user's editor."""
+        """Open the file of a passage in the user's editor, at its first line."""
         from assistant.passages.file_lines import DOCUMENTS
 
-        root, program = self._controller.parts.prompt.picker.root, cast("Program", self._view.app)
+        root, program = self._controller.widgets.prompt.picker.root, cast("Program", self._view.app)
         path = located(source.name, root).absolute()
         if path.suffix.lower() in DOCUMENTS:
-            wrong = f"{source.name} is not a text file; what was read from it is above."
+            reason = f"{source.name} is not a text file; what was read from it is above."
         elif not path.is_file():
-            wrong = f"{source.name} is gone; what was read from it is above."
+            reason = f"{source.name} is gone; what was read from it is above."
         else:
-            wrong = program.edit(path, source.first)
-        if wrong:
-            self._view.notify(safe(wrong), severity="warning", timeout=8, markup=False)
+            reason = program.edit(path, source.first)
+        if reason:
+            self._view.notify(safe(reason), severity="warning", timeout=8, markup=False)
 
     def _show_change(self, record: StoredMessage) -> None:
-        """Show what an answer would change in an attached file, and write it if it may be."""
+        """Show what an answer changes in an attached file, and write it once the user confirms."""
         from assistant.edit import text_file
         from assistant.edit.comparison import compare
         from assistant.edit.review import review
         from assistant.edit.rewrite import proposed_by
         from tui.chat.turn_screens import ChangeScreen
 
-        found = proposed_by(record, self._path.records)
-        if found is None:
+        new = proposed_by(record, self._path.records)
+        if new is None:
             raise UsageError("This answer holds no new version of an attached file.")
-        place = located(found.name, self._controller.parts.prompt.picker.root)
-        file = text_file.read(place)
-        new = file.encoded(found.text)
-        change = compare(file.lines, text_file.parse(place, new).lines)
+        path = located(new.name, self._controller.widgets.prompt.picker.root)
+        file = text_file.read(path)
+        data = file.encoded(new.text)
+        change = compare(file.lines, text_file.parse(path, data).lines)
         if not change.hunks:
-            raise UsageError(f"{found.name} has this change already.")
-        text_file.check_writable(place)
-        doubts = [f"This is only a fragment: {found.gap}."] if found.gap else []
-        if file.encoded(found.old) != file.data:
-            doubts.append("The file has changed since it was attached.")
+            raise UsageError(f"{new.name} has this change already.")
+        text_file.check_writable(path)
+        warnings = [f"This is only a fragment: {new.gap}."] if new.gap else []
+        if file.encoded(new.old) != file.data:
+            warnings.append("The file has changed since it was attached.")
         before = takewhile(lambda other: other.id != record.id, self._path.records)
         (*_, request) = (other.content for other in before if other.role == "user")
-        doubts += review(place.suffix, file.text, text_file.parse(place, new).text, request)
+        warnings += review(path.suffix, file.text, text_file.parse(path, data).text, request)
 
-        def write(allowed: bool | None) -> None:
-            if allowed:
-                self._tell_if_it_fails(lambda: self._write(file, new, found.name))
+        def write(confirmed: bool | None) -> None:
+            if confirmed:
+                self._or_notify(lambda: self._write(file, data, new.name))
 
-        self._view.app.push_screen(ChangeScreen(found.name, change, doubts), write)
+        self._view.app.push_screen(ChangeScreen(new.name, change, warnings), write)
 
-    def _write(self, file: TextFile, new: bytes, name: str) -> None:
-        """Write a file; its new version is attached to the next question."""
+    def _write(self, file: TextFile, data: bytes, name: str) -> None:
+        """Write a file, and attach its new version to the next question."""
         from assistant.edit import kept_versions
 
-        keeps = self._controller.settings.save
-        kept_versions.write(file, new, file.data if keeps else None)
+        saves = self._controller.settings.save
+        kept_versions.write(file, data, file.data if saves else None)
 
         def attach() -> None:
-            self._controller.parts.prompt.attached.add(read(file.path, name))
+            self._controller.widgets.prompt.attached.add(read(file.path, name))
 
         def undo() -> None:
             kept_versions.undo(file.path)
-            attach()  # instead of the version that was undone
+            attach()  # it replaces the version that was undone
 
         attach()
-        if keeps:
+        if saves:
             self._undo.append(undo)
-        back = " u takes it back." if keeps else ""
+        back = " u takes it back." if saves else ""
         self._view.notify(safe(f"Written: {name}.{back}"), timeout=8, markup=False)
 
     def _change(self, record: StoredMessage, verb: Verb) -> None:
         match verb:
             case "edit":
-                self._controller.change(record)
+                self._controller.edit_question(record)
             case "regenerate":
-                self._again(record)
+                self._regenerate(record)
             case "continue":
                 self._session.continue_from(record)
             case "older" | "newer":
-                self._choose(record, -1 if verb == "older" else 1)
+                step = -1 if verb == "older" else 1
+                sibling = record.siblings[record.siblings.index(record.id) + step]
+                self._path.choose(sibling)
+                self._view.walk_to(sibling)
             case "fork":
-                self._controller.go(lambda: self._path.fork(record))
-                self._controller.parts.prompt.focus()
+                self._controller.switch(lambda: self._path.fork(record))
+                self._controller.widgets.prompt.focus()
                 hint = " Ctrl+R answers the question." if record.role == "user" else ""
                 self._view.notify(f"You are in the fork now.{hint}", timeout=5, markup=False)
             case "delete":
                 self._delete(record)
 
-    def _choose(self, record: StoredMessage, step: int) -> None:
-        sibling = record.siblings[record.siblings.index(record.id) + step]
-        self._path.choose(sibling)
-        self._view.walk_to(sibling)
-
     def _delete(self, record: StoredMessage) -> None:
         conversation, view = self._path.conversation or 0, self._view
 
-        def bring_back() -> None:
-            self._controller.go(lambda: self._path.restore(conversation, record.id))
+        def restore() -> None:
+            self._controller.switch(lambda: self._path.restore(conversation, record.id))
             view.walk_to(record.id)
 
         self._path.delete(record)
-        self._undo.append(bring_back)
+        self._undo.append(restore)
         view.call_after_refresh(view.focus_last)
         key = "u" if self._path.records else "Ctrl+Z"  # a letter is typed into the prompt
         self._view.notify(

@@ -1,4 +1,4 @@
-"""What a turn leads to: the passages that it cites, the change of a file that it proposes."""
+"""Screens that a turn opens: the passages it cites, and the change of a file it proposes."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -14,14 +14,14 @@ from textual.widgets.option_list import Option
 from assistant.edit.comparison import Comparison
 from assistant.store.values import Attachment
 from tui.safe import one_line, safe
+from tui.shell.diff_printing import counts, drawn
 from tui.widgets.dialog import Dialog, ListDialog
-from tui.widgets.hunks import counts, drawn
 
 HINT = "Esc leaves the file as it is · Enter writes it"
 
 
 class SourcesScreen(ListDialog[None]):
-    """List passages above the text of the one under the cursor; `open_` opens its file."""
+    """List passages above the text of the one under the cursor; Enter opens its file."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,s,q", "dismiss", "Close", id="sources.close"),
@@ -33,24 +33,24 @@ class SourcesScreen(ListDialog[None]):
         self._sources, self._open = sources, open_
 
     def on_mount(self) -> None:
-        """Begin with the first."""
-        self.list.set_options([Option(Content(one_line(each.title))) for each in self._sources])
+        """List the passages, the cursor on the first."""
+        self.list.set_options([Option(Content(one_line(source.title))) for source in self._sources])
         self.list.highlighted = 0
         self.list.focus()
 
     @on(OptionList.OptionHighlighted)
     def show_text(self, message: OptionList.OptionHighlighted) -> None:
-        """Show the passage under the cursor, as it was when it was found."""
-        self.tell(Content(safe(self._sources[message.option_index].text)))
+        """Show the passage under the cursor, as it was when the search found it."""
+        self.show_detail(Content(safe(self._sources[message.option_index].text)))
 
     @on(OptionList.OptionSelected)
     def open(self, message: OptionList.OptionSelected) -> None:
-        """Open the file where the passage stands."""
+        """Open the file at the passage."""
         self._open(self._sources[message.option_index])
 
 
 class ChangeScreen(Dialog[bool]):
-    """Show what would change in a file; say whether it is to be written."""
+    """Show the change of a file; return whether it is to be written."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "dismiss(True)", "Write the file", id="change.write"),
@@ -61,10 +61,10 @@ class ChangeScreen(Dialog[bool]):
     ChangeScreen Static { height: auto; }
     """
 
-    def __init__(self, name: str, comparison: Comparison, doubts: Sequence[str]) -> None:
+    def __init__(self, name: str, comparison: Comparison, warnings: Sequence[str]) -> None:
         super().__init__()
         self._title = f"{one_line(name)} · {counts(comparison)} lines"
-        notes = [Content.styled(safe(doubt), "$text-warning") for doubt in doubts]
+        notes = [Content.styled(safe(warning), "$text-warning") for warning in warnings]
         hunks = (Content.from_rich_text(drawn(hunk)) for hunk in comparison.hunks)
         self._change = Content("\n").join([*notes, *hunks])
 

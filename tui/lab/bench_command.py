@@ -1,4 +1,4 @@
-"""`specchat bench`: what speculation is worth with your pair, on your machine."""
+"""`specchat bench`: the gain of speculation with your pair, on your machine."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +26,7 @@ def bench() -> None:
 
 
 def measuring(command: Command) -> Command:
-    """Make a command of the group, with the options that all of them share."""
+    """Register a command of the group, with the shared options."""
     for option in (
         usual.shared,
         click.option("--markdown", is_flag=True, help="Print the tables as Markdown."),
@@ -49,7 +49,7 @@ repeated = click.option(
 
 
 def chosen(options: dict[str, Any]) -> "Settings":
-    """Return the settings, also those that were given in front of the command."""
+    """Return the settings of the options in front of and after the command."""
     from tui.shell.cli import given_before_the_command
 
     typed = {name: value for name, value in options.items() if value is not None}
@@ -79,13 +79,15 @@ def prompts(
     questions, maths, translation and editing.
     """
     from assistant.lab.bench import reports
-    from tui.lab.bench_run import measure
+    from tui.lab.bench_session import measure
 
     settings, ways = chosen(options), plan.systems(spec)
     given = questions.read(file) if file else questions.bundled("tasks")
     few = questions.first_of_each(given, per_kind)
-    asked = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
-    measure("prompts", settings, ways, asked, lambda found: reports.prompts(found, ways), options)
+    order = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
+    measure(
+        "prompts", settings, ways, order, lambda answers: reports.prompts(answers, ways), options
+    )
 
 
 @measuring
@@ -107,14 +109,16 @@ def sweep(
     FILE. Proposals are the draft model's; --source names another source.
     """
     from assistant.lab.bench import reports
-    from tui.lab.bench_run import measure
+    from tui.lab.bench_session import measure
 
     settings = chosen(options)
     ways = plan.sweep_systems((settings.source or "model").replace(",", "+"), lookaheads)
-    own = [each for each in questions.bundled("tasks") if each.kind in ("code", "summary")]
+    own = [
+        question for question in questions.bundled("tasks") if question.kind in ("code", "summary")
+    ]
     few = questions.first_of_each(questions.read(file) if file else own, per_kind)
-    asked = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
-    measure("sweep", settings, ways, asked, lambda found: reports.sweep(found, ways), options)
+    order = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
+    measure("sweep", settings, ways, order, lambda runs: reports.sweep(runs, ways), options)
 
 
 @measuring
@@ -141,16 +145,16 @@ def paper(
     settings. No code from answers is run.
     """
     from assistant.lab.bench.paper_tables import tables
-    from tui.lab.bench_run import here, measure
+    from tui.lab.bench_session import here, measure
 
     settings = chosen(options | {"seed": None})  # the coupled draws of a seed are not their SpS
     texts = questions.read(summaries) if summaries else questions.bundled("summaries")
-    references = {each.name: each.reference for each in texts if each.reference}
+    references = {text.name: text.reference for text in texts if text.reference}
     if not references:
         raise click.UsageError(f"{summaries} has no reference summary to compare with.")
-    scored = [each for each in texts if each.reference]
+    scored = [text for text in texts if text.reference]
     tasks = [*scored, *(questions.read(code) if code else questions.bundled("code"))]
     labels = here(settings) if files is None else [*filter("none".__ne__, files.split(","))]
     ways, mixed = plan.paper_systems(labels), questions.first_of_each(questions.bundled("tasks"), 1)
-    asked = plan.paper_questions(questions.first_of_each(tasks, per_kind), mixed, ways)
-    measure("paper", settings, ways, asked, lambda all: tables(all, ways, references), options)
+    order = plan.paper_questions(questions.first_of_each(tasks, per_kind), mixed, ways)
+    measure("paper", settings, ways, order, lambda runs: tables(runs, ways, references), options)

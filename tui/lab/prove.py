@@ -12,10 +12,10 @@ import click
 
 from assistant.lab.table import ResultTable
 from models.errors import SpecchatError
+from tui.formatting import duration
 from tui.lab.tables import WIDTH, lines
 from tui.safe import safe
 from tui.shell.options import settings, shared
-from tui.widgets.text_figures import duration
 
 if TYPE_CHECKING:
     from assistant.lab.protocol import Check, LabEvent, Layer, Proved
@@ -25,7 +25,7 @@ PROMISE = (
     "up to floating-point differences between batch sizes; at temperature 0 the wording can differ "
     "from one-token decoding where the two best tokens are nearly tied."
 )
-"""Word for word, wherever it is given."""
+"""The promise, word for word the same everywhere."""
 TITLES: "dict[Layer, str]" = {
     "noise": "Batch noise: the target's logits in wide batches compared with narrow ones",
     "greedy": "At temperature 0: SpS compared with ArS",
@@ -60,7 +60,7 @@ def prove(thorough: bool, as_json: bool, **options: Any) -> None:
     def handle(event: "LabEvent") -> None:
         match event:
             case Measuring(what, fraction, left_s):
-                console.measuring(f"comparing {what}", fraction, left_s)
+                console.show_measuring(f"comparing {what}", fraction, left_s)
             case Check():
                 checks.append(event)
 
@@ -72,9 +72,12 @@ def prove(thorough: bool, as_json: bool, **options: Any) -> None:
             pass
         except SpecchatError as failure:
             error = failure
-    said, broken = verdict(checks, proved, error), any(each.holds is False for each in checks)
+    conclusion, broken = (
+        verdict(checks, proved, error),
+        any(check.holds is False for check in checks),
+    )
     if as_json:
-        facts = {"verdict": said, "holds": not broken, "complete": proved is not None}
+        facts = {"verdict": conclusion, "holds": not broken, "complete": proved is not None}
         facts |= {"error": error and str(error), "promise": PROMISE, "false_alarm": FALSE_ALARM}
         about = asdict(proved) if proved else {}
         paths = [*map(str, about.pop("paths", ())), None, None]
@@ -83,14 +86,14 @@ def prove(thorough: bool, as_json: bool, **options: Any) -> None:
         click.echo(json.dumps(facts | {"sampling": asdict(chosen.sampling), "layers": layers}))
     else:
         shown = [line for table in tables(checks) for line in (*lines(table), "")]
-        click.echo("\n".join(map(safe, [*shown, *wrap(said, WIDTH)])))
+        click.echo("\n".join(map(safe, [*shown, *wrap(conclusion, WIDTH)])))
     if error is not None:
         raise error
     sys.exit(1 if broken else 130 if console.interrupted else 0)
 
 
 def tables(checks: "list[Check]") -> Iterator[ResultTable]:
-    """Yield what was compared, a table for each layer."""
+    """Yield a table for each layer of checks."""
     for layer, title in TITLES.items():
         if not (here := [check for check in checks if check.layer == layer]):
             continue
@@ -102,7 +105,7 @@ def tables(checks: "list[Check]") -> Iterator[ResultTable]:
             columns[name] = [_figure(check.figures.get(name)) for check in here]
         columns["p at most"] = [_figure(check.p_value) for check in here]
         filled = {name: cells for name, cells in columns.items() if any(cells)}
-        header = [(name, "s" if place else "") for place, name in enumerate(filled)]
+        header = [(name, "s" if index else "") for index, name in enumerate(filled)]
         yield ResultTable(title, header, [*zip(*filled.values(), strict=True)])
 
 
@@ -116,7 +119,7 @@ def verdict(
     checks: "list[Check]", proved: "Proved | None", error: SpecchatError | None = None
 ) -> str:
     """Return the verdict in a few sentences."""
-    if broken := [f"{each.layer}: {each.what}" for each in checks if each.holds is False]:
+    if broken := [f"{check.layer}: {check.what}" for check in checks if check.holds is False]:
         named = "; ".join(broken)
         return f"Failed: {named}. Please report it, with the output of --json."
     if proved is None:
@@ -125,7 +128,7 @@ def verdict(
     if not proved.speculates:
         return "This target cannot roll back tokens, so it never speculates."
     without = "" if len(proved.paths) > 1 else f"{proved.no_draft} Only copies were proposed. "
-    noise = max(each.figures.get("largest difference", 0.0) for each in checks)
+    noise = max(check.figures.get("largest difference", 0.0) for check in checks)
     pair = " and ".join(Path(path).stem for path in proved.paths)
     return (
         f"All checks pass: with {pair}, speculation changes nothing but the speed. "

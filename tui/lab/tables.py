@@ -1,4 +1,4 @@
-"""Tables on a terminal, as Markdown and in a JSON file, for all laboratories."""
+"""Result tables on a terminal, as Markdown and in a JSON file."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,11 +10,12 @@ import click
 
 from assistant.lab.table import Cell, ResultTable
 from models.errors import StorageError
+from tui.formatting import aligned, bar
 from tui.safe import safe
-from tui.widgets.text_figures import bar
 
 WIDTH = 79
-BAR = 16  # cells of the longest bar, where there is room
+GAP = "  "
+BAR = 16  # cells of the longest bar, if it fits
 
 
 def show(
@@ -25,8 +26,8 @@ def show(
     Raises:
         StorageError: it cannot be written.
     """
-    form = markdown if options["markdown"] else lines
-    click.echo("\n\n".join("\n".join(map(safe, form(table))) for table in tables))
+    render = markdown if options["markdown"] else lines
+    click.echo("\n\n".join("\n".join(map(safe, render(table))) for table in tables))
     if (path := options["json_file"]) is None:
         return
     facts = {**about, "tables": [asdict(table) for table in tables]}
@@ -38,33 +39,35 @@ def show(
 
 
 def lines(table: ResultTable) -> Iterator[str]:
-    """Yield a table in columns; of two columns of names, the first becomes lines of its own.
+    """Yield a table in columns; the first of two name columns becomes headings.
 
-    Where it is too wide for that, each row becomes its names, and below them its figures.
+    In a table that is too wide, each row becomes a line of names above a line of figures.
     """
     groups = table.names > 1
-    rows = [table.text(row)[groups:] for row in table.rows]
-    header = [name for name, _ in table.header][groups:]
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    left = WIDTH - sum(widths) - 2 * len(widths)
+    names = [name for name, _ in table.header]
+    texts = [names, *map(table.text, table.rows)]
+    header, *rows = aligned([cells[groups:] for cells in texts], table.names - groups)
+    left = WIDTH - len(_line(header)) - len(GAP)
     yield table.title
     if left < 0:
         yield from (line for row in table.rows for line in _listed(table, row))
     else:
-        room, names = min(BAR, left - 3), table.names - groups
-        yield _row(header, widths, names)
+        bar_cells = min(BAR, left - 3)
+        yield _line(header).rstrip()
         before = None
         for row, cells in zip(table.rows, rows, strict=True):
             if groups and row[0] != before:
                 yield str(row[0])
-            drawn = bar(table.share(row), room) if table.bars is not None and room > 3 else ""
-            yield f"{_row(cells, widths, names)}  {drawn}".rstrip()
+            drawn = (
+                bar(table.share(row), bar_cells) if table.bars is not None and bar_cells > 3 else ""
+            )
+            yield f"{_line(cells).rstrip()}{GAP}{drawn}".rstrip()
             before = row[0]
     yield from wrap(table.note, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def markdown(table: ResultTable) -> Iterator[str]:
-    """Yield a table as Markdown, its bars in a last column."""
+    """Yield a table as Markdown, with the bars in the last column."""
     has_bars = table.bars is not None
     header = [name for name, _ in table.header] + [""] * has_bars
     yield from (f"### {table.title}", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|")
@@ -86,9 +89,5 @@ def _listed(table: ResultTable, row: Sequence[Cell]) -> Iterator[str]:
     yield from wrap(below, WIDTH, initial_indent="    ", subsequent_indent="    ")
 
 
-def _row(cells: Sequence[str], widths: Sequence[int], names: int) -> str:
-    padded = [
-        cell.ljust(width) if i < names else cell.rjust(width)
-        for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    ]
-    return f"  {'  '.join(padded)}".rstrip()
+def _line(cells: Sequence[str]) -> str:
+    return GAP + GAP.join(cells)

@@ -1,4 +1,4 @@
-"""`specchat tune`: what evaluations cost here, and what that means for speculation."""
+"""`specchat tune`: the cost of evaluations here, and when speculation pays."""
 
 import json
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def tune(as_json: bool, **options: Any) -> None:
 
     def handle(event: "LabEvent") -> None:
         if isinstance(event, Measuring):
-            console.measuring(f"measuring {event.what}", event.fraction, event.left_s)
+            console.show_measuring(f"measuring {event.what}", event.fraction, event.left_s)
 
     with console.shown(starts=True):
         tuned: Tuned = console.run(Tune(console.pair(chosen)), handle)
@@ -53,7 +53,7 @@ def tune(as_json: bool, **options: Any) -> None:
 
 
 def report(tuned: "Tuned") -> Iterator[str]:
-    """Yield tables, and what they mean in sentences."""
+    """Yield the lines of the report."""
     yield from (f"{role:<8}{path}" for role, path in zip(("target", "draft"), tuned.paths))  # noqa: B905  # there may be no draft
     yield f"engine  {ENGINES[tuned.engine.engine]}. {tuned.engine.reason}"
     for table in _tables(tuned):
@@ -70,10 +70,10 @@ def report(tuned: "Tuned") -> Iterator[str]:
 
 
 def _tables(tuned: "Tuned") -> Iterator[ResultTable]:
-    """Yield how engines, widths and lookaheads compare."""
+    """Yield tables of engines, batch widths and lookaheads."""
     engines: list[list[Cell]] = [
-        [ENGINES[name], 1 / found.reading_s, 1 / found.seconds[1], found.answer_s]
-        for name, found in tuned.engine.figures.items()
+        [ENGINES[name], 1 / measured.reading_s, 1 / measured.seconds[1], measured.answer_s]
+        for name, measured in tuned.engine.figures.items()
     ]
     yield ResultTable("Engines, with the target", READING, engines)
     curves = {"target": tuned.verify, **({"draft": tuned.draft} if tuned.draft else {})}
@@ -81,7 +81,7 @@ def _tables(tuned: "Tuned") -> Iterator[ResultTable]:
     for curve in curves.values():
         for row, seconds in zip(widths, map(curve.get, WIDTHS), strict=True):
             row += [seconds and 1000 * seconds, seconds and seconds / curve[1]]
-    columns = [each for role in curves for each in ((f"{role}, ms", ".1f"), ("× one", ".2f"))]
+    columns = [column for role in curves for column in ((f"{role}, ms", ".1f"), ("× one", ".2f"))]
     yield ResultTable("Evaluations", [("tokens at once", ""), *columns], widths, bars=2)
     header = PAYOFFS if tuned.draft else (PAYOFFS[0], *PAYOFFS[3:])
     payoffs = [_payoff(tuned, k) for k in LOOKAHEADS]
@@ -89,9 +89,9 @@ def _tables(tuned: "Tuned") -> Iterator[ResultTable]:
 
 
 def _payoff(tuned: "Tuned", k: int) -> list[Cell]:
-    """Return from which acceptance rate on a lookahead pays, and what it brings at a typical one.
+    """Return the break-even acceptance rate of a lookahead, and its gain at a typical rate.
 
-    First with the draft's steps, if there is a draft, and then for copies, which cost nothing.
+    First with the cost of the draft, if there is one, then for copies, which cost nothing.
     """
     row: list[Cell] = [str(k)]
     for step_s in ([tuned.draft[1]] if tuned.draft else []) + [0.0]:

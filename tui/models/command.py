@@ -5,26 +5,38 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from models import catalog
-from models.errors import ModelError, SpecchatError
+from models.errors import ModelError, ModelMissing, SpecchatError
 from models.files.gguf_files import parts_of
 from models.files.locate import identify
 from models.files.model_file import whole_header
-from models.files.stores import find, installed
+from models.files.stores import discover, find, installed
 from models.memory import estimate_by_size
-from tui.figures import counted
-from tui.lab.slim import slim
-from tui.models.facts import details, drafts, fetchable, found, here, listed, short
+from tui.formatting import size
+from tui.labels import counted
+from tui.models.facts import (
+    all_facts,
+    catalogue_facts,
+    draft_facts,
+    file_facts,
+    lines_fetchable,
+    lines_here,
+    short,
+)
 from tui.models.inventory import ModelInventory
 from tui.safe import safe
-from tui.shell.options import ModelParameter, settings
-from tui.widgets.text_figures import size
+from tui.shell.options import ModelParameter, NumberParameter, settings
 
-AMOUNTS = ("size", "memory_at_8192")  # facts that are bytes
-USUAL = "Q4_K_M"  # the quantisation that a repository alone stands for, as in llama.cpp
+if TYPE_CHECKING:
+    from assistant.settings.settings import Settings
+    from models.files.model_file import ModelFile
+
+BYTES = ("size", "memory_at_8192")  # facts in bytes
+DEFAULT_LABEL = "Q4_K_M"  # the quantisation for a repository alone, as in llama.cpp
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(?<!\.gguf)(?:@[\w.-]+)?")
 
 
@@ -42,17 +54,17 @@ def list_(as_json: bool) -> None:
     """List the models on this machine, and those that can be fetched by name."""
     inventory = ModelInventory(settings({})).complete()
     if as_json:
-        told = {
-            "installed": [found(each, inventory) for each in inventory.models],
-            "catalogue": [listed(each, inventory) for each in catalog.FILES.values()],
+        report = {
+            "installed": [file_facts(model, inventory) for model in inventory.models],
+            "catalogue": [catalogue_facts(model, inventory) for model in catalog.FILES.values()],
             "pairs": [
                 {"name": p.name, "target": p.target.name, "draft": p.draft.name, "tested": p.tested}
-                for p in catalog.PAIRS  # those that share a vocabulary
+                for p in catalog.PAIRS  # of one vocabulary
             ],
         }
-        click.echo(json.dumps(told, default=asdict))
+        click.echo(json.dumps(report, default=asdict))
         return
-    for line in (*here(inventory), "", *fetchable(inventory)):
+    for line in (*lines_here(inventory), "", *lines_fetchable(inventory)):
         click.echo(safe(line))
 
 
@@ -62,7 +74,7 @@ def list_(as_json: bool) -> None:
 @click.option("--template", is_flag=True, help="Print the chat template and nothing else.")
 def show(name: str, as_json: bool, template: bool) -> None:
     """Show what a model is and what it takes to run it."""
-    facts = details(name, ModelInventory(settings({})).complete())
+    facts = all_facts(name, ModelInventory(settings({})).complete())
     if template:
         click.echo(safe(str(facts["template"] or "")))
     elif as_json:
@@ -70,7 +82,7 @@ def show(name: str, as_json: bool, template: bool) -> None:
     else:
         for key, value in facts.items():
             if value not in (None, "", []) and key != "template":
-                text = size(value) if key in AMOUNTS and isinstance(value, int) else str(value)
+                text = size(value) if key in BYTES and isinstance(value, int) else str(value)
                 click.echo(safe(f"{key.replace('_', ' '):<20} {text}"))
 
 
@@ -96,18 +108,18 @@ def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
 
 
 def _pulled(name: str, offline: bool) -> Iterator[Path]:
-    """Yield where the files of a name are, each when it is here."""
-    from models.files.pull import pull as fetch  # brings the network libraries along
+    """Fetch the files of a name, and yield the path of each."""
+    from models.files.pull import pull as fetch  # it imports the network libraries
     from models.slim import slim_draft
     from tui.shell.progress_bar import meter
 
     for wanted in [gguf.name for gguf in catalog.expand(name)] or [name]:
-        _offer(wanted, offline)
+        _announce(wanted, offline)
         is_repository = _REPOSITORY.fullmatch(wanted) and not Path(wanted).exists()
-        reference = f"{wanted}:{USUAL}" if is_repository else wanted
+        reference = f"{wanted}:{DEFAULT_LABEL}" if is_repository else wanted
         with meter(reference) as progress:
             path = fetch(reference, offline=offline, progress=progress)
-        yield path  # after the bar is gone: otherwise both would share a line
+        yield path  # after the bar is removed from the line
     if name.lower() == catalog.DEFAULT.name:
         with meter(catalog.DEFAULT.draft.name) as progress:
             faster = slim_draft.default_draft(progress)
@@ -115,8 +127,8 @@ def _pulled(name: str, offline: bool) -> Iterator[Path]:
             yield faster
 
 
-def _offer(wanted: str, offline: bool) -> None:
-    """Say what a model of the catalogue takes, and on what terms, before it is fetched."""
+def _announce(wanted: str, offline: bool) -> None:
+    """Print the size, memory and licence of a catalogue model before it is fetched."""
     known = catalog.find(wanted)
     if known and not offline and find(known) is None:
         needed = size(estimate_by_size(known.size, known.file))
@@ -145,7 +157,7 @@ def _check(name: str) -> None:
     from tui.shell.progress_bar import meter
 
     model = identify(name)
-    flaw = whole_header(model.path).flaw  # which says what is wrong with the header
+    reason = whole_header(model.path).flaw  # raises if the header is broken
     parts = parts_of(model.path)
     for part in parts or [model.path]:
         label = part.name if parts else name
@@ -153,8 +165,8 @@ def _check(name: str) -> None:
             digest = read_all(file := replace(model, path=part), progress)
         verdict = "sha256 matches" if file.promised_sha256 else f"sha256 {digest}"
         click.echo(safe(f"{label}: complete, {verdict}"))
-    if flaw:
-        click.echo(safe(f"{name}: no chat model but {flaw}"))
+    if reason:
+        click.echo(safe(f"{name}: no chat model but {reason}"))
 
 
 @models.command()
@@ -173,18 +185,70 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
     if draft is None and len(both := catalog.expand(target)) > 1:
         target = both[0].name
     inventory = ModelInventory(chosen)
-    large = identify(target, [*inventory.look()])
+    large = identify(target, [*inventory.scan()])
     if draft:
         inventory.models = [identify(draft, inventory.models)]
-    judged = drafts(inventory, large)
+    judged = draft_facts(inventory, large)
     if as_json:
-        told = {"target": large.reference, "drafts": [asdict(each) for each in judged]}
-        click.echo(json.dumps(told))
+        report = {"target": large.reference, "drafts": [asdict(facts) for facts in judged]}
+        click.echo(json.dumps(report))
         return
     lines = [f"Drafts for {short(large.reference)}:", *(line for d in judged for line in d.lines())]
-    if not draft and not any(each.chosen for each in judged):
+    if not draft and not any(facts.chosen for facts in judged):
         lines.append(inventory.advise(large).reason)
     click.echo(safe("\n".join(lines)))
 
 
-models.add_command(slim)
+@models.command()
+@click.argument("target", required=False)
+@click.option("--draft", metavar="MODEL", help="What to make it from.  [the target's draft]")
+@click.option(
+    "--tokens",
+    type=NumberParameter(1),
+    default=64_000,
+    show_default=True,
+    help="How many tokens of its vocabulary to keep.",
+)
+@click.pass_context
+def slim(context: click.Context, target: str | None, draft: str | None, tokens: int) -> None:
+    """Make a faster draft for TARGET, in seconds.
+
+    Its weights are requantised to Q4_0, and of its vocabulary only the most frequent tokens are
+    kept. TARGET prefers it from then on; answers keep their distribution. `specchat bench prompts`
+    measures what it is worth, and deleting the file undoes it.
+    """
+    large, small = _slim_pair(target, draft, settings(context.find_root().params))
+
+    from models.drafts import mark
+    from models.gguf import read_vocabulary
+    from models.slim import slim_draft, writing
+
+    try:
+        ids = writing.most_frequent(read_vocabulary(small.path), tokens)
+        made = slim_draft.make(small.path, ids, mark(large))
+    except KeyboardInterrupt:
+        click.echo("\nStopped; nothing was kept.", err=True)
+        raise
+    sizes = f"{size(made.stat().st_size)}, where {small.name} has {size(small.size)}"
+    click.echo(safe(f"Made {made}: {sizes}."))
+
+
+def _slim_pair(
+    target: str | None, draft: str | None, chosen: "Settings"
+) -> "tuple[ModelFile, ModelFile]":
+    from models.drafts import NO_DRAFT, Pairing, best_draft
+
+    candidates = list(discover(chosen.folders))
+    large = identify(target or chosen.target_name, candidates)
+    reference = draft or (None if chosen.draft == NO_DRAFT else chosen.draft)
+    if reference is None:
+        # A slim draft is no source: each conversion costs some acceptance.
+        sources = [model for model in candidates if not (model.header and model.header.serves)]
+        best, reason = best_draft(large, sources)
+        if best is None:
+            raise ModelMissing(reason)
+        return large, best
+    small = identify(reference, candidates)
+    if not (judged := Pairing(large).judge(small)).serves:
+        raise ModelError(f"{small.name} cannot draft for {large.name}: {judged.reason}.")
+    return large, small

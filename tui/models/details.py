@@ -1,4 +1,4 @@
-"""All that is known of the model under the cursor."""
+"""The details of the model under the cursor."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -11,21 +11,21 @@ from models.catalog import GGUF
 from models.files.model_file import ModelFile
 from models.files.places import hub_cache, models_dir
 from models.memory import Fit
+from tui.formatting import duration, size
 from tui.models.facts import short
 from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed
 from tui.models.model_list import STYLES, fitted
 from tui.safe import safe
-from tui.widgets.text_figures import duration, size
 
 if TYPE_CHECKING:
     from assistant.engine.expectation import Expectation
 
 LINE_BYTES_PER_S = 12_500_000
-"""Of the 100 Mbit/s line for which the expected time is stated."""
+"""Speed of the 100 Mbit/s connection for which the time of a download is stated."""
 
 
 class ModelDetails(Static):
-    """Show one entry in full."""
+    """Show an entry in full."""
 
     DEFAULT_CSS = """
     ModelDetails { height: 7; padding: 0 1; border-top: solid $border-blurred; }
@@ -38,7 +38,7 @@ class ModelDetails(Static):
         self.advice: Advice | None = None
 
     def show(self, entry: ModelEntry | None) -> None:
-        """Show an entry; what it would mean to use it is found out on a thread."""
+        """Show an entry; the advice on it is computed on a thread."""
         if entry is None or self._entry is None or entry.key != self._entry.key:
             self.advice = None
         self._entry = entry
@@ -49,7 +49,7 @@ class ModelDetails(Static):
     @work(exclusive=True, group="advice")
     async def _advise(self, entry: ModelEntry, model: ModelFile) -> None:
         advice = await asyncio.to_thread(self._inventory.advise, model)
-        if entry is self._entry:  # and not what the cursor was on before
+        if entry is self._entry:  # the cursor may have moved
             self.advice = advice
             self._paint()
 
@@ -87,28 +87,30 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
 
 
 def fit_line(fit: Fit | None, both: bool) -> Content:
-    """Return a sentence on memory."""
+    """Return a sentence on the memory of one model or both."""
     if fit is None:
         return Content("")
     what = "Both take" if both else "It takes"
-    room = f"{what} about {size(fit.needed)} of memory, {size(fit.available)} is available: "
-    return Content.assemble(room, (fit.verdict, STYLES[fit.verdict]))
+    text = f"{what} about {size(fit.needed)} of memory, {size(fit.available)} is available: "
+    return Content.assemble(text, (fit.verdict, STYLES[fit.verdict]))
 
 
-def _outlook(title: str, told: "Expectation | None") -> Content:
-    return Content.assemble((title, "bold"), str(told) if told else "not measured yet")
+def _outlook(title: str, expectation: "Expectation | None") -> Content:
+    return Content.assemble(
+        (title, "bold"), str(expectation) if expectation else "not measured yet"
+    )
 
 
 def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[Content]:
     files = needed(model)
-    total = sum(each.size for each in files)
-    about = "" if all(each.tested for each in files) else "about "
-    place = hub_cache() if model.repo else models_dir()
+    total = sum(file.size for file in files)
+    about = "" if all(file.tested for file in files) else "about "
+    folder = hub_cache() if model.repo else models_dir()
     context = f"context {model.context:,} · " if model.context else ""
     title = f"  {model.licence} · {context}{model.file}"
     also = f" with {files[1].name}" if files[1:] else ""
     cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s"
-    where = fitted(short(str(place)), max(20, width - 12)).rstrip()
+    where = fitted(short(str(folder)), max(20, width - 12)).rstrip()
     keys = [
         Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it: {cost}"),
         Content.assemble(("p      ", "bold"), "only fetches it"),

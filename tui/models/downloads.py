@@ -1,4 +1,4 @@
-"""Downloads of models, one at a time: how far one is, how fast it goes, how long it will take."""
+"""Downloads of models, one at a time, with progress, speed and remaining time."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -15,18 +15,18 @@ from models import catalog
 from models.catalog import GGUF
 from models.errors import Cancelled, SpecchatError
 from models.progress import CancelFlag, Progress
+from tui.formatting import duration, size
 from tui.safe import safe
-from tui.widgets.text_figures import duration, size
 
 OFFLINE = "Nothing is fetched while --offline, or offline in config.toml, is set."
 STOPPED = "Stopped. The downloaded part is kept; the next pull resumes there."
 REPORT_EVERY_S = 0.1
 SPEED_OVER_S = 10.0
-"""Seconds whose speed is told: the last ones say more about the next than the average."""
+"""Seconds over which the speed is averaged."""
 
 
 class Downloads(Vertical):
-    """Fetch models on a thread and show how far it is; ends in `Ended`."""
+    """Fetch models on a thread, show the progress, and post `Ended`."""
 
     DEFAULT_CSS = """
     Downloads {
@@ -44,16 +44,16 @@ class Downloads(Vertical):
 
     @dataclass
     class Arrived(Message):
-        """A part of a file is here."""
+        """A part of a file has arrived."""
 
         what: str
         progress: Progress
 
     @dataclass
     class Ended(Message):
-        """Everything is here, or a download failed or was stopped."""
+        """All files have arrived, or a download failed or was stopped."""
 
-        name: str  # what the first file is called
+        name: str  # of the first file
         then_use: bool
         failure: str = ""
 
@@ -71,11 +71,11 @@ class Downloads(Vertical):
 
     @property
     def can_start(self) -> bool:
-        """Whether a download may begin."""
+        """Whether a download may start."""
         return not self._offline and self._thread is None
 
     def start(self, files: tuple[GGUF, ...], then_use: bool) -> str:
-        """Fetch files, the target first, perhaps to use it; return why not, or nothing."""
+        """Start fetching files, the target first; return why that is impossible, or nothing."""
         if self._offline:
             return OFFLINE
         if self._thread is not None:
@@ -91,16 +91,16 @@ class Downloads(Vertical):
         return ""
 
     def stop(self) -> bool:
-        """Stop soon what there is to stop, and say whether there is; what has arrived is kept."""
+        """Cancel the download, keeping its partial file; return whether there was one."""
         self._cancel.raise_()
         return self._thread is not None
 
     def on_unmount(self) -> None:
-        """Leave no download running."""
+        """Cancel the download."""
         self.stop()
 
     def _fetch(self, files: tuple[GGUF, ...], then_use: bool) -> None:
-        from models.files.pull import pull  # brings the network libraries along
+        from models.files.pull import pull  # it imports the network libraries
         from models.slim import slim_draft
 
         end = self.Ended(files[0].name, then_use)
@@ -128,7 +128,7 @@ class Downloads(Vertical):
 
     @on(Arrived)
     def _show(self, message: Arrived) -> None:
-        """Show how far the download of a file is; a notice stays until the next download."""
+        """Show the progress of a file; a notice stays until the next download."""
         progress = message.progress
         if progress.notice:
             self._notice.update(safe(progress.notice))
@@ -141,7 +141,7 @@ class Downloads(Vertical):
 
 
 def figures(progress: Progress, speed: float) -> str:
-    """Return what there is to know about a download, in one line."""
+    """Return the progress, the speed and the remaining time in one line."""
     parts = [progress.note] if progress.note else []
     if progress.total:
         parts.append(f"{size(progress.done)} of {size(progress.total)}")

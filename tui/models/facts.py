@@ -1,4 +1,4 @@
-"""What is known of each model, also as a draft: as plain values that serialise, and as lines."""
+"""Facts about models, also as drafts: as plain values for JSON, and as lines."""
 
 import hashlib
 import textwrap
@@ -17,16 +17,16 @@ from models.files.stores import find
 from models.gguf.header import RECIPE, SOURCE, SOURCE_SHA256
 from models.memory import MACHINES, ROWS, estimate, machine, of_pair
 from models.rollback import rollback_slots, state_bytes
-from tui.figures import model_name
+from tui.formatting import MISSING
+from tui.formatting import size as amount
+from tui.labels import model_name
 from tui.models.inventory import ModelInventory
-from tui.widgets.text_figures import MISSING
-from tui.widgets.text_figures import size as amount
 
 if TYPE_CHECKING:
     from assistant.engine.expectation import Expectation
 
 Facts = dict[str, object]
-CONTEXT = 8192  # tokens for which memory is stated
+CONTEXT = 8192  # tokens for which memory is estimated
 WIDTH = 80  # cells
 TESTED = (
     "* Was run before it was listed; the others were not. specchat models pair and specchat prove "
@@ -34,10 +34,10 @@ TESTED = (
 )
 
 
-def details(reference: str, inventory: ModelInventory) -> Facts:
-    """Return all that is known of one model, whether it is here or not."""
+def all_facts(reference: str, inventory: ModelInventory) -> Facts:
+    """Return all facts about a model, on this machine or not."""
     known = resolve(reference)
-    entry = listed(known, inventory) if isinstance(known, GGUF) else {}
+    entry = catalogue_facts(known, inventory) if isinstance(known, GGUF) else {}
     facts: Facts = {"name": reference} | entry
     try:
         model = identify(reference, inventory.models)
@@ -58,8 +58,8 @@ def details(reference: str, inventory: ModelInventory) -> Facts:
     }  # fmt: skip
 
 
-def found(model: ModelFile, inventory: ModelInventory) -> Facts:
-    """Return what is known of a file on this machine."""
+def file_facts(model: ModelFile, inventory: ModelInventory) -> Facts:
+    """Return the facts about a file on this machine."""
     facts: Facts = {
         "reference": model.reference,
         "store": model.store,
@@ -70,8 +70,8 @@ def found(model: ModelFile, inventory: ModelInventory) -> Facts:
     return facts | _summary(model, inventory)
 
 
-def listed(entry: GGUF, inventory: ModelInventory) -> Facts:
-    """Return what is known of a model that can be fetched by name."""
+def catalogue_facts(entry: GGUF, inventory: ModelInventory) -> Facts:
+    """Return the facts about a catalogue model."""
     path, draft = find(entry), catalog.draft_for(entry)
     names = "name", "repo", "file", "revision", "size", "sha256", "licence", "context", "draft"
     return {name: getattr(entry, name) for name in names} | {
@@ -85,7 +85,7 @@ def listed(entry: GGUF, inventory: ModelInventory) -> Facts:
 
 
 def needed_gigabytes(entry: GGUF) -> int | None:
-    """Return the GB of memory of the smallest usual machine for a model and its listed draft."""
+    """Return the GB of the smallest common machine for a model and its listed draft."""
     draft = catalog.draft_for(entry)
     return machine(entry.size + (draft.size if draft else 0))
 
@@ -105,21 +105,21 @@ def _summary(model: ModelFile, inventory: ModelInventory) -> Facts:
         "context": header.n_ctx_train,
         "kv_bytes_per_token": header.kv_bytes_per_token or 0,
         "memory_at_8192": estimate(header, model.size, CONTEXT).needed,
-        "rolls_back": taken_back(header, model.size) if header.is_recurrent else None,
+        "rolls_back": rollback_text(header, model.size) if header.is_recurrent else None,
         "expected_here": inventory.advise(model).expected,
     }
 
 
-def taken_back(header: gguf.Header, size: int) -> str:
-    """Return what a recurrent model can take back of a batch, and what memory that takes."""
-    state, most = state_bytes(header), rollback_slots(header, ROWS, size)
-    if not most:
+def rollback_text(header: gguf.Header, size: int) -> str:
+    """Return how far a recurrent model can roll a batch back, and the memory this takes."""
+    state, tokens = state_bytes(header), rollback_slots(header, ROWS, size)
+    if not tokens:
         return f"with a copy of its state, {amount(state)}; what stays is evaluated again"
-    return f"up to {most} tokens at no cost in time: their states take {amount(most * state)}"
+    return f"up to {tokens} tokens at no cost in time: their states take {amount(tokens * state)}"
 
 
-def here(inventory: ModelInventory) -> Iterator[str]:
-    """Yield the models on this machine, by what to call them; that is long, and comes last."""
+def lines_here(inventory: ModelInventory) -> Iterator[str]:
+    """Yield lines of the models on this machine, their long references last."""
     if not inventory.models:
         yield "There are no models on this machine."
         return
@@ -133,11 +133,11 @@ def here(inventory: ModelInventory) -> Iterator[str]:
             model.refusal,
             served and f"made to guess for {model_name(served.rpartition(',')[0])}",
         ):
-            yield from remark(text or "", "            ")
+            yield from wrapped(text or "", "            ")
 
 
-def fetchable(inventory: ModelInventory) -> Iterator[str]:
-    """Yield the models that can be fetched by name, and are not here, by the memory they suit."""
+def lines_fetchable(inventory: ModelInventory) -> Iterator[str]:
+    """Yield lines of the catalogue models not on this machine, grouped by memory."""
     yield "To be fetched by name (specchat models pull NAME):"
     groups: dict[int | None, list[str]] = {gigabytes: [] for gigabytes in (*MACHINES, None)}
     for entry in catalog.FILES.values():
@@ -150,30 +150,30 @@ def fetchable(inventory: ModelInventory) -> Iterator[str]:
             yield f"With {memory}: size, tokens/s here, context, licence, name + draft"
             yield from lines
     if any("*" in line for lines in groups.values() for line in lines):
-        yield from remark(TESTED, "")
+        yield from wrapped(TESTED, "")
 
 
-def _speed(told: "Expectation | None") -> str:
-    return str(told.tokens_per_s) if told else MISSING
+def _speed(expectation: "Expectation | None") -> str:
+    return str(expectation.tokens_per_s) if expectation else MISSING
 
 
-def _fetchable(entry: GGUF, told: "Expectation | None") -> str:
+def _fetchable(entry: GGUF, expectation: "Expectation | None") -> str:
     draft = catalog.draft_for(entry)
     tokens = f"{entry.context // 1024}k" if entry.context else "?"
     run = "*" if entry.tested and (draft.tested if draft else not entry.draft) else " "
     name = f"{entry.name} + {entry.draft}" if entry.draft else entry.name
-    figures = f"{amount(entry.size):>8}  {_speed(told):>7} {tokens:>5}"
+    figures = f"{amount(entry.size):>8}  {_speed(expectation):>7} {tokens:>5}"
     return f"{figures} {entry.licence:<15}{run} {name}"
 
 
 def short(reference: str) -> str:
-    """Return what to call a model, a path in the user's home by its short form."""
+    """Return the reference of a model, with `~` for the user's home."""
     path = Path(reference)
     return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 
-def remark(text: str, indent: str) -> list[str]:
-    """Return a text in lines of a terminal."""
+def wrapped(text: str, indent: str) -> list[str]:
+    """Return a text in indented lines."""
     return textwrap.wrap(
         text,
         WIDTH,
@@ -186,30 +186,30 @@ def remark(text: str, indent: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class DraftFacts:
-    """A model that is here, as a draft for a target."""
+    """A model on this machine as a draft for a target."""
 
     draft: str
     store: str
     size: int
     serves: bool
     reason: str
-    chosen: str | None  # why it is the best
+    chosen: str | None  # why it is the best, if it is
     memory_of_both_at_8192: int | None
     expected: "Expectation | None"
 
     def lines(self) -> Iterator[str]:
-        """Say what it is worth, and why."""
+        """Yield lines on whether it serves, and why."""
         answer = "best" if self.chosen else "yes" if self.serves else "no"
         yield f"{answer:<5} {short(self.draft)}  {amount(self.size)}"
         reasons = [self.reason]
         if self.serves and self.memory_of_both_at_8192:
             both = f"{amount(self.memory_of_both_at_8192)} of memory for both"
             reasons += [both, str(self.expected or "not measured here yet (specchat tune)")]
-        yield from remark("; ".join([*reasons, *filter(None, [self.chosen])]), "      ")
+        yield from wrapped("; ".join([*reasons, *filter(None, [self.chosen])]), "      ")
 
 
-def drafts(inventory: ModelInventory, target: ModelFile) -> list[DraftFacts]:
-    """Return what each model is worth as a draft for a target, those that serve first."""
+def draft_facts(inventory: ModelInventory, target: ModelFile) -> list[DraftFacts]:
+    """Return each model's verdict as a draft for a target, those that serve first."""
     advice, verdicts, judged = inventory.advise(target), inventory.verdicts(target), []
     for model in inventory.models:
         if model is target:
@@ -228,4 +228,4 @@ def drafts(inventory: ModelInventory, target: ModelFile) -> list[DraftFacts]:
                 inventory.expect(target, model) if verdict.serves else None,
             )
         )
-    return sorted(judged, key=lambda each: (not each.chosen, not each.serves))
+    return sorted(judged, key=lambda facts: (not facts.chosen, not facts.serves))

@@ -1,4 +1,4 @@
-"""The models that are here and those that can be fetched, and what each is good for."""
+"""The models on this machine and in the catalogue, with their roles and fit."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """A model to choose from: a file that is here, or one that can be fetched."""
+    """A model to choose: a file on this machine, or one of the catalogue."""
 
     model: ModelFile | GGUF
-    place: str  # the program that keeps it, or the terms on which it is to be had
-    role: str  # what it is or could be
-    style: str  # in which its role is shown
+    origin: str  # the store of a file, or the licence of a catalogue model
+    role: str  # its present or possible role, in words
+    style: str  # of the role
     fit: Fit | None = None
     verdict: DraftVerdict | None = None  # as a draft for the target that is loaded
-    now: str = ""  # the role that it has: target or draft
+    now: str = ""  # its present role: target or draft
     expected: "Expectation | None" = None
 
     @property
     def key(self) -> str:
-        """What tells it from the others."""
+        """A unique key."""
         return str(self.here.path) if self.here else self.model.name
 
     @property
@@ -47,17 +47,17 @@ class ModelEntry:
 
     @property
     def refused(self) -> bool:
-        """Whether no conversation can be held with it."""
+        """Whether it is unusable as a target."""
         return self.here is not None and self.here.refusal is not None
 
     def matches(self, text: str) -> bool:
-        """Say whether every word of a filter is somewhere in what is known of it."""
-        known = " ".join([self.model.name, self.model.weights, self.place, self.now, self.key])
+        """Return whether every word of a filter occurs in its fields."""
+        known = " ".join([self.model.name, self.model.weights, self.origin, self.now, self.key])
         return all(word in known.lower() for word in text.lower().split())
 
 
 def _role(model: ModelFile, now: str, verdict: DraftVerdict | None) -> tuple[str, str]:
-    """Return what a file is or could be, and in which style to show that."""
+    """Return the present or possible role of a file, and its style."""
     if now:
         return f"● {'answers' if now == 'target' else 'guesses'} now", "bold $text-accent"
     if model.refusal:
@@ -71,29 +71,29 @@ def _role(model: ModelFile, now: str, verdict: DraftVerdict | None) -> tuple[str
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What using a file as the target would mean."""
+    """The consequences of using a file as the target."""
 
     draft: ModelFile | None
-    reason: str  # why that draft or none, a sentence
+    reason: str  # a sentence on why this draft, or none
     fit: Fit | None  # of both; None when the header says too little
     expected: "Expectation | None"
 
 
 class ModelInventory:
-    """The models on this machine and in the catalogue. Slow: its methods belong on a thread."""
+    """The models on this machine and in the catalogue. Slow: call it on a thread."""
 
     def __init__(self, settings: Settings, ready: Ready | None = None) -> None:
         self._settings = settings
-        loaded = (ready.draft, ready.target) if ready else ()  # a file may be both
+        loaded = (ready.draft, ready.target) if ready else ()  # one file may be both
         self._loaded = {info.path.resolve(): info.role for info in loaded if info}
-        self._freed = 0  # what the loaded models will give back
+        self._freed = 0  # bytes that unloading will free
         self._advice: dict[tuple[Path, int], Advice] = {}
         self._expectations: Expectations | None = None
         self.models: list[ModelFile] = []
         self.offline = settings.offline  # nothing may be fetched
 
-    def look(self) -> Iterator[ModelFile]:
-        """Look at every file, yielding each when its header has been read."""
+    def scan(self) -> Iterator[ModelFile]:
+        """Scan all files, yielding each once its header has been read."""
         self._advice.clear()
         self._expectations = None
         self.models = []
@@ -105,48 +105,48 @@ class ModelInventory:
         from assistant.engine.expectation import Expectations  # imports numpy
 
         self._expectations = Expectations(self.models, cache_dir())
-        self._advice.clear()  # which was given without them
+        self._advice.clear()  # it lacked the expectations
 
     def complete(self) -> "ModelInventory":
-        """Look at every file; return this."""
-        for _ in self.look():
+        """Scan all files; return self."""
+        for _ in self.scan():
             pass
         return self
 
     def _elsewhere(self) -> Iterator[ModelFile]:
-        """Yield what is loaded and lies in no store: it was given by its path."""
+        """Yield loaded models outside of all stores, which were given by path."""
         known = {model.path.resolve() for model in self.models}
         for path in self._loaded.keys() - known:
             with suppress(SpecchatError):  # it was removed since
                 yield identify(str(path), self.models)
 
     def add(self, model: ModelFile) -> None:
-        """Take in a file that no store has."""
+        """Add a file outside of all stores."""
         self._advice.clear()
         self.models.append(model)
 
     def target(self) -> ModelFile | None:
         """Return the model that is loaded as the target."""
-        return next((each for each in self.models if self._role(each) == "target"), None)
+        return next((model for model in self.models if self._role(model) == "target"), None)
 
     def _role(self, model: ModelFile) -> str:
         return self._loaded.get(model.path.resolve(), "")
 
     def entry(self, model: ModelFile, verdict: DraftVerdict | None = None) -> ModelEntry:
-        """Return what there is to say about a file in one line."""
+        """Return the entry of a file."""
         now = self._role(model)
         role = _role(model, now, verdict)
         fit, expected = self.fit(model), self.expect(model)
         return ModelEntry(model, model.store, *role, fit, verdict, now, expected)
 
     def verdicts(self, target: ModelFile) -> dict[Path, DraftVerdict]:
-        """Return what each file is worth as a draft for a target."""
+        """Return the verdict on each file as a draft for a target."""
         pairing = Pairing(target)
         return {model.path: pairing.judge(model) for model in self.models}
 
     def advise(self, target: ModelFile) -> Advice:
         """Return which draft a target would get, and whether both fit."""
-        key = target.path, len(self.models)  # every file that is found may be a better draft
+        key = target.path, len(self.models)  # a further file may be a better draft
         if key not in self._advice:
             draft, reason = best_draft(target, self.models)
             expected = self.expect(target, draft)
@@ -156,7 +156,7 @@ class ModelInventory:
     def expect(
         self, model: ModelFile | GGUF, draft: ModelFile | GGUF | None = None
     ) -> "Expectation | None":
-        """Return what a model would do on this machine; None before all files were looked at."""
+        """Return the expected speed of a model on this machine; None before the scan ends."""
         return self._expectations.of(model, draft) if self._expectations else None
 
     def fit(self, target: ModelFile, draft: ModelFile | None = None) -> Fit | None:
@@ -166,11 +166,11 @@ class ModelInventory:
 
     @property
     def available(self) -> int:
-        """Bytes of memory that models may take, what is loaded being freed."""
+        """Bytes that models may take once the loaded ones are freed."""
         return memory.fit(0, freed=self._freed).available
 
     def listed(self) -> list[ModelEntry]:
-        """Return what can be fetched and is not here."""
+        """Return the catalogue models that are not on this machine."""
         target = self.target()
         draft = listed_draft(target) if target else None
         return [self._listed(gguf, gguf is draft) for gguf in FILES.values() if find(gguf) is None]
@@ -181,15 +181,18 @@ class ModelInventory:
             role, style = "guesses for yours", "$text-success"
         elif gguf.draft:
             role = f"answers, with {gguf.draft}"
-        elif any(each.draft == gguf.name for each in FILES.values()):
+        elif any(other.draft == gguf.name for other in FILES.values()):
             role = "answers, or guesses"
-        needed, held = memory.estimate_by_size(gguf.size, gguf.file), memory.held_by_size(gguf.size)
-        fit = memory.fit(needed, held, self._freed)
+        needed, resident = (
+            memory.estimate_by_size(gguf.size, gguf.file),
+            memory.held_by_size(gguf.size),
+        )
+        fit = memory.fit(needed, resident, self._freed)
         expected = self.expect(gguf, draft_for(gguf))
         return ModelEntry(gguf, gguf.licence, role, style, fit, expected=expected)
 
 
 def needed(target: GGUF) -> tuple[GGUF, ...]:
-    """Return what to fetch to use a target: itself, and its draft unless that is here."""
+    """Return the files to fetch for a target: itself, and its draft unless on this machine."""
     draft = draft_for(target)
     return (target, draft) if draft and find(draft) is None else (target,)

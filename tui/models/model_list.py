@@ -1,4 +1,4 @@
-"""The list of models in columns: those on this machine, then those that can be fetched."""
+"""The list of models in columns: on this machine, then to be fetched."""
 
 from dataclasses import dataclass
 from time import monotonic
@@ -13,24 +13,24 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
+from tui.formatting import MISSING, size
 from tui.models.inventory import ModelEntry, ModelInventory
 from tui.safe import safe
-from tui.widgets.text_figures import MISSING, size
 
-SHOW_EVERY_S = 0.2  # seconds between two additions while files are looked at
+SHOW_EVERY_S = 0.2  # seconds between two updates during a scan
 HERE, THERE = "On this machine", "To be fetched"
 SIZE, VERDICT = 8, len("too large")
 NAME, ROLE = 20, len("answers, with qwen2.5-coder-0.5b")
 COLUMNS = (
     ("Size", SIZE, 40), ("Weights", 8, 60), ("Tokens/s", len("1,200–1,500"), 90), ("Where", 13, 130)
 )  # fmt: skip
-"""Some columns, their cells, and how wide a line must be to have them."""
+"""Optional columns, their cells, and the width of a line from which they are shown."""
 WIDE = 110
 STYLES = {"fits": "$text-success", "tight": "$text-warning", "too large": "$text-error"}
 
 
 class ModelList(OptionList):
-    """Show entries under two headings, as wide as the terminal allows."""
+    """Show entries under two headings, with as many columns as fit."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "Use", id="models.use"),
@@ -53,11 +53,11 @@ class ModelList(OptionList):
     """
 
     class Fitted(Message):
-        """The lines were fitted to another width."""
+        """The rows were fitted to another width."""
 
     @dataclass
     class Seen(Message):
-        """Some files were looked at, or all."""
+        """Some files were scanned, or all."""
 
         entries: list[ModelEntry]
         complete: bool = False
@@ -67,9 +67,11 @@ class ModelList(OptionList):
         self._inventory = inventory
         self._entries: dict[str, ModelEntry] = {}
         self._filter = ""
-        self._looking = True
-        self._begun = False  # whether the cursor has been put onto the target that is loaded
-        self._wanted: str | None = None  # what the cursor is to go to once it is there
+        self._scanning = True
+        self._started = False  # the cursor was put onto the loaded target
+        self._wanted: str | None = (
+            None  # the key of the entry that the cursor goes to once it is listed
+        )
 
     @property
     def current(self) -> ModelEntry | None:
@@ -80,41 +82,41 @@ class ModelList(OptionList):
 
     @property
     def usable(self) -> list[ModelEntry]:
-        """What is on this machine and can be a target."""
-        return [each for each in self._entries.values() if each.here and not each.refused]
+        """The entries on this machine that can be a target."""
+        return [entry for entry in self._entries.values() if entry.here and not entry.refused]
 
     @property
     def row_width(self) -> int:
-        """Cells that a line has, beside its margins and the scroll bar."""
+        """Cells of a row, without margins and the scroll bar."""
         return max(20, self.outer_size.width - 3)
 
     def action_cursor_up(self) -> None:
-        """Go up, and no further than the first model."""
+        """Go up, at most to the first model."""
         if any(not option.disabled for option in self.options[: self.highlighted]):
             super().action_cursor_up()
 
     def action_cursor_down(self) -> None:
-        """Go down, and no further than the last model."""
+        """Go down, at most to the last model."""
         if self.highlighted != self.option_count - 1:
             super().action_cursor_down()
 
-    def look(self, go_to: str | None = None) -> None:
-        """Look at every file again, on a thread, and put the cursor onto one of them."""
-        self._wanted, self._looking = go_to, True
-        self._look()
+    def scan(self, go_to: str | None = None) -> None:
+        """Scan all files on a thread, then put the cursor onto an entry."""
+        self._wanted, self._scanning = go_to, True
+        self._scan()
 
     @work(thread=True, exclusive=True, group="look")
-    def _look(self) -> None:
+    def _scan(self) -> None:
         worker, inventory = get_current_worker(), self._inventory
         seen: list[ModelEntry] = []
-        told = monotonic()
-        for model in inventory.look():
+        posted_at = monotonic()
+        for model in inventory.scan():
             if worker.is_cancelled:
                 return
             seen.append(inventory.entry(model))
-            if monotonic() - told > SHOW_EVERY_S:
+            if monotonic() - posted_at > SHOW_EVERY_S:
                 self.post_message(self.Seen(seen.copy()))
-                told = monotonic()
+                posted_at = monotonic()
         listed = inventory.listed()
         self.post_message(self.Seen([*seen, *listed]))
         target = inventory.target()
@@ -124,42 +126,43 @@ class ModelList(OptionList):
 
     @on(Seen)
     def _show(self, message: Seen) -> None:
-        self._looking = not message.complete
+        self._scanning = not message.complete
         self._entries = {entry.key: entry for entry in message.entries}
         target = next((entry.key for entry in message.entries if entry.now == "target"), None)
-        if target and not self._begun:
-            self._begun = True
+        if target and not self._started:
+            self._started = True
             self._wanted = self._wanted or target
         self._refill()
 
     def add(self, entry: ModelEntry) -> None:
-        """Put a file before all others, and the cursor onto it."""
+        """Insert an entry at the top, and put the cursor onto it."""
         self._filter, self._wanted = "", entry.key
         self._entries = {entry.key: entry} | self._entries
         self._refill()
 
     def narrow(self, text: str) -> None:
-        """Show only what matches a filter."""
+        """Show only entries that match a filter."""
         self._filter = text
         self._refill()
 
     def go_to(self, key: str) -> bool:
-        """Put the cursor onto an entry; say whether it is shown."""
+        """Put the cursor onto an entry; return whether it is listed."""
         if any(option.id == key for option in self.options):
             self.highlighted = self.get_option_index(key)
             return True
         return False
 
     def _refill(self) -> None:
-        """Show everything again, the cursor and the scroll position where they were."""
-        kept, scroll = self.current, self.scroll_offset
+        """List everything again, keeping the cursor and the scroll position."""
+        current, scroll = self.current, self.scroll_offset
         self.clear_options()
-        found = self._group(self._title(), here=True) + self._group(THERE, here=False)
+        state = " · looking …" if self._scanning else "" if self.usable else " · no model found"
+        options = self._group(HERE + state, here=True) + self._group(THERE, here=False)
         nothing = Option(Content("Nothing found. Esc shows all."), disabled=True)
-        self.add_options(found or [nothing])
+        self.add_options(options or [nothing])
         if self._wanted and self.go_to(self._wanted):
             self._wanted = None
-        elif kept is None or not self.go_to(kept.key):
+        elif current is None or not self.go_to(current.key):
             self.action_first()
         else:
             self.scroll_to(y=scroll.y, animate=False)
@@ -170,13 +173,8 @@ class ModelList(OptionList):
         self._refill()
         self.post_message(self.Fitted())
 
-    def _title(self) -> str:
-        if self._looking:
-            return f"{HERE} · looking …"
-        return HERE if self.usable else f"{HERE} · no model found"
-
     def _group(self, title: str, here: bool) -> list[Option]:
-        every = (each for each in self._entries.values() if (each.here is not None) is here)
+        every = (entry for entry in self._entries.values() if (entry.here is not None) is here)
         shown = [entry for entry in every if entry.matches(self._filter)]
         shown.sort(key=lambda entry: entry.refused)
         if not shown and (not here or self._filter):
@@ -186,15 +184,15 @@ class ModelList(OptionList):
 
 
 def columns(width: int) -> dict[str, int]:
-    """Return the columns that a line has room for, and their cells; the role takes the rest."""
-    others = {title: cells for title, cells, least in COLUMNS if width >= least}
+    """Return the columns that fit, with their cells; the role takes the rest."""
+    others = {title: cells for title, cells, min_width in COLUMNS if width >= min_width}
     others["Memory"] = SIZE + 1 + VERDICT if width >= WIDE else VERDICT
     left = width - sum(cells + 2 for cells in others.values()) - 2  # for the name and the role
     return {"Model": max(8, min(48, max(left - ROLE, min(NAME, left)))), **others}
 
 
 def row(entry: ModelEntry, width: int) -> Content:
-    """Return the line of one model."""
+    """Return the row of an entry."""
     shown = columns(width)
     cells = Content("  ").join(_cell(entry, title, cells) for title, cells in shown.items()) + "  "
     role = Content.styled(safe(entry.role), entry.style)
@@ -202,7 +200,7 @@ def row(entry: ModelEntry, width: int) -> Content:
 
 
 def _cell(entry: ModelEntry, title: str, cells: int) -> Content:
-    """Return what a column says of a model, in just so many cells."""
+    """Return the content of a column in exactly `cells` cells."""
     model, fit, muted = entry.model, entry.fit, "$foreground-muted"
     match title:
         case "Model":
@@ -215,7 +213,7 @@ def _cell(entry: ModelEntry, title: str, cells: int) -> Content:
         case "Weights":
             return Content.styled(fitted(model.weights, cells), muted)
         case "Where":
-            return Content.styled(fitted(entry.place, cells), muted)
+            return Content.styled(fitted(entry.origin, cells), muted)
     if fit is None:
         return Content(" " * cells)
     verdict = Content.styled(f"{fit.verdict:<{VERDICT}}", STYLES[fit.verdict])
@@ -232,7 +230,7 @@ def heading(width: int) -> Content:
 
 
 def fitted(text: str, width: int) -> str:
-    """Return a text in just so many cells; the middle of a longer one is left out."""
+    """Return a text in exactly `width` cells; a longer one loses its middle."""
     text = safe(text)
     if cell_len(text) > width and text.isascii():
         head = (width - 1) // 3

@@ -1,4 +1,4 @@
-"""The models: what is on this machine, what fits, what drafts for what, what can be fetched."""
+"""The screen of models: those on this machine, whether they fit, drafts, and downloads."""
 
 import asyncio
 from typing import ClassVar, Literal
@@ -18,6 +18,7 @@ from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.stores import find
 from tui.app.textual_private import ClosedOnce
+from tui.formatting import size
 from tui.models.details import ModelDetails
 from tui.models.downloads import Downloads
 from tui.models.inventory import ModelInventory, needed
@@ -25,10 +26,9 @@ from tui.models.model_list import ModelList, heading
 from tui.safe import safe
 from tui.widgets.entry_screen import EntryLine
 from tui.widgets.keyline import KeyLine
-from tui.widgets.text_figures import size
 
 Choice = tuple[str, str | None]
-"""A target and a draft, by their references; None: the best draft that there is for it."""
+"""References of a target and a draft; None: the best draft for it."""
 WELCOME = (
     "specchat answers with a model that runs on this machine. Nothing is fetched unless you "
     "choose it here, and nothing you type ever leaves this machine. The next start begins with "
@@ -37,9 +37,9 @@ WELCOME = (
 
 
 class ModelsScreen(ClosedOnce[Choice | None]):
-    """Choose a target or a draft, or fetch one; the conversation continues with what is returned.
+    """Choose a target or a draft, or fetch one; return the choice.
 
-    Nothing is `ready` on the first run.
+    `ready` is None on the first run.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -84,7 +84,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         self._insisted: Choice | None = None
 
     def compose(self) -> ComposeResult:
-        """Lay out the list, and below it what is known of one model."""
+        """Lay out the list above the details of a model."""
         yield Static("Models", id="title", markup=False)
         if self.ready is None:
             yield Static(WELCOME, id="welcome", markup=False)
@@ -98,18 +98,18 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Look at what there is."""
+        """Scan the files."""
         self.list.focus()
-        self.list.look()
+        self.list.scan()
 
     @on(ModelList.Fitted)
     def head(self) -> None:
-        """Fit the titles of the columns to the lines."""
+        """Fit the titles of the columns to the rows."""
         self.query_one("#columns", Static).update(heading(self.list.row_width))
 
     @on(ModelList.Seen)
-    def tell(self, message: ModelList.Seen) -> None:
-        """Say what is loaded and how much room there is; without any model, offer the first."""
+    def show_title(self, message: ModelList.Seen) -> None:
+        """Show the loaded target and the available memory; select the default without a model."""
         self.describe()
         if not message.complete:
             return
@@ -123,18 +123,18 @@ class ModelsScreen(ClosedOnce[Choice | None]):
 
     @on(OptionList.OptionHighlighted)
     def describe(self) -> None:
-        """Tell all about the model under the cursor, also what was found out meanwhile."""
+        """Show the details of the model under the cursor."""
         self.details.show(self.list.current)
         self.refresh_bindings()
 
-    def say(self, text: str) -> None:
-        """Show a sentence, or nothing."""
+    def show_message(self, text: str) -> None:
+        """Show a message, or none."""
         self.message.update(safe(text))
         self.message.display = bool(text)
 
     @on(OptionList.OptionSelected)
     def use(self) -> None:
-        """Use what is under the cursor as the target."""
+        """Use the model under the cursor as the target."""
         entry = self.list.current
         if entry is None:
             return
@@ -142,95 +142,95 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         if isinstance(model, GGUF):
             self.pull(needed(model), then_use=True)
         elif model.refusal:
-            self.say(f"{model.name} cannot be used: {model.refusal}")
+            self.show_message(f"{model.name} cannot be used: {model.refusal}")
         else:
             draft = advice.draft if advice else None
             self._choose((model.reference, draft.reference if draft else None), model, draft)
 
     def action_draft(self) -> None:
-        """Use what is under the cursor as the draft of the target that is loaded."""
+        """Use the model under the cursor as the draft of the loaded target."""
         entry, target = self.list.current, self.inventory.target()
         model = entry.here if entry else None
         if entry is None or model is None:
             return
         if target is None:
-            self.say("First choose a model to answer, with Enter.")
+            self.show_message("First choose a model to answer, with Enter.")
         elif entry.verdict is None:
-            self.say("One moment: its vocabulary is still being compared.")
+            self.show_message("One moment: its vocabulary is still being compared.")
         elif not entry.verdict.serves:
             reason = entry.verdict.reason.rstrip(".")
-            self.say(f"{model.name} cannot guess for {target.name}: {reason}.")
+            self.show_message(f"{model.name} cannot guess for {target.name}: {reason}.")
         else:
             self._choose((self.settings.target_name, model.reference), target, model)
 
     def action_no_draft(self) -> None:
         """Continue with the target alone."""
         if self.ready is None:
-            self.say("No model is loaded; choose one with Enter.")
+            self.show_message("No model is loaded; choose one with Enter.")
         else:
             self.dismiss((self.settings.target_name, NO_DRAFT))
 
     def _choose(self, choice: Choice, target: ModelFile, draft: ModelFile | None) -> None:
-        """Return what was chosen, if there is room for it or the user insists."""
+        """Return the choice if it fits into memory, or if the user insists."""
         fit = self.inventory.fit(target, draft)
         if fit is None or fit.verdict != "too large" or choice == self._insisted:
             self.dismiss(choice)
             return
         self._insisted = choice
-        self.say(
+        self.show_message(
             f"This takes about {size(fit.needed)} of memory and {size(fit.available)} is "
             "available: the machine may slow to a crawl. Press the key again to load it anyway."
         )
 
     def action_pull(self) -> None:
-        """Fetch what is under the cursor."""
+        """Fetch the model under the cursor."""
         entry = self.list.current
         if entry and isinstance(entry.model, GGUF):
             self.pull((entry.model,), then_use=False)
 
     def pull(self, files: tuple[GGUF, ...], then_use: bool) -> None:
-        """Fetch files, the target first; return it from the screen if it is to be used."""
-        self.say(self.downloads.start(files, then_use))
+        """Fetch files, the target first; with `then_use`, choose it afterwards."""
+        self.show_message(self.downloads.start(files, then_use))
         self.refresh_bindings()
 
     @on(Downloads.Ended)
     def go_on(self, message: Downloads.Ended) -> None:
-        """Use what was fetched, or put the cursor onto it; or say what went wrong."""
+        """Choose the fetched model, or put the cursor onto it; or show the error."""
         if message.failure:
-            self.say(message.failure)
+            self.show_message(message.failure)
             self.refresh_bindings()
         elif message.then_use:
             self.dismiss((message.name, None))
         else:
             known = resolve(message.name)
-            place = find(known) if isinstance(known, GGUF) else None
-            self.list.look(go_to=str(place) if place else None)
+            path = find(known) if isinstance(known, GGUF) else None
+            self.list.scan(go_to=str(path) if path else None)
 
     @on(Input.Changed, "#filter")
     def narrow(self, message: Input.Changed) -> None:
-        """Show what matches, at each key."""
+        """Apply the filter at each key."""
         self.list.narrow(message.value)
         self.describe()
 
     @on(Input.Submitted, "#filter")
     def leave_filter(self) -> None:
-        """Go to what was found; the filter stays in sight as long as it narrows."""
+        """Go to the results; a filter that is not empty stays visible."""
         self.filter.display = bool(self.filter.value)
         self.list.focus()
 
     @on(Input.Submitted, "#path")
-    def look_at_path(self, message: Input.Submitted) -> None:
-        """Look at what was typed."""
+    def open_path(self, message: Input.Submitted) -> None:
+        """Open the typed path or name."""
         if text := message.value.strip().strip("'\""):
-            self._take_typed(text)
+            self._add_typed(text)
 
     @work(exclusive=True, group="typed")
-    async def _take_typed(self, text: str) -> None:
-        """Put a file into the list, or fetch one of the hub."""
+    async def _add_typed(self, text: str) -> None:
+        """Add a file to the list, or fetch one of the hub."""
         try:
             model = await asyncio.to_thread(self._typed, text)
         except SpecchatError as error:
-            self.say(str(error))
+            self.show_message(str(error))
             return
         self._close()
         if isinstance(model, GGUF):
@@ -246,28 +246,28 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         return identify(text, self.inventory.models)
 
     def action_type(self, what: Literal["filter", "path"]) -> None:
-        """Open the line for a filter or for the path of a file."""
+        """Open the input for a filter or a path."""
         self.filter.display, self.path.display = what == "filter", what == "path"
         (self.filter if what == "filter" else self.path).focus()
 
     def _close(self) -> bool:
-        """Close the line that is open, forgetting what is in it; say whether one was."""
+        """Close and clear the open input; return whether one was open."""
         shown = [line for line in (self.filter, self.path) if line.display]
         for line in shown:
             line.value, line.display = "", False
-        self.say("")
+        self.show_message("")
         self.list.focus()
         return bool(shown)
 
     def action_back(self) -> None:
-        """Stop the download, or close the line, or leave."""
+        """Stop the download, else close the input, else leave."""
         if self.downloads.stop():
-            self.say("Stopping …")
+            self.show_message("Stopping …")
         elif not self._close():
             self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Dim the keys that mean nothing for what is under the cursor."""
+        """Disable the keys that do not apply to the model under the cursor."""
         entry = self.list.current
         here = entry is not None and entry.here is not None
         if action == "draft":

@@ -15,7 +15,7 @@ from tui.race.lanes import line_up, parse
 from tui.race.recorded import RecordedLane, RecordedRace, table, verdict
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
-from tui.shell.options import formed, has_terminal, settings, shared
+from tui.shell.options import constrained, has_terminal, settings, shared
 
 FAILED = 3
 INTERRUPTED = 130
@@ -32,7 +32,7 @@ INTERRUPTED = 130
     help="2 to 4 of [TARGET:]MODE[=K], separated by commas. TARGET is a model, or a quantisation "
     "of the target that is on this machine, as in f16:ars,q4:ars,q4:sps.",
 )
-@formed
+@constrained
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, and show nothing.")
 @shared
 def race(
@@ -53,19 +53,20 @@ def race(
         raise UsageError("There is no prompt. Try: specchat race 'Write a haiku about rivers'")
     chosen = settings(options)
 
-    from tui.shell.asked import constraint_of
+    from tui.shell.ask_inputs import constraint_of
 
     entries, constraint = parse(spec), constraint_of(schema, regex, grammar)
     at_terminal = has_terminal()
     console = EngineConsole("looking for the models")
     with console.shown():
-        asked = line_up(entries, chosen, prompt, console.checking)
-        request = replace(asked.request, constraint=constraint)
-        recorded = RecordedRace(replace(asked, request=request))
+        lineup = line_up(entries, chosen, prompt, console.show_check)
+        recorded = RecordedRace(
+            replace(lineup, request=replace(lineup.request, constraint=constraint))
+        )
         if as_json or not at_terminal:
             run(recorded, console)
     if as_json or not at_terminal:
-        failed = tell(recorded, as_json)
+        failed = print_race(recorded, as_json)
         sys.exit(INTERRUPTED if console.interrupted else FAILED if failed else 0)
 
     from tui.race.screen import RaceApp
@@ -76,7 +77,7 @@ def race(
 
 
 def run(recorded: RecordedRace, console: EngineConsole) -> None:
-    """Have a race run and recorded. Ctrl-C ends it early and keeps the text so far.
+    """Run and record a race. Ctrl-C stops it and keeps the text so far.
 
     Raises:
         SpecchatError: no lane could start.
@@ -84,32 +85,32 @@ def run(recorded: RecordedRace, console: EngineConsole) -> None:
     """
 
     def handle(event: Event) -> None:
-        recorded.handle(event)
+        recorded.add(event)
         if isinstance(event, RaceReady):
-            console.keeps = True  # from here on, there is something to keep
-        counts = ((each.lane.name, each.stats) for each in recorded.lanes)
+            console.keeps = True  # from here on, Ctrl-C keeps the text
+        counts = ((lane.lane.name, lane.stats) for lane in recorded.lanes)
         far = [f"{name} {stats.generated_tokens if stats else 0}" for name, stats in counts]
-        console.say(f"tokens so far: {', '.join(far)}")
+        console.show_progress(f"tokens so far: {', '.join(far)}")
 
     console.run(recorded.race, handle, keeps=False)
 
 
-def tell(recorded: RecordedRace, as_json: bool) -> bool:
-    """Print what came of a race; return whether a lane failed."""
+def print_race(recorded: RecordedRace, as_json: bool) -> bool:
+    """Print the outcome of a race; return whether a lane failed."""
     sentence = " ".join(filter(None, verdict(recorded.lanes, recorded.race.request)))
     if as_json:
         click.echo(json.dumps(_report(recorded, sentence)))
     else:
         click.echo("\n".join(safe("  ".join(row)) for row in table(recorded.lanes)))
         click.echo(f"\n{safe(sentence)}")
-    failures = [f"{each.lane.name}: {each.trouble}" for each in recorded.lanes if each.trouble]
+    failures = [f"{lane.lane.name}: {lane.trouble}" for lane in recorded.lanes if lane.trouble]
     for failure in failures:
         click.echo(safe(failure), err=True)
     return bool(failures)
 
 
 def _report(recorded: RecordedRace, sentence: str) -> dict[str, Any]:
-    """Return everything about a race, as plain values; the first lane is the ratios' reference."""
+    """Return the JSON report of a race; ratios are relative to the first lane."""
     request, first = recorded.race.request, recorded.lanes[0].tokens_per_s
     return {
         "prompt": request.messages[-1].content,
@@ -143,6 +144,6 @@ def _lane(recorded: RecordedLane, first: float) -> dict[str, Any]:
 
 
 def _model(model: ModelInfo) -> dict[str, Any]:
-    """Return which file it is; a race does not wait for the sha256 of one never checked."""
+    """Return the file of a model, with its sha256 only if that is known already."""
     known = checksum.known_sha256(model.path)
     return {"name": model.name, "path": str(model.path), "sha256": known}

@@ -1,4 +1,4 @@
-"""What a lane of a race says, and the figures of all."""
+"""The view of a lane, and the scoreboard of all lanes."""
 
 from collections.abc import Sequence
 
@@ -9,17 +9,17 @@ from textual.widgets import Static
 from assistant.events import Decoded, Failed, Ready, Step
 from tui.chat.conversation.thought import Thought
 from tui.chat.conversation.token_view import TokenView
-from tui.figures import model_name
+from tui.formatting import bar
+from tui.labels import model_name
 from tui.race.recorded import HEADERS, RecordedLane, table
 from tui.safe import safe
-from tui.widgets.text_figures import bar
 
 GAP = "  "
 MIN_BAR, MAX_BAR = 6, 48
 
 
 class LaneView(VerticalScroll):
-    """Show what a lane had said at a moment, framed by its models and its clock."""
+    """Show the text of a lane at a moment, with its models and its clock on the frame."""
 
     DEFAULT_CSS = """
     LaneView {
@@ -30,27 +30,27 @@ class LaneView(VerticalScroll):
         &:focus { border: heavy $accent; }
         & .all { height: auto; min-height: 100%; }  /* a short text stays at the top */
         &.speculates:blur { border: round $success; }
-        & .said { color: $text-warning; height: auto; display: none; }
+        & .warnings { color: $text-warning; height: auto; display: none; }
     }
     """
 
     def __init__(self, recorded: RecordedLane) -> None:
-        self._said = Static("", classes="said", markup=False)
+        self._warnings = Static("", classes="warnings", markup=False)
         self._thought = Thought("", None, growing=True)
         self.tokens = TokenView(growing=False)
-        parts = Vertical(self._said, self._thought, self.tokens, classes="all")
+        parts = Vertical(self._warnings, self._thought, self.tokens, classes="all")
         super().__init__(parts, classes="" if recorded.lane.mode == "ars" else "speculates")
-        self._laps = 0  # how many are shown
-        self._state: tuple[object, ...] = ()  # of the frame: what of it is shown
+        self._laps = 0  # events shown so far
+        self._state: tuple[object, ...] = ()  # what the frame shows
         self._lane = recorded
         self._frame()
 
     def on_mount(self) -> None:
-        """Follow the text until the reader scrolls."""
+        """Follow the text until the user scrolls."""
         self.anchor()
 
     def show(self, lane: RecordedLane) -> None:
-        """Show what the lane had said at a moment."""
+        """Show the lane at a moment, adding the events since the last call."""
         if len(lane.laps) < self._laps:
             self._laps = 0
             self._thought.forget()
@@ -77,19 +77,19 @@ class LaneView(VerticalScroll):
         self._frame()
 
     def on_resize(self) -> None:
-        """Name the models where there is room."""
+        """Fit the frame to the new width."""
         self._frame()
 
     def _frame(self) -> None:
-        """Show the models, the clock and the notices, where they have changed."""
+        """Update the models, the clock and the warnings if they have changed."""
         lane = self._lane
         notices = safe("\n".join(lane.notices))
         state = lane.ready, lane.clock, lane.doing, notices, self.size.width
         if state == self._state:
             return
         self._state = state
-        self._said.update(notices)
-        self._said.display = bool(notices)
+        self._warnings.update(notices)
+        self._warnings.display = bool(notices)
         hue = "primary" if lane.lane.mode == "ars" else "success"
         chip = Content.styled(f" {safe(lane.lane.name)} ", f"bold $text-{hue} on ${hue}-muted")
         models = Content.styled(_models(lane.ready), "$foreground-muted")
@@ -108,7 +108,7 @@ def _models(ready: Ready | Failed | None) -> str:
 
 
 class Board(Static):
-    """Show the figures of every lane in a row, and its speed as a bar."""
+    """Show a row of figures for each lane, and its speed as a bar."""
 
     DEFAULT_CSS = """
     Board { height: auto; margin: 1 0 0 0; padding: 0 3; text-wrap: nowrap; }
@@ -119,7 +119,7 @@ class Board(Static):
         self._lanes = lanes
 
     def show(self, lanes: Sequence[RecordedLane]) -> None:
-        """Show other figures; the rows are as many as before."""
+        """Show other figures of the same number of lanes."""
         self._lanes = lanes
         self.update(_rows(lanes, self.content_size.width), layout=False)
 
@@ -129,19 +129,19 @@ class Board(Static):
 
 
 def _rows(lanes: Sequence[RecordedLane], width: int) -> Content:
-    """Return the header and the lanes: what fits, the most important columns first."""
+    """Return the header and a row for each lane, with the columns that fit."""
     columns = len(HEADERS)
     while columns > 2 and len(GAP.join(table(lanes, columns)[0])) > width:
         columns -= 1
     header, *rows = (GAP.join(row) for row in table(lanes, columns))
-    room = min(width - len(header) - len(GAP), MAX_BAR)
-    best = max((each.tokens_per_s for each in lanes), default=0.0)
+    cells = min(width - len(header) - len(GAP), MAX_BAR)
+    best = max((lane.tokens_per_s for lane in lanes), default=0.0)
     lines = [Content.styled(header, "$foreground-muted")]
     for lane, row in zip(lanes, rows, strict=True):
         leads = best > 0 and lane.tokens_per_s == best
         line = Content.styled(safe(row), "bold" if leads else "")
-        if room >= MIN_BAR and best:
+        if cells >= MIN_BAR and best:
             hue = "$primary" if lane.lane.mode == "ars" else "$success"
-            line += Content.styled(GAP + bar(lane.tokens_per_s / best, room), hue)
+            line += Content.styled(GAP + bar(lane.tokens_per_s / best, cells), hue)
         lines.append(line)
     return Content("\n").join(lines)

@@ -1,4 +1,4 @@
-"""Which lanes a race has: from what a user writes to models on this machine."""
+"""The lanes of a race: parsing their specification, and finding their models."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +14,11 @@ from models.progress import Report, silent
 
 DEFAULT = "ars,sps"
 NAMES = {"ars": "without guesses", "sps": "with guesses", "auto": "guesses auto"}
-"""What lanes are called, by the way in which they decode."""
+"""Names of lanes by mode."""
 MAX_LANES = 4
 RACE_TOKENS = 256
-"""Tokens of a lane's answer, where the user sets no length: enough to see who is faster."""
-SEEDS = 2**32  # how many seeds there are for a race without one
+"""Most tokens of a lane's answer, unless the user sets a length."""
+SEEDS = 2**32  # seeds to draw from
 
 _FORM = (
     "write [ENGINE:][TARGET:]MODE[=K], where MODE is ars, sps or auto, and ENGINE llama or ik: "
@@ -60,16 +60,13 @@ def line_up(
 
 
 def duel(setup: EngineArgs, settings: Settings, request: Request) -> Race:
-    """Return the race without guesses and with them, between models that are found already."""
+    """Return the race of the loaded models without guesses and with them."""
     lanes = tuple(_lane(setup, entry, settings) for entry in parse(DEFAULT))
     return Race(lanes, _fair(request))
 
 
 def _fair(request: Request) -> Request:
-    """Return a request that lanes of the same weights answer with the same text.
-
-    Without a seed of the user's they share one that is drawn here.
-    """
+    """Return a request with a seed, so that lanes of the same weights give the same answer."""
     seed = randrange(SEEDS) if request.seed is None else request.seed
     return replace(request, seed=seed, max_tokens=request.max_tokens or RACE_TOKENS)
 
@@ -81,7 +78,7 @@ def _lane(setup: EngineArgs, entry: System, settings: Settings) -> Lane:
 
 
 def named(entry: System) -> str:
-    """Return what a lane is called."""
+    """Return the name of a lane."""
     target, k = entry.target, entry.lookahead
     whose = target and (
         target.upper() if is_label(target) else Path(target.rpartition(":")[2]).stem

@@ -1,4 +1,4 @@
-"""A race as it was recorded: what each lane had said at a moment; its figures, and who won."""
+"""A recorded race: its lanes at any moment, their figures, and the verdict."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -19,27 +19,27 @@ from assistant.events import (
     Warned,
 )
 from assistant.request import Lane, Race, Request
-from tui.figures import MARKS
-from tui.widgets.text_figures import MISSING
+from tui.formatting import MISSING, aligned
+from tui.labels import MARKS
 
 
 @dataclass
 class RecordedLane:
-    """What a lane has said."""
+    """The events of a lane."""
 
     lane: Lane
     laps: list[LaneEvent] = field(default_factory=list)
-    ready: Ready | Failed | None = None  # its models once they are loaded, or why it does not start
-    moment: float = inf  # of its clock, in seconds: what came later is left out
+    ready: Ready | Failed | None = None  # its loaded models, or its failure
+    moment: float = inf  # of its clock, in seconds: later events are left out
 
     def until(self, moment: float) -> "RecordedLane":
-        """Return what it had said at a moment."""
+        """Return the lane at a moment of its clock."""
         count = bisect_right(self.laps, moment, key=lambda lap: lap.clock)
         return replace(self, laps=self.laps[:count], moment=min(moment, self.clock))
 
     @property
     def clock(self) -> float:
-        """The seconds that it has computed."""
+        """The seconds of computing so far."""
         if self.moment < inf:
             return self.moment
         return self.laps[-1].clock if self.laps else 0.0
@@ -48,11 +48,13 @@ class RecordedLane:
     def stats(self) -> Stats | None:
         """The figures of the last round."""
         events = (lap.event for lap in reversed(self.laps))
-        return next((each.stats for each in events if isinstance(each, Decoded | Finished)), None)
+        return next(
+            (event.stats for event in events if isinstance(event, Decoded | Finished)), None
+        )
 
     @property
     def tokens_per_s(self) -> float:
-        """Its speed; 0 before there is one."""
+        """Its speed; 0 before the first round."""
         return self.stats.tokens_per_s if self.stats else 0.0
 
     @property
@@ -74,14 +76,14 @@ class RecordedLane:
 
     @property
     def trouble(self) -> str | None:
-        """What went wrong: it failed, or ended without the form that was asked for."""
+        """Its failure, or that it violates its constraint; None without either."""
         if self.finished is None or self.finished.complete:
             return self.failed
         return f"it ended ({self.finished.stop}) before the form was complete"
 
     @property
     def doing(self) -> str:
-        """What it does beside writing, or how it ended."""
+        """Its activity before the first token, or how it ended."""
         match self.laps[-1].event if self.laps else self.ready:
             case Prefilled(_, done, total):
                 return f"reading {done:,} of {total:,}"
@@ -94,20 +96,20 @@ class RecordedLane:
 
     @property
     def notices(self) -> list[str]:
-        """What went differently from what was asked, in sentences."""
+        """Its failure and its warnings, as sentences."""
         notices = [lap.event.text for lap in self.laps if isinstance(lap.event, Warned)]
         return [self.failed, *notices] if self.failed else notices
 
 
 class RecordedRace:
-    """What the engine has said of a race."""
+    """The recorded events of a race."""
 
     def __init__(self, race: Race) -> None:
         self.race = race
         self.lanes = [RecordedLane(lane) for lane in race.lanes]
 
-    def handle(self, event: Event) -> None:
-        """Keep what an event says of the lanes."""
+    def add(self, event: Event) -> None:
+        """Record an event."""
         if isinstance(event, RaceReady):
             for lane, ready in zip(self.lanes, event.lanes, strict=True):
                 lane.ready = ready
@@ -115,23 +117,23 @@ class RecordedRace:
             self.lanes[event.lane].laps.append(event)
 
     def until(self, moment: float) -> Sequence[RecordedLane]:
-        """Return what the lanes had said at a moment of their own clocks."""
+        """Return the lanes at a moment of their own clocks."""
         return [lane.until(moment) for lane in self.lanes]
 
     @property
     def length(self) -> float:
-        """The seconds that the longest lane took."""
+        """The seconds of the longest lane."""
         return max(lane.clock for lane in self.lanes)
 
 
 HEADERS = ("", "tokens/s", "speed", "tokens", "right", "tokens/round", "first token", "time")
-MIN_TOKENS = 16  # tokens from which on a speed means something
+MIN_TOKENS = 16  # tokens below which a speed means nothing
 SAME_SPEED = 0.03
-"""Speeds that differ by less than this share are called the same: the clock is no finer."""
+"""Speeds that differ by less than this share count as equal: the clock is no finer."""
 
 
 def cells(lane: RecordedLane, first: RecordedLane) -> tuple[str, ...]:
-    """Return the figures of a lane, its speed also as a multiple of the first lane's."""
+    """Return the figures of a lane, with its speed relative to the first lane."""
     stats, name = lane.stats, lane.lane.name
     if stats is None or not stats.generated_tokens:
         return (name, *[MISSING] * (len(HEADERS) - 2), f"{lane.clock:.1f} s")
@@ -150,30 +152,23 @@ def cells(lane: RecordedLane, first: RecordedLane) -> tuple[str, ...]:
 
 def table(lanes: Sequence[RecordedLane], columns: int = len(HEADERS)) -> list[list[str]]:
     """Return the header and a row for each lane, padded to columns: names left, figures right."""
-    rows = [HEADERS, *(cells(each, lanes[0]) for each in lanes)]
-    widths = [max(len(row[i]) for row in rows) for i in range(columns)]
-    return [
-        [
-            text.rjust(width) if i else text.ljust(width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=False))
-        ]
-        for row in rows
-    ]
+    rows = [HEADERS, *(cells(lane, lanes[0]) for lane in lanes)]
+    return aligned([row[:columns] for row in rows])
 
 
 def turns(lanes: Sequence[RecordedLane]) -> str:
-    """Return what is fair about the race; a lane that has finished no longer waits for others."""
-    going = [each for each in lanes if not each.over]
+    """Return a sentence on how the lanes share the machine now."""
+    going = [lane for lane in lanes if not lane.over]
     if len(going) == 1 < len(lanes):
         return f"Only the lane {going[0].lane.name} is still writing."
-    seconds = min(each.clock for each in going or lanes)
+    seconds = min(lane.clock for lane in going or lanes)
     return f"They take turns, with equal time: {seconds:.1f} s each so far."
 
 
 def verdict(lanes: Sequence[RecordedLane], request: Request) -> tuple[str, str]:
-    """Return which lane won, and what else there is to say, of lanes asked for `request`."""
-    ran = [each for each in lanes if each.stats and each.stats.generated_tokens >= MIN_TOKENS]
-    failed = [f"The lane {each.lane.name} did not run." for each in lanes if each.failed]
+    """Return a sentence on which lane won, and further sentences."""
+    ran = [lane for lane in lanes if lane.stats and lane.stats.generated_tokens >= MIN_TOKENS]
+    failed = [f"The lane {lane.lane.name} did not run." for lane in lanes if lane.failed]
     if len(ran) < 2:
         return "Too little was written to compare speeds.", " ".join(failed)
     won = _pair(*ran) if len(ran) == 2 else _field(ran)
@@ -183,8 +178,8 @@ def verdict(lanes: Sequence[RecordedLane], request: Request) -> tuple[str, str]:
 
 
 def pays(lanes: Sequence[RecordedLane]) -> bool:
-    """Whether some lane with guesses was the fastest, and clearly so against the first."""
-    first, best = lanes[0], max(lanes, key=lambda each: each.tokens_per_s)
+    """Return whether the fastest lane has guesses and clearly beats the first lane."""
+    first, best = lanes[0], max(lanes, key=lambda lane: lane.tokens_per_s)
     return best.lane.mode != "ars" and best.tokens_per_s > (1 + SAME_SPEED) * first.tokens_per_s
 
 
@@ -197,30 +192,30 @@ def _pair(first: RecordedLane, other: RecordedLane) -> str:
 
 
 def _field(ran: Sequence[RecordedLane]) -> str:
-    best, *others = sorted(ran, key=lambda each: -each.tokens_per_s)
+    best, *others = sorted(ran, key=lambda lane: -lane.tokens_per_s)
     ratios = [
-        f"{best.tokens_per_s / each.tokens_per_s:.2f} times as fast as {each.lane.name}"
-        for each in others
+        f"{best.tokens_per_s / lane.tokens_per_s:.2f} times as fast as {lane.lane.name}"
+        for lane in others
     ]
     by = " and ".join([", ".join(ratios[:-1]), ratios[-1]])
     return f"Fastest: {best.lane.name}, with {best.tokens_per_s:.1f} tokens/s, {by}."
 
 
 def _texts(ran: Sequence[RecordedLane]) -> list[str]:
-    """Compare what lanes of the same weights said."""
-    found: list[tuple[str, str]] = []
+    """Compare the texts of lanes with the same weights."""
+    comparisons: list[tuple[str, str]] = []
     for i, other in enumerate(ran):
         target = other.lane.setup.target
-        same_weights = (each for each in ran[:i] if each.lane.setup.target == target)
+        same_weights = (lane for lane in ran[:i] if lane.lane.setup.target == target)
         first = next(same_weights, None)
         if first is not None and first.finished and other.finished:
             who = f"{first.lane.name} and {other.lane.name}" if len(ran) > 2 else "Both"
-            one, two = (each.thought + each.text for each in (first.finished, other.finished))
-            found.append((who, _wording(one, two)))
-    wordings = {wording for _, wording in found}
-    if len(found) == len(ran) - 1 > 1 and len(wordings) == 1:
-        found = [("All", wordings.pop())]
-    return [f"{who} {wording}." for who, wording in found]
+            one, two = (lane.thought + lane.text for lane in (first.finished, other.finished))
+            comparisons.append((who, _wording(one, two)))
+    wordings = {wording for _, wording in comparisons}
+    if len(comparisons) == len(ran) - 1 > 1 and len(wordings) == 1:
+        comparisons = [("All", wordings.pop())]
+    return [f"{who} {wording}." for who, wording in comparisons]
 
 
 def _wording(ours: str, theirs: str) -> str:

@@ -1,4 +1,4 @@
-"""The race: the same prompt in lanes side by side, and once more at true speed."""
+"""The screen of a race: lanes side by side, and their replay at true speed."""
 
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -18,19 +18,19 @@ from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.program import Program
 from tui.app.textual_private import ClosedOnce
-from tui.figures import model_name
+from tui.formatting import gauge
+from tui.labels import loading, model_name
 from tui.race.lane_view import Board, LaneView
 from tui.race.recorded import RecordedLane, RecordedRace, pays, turns, verdict
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
-from tui.widgets.text_figures import gauge
 from tui.widgets.token_styles import BASICS, GHOST, legend, styles
 
 MIN_LANE_WIDTH = 26  # cells that a lane needs beside another one
 MIN_STACKING_HEIGHT = 14
-"""Lines below which there is no room for lanes on top of each other."""
-LOOK_EVERY_S = 1 / 20  # seconds between two looks at what there is to show
-REPLAY_FROM = 0.5  # seconds of computing that are worth being shown again unasked
+"""Lines below which lanes are not stacked."""
+UPDATE_EVERY_S = 1 / 20  # seconds between two updates
+REPLAY_FROM = 0.5  # seconds of computing from which a replay starts by itself
 GAUGE = 10
 REPLAY = "Replay at true speed, each as if alone."
 
@@ -38,7 +38,7 @@ Phase = Literal["loading", "racing", "replay", "over"]
 
 
 class RaceScreen(ClosedOnce[None]):
-    """Have a race run, show it, and show it again as if each lane had the machine to itself."""
+    """Run a race, show it, and replay it as if each lane had the machine to itself."""
 
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
@@ -85,7 +85,7 @@ class RaceScreen(ClosedOnce[None]):
     ]
 
     phase: reactive[Phase] = reactive[Phase]("loading", init=False)
-    """What is shown: the lanes being loaded, computing, being replayed, or the outcome."""
+    """What is shown: loading, the race, the replay or the outcome."""
 
     def __init__(self, race: Race, submit: Callable[..., EventStream]) -> None:
         super().__init__()
@@ -95,12 +95,12 @@ class RaceScreen(ClosedOnce[None]):
         self.lanes, self.line = Grid(*self.views), Static(id="race-line", markup=False)
         self.board = Board(self.recorded.lanes)
         self.at = 0.0
-        """The moment of the lanes' clocks that the replay has come to, in seconds."""
-        self._looked = 0.0
+        """The moment of the replay, in seconds of the lanes' clocks."""
+        self._updated_at = 0.0
         self._stream: EventStream | None = None
         self._stopping = False
         self._failed: str | None = None
-        self._loading, self._said = Content("Preparing the lanes."), Content("")
+        self._loading, self._message = Content("Preparing the lanes."), Content("")
 
     def compose(self) -> ComposeResult:
         """Lay out the prompt, the lanes, and the scoreboard below them."""
@@ -114,31 +114,30 @@ class RaceScreen(ClosedOnce[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Have the race run, and look regularly at what there is to show."""
-        self._timer = self.set_interval(LOOK_EVERY_S, self._look)
-        self._explain(ghosts=False)
+        """Start the race, and update the screen regularly."""
+        self._timer = self.set_interval(UPDATE_EVERY_S, self._update)
+        self._explain(show_rejected=False)
         self._stream = self._submit(self.recorded.race, self.show)
 
     def on_resize(self) -> None:
-        """Put the lanes side by side where there is room, or no other way."""
+        """Put the lanes side by side if they fit, or if the screen is too low to stack them."""
         count, width = len(self.views), self.size.width - 2
         even = [n for n in range(1, count + 1) if count % n == 0 and width // n >= MIN_LANE_WIDTH]
         low = self.size.height < MIN_STACKING_HEIGHT
         self.lanes.styles.grid_size_columns = count if low else max(even, default=1)
 
     def show(self, event: Event) -> None:
-        """Take what the engine says; it is on the screen at the next look."""
-        self.recorded.handle(event)
+        """Record an event; the next update shows it."""
+        self.recorded.add(event)
         match event:
             case Loading(_, name, fraction):
-                verb = "loading" if fraction < 1 else "preparing"
                 bar = Content.styled(f"{gauge(fraction, GAUGE)} {fraction:>4.0%}", "$accent")
-                self._loading = bar + Content(safe(f"  {verb} {model_name(name)}"))
+                self._loading = bar + Content(safe(f"  {loading(fraction)} {model_name(name)}"))
             case RaceReady():
                 self.phase = "racing"
             case RaceOver():
                 ran = [lane.clock > REPLAY_FROM for lane in self.recorded.lanes]
-                if self._stopping or ran.count(True) < 2:  # nothing is worth being shown again
+                if self._stopping or ran.count(True) < 2:  # nothing to replay
                     self.phase = "over"
                 else:
                     self.action_replay()
@@ -147,28 +146,28 @@ class RaceScreen(ClosedOnce[None]):
                 self.phase = "over"
 
     def watch_phase(self) -> None:
-        """Show the keys that are of use now."""
+        """Refresh the keys, and resume the updates."""
         self._timer.resume()
         self.refresh_bindings()
 
-    def _look(self) -> None:
-        """Show where the lanes are; the replay moves on by the time that has passed."""
+    def _update(self) -> None:
+        """Show the lanes; a replay advances by the time since the last update."""
         now = monotonic()
-        self.at = min(self.at + now - self._looked, self.recorded.length)
-        self._looked = now
+        self.at = min(self.at + now - self._updated_at, self.recorded.length)
+        self._updated_at = now
         replayed = self.phase == "replay"
         lanes = self.recorded.until(self.at) if replayed else self.recorded.lanes
         for view, lane in zip(self.views, lanes, strict=True):
             view.show(lane)
         self.board.show(lanes)
-        self._say(lanes)
+        self._show_message(lanes)
         if replayed and self.at >= self.recorded.length:
             self.phase = "over"
         elif self.phase == "over":
-            self._timer.pause()  # nothing moves any more
+            self._timer.pause()  # nothing changes any more
 
-    def _say(self, lanes: Sequence[RecordedLane]) -> None:
-        """Say what goes on, or what came of it."""
+    def _show_message(self, lanes: Sequence[RecordedLane]) -> None:
+        """Show the progress, or the outcome."""
         outcome = self.phase == "over"
         match self.phase:
             case "loading":
@@ -180,18 +179,18 @@ class RaceScreen(ClosedOnce[None]):
                 where = f"{bar}  {self.at:.1f} of {self.recorded.length:.1f} s"
                 text = Content(REPLAY) + Content.styled(where, "$accent")
             case "over":
-                said = (self._failed, "") if self._failed else verdict(lanes, self._request)
-                bold, rest = map(safe, said)
+                texts = (self._failed, "") if self._failed else verdict(lanes, self._request)
+                bold, rest = map(safe, texts)
                 text = Content.assemble((bold, "bold"), (f"\n{rest}", "$foreground-muted"))
         self.line.set_class(outcome, "outcome")
         self.line.set_class(outcome and self._failed is not None, "failed")
         self.line.set_class(outcome and pays(lanes), "won")
-        if not text.is_same(self._said):
-            self._said = text
+        if not text.is_same(self._message):
+            self._message = text
             self.line.update(text)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer the keys that do something now."""
+        """Offer the keys that have an effect in this phase."""
         running = self.phase in ("loading", "racing") and not self._stopping
         match action:
             case "stop":
@@ -205,7 +204,7 @@ class RaceScreen(ClosedOnce[None]):
         return True
 
     def action_stop(self) -> None:
-        """Stop the lanes and keep what they said; or stop the replay."""
+        """Stop the lanes and keep their texts; or stop the replay."""
         if self.phase == "replay":
             self.action_skip()
         elif self._stream is not None:
@@ -219,7 +218,7 @@ class RaceScreen(ClosedOnce[None]):
 
     def action_replay(self) -> None:
         """Show the race again at true speed."""
-        self.at, self._looked = 0.0, monotonic()
+        self.at, self._updated_at = 0.0, monotonic()
         self.phase = "replay"
 
     def action_skip(self) -> None:
@@ -227,15 +226,15 @@ class RaceScreen(ClosedOnce[None]):
         self.at = self.recorded.length
 
     def action_ghosts(self) -> None:
-        """Show wrong guesses, struck through, or hide them."""
+        """Show or hide wrong guesses."""
         shown = not self.views[0].tokens.ghosts
         for view in self.views:
             view.tokens.ghosts = shown
         self._explain(shown)
 
-    def _explain(self, ghosts: bool) -> None:
-        """Explain the styles of the tokens, and of wrong guesses where they are shown."""
-        kinds = (*BASICS, GHOST) if ghosts else BASICS
+    def _explain(self, show_rejected: bool) -> None:
+        """Show the legend of the token styles."""
+        kinds = (*BASICS, GHOST) if show_rejected else BASICS
         self.legend.update(legend(styles(self.app.no_color), kinds))
 
 
@@ -256,10 +255,10 @@ class RaceApp(Program):
         self.race = RaceScreen(race, self.submit)
 
     def on_mount(self) -> None:
-        """Show the lanes, and begin."""
+        """Open the race."""
         self.appear(self.settings)
         self.push_screen(self.race, lambda _: self.exit())
 
     async def on_unmount(self) -> None:
-        """Free the models, whatever the reason to go."""
+        """Free the models."""
         await self.close_engine()

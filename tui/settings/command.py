@@ -1,4 +1,4 @@
-"""`specchat config`: where the configuration is, what is in force and where it came from."""
+"""`specchat config`: the path of the configuration, and every value with its source."""
 
 import json
 
@@ -51,19 +51,19 @@ def template() -> None:
 
 
 def _print(layers: Layers) -> None:
-    found = layers.config
+    config = layers.config
     for name, (value, source) in layers.given.items():
         line = f"{name:<15} {_short(value):<30} {source}"
         below, other = layers.below[name]
         if source == STATE and other != DEFAULT:
             line += f" (instead of {_short(below)} from {other})"
         click.echo(click.style(safe(line), dim=True) if source == DEFAULT else safe(line))
-    for folder in found.tools.folders:
+    for folder in config.tools.folders:
         click.echo(safe(f"tools folder: {folder}"))
-    for server in found.tools.servers:
+    for server in config.tools.servers:
         click.echo(safe(f"tools server {server.name}: {server.command or server.url}"))
-    there = "" if found.path.is_file() else " (not there; specchat config template prints one)"
-    click.echo(safe(f"\n{found.path}{there}"), err=True)
+    hint = "" if config.path.is_file() else " (not there; specchat config template prints one)"
+    click.echo(safe(f"\n{config.path}{hint}"), err=True)
 
 
 def _short(value: Value) -> str:
@@ -72,9 +72,9 @@ def _short(value: Value) -> str:
 
 
 def _report(layers: Layers) -> dict[str, object]:
-    found = layers.config
+    config = layers.config
     return {
-        "path": str(found.path),
+        "path": str(config.path),
         "values": {
             name: {
                 "value": value,
@@ -85,8 +85,10 @@ def _report(layers: Layers) -> dict[str, object]:
             for name, (value, source) in layers.given.items()
         },
         "tools": {
-            "folders": [str(folder) for folder in found.tools.folders],
-            "rounds": found.tools.rounds,
-            "servers": {each.name: each.command or each.url for each in found.tools.servers},
+            "folders": [str(folder) for folder in config.tools.folders],
+            "rounds": config.tools.rounds,
+            "servers": {
+                server.name: server.command or server.url for server in config.tools.servers
+            },
         },
     }

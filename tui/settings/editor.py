@@ -1,4 +1,4 @@
-"""Editing `config.toml`: its template, and the user's editor."""
+"""The template of `config.toml`, and the user's editor."""
 
 import json
 import os
@@ -45,7 +45,7 @@ _CLOSING = """\
 
 
 _GOTO = {"code": ("--goto",), "codium": ("--goto",), "cursor": ("--goto",), "subl": (), "zed": ()}
-"""What editors want before a file, a colon and a line; others take + and the line."""
+"""Arguments of editors that take FILE:LINE; all others take +LINE FILE."""
 
 
 def template() -> str:
@@ -74,7 +74,7 @@ def literal(value: Value) -> str:
 
 
 def prepare(path: Path) -> str:
-    """Write a template where there is no file yet; return what went wrong, usually nothing."""
+    """Write the template unless there is a file; return an error message, usually empty."""
     try:
         private_folder(path.parent)
         with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
@@ -85,14 +85,14 @@ def prepare(path: Path) -> str:
 
 
 def lend(path: Path, line: int = 0) -> str:
-    """Open a file in the user's editor, and wait; return what went wrong, usually nothing.
+    """Open a file in the user's editor at a line, from 1; return an error message, usually empty.
 
-    The terminal is the editor's until it ends, with Ctrl+C. It begins at a `line`, from 1.
+    Until the editor ends it has the terminal, and Ctrl+C.
     """
     before = {number: signal.signal(number, _pass) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
         click.edit(filename=_at(path, line) if line else str(path))
-    except (click.ClickException, ValueError) as error:  # a quotation mark that is never closed
+    except (click.ClickException, ValueError) as error:  # EDITOR has an unclosed quotation mark
         return f"{error}. Set EDITOR to a program that edits files."
     finally:
         for number, handler in before.items():
@@ -101,11 +101,11 @@ def lend(path: Path, line: int = 0) -> str:
 
 
 def _at(path: Path, line: int) -> list[str]:
-    """Return the arguments with which an editor begins at a line."""
+    """Return the arguments that open a file at a line."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     name = Path(editor.split()[0]).stem
     return [*_GOTO[name], f"{path}:{line}"] if name in _GOTO else [f"+{line}", str(path)]
 
 
 def _pass(number: int, frame: object) -> None:
-    """Leave a signal to the editor, which would inherit it if it were ignored."""
+    """Do nothing: the editor would inherit an ignored signal, but not a handler."""

@@ -1,4 +1,4 @@
-"""The settings: what people change daily, and the way to everything else."""
+"""The settings that people change daily, and the way to `config.toml` for all others."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,11 +27,11 @@ from tui.widgets.entry_screen import EntryScreen
 from tui.widgets.keyline import KeyLine
 
 _NAME, _VALUE = 15, 24  # cells of the first two columns
-FEW = 4  # choices that are named; the arrows show all
+FEW = 4  # choices named in the details; the arrows step through all
 
 
 class SettingsScreen(Dialog[None]):
-    """Change settings; each change counts at once and is passed to `use`, which keeps it."""
+    """Change settings; each change takes effect at once and is passed to `use`, which saves it."""
 
     DEFAULT_CSS = """
     SettingsScreen {
@@ -46,7 +46,7 @@ class SettingsScreen(Dialog[None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        # All have priority: keys that are typed fast do not overtake each other.
+        # All have priority: otherwise keys that are typed fast would overtake each other.
         Binding("escape", "dismiss", "Back", id="settings.cancel", priority=True),
         Binding("enter", "change", "Change", id="settings.change", priority=True),
         Binding("up", "move(-1)", "Up", show=False, id="settings.up", priority=True),
@@ -59,14 +59,14 @@ class SettingsScreen(Dialog[None]):
     ]
 
     def __init__(self, layers: Layers, use: Callable[[Layers], None]) -> None:
-        """Begin with the settings in force."""
+        """Take the settings in force."""
         super().__init__()
         self.now, self._use = layers, use
         self.list = OptionList(markup=False)
         self.detail = Static("", id="detail", markup=False)
 
     def compose(self) -> ComposeResult:
-        """Lay out the keys, and what is to be known of the one under the cursor."""
+        """Lay out the list of keys, and the details of the one under the cursor."""
         with Vertical(classes="frame") as box:
             box.border_title = "Settings"
             box.border_subtitle = Content(safe(str(self.now.config.path)))
@@ -75,12 +75,12 @@ class SettingsScreen(Dialog[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Begin at the first key, with what `config.toml` says by now."""
+        """Read `config.toml` again, and select the first key."""
         self._read_again()
         self.list.focus()
 
     def _change(self, layers: Layers) -> None:
-        """Have other layers count, and show them."""
+        """Put other layers into force, and show them."""
         if layers != self.now:
             self.now = layers
             self._use(layers)
@@ -113,7 +113,7 @@ class SettingsScreen(Dialog[None]):
 
     @on(OptionList.OptionHighlighted)
     def explain(self) -> None:
-        """Say what is to be known of the key under the cursor."""
+        """Show the details of the key under the cursor."""
         self.detail.update(safe("\n".join(explained(self.now, self.key.name))))
 
     def action_move(self, direction: int) -> None:
@@ -121,31 +121,31 @@ class SettingsScreen(Dialog[None]):
         self.list.action_cursor_up() if direction < 0 else self.list.action_cursor_down()
 
     def action_turn(self, direction: int) -> None:
-        """Choose the next value, where there are only a few."""
+        """Choose the next of the listed values, if the key has such."""
         if choices := self.key.choices:
             now = shown(self.now.given[self.key.name][0])
             here = choices.index(now) if now in choices else -direction
-            self._take(self.key, choices[(here + direction) % len(choices)])
+            self._set_value(self.key, choices[(here + direction) % len(choices)])
 
     @on(OptionList.OptionSelected)
     def action_change(self) -> None:
-        """Choose the next value, or have one typed."""
+        """Choose the next listed value, or open an entry for one."""
         if self.key.choices:
             self.action_turn(1)
             return
         key = self.key
 
-        def refusal(text: str) -> str:
+        def invalid_reason(text: str) -> str:
             return key.rejection(text) if text.strip() and key.parse(text) is None else ""
 
         value = shown(self.now.given[key.name][0])
         entry = EntryScreen(
-            key.name, value, f"{key.help} Allowed: {key.allowed}.", refusal, key.many_lines
+            key.name, value, f"{key.help} Allowed: {key.allowed}.", invalid_reason, key.many_lines
         )
-        self._program.open_entry(entry, partial(self._take, key))
+        self._program.open_entry(entry, partial(self._set_value, key))
 
-    def _take(self, key: Key, text: str | None) -> None:
-        """Take a value; an empty one means what counts without it, if it is none itself."""
+    def _set_value(self, key: Key, text: str | None) -> None:
+        """Set a key from a text; an empty text resets it, unless the key may be empty."""
         if text is None or text == shown(self.now.given[key.name][0]):
             return
         is_value = text.strip() or key.many_lines
@@ -160,17 +160,17 @@ class SettingsScreen(Dialog[None]):
     # config.toml
 
     def action_edit(self) -> None:
-        """Open `config.toml` in the user's editor, and use what it says afterwards."""
+        """Open `config.toml` in the user's editor, and apply it afterwards."""
         path = self.now.config.path
-        problem = prepare(path) or self._program.edit(path)
-        self.app.clear_notifications()  # what was wrong with the file may be so no longer
-        for screen in self.app.screen_stack:  # of all but the top one Textual leaves them
+        reason = prepare(path) or self._program.edit(path)
+        self.app.clear_notifications()  # they may be about errors that are corrected now
+        for screen in self.app.screen_stack:  # Textual clears those of the top screen only
             screen.query("ToastHolder").remove()
         self._read_again()
-        self._program.warn_of_config([problem] if problem else [])
+        self._program.warn_of_config([reason] if reason else [])
 
     def _read_again(self) -> None:
-        """Use what `config.toml` says by now, if that can be understood."""
+        """Apply `config.toml` as it is now, unless it has errors."""
         before, layers = self.now.config, self.now
         try:
             layers = replace(self.now, config=read())
@@ -184,7 +184,7 @@ class SettingsScreen(Dialog[None]):
 
 
 def explained(layers: Layers, name: str) -> tuple[str, str]:
-    """Return why a key has its value, and what it is and may be."""
+    """Return the source of a key's value, and what the key means and may be."""
     key, source, chosen = KEYS[name], layers.given[name][1], layers.choices.get(name)
     default = shown(key.default) or "empty"
     more = f" and {len(key.choices) - FEW} more" * (len(key.choices) > FEW)

@@ -1,1 +1,1 @@
-"""The commands, one module each; those of `bench` have a room of their own."""
+"""The command line: one module per command, those of `bench` in `tui/lab`."""

@@ -12,28 +12,26 @@ from click.shell_completion import CompletionItem
 
 from models.errors import ModelError, UsageError
 from tui.shell.engine_console import EngineConsole
-from tui.shell.options import FILE, FOLDER, formed, settings, shared
-
-CHATS = ("last", "new")
+from tui.shell.options import FILE, FOLDER, LAST, NEW, constrained, settings, shared
 
 
 class Chat(click.ParamType[str]):
-    """A conversation: its number, or one of two words."""
+    """A conversation: its number, `last` or `new`."""
 
     name = "chat"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the word, or the number as text."""
         is_number = value.isdecimal() and value.isascii() and 0 < int(value[:20]) < 2**63
-        if value in CHATS or is_number:
+        if value in (LAST, NEW) or is_number:
             return value
-        return self.fail(f"it must be {', '.join(CHATS)} or a number: {value!r}", param, ctx)
+        return self.fail(f"it must be {LAST}, {NEW} or a number: {value!r}", param, ctx)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Offer the words."""
-        return [CompletionItem(word) for word in CHATS if word.startswith(incomplete)]
+        return [CompletionItem(word) for word in (LAST, NEW) if word.startswith(incomplete)]
 
 
 @click.command()
@@ -57,7 +55,7 @@ class Chat(click.ParamType[str]):
 @click.option(
     "--stop", "stop_strings", multiple=True, metavar="TEXT", help="Stop before this text."
 )
-@formed
+@constrained
 @click.option(
     "--tools",
     metavar="NAME,...",
@@ -110,8 +108,8 @@ def ask(
         raise UsageError("--folder and --yes go with --tools.")
     console = EngineConsole("looking for the models")
     with console.shown(starts=True), ExitStack() as opened:
-        from tui.shell.ask import AskSession
-        from tui.shell.asked import constraint_of, continued_chat, question_of, tools_of
+        from tui.shell.ask_inputs import constraint_of, continued_chat, question_of, tools_of
+        from tui.shell.ask_session import AskSession
         from tui.shell.received_answers import report
 
         constraint = constraint_of(schema, regex, grammar)

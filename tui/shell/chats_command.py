@@ -19,8 +19,8 @@ from models.errors import StorageError, UsageError
 from tui.safe import one_line, safe
 from tui.shell.options import FILE, NumberParameter
 
-MAX_IMPORT_BYTES = 1 << 30  # read at once, so that a file is imported whole or not at all
-LONGEST_TITLE = 200  # characters of one that a row shows
+MAX_IMPORT_BYTES = 1 << 30  # read at once: a file is imported completely or not at all
+LONGEST_TITLE = 200  # characters
 NUMBER = NumberParameter(1, 2**63 - 1)
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 limit_option = click.option(
@@ -30,7 +30,7 @@ limit_option = click.option(
 
 @contextmanager
 def opened(*, make: bool = False) -> Iterator[Store]:
-    """Open the store for a command; only `make` creates a file where there is none."""
+    """Open the store; without a file it is in memory, unless `make` creates one."""
     path = database_path()
     store = Store(path if make or present(path) else None)
     try:
@@ -68,22 +68,22 @@ def search(words: tuple[str, ...], limit: int, as_json: bool) -> None:
         _print(store.summaries(" ".join(words), limit), as_json, "Nothing was found.")
 
 
-def _print(found: tuple[ChatSummary, ...], as_json: bool, nothing: str) -> None:
+def _print(summaries: tuple[ChatSummary, ...], as_json: bool, nothing: str) -> None:
     if as_json:
-        click.echo(json.dumps([asdict(each) for each in found]))
-    elif not found:
+        click.echo(json.dumps([asdict(summary) for summary in summaries]))
+    elif not summaries:
         click.echo(nothing, err=True)
     else:
-        for each in found:
-            when = datetime.fromtimestamp(each.updated).strftime("%Y-%m-%d %H:%M")
-            pin = "*" if each.pinned else " "
-            click.echo(f"{each.id:>6} {pin} {when} {each.messages:>5}  {_row(each.title)}")
-            if each.snippet:
-                click.echo(f"{'':34}{_row(each.snippet)}")
+        for summary in summaries:
+            when = datetime.fromtimestamp(summary.updated).strftime("%Y-%m-%d %H:%M")
+            pin = "*" if summary.pinned else " "
+            click.echo(f"{summary.id:>6} {pin} {when} {summary.messages:>5}  {_row(summary.title)}")
+            if summary.snippet:
+                click.echo(f"{'':34}{_row(summary.snippet)}")
 
 
 def _row(title: str) -> str:
-    """Return a title as it can be shown in a row."""
+    """Return a title for a row."""
     title = one_line(title[: LONGEST_TITLE + 1]) or "(untitled)"
     return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
 
@@ -106,22 +106,22 @@ def show(number: int, as_json: bool) -> None:
 @click.option("--all", "everything", is_flag=True, help="Export every conversation.")
 @click.option(
     "--format",
-    "form",
+    "format_name",
     type=click.Choice(["md", "jsonl"]),
     help="Markdown to read, or JSON lines that can be imported. [default: by the file's name]",
 )
 @click.option("-o", "--output", type=FILE, help="A new file to write.")
 def export(
-    numbers: tuple[int, ...], everything: bool, form: str | None, output: Path | None
+    numbers: tuple[int, ...], everything: bool, format_name: str | None, output: Path | None
 ) -> None:
     """Write conversations as Markdown or JSON lines, to standard output or a file."""
     if bool(numbers) == everything:
         raise UsageError("Say which conversations: their numbers, or --all.")
-    form = form or ("jsonl" if output and output.suffix == ".jsonl" else "md")
+    format_name = format_name or ("jsonl" if output and output.suffix == ".jsonl" else "md")
     with opened() as store:
         if everything:
-            numbers = tuple(each.id for each in store.summaries(limit=-1))
-        texts = (_text(store, number, form) for number in numbers)
+            numbers = tuple(summary.id for summary in store.summaries(limit=-1))
+        texts = map(markdown if format_name == "md" else _json_text, map(store.whole, numbers))
         if output:
             try:
                 write_new(output, texts)
@@ -132,9 +132,8 @@ def export(
                 click.echo(safe(text), nl=False)
 
 
-def _text(store: Store, number: int, form: str) -> str:
-    whole = store.whole(number)
-    return markdown(whole) if form == "md" else "".join(f"{line}\n" for line in json_lines(whole))
+def _json_text(whole: FullConversation) -> str:
+    return "".join(f"{line}\n" for line in json_lines(whole))
 
 
 @chats.command("import")
@@ -144,18 +143,24 @@ def import_(files: tuple[BinaryIO, ...]) -> None:
 
     Conversations you already have are not added again. If a file is broken, nothing is added.
     """
-    found = [whole for file in files for whole in _conversations(file)]
-    if not found:
+    conversations = [whole for file in files for whole in _conversations(file)]
+    if not conversations:
         where = "this file" if len(files) == 1 else "these files"
         raise UsageError(f"There is no conversation in {where}.")
     with opened(make=True) as store:
-        for taken, whole in zip(store.import_conversations(found), found, strict=True):
-            known = "" if taken.is_new else "  (there already)"
-            click.echo(f"{taken.number:>6}  {_row(whole.title)}{known}")
+        for imported, whole in zip(
+            store.import_conversations(conversations), conversations, strict=True
+        ):
+            known = "" if imported.is_new else "  (there already)"
+            click.echo(f"{imported.number:>6}  {_row(whole.title)}{known}")
 
 
 def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
-    """Return the conversations in a file; StorageError names a file that cannot be imported."""
+    """Return the conversations in a file.
+
+    Raises:
+        StorageError: it cannot be imported; the text names it.
+    """
     name = getattr(file, "name", "<stdin>")
     try:
         data = file.read(MAX_IMPORT_BYTES + 1)

@@ -16,8 +16,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
-from tui.ending_signals import ending, leave
-from tui.safe import safe
+from tui.app.signals import ending, leave
+from tui.safe import DEBUG, bug_report, safe
 from tui.shell.options import has_terminal, shared
 from tui.shell.standard_output import guard
 
@@ -105,7 +105,7 @@ def specchat(ctx: click.Context, /, **options: Any) -> None:
 
 
 def given_before_the_command(ctx: click.Context) -> dict[str, Any]:
-    """Return the options that were typed, so that they count in front of a command too."""
+    """Return the options typed in front of a command, which count for it, too."""
     typed = click.core.ParameterSource.COMMANDLINE
     return {
         name: ctx.params[name] for name in ctx.params if ctx.get_parameter_source(name) is typed
@@ -117,8 +117,8 @@ def main() -> None:
     utf8 = "PYTHONUTF8"
     if sys.getfilesystemencoding() == "ascii" and os.environ.get(utf8) != "1":  # it loses text
         os.execve(sys.executable, sys.orig_argv, os.environ | {utf8: "1"})
-    _ask_the_terminal()
-    if isinstance(sys.stdout, io.TextIOWrapper):  # it is closed, or of another kind in a test
+    _ignore_stale_variables()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # not closed, nor replaced by a test
         sys.stdout.reconfigure(errors="replace")  # its encoding may lack a character
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
     for number in {*ending()} - {signal.SIGINT}:
@@ -137,31 +137,30 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except click.ClickException as error:
-        _fail(_said(error), EXIT_CODES[UsageError])
+        _fail(_with_help(error), EXIT_CODES[UsageError])
     except SpecchatError as error:
         _fail(str(error), exit_code(error))
-    except BrokenPipeError:  # whoever read the output has gone
+    except BrokenPipeError:  # the reader of the output is gone
         sys.exit(141)
     except Exception as error:
-        if os.environ.get("SPECCHAT_DEBUG"):
+        if os.environ.get(DEBUG):
             raise
-        kind = type(error).__name__  # its message may quote the conversation
-        _fail(f"This is a bug in specchat: {kind}. SPECCHAT_DEBUG=1 shows where.", 1)
+        _fail(bug_report(error), 1)
 
 
-def _ask_the_terminal() -> None:
-    """Have the terminal itself say what it is and how large, not what a shell has exported.
+def _ignore_stale_variables() -> None:
+    """Remove exported variables that would override what the terminal itself reports.
 
-    Its size was another one before it was resized, and a file is no terminal that shows colours.
+    COLUMNS and LINES may be those from before a resize; FORCE_COLOR would colour files, too.
     """
     variables = ["FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"]
-    if any(map(_knows_its_size, (0, 1, 2))):
+    if any(map(_has_size, (0, 1, 2))):
         variables += ["COLUMNS", "LINES"]
     for name in variables:
         os.environ.pop(name, None)
 
 
-def _knows_its_size(stream: int) -> bool:
+def _has_size(stream: int) -> bool:
     try:
         return 0 not in os.get_terminal_size(stream)
     except OSError:  # it is no terminal, or closed
@@ -173,11 +172,11 @@ def exit_code(error: SpecchatError) -> int:
     return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 1)
 
 
-def _said(error: click.ClickException) -> str:
-    """Return what click has to say, and where to read on unless it knows better."""
-    said, context = error.format_message(), getattr(error, "ctx", None)
+def _with_help(error: click.ClickException) -> str:
+    """Return the message of click, followed by the help command unless it suggests something."""
+    message, context = error.format_message(), getattr(error, "ctx", None)
     path = context.command_path if context else "specchat"
-    return said if "Did you mean" in said else f"{said.rstrip('.')}. See: {path} --help"
+    return message if "Did you mean" in message else f"{message.rstrip('.')}. See: {path} --help"
 
 
 def _fail(message: str, code: int) -> None:

@@ -1,4 +1,4 @@
-"""`specchat doctor`: what works on this machine, and the exact command that fixes the rest."""
+"""`specchat doctor`: what works on this machine, and the commands that fix the rest."""
 
 import json
 import platform
@@ -27,20 +27,20 @@ from models.files.stores import find
 from models.machine import physical_cores
 from models.native import loaded
 from models.native.loaded import load_error
+from tui.formatting import size
 from tui.safe import safe
-from tui.widgets.text_figures import size
 
-WORTH: dict[EngineName, str] = {
+ADVANTAGE: dict[EngineName, str] = {
     "llama": "it computes on GPUs, and runs files that ik_llama.cpp refuses",
     "ik": "on many processors it is faster",
 }
-"""What an engine is good for where it is missing."""
+"""The advantage of an engine, shown if it is missing."""
 MARKS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "bad": ("✗", "red")}
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An answer: how it is, and what to do if it is bad."""
+    """A result: its verdict, and the fix if it is bad."""
 
     topic: str
     verdict: Literal["ok", "note", "bad"]
@@ -57,20 +57,16 @@ def doctor(as_json: bool) -> None:
         click.echo(json.dumps([asdict(finding) for finding in findings]))
     else:
         for finding in findings:
-            _print(finding)
+            mark, colour = MARKS[finding.verdict]
+            click.echo(f"{click.style(mark, colour)} {finding.topic:<12} {safe(finding.text)}")
+            if finding.fix:
+                click.echo(f"{'':15} fix it with:  {safe(finding.fix)}")
     if any(finding.verdict == "bad" for finding in findings):
         sys.exit(3)
 
 
-def _print(finding: Finding) -> None:
-    mark, colour = MARKS[finding.verdict]
-    click.echo(f"{click.style(mark, colour)} {finding.topic:<12} {safe(finding.text)}")
-    if finding.fix:
-        click.echo(f"{'':15} fix it with:  {safe(finding.fix)}")
-
-
 def checkup() -> list[Finding]:
-    """Look at everything; nothing is changed and no connection is opened."""
+    """Check everything, without changing anything or opening a connection."""
     first = engines.first()
     others = (_other_engine(name) for name in ENGINES if name != first)
     return [*chain(_versions(), _engine(first), *others, _machine(), _pair())]
@@ -89,7 +85,7 @@ def _versions() -> Iterator[Finding]:
 
 
 def _engine(name: EngineName) -> Iterator[Finding]:
-    """Load the engine that is there, and say what it computes with."""
+    """Load the first engine, and report its devices and features."""
     title, package = ENGINES[name], PACKAGES[name]
     reinstall = (
         f"{sys.executable} -m pip install --force-reinstall --no-cache-dir "
@@ -101,7 +97,7 @@ def _engine(name: EngineName) -> Iterator[Finding]:
         fix = reinstall if name in engines.installed() else engines.how_to_install(name)
         yield Finding(title, "bad", str(error), fix)
         return
-    # Of llama.cpp's list `NAME = 1 | NAME = 0`, the features that are on.
+    # The features that are on in llama.cpp's list `NAME = 1 | NAME = 0`.
     parts = (part.split("=") for part in engine.features().replace("CPU :", "").split("|"))
     on = " ".join(part[0].strip() for part in parts if part[-1].strip() == "1")
     yield Finding(title, "ok", f"{engine.version}, {package.name} {version(package.name)}")
@@ -118,10 +114,10 @@ def _engine(name: EngineName) -> Iterator[Finding]:
 
 
 def _other_engine(name: EngineName) -> Iterator[Finding]:
-    """Try another engine than the one that is loaded here, in a separate process."""
+    """Load another engine in a separate process."""
     title, package = ENGINES[name], PACKAGES[name]
     if name not in engines.installed():
-        text = f"not installed; {WORTH[name]}"
+        text = f"not installed; {ADVANTAGE[name]}"
         yield Finding(title, "note", text, engines.how_to_install(name))
     elif reason := load_error(name):
         yield Finding(title, "note", f"{reason} llama.cpp works without it.")
@@ -139,13 +135,15 @@ def _machine() -> Iterator[Finding]:
         yield Finding("memory", "ok", text)
     else:
         yield Finding("memory", "note", f"{text}; the default pair wants {size(need)}")
-    place = places.hub_cache()
-    free = shutil.disk_usage(next(each for each in (place, *place.parents) if each.exists())).free
-    yield Finding("disk", "ok", f"{size(free)} free where models go, {place}")
+    folder = places.hub_cache()
+    free = shutil.disk_usage(
+        next(parent for parent in (folder, *folder.parents) if parent.exists())
+    ).free
+    yield Finding("disk", "ok", f"{size(free)} free where models go, {folder}")
 
 
 def _pair() -> Iterator[Finding]:
-    """Look at the default pair, the draft that was made for it here, and what engine runs it."""
+    """Check the default pair, the draft made for it here, and the chosen engine."""
     target, draft = catalog.DEFAULT.target, catalog.DEFAULT.draft
     for entry in (target, draft):
         path = find(entry)
@@ -168,6 +166,6 @@ def _pair() -> Iterator[Finding]:
 
 
 def _choice(target: Path) -> Iterator[Finding]:
-    with suppress(ModelError):  # what is wrong with the file is said elsewhere
+    with suppress(ModelError):  # a faulty file is reported elsewhere
         choice = choose(EngineArgs(target, cache=places.cache_dir()))
         yield Finding("engine", "ok", f"{ENGINES[choice.engine]}. {choice.reason}")

@@ -60,23 +60,23 @@ def edit(
         raise UsageError("Standard input, -, is edited alone; name no other file.")
     if check and (prints or "-" in files):
         raise UsageError("--check goes with neither --diff nor standard input.")
-    asks = not (yes or prints or files == ["-"])
-    if forces and asks:
+    interactive = not (yes or prints or files == ["-"])
+    if forces and interactive:
         raise UsageError("--force goes with --yes or --diff; here, y writes whatever it lost.")
-    if asks and not can_ask():
+    if interactive and not can_ask():
         raise UsageError(
             "Nobody can be asked here: add --yes to write, or --diff to print a patch."
         )
     chosen = settings(options)
     console, passed = EngineConsole("looking for the models"), True
     with console.shown(starts=True):
-        from tui.shell.edit import EditSession, rewrites
+        from tui.shell.edit_session import EditSession, rewrites
 
-        found = rewrites(files, wish, writes=not prints)
-        session = EditSession(console, chosen, asks, prints, forces)
-        gaps = [gap for parts in found for gap in session.run(parts)]
+        by_file = rewrites(files, wish, writes=not prints)
+        session = EditSession(console, chosen, interactive, prints, forces)
+        gaps = [gap for parts in by_file for gap in session.run(parts)]
         if check:
-            console.hush()
+            console.hide_progress()
             passed = session.check(check)
     if gaps:
         raise ModelError(" ".join(gaps))
@@ -85,7 +85,7 @@ def edit(
 
 
 def is_file(wish: str) -> bool:
-    """Say whether what should be a wish is one more file, or a part of one."""
+    """Return whether the last argument is a file or a part of one, not a wish."""
     from assistant.edit.part import split
 
     path, part = split(wish)

@@ -1,4 +1,4 @@
-"""The engine of a shell command: its events, its progress, and Ctrl-C."""
+"""The engine of a shell command, with progress on standard error and Ctrl-C."""
 
 import asyncio
 import os
@@ -19,9 +19,9 @@ from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from models import errors
 from models.progress import Progress
-from tui.figures import counted, model_name
+from tui.formatting import left
+from tui.labels import counted, loading, model_name
 from tui.safe import safe
-from tui.widgets.text_figures import left
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,25 +36,25 @@ class Stopped(KeyboardInterrupt):
 
 
 class EngineConsole:
-    """Run an engine, and show on standard error what it does.
+    """Run jobs of an engine, and show their progress on standard error.
 
-    It lives in a separate process: what makes llama.cpp give up does not end this one.
+    The engine is a separate process: a crash of llama.cpp does not end this one.
     """
 
     def __init__(self, doing: str, protocol: Protocol = CHAT) -> None:
         self._doing, self._measures = doing, protocol is not CHAT
         self.interrupted = False
-        """Whether Ctrl-C was pressed while the answer was saved."""
+        """Whether Ctrl-C was pressed while `keeps` was set."""
         self.keeps = False
-        """Whether Ctrl-C only has the engine stop, to keep what there is; a second one raises."""
+        """Whether the first Ctrl-C stops the job and keeps its result; the second one raises."""
         self.closing: list[Callable[[], Awaitable[None]]] = []
-        """What is to be closed with the engine."""
+        """Called at the end, before the engine is closed."""
         self._what = ""
         self._loop = asyncio.Runner()
         self.engine = EngineProcess(protocol=protocol)
-        """Does the jobs; it is used in the loop of `wait`."""
+        """The engine, for use in the event loop of `wait`."""
         self._following: asyncio.Task[Any] | None = None
-        self._cancel: Callable[[], object] | None = None  # ends what was begun last
+        self._cancel: Callable[[], object] | None = None  # stops the current job
 
     @cached_property
     def console(self) -> "Console":
@@ -65,24 +65,24 @@ class EngineConsole:
 
     @cached_property
     def _status(self) -> "Status":
-        # An animated spinner would be measured too.
+        # A faster spinner would disturb measurements.
         return self.console.status(self._doing, refresh_per_second=2 if self._measures else 12.5)
 
     @contextmanager
     def shown(self, starts: bool = False) -> Iterator[None]:
-        """Show what is done, and end the engine afterwards, whatever ends this.
+        """Show progress in this context, and close the engine at its end.
 
-        With `starts` the engine's process starts first: it takes longer than all other imports.
+        With `starts` the engine's process starts first: it takes longer than all imports.
         """
         try:
-            with self._interrupts_heard():
+            with self._handle_signals():
                 self._loop.get_loop().set_exception_handler(_unless_cancelled)
                 if starts:
                     self._loop.run(self.engine.start())
                 with self._status:
                     yield
         finally:
-            self.console.show_cursor()  # an interrupt may come while the spinner begins
+            self.console.show_cursor()  # an interrupt may come while the spinner starts
             self._cancel = None
             with self._loop:
                 self._loop.run(self._close())
@@ -90,23 +90,22 @@ class EngineConsole:
     def run(
         self, job: AnyJob, handle: Callable[[Any], None] | None = None, keeps: bool = True
     ) -> Any:
-        """Have a job done, and return its last event.
+        """Run a job, and return its last event; `handle` gets every event.
 
-        `handle` is told of all events. `keeps` says whether Ctrl-C meanwhile, and from then on, has
-        the engine stop; a second one raises in any case.
+        `keeps` is whether the first Ctrl-C from now on only stops the job; the second one raises.
 
         Raises:
             SpecchatError: it failed.
-            Stopped: Ctrl-C was pressed, and nothing more comes.
+            Stopped: Ctrl-C ended the job.
         """
         self.keeps = keeps
-        end = self.wait(self._followed(job, handle))
+        end = self.wait(self._last_event(job, handle))
         if isinstance(end, Failed):
             raise self.error(end)
         return end
 
-    async def _followed(self, job: AnyJob, handle: Callable[[Any], None] | None) -> Any:
-        """Return the last event of a job."""
+    async def _last_event(self, job: AnyJob, handle: Callable[[Any], None] | None) -> Any:
+        """Handle the events of a job, and return the last."""
         stream, end = self.do(job), None
         self.stop_with(stream.cancel)
         async for event in stream:
@@ -114,50 +113,50 @@ class EngineConsole:
             if handle is not None:
                 handle(event)
             if isinstance(event, Loading):
-                self.loading(event)
+                self.show_loading(event)
         return end
 
-    def wait(self, doing: Coroutine[Any, Any, T]) -> T:
-        """Return what comes of a coroutine, which may have jobs done."""
+    def wait(self, job: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine, which may start jobs, and return its result."""
 
         async def follow() -> T:
             self._following = asyncio.current_task()
-            return await doing
+            return await job
 
         return self._loop.run(follow())
 
     def do(self, job: AnyJob) -> EventStream:
-        """Have a job done; after Ctrl-C, have it stop at once. Called while `wait` waits."""
+        """Start a job, in the loop of `wait`; after Ctrl-C, cancel it at once."""
         stream = self.engine.do(job)
         if self.interrupted:
             stream.cancel()
         return stream
 
     def stop_with(self, stop: Callable[[], None]) -> None:
-        """Call this at Ctrl-C from now on, in the loop of `wait`."""
+        """Have Ctrl-C call `stop` in the loop of `wait`."""
         self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
 
     def error(self, end: Failed) -> BaseException:
-        """Return what is raised of a job that failed."""
+        """Return the exception to raise for a failed job."""
         return Stopped() if self.interrupted else getattr(errors, end.kind)(end.message)
 
-    def loading(self, event: Loading) -> None:
-        """Say how much of a model is loaded."""
-        loaded = f"loading {{}}: {event.fraction:.0%}" if event.fraction < 1 else "preparing {}"
-        self.say(loaded.format(model_name(event.name)))
+    def show_loading(self, event: Loading) -> None:
+        """Show how much of a model is loaded."""
+        share = f": {event.fraction:.0%}" if event.fraction < 1 else ""
+        self.show_progress(f"{loading(event.fraction)} {model_name(event.name)}{share}")
 
-    def reading(self, what: str, event: Prefilled) -> None:
-        """Say how much of a prompt has been read, and by which model."""
+    def show_prefill(self, what: str, event: Prefilled) -> None:
+        """Show how much of a prompt has been read, and by which model."""
         who = "the model" if event.role == "target" else "the guessing model"
-        self.say(f"{who} reads {what}: {event.done:,} of {counted(event.total, 'token')}")
+        self.show_progress(f"{who} reads {what}: {event.done:,} of {counted(event.total, 'token')}")
 
     def give_up(self) -> None:
-        """End what `wait` waits for, which raises CancelledError."""
+        """Cancel the coroutine of `wait`, which raises CancelledError."""
         if self._following is not None:
             self._following.cancel()
 
     async def _close(self) -> None:
-        """Free the models; what an interrupt has left is heard by nobody."""
+        """Cancel what an interrupt left running, and close the engine."""
         if self._following is not None:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
@@ -166,41 +165,41 @@ class EngineConsole:
         await self.engine.close()
 
     def pair(self, settings: Settings) -> EngineArgs:
-        """Find the models that the settings ask for, and say it where the draft is missing.
+        """Find the models of the settings, and report a missing draft.
 
         Raises:
-            SpecchatError: the target cannot be used, or the draft to be measured is missing.
+            SpecchatError: the target is unusable, or a draft to be measured is missing.
         """
-        setup, no_draft = settings.setup(self.checking)
+        setup, no_draft = settings.setup(self.show_check)
         report_missing_draft(no_draft, settings, is_measured=self._measures)
         return setup
 
-    def checking(self, progress: Progress) -> None:
-        """Say how far the check of the model files is."""
+    def show_check(self, progress: Progress) -> None:
+        """Show the progress of the check of model files."""
         share = progress.done / progress.total if progress.total else 0.0
-        self.say(f"checking the model files: {share:.0%}")
+        self.show_progress(f"checking the model files: {share:.0%}")
 
-    def measuring(self, what: str, fraction: float, left_s: float | None) -> None:
-        """Say how far it is; where there is no terminal, when something new begins."""
-        self.say(f"{what}: {fraction:.0%}{left(left_s)}", aloud=what != self._what)
+    def show_measuring(self, what: str, fraction: float, left_s: float | None) -> None:
+        """Show the progress of a measurement; without a terminal, print when another one starts."""
+        self.show_progress(f"{what}: {fraction:.0%}{left(left_s)}", aloud=what != self._what)
         self._what = what
 
-    def say(self, what: str, aloud: bool = False) -> None:
-        """Say what is done; where there is no terminal, only if it is worth a line."""
+    def show_progress(self, what: str, aloud: bool = False) -> None:
+        """Show progress; without a terminal, print it only if `aloud`."""
         from rich.text import Text
 
         self._status.update(Text(safe(what)))
         if aloud and not self.console.is_terminal:
             click.echo(safe(what), err=True)
 
-    def hush(self) -> None:
+    def hide_progress(self) -> None:
         """Stop showing progress."""
         self._status.stop()
 
     @contextmanager
-    def _interrupts_heard(self) -> Iterator[None]:
-        heard = {signal.SIGINT: self._interrupt, signal.SIGTSTP: self._pause}
-        before = {number: signal.signal(number, heard[number]) for number in heard}
+    def _handle_signals(self) -> Iterator[None]:
+        handlers = {signal.SIGINT: self._interrupt, signal.SIGTSTP: self._pause}
+        before = {number: signal.signal(number, handlers[number]) for number in handlers}
         try:
             yield
         finally:
@@ -215,7 +214,7 @@ class EngineConsole:
             self._cancel()
 
     def _pause(self, number: int, frame: FrameType | None) -> None:
-        """Stop, as Ctrl-Z wants it, with the cursor shown."""
+        """Stop the process at Ctrl-Z, with the cursor visible."""
         self.console.show_cursor()
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
@@ -223,7 +222,7 @@ class EngineConsole:
 
 
 def report_missing_draft(no_draft: str | None, settings: Settings, is_measured: bool) -> None:
-    """Print why there is no draft, unless none is wanted.
+    """Print why there is no draft, unless the settings want none.
 
     Raises:
         ModelError: the settings name a draft that is to be measured.
@@ -237,6 +236,6 @@ def report_missing_draft(no_draft: str | None, settings: Settings, is_measured: 
 
 
 def _unless_cancelled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Report what nobody waits for any more, but not a process whose start Ctrl-C cancelled."""
+    """Report an error that nobody awaits, except a start that Ctrl-C cancelled."""
     if not isinstance(context.get("exception"), asyncio.CancelledError):
         loop.default_exception_handler(context)

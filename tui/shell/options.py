@@ -1,4 +1,4 @@
-"""The options that every way of asking shares, and the settings they make."""
+"""The options that commands share, and the settings made from them."""
 
 import os
 import sys
@@ -16,26 +16,28 @@ from models.errors import SpecchatError
 from tui.safe import safe
 
 FILE = click.Path(path_type=Path)
+LAST, NEW = "last", "new"
+"""Conversations to continue, besides a number."""
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _PATHS = ("/", "./", "../", "~")
-"""How the path of a file begins."""
+"""Prefixes of a file's path."""
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def has_terminal() -> bool:
-    """Return whether there is a terminal on which a screen can be drawn."""
+    """Return whether there is a terminal that can show a screen."""
     streams = sys.stdin, sys.stdout, sys.stderr
     draws = os.environ.get("TERM", "") not in ("", "dumb", "unknown")
     return draws and all(stream is not None and stream.isatty() for stream in streams)
 
 
 def can_ask() -> bool:
-    """Return whether there is a terminal on which the user can be asked."""
+    """Return whether the user can be asked on a terminal."""
     return all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 class SettingParameter(click.ParamType[Value]):
-    """A value of one key."""
+    """A value of a settings key."""
 
     def __init__(self, key: Key) -> None:
         self.key = key
@@ -44,16 +46,16 @@ class SettingParameter(click.ParamType[Value]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Value:
-        """Return the value; words such as `auto` stand for themselves."""
-        found = self.key.parse(value) if isinstance(value, str) else self.key.check(value)
-        if found is None:
+        """Return the value of a key from its text."""
+        checked = self.key.parse(value) if isinstance(value, str) else self.key.check(value)
+        if checked is None:
             self.fail(self.key.rejection(value), param, ctx)
-        return found
+        return checked
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Offer the words that are allowed, or models."""
+        """Offer the allowed words, or models."""
         words = self.key.offers
         if self.key.name in ("target", "draft"):
             return _models(incomplete, *words, *(["none"] if self.key.name == "draft" else []))
@@ -68,25 +70,25 @@ class ModelParameter(click.ParamType[str]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Offer the existing ones."""
+        """Offer the known models."""
         return _models(incomplete)
 
 
 class NumberParameter(click.IntRange):
-    """A whole number in a range, described as such."""
+    """A whole number in a range."""
 
     name = "whole number"
 
 
 def shared(command: Command) -> Command:
-    """Add the shared options to a command; it takes them as keywords for `settings`."""
+    """Add the shared options; the command takes them as keywords for `settings`."""
     for option in reversed([_option(key) for key in KEYS.values() if key.option]):
         command = option(command)
     return command
 
 
-def formed(command: Command) -> Command:
-    """Add the options for the form of an answer; it takes them as keywords for `constraint_of`."""
+def constrained(command: Command) -> Command:
+    """Add the options of the constraint; the command takes them for `constraint_of`."""
     for option in (
         click.option("--grammar", type=FILE, help="Answer by a grammar, in GBNF or Lark syntax."),
         click.option("--regex", metavar="PATTERN", help="Answer with text that matches a pattern."),
@@ -102,12 +104,12 @@ def formed(command: Command) -> Command:
 
 
 def settings(options: dict[str, Any]) -> Settings:
-    """Return the settings in force; what is odd in `config.toml` goes to standard error.
+    """Return the settings in force; warnings about `config.toml` go to standard error.
 
     Raises:
         UsageError: a value is invalid, or `config.toml` cannot be understood.
     """
-    from assistant.settings.layers import load  # which --help does without
+    from assistant.settings.layers import load  # not needed by --help
 
     chosen = load(options).settings()
     for notice in chosen.warnings:
@@ -116,12 +118,12 @@ def settings(options: dict[str, Any]) -> Settings:
 
 
 def _models(incomplete: str, *others: str) -> list[CompletionItem]:
-    """Return the models of the catalogue and those that some program has here; or a file."""
-    from models import catalog  # which only a shell's Tab needs
+    """Complete names of the catalogue and of models on this machine, or a path."""
+    from models import catalog  # needed by completion only
     from models.files.stores import stored
 
     if incomplete.startswith(_PATHS):
-        return [CompletionItem(incomplete, type="file")]  # a shell knows files better
+        return [CompletionItem(incomplete, type="file")]  # the shell completes files
     words = [*others, *catalog.FILES]
     with suppress(SpecchatError, OSError):
         words += [model.reference for model in stored()]

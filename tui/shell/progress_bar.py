@@ -1,4 +1,4 @@
-"""Show progress on stderr: a bar on a terminal, occasional lines elsewhere."""
+"""Progress on standard error: a bar on a terminal, elsewhere a line now and then."""
 
 import sys
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _LINE_EVERY_S = 10.0
 
 @contextmanager
 def meter(name: str) -> Iterator[Report]:
-    """Yield what to report progress to."""
+    """Yield a callback for progress."""
     if not sys.stderr.isatty():
         yield _Lines(name)
         return
@@ -42,7 +42,7 @@ def meter(name: str) -> Iterator[Report]:
 
 
 class _Bar:
-    """One bar; a new one for each new thing that is done, so that speeds do not mix."""
+    """A bar; each activity has a new one, so that speeds do not mix."""
 
     def __init__(self, name: str, bars: Bars) -> None:
         self._name, self._bars = safe(name), bars
@@ -52,11 +52,11 @@ class _Bar:
         if progress.notice:
             self._bars.console.print(safe(progress.notice), markup=False, highlight=False)
         elif progress.note != self._note:
-            self._begin(progress)
+            self._start(progress)
         else:
             self._bars.update(self._task, completed=progress.done, total=progress.total or None)
 
-    def _begin(self, progress: Progress) -> None:
+    def _start(self, progress: Progress) -> None:
         if self._note:
             self._bars.remove_task(self._task)
         self._note = progress.note
@@ -68,15 +68,15 @@ class _Bar:
 
 
 class _Lines:
-    """A line when something new begins, and one now and then."""
+    """A line when an activity starts, and one now and then."""
 
     def __init__(self, name: str) -> None:
-        self._name, self._note, self._said = safe(name), "", 0.0
+        self._name, self._note, self._printed_at = safe(name), "", 0.0
 
     def __call__(self, progress: Progress) -> None:
         if progress.notice:
             click.echo(safe(progress.notice), err=True)
-        elif progress.note != self._note or monotonic() - self._said > _LINE_EVERY_S:
-            self._note, self._said = progress.note, monotonic()
+        elif progress.note != self._note or monotonic() - self._printed_at > _LINE_EVERY_S:
+            self._note, self._printed_at = progress.note, monotonic()
             share = f" {progress.done / progress.total:.0%}" if progress.total else ""
             click.echo(f"{self._name} · {safe(progress.note)}{share}", err=True)

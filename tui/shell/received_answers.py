@@ -1,4 +1,4 @@
-"""What came of a question: its answer as it comes, in sentences, and as `ask --json` has it."""
+"""The answers of `specchat ask`: printing them, their summary, and the JSON report."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,44 +12,44 @@ from assistant.events import Decoded, Finished, ModelInfo, Origin, Ready, Stop, 
 from assistant.settings.settings import Settings
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
 from models.errors import ModelError
-from tui.figures import MARKS, MODES, figures, named_sources, of_form
+from tui.labels import MARKS, MODES, constraint_figures, figures, named_sources
 from tui.outlook import outlook
 from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.store.values import Attachment, StoredMessage
 
-# Attributes survive where colours do not, so without colours each origin has one.
+# Without colours, each origin has an attribute of its own.
 COLOURED = {Origin.DRAFT: "green", Origin.RESIDUAL: "yellow", Origin.TARGET: ""}
 DIM = Style(dim=True)
 PLAIN = {Origin.DRAFT: "underline", Origin.RESIDUAL: "bold", Origin.TARGET: ""}
 
 
 class Output(Console):
-    """A console that leaves it to the caller what to do when its reader has gone."""
+    """A console that raises BrokenPipeError, where rich would exit."""
 
     def on_broken_pipe(self) -> None:
-        """Raise the error again, where rich would exit."""
+        """Raise the error again."""
         raise
 
 
 class Printing:
-    """Print an answer as it comes."""
+    """Print an answer while it is generated."""
 
     def __init__(self, quiet: bool, thoughts: bool = False) -> None:
         self._out = Output(quiet=quiet, highlight=False, markup=False, soft_wrap=True)
         self._styles = PLAIN if self._out.no_color else COLOURED
         self._parts = ("answer", "thought") if thoughts else ("answer",)
-        self._thinks = False  # whether what was printed last is a thought
-        self._open = False  # whether the answer has begun and is not over
+        self._thinks = False  # the last printed token is reasoning
+        self._open = False  # the answer has started and not ended
 
     def end(self) -> None:
-        """Note that the answer is over; an empty one is an empty line."""
+        """End the answer; an empty one is an empty line."""
         self._open = True
         self.cut()
 
     def cut(self) -> None:
-        """Note that the answer does not continue; if it has not begun, nothing is printed."""
+        """End the line of an answer that has started."""
         if self._open:
             self._out.print()
         self._open = self._thinks = False
@@ -67,7 +67,7 @@ class Printing:
             elif self._thinks:
                 self._out.print("\n")
             self._thinks = thinks
-            # Text would make spaces of tabs.
+            # rich.Text would expand tabs.
             self._out.print(Segments([Segment(safe(token.text), style)]), end="")
         self._out.file.flush()
 
@@ -77,48 +77,48 @@ CURES = {
     Stop.CONTEXT: "give it more room with --ctx, or the form a limit of its own",
     Stop.STOP_STRING: "leave out --stop",
 }
-"""What to do when the end came too early for a form, by what it was."""
-PLACES = "number", "name", "first", "last"
+"""What to do when an answer ended before its form was complete, by stop reason."""
+PASSAGE_FIELDS = "number", "name", "first", "last"
 
 
 @dataclass(slots=True)
 class ReceivedAnswer:
-    """The outcome of one answer."""
+    """One answer, collected from its events."""
 
     tokens: list[Token] = field(default_factory=list)
     last: Decoded | None = None  # round
     finished: Finished | None = None
-    results: list["StoredMessage"] = field(default_factory=list)  # of its calls
-    sources: "tuple[Attachment, ...]" = ()  # that it cites, or quotes
-    unsupported: tuple[str, ...] = ()  # on what its passages do not support
+    results: list["StoredMessage"] = field(default_factory=list)  # of its tool calls
+    sources: "tuple[Attachment, ...]" = ()  # cited or quoted
+    unsupported: tuple[str, ...] = ()  # sentences on unsupported claims
 
-    def take(self, event: Decoded | Finished) -> None:
-        """Take what the engine says of it."""
+    def add(self, event: Decoded | Finished) -> None:
+        """Add an event."""
         if isinstance(event, Finished):
             self.finished = event
         else:
             self.tokens += event.tokens
-            self.last = event if event.forecast else self.last  # not text that was held back
+            self.last = event if event.forecast else self.last  # not one of buffered text
 
     @property
     def cut(self) -> str | None:
-        """What is to be said of an answer that does not have the form that was asked for."""
+        """The message for an answer that violates its constraint; None if it obeys."""
         end = self.finished
         if end is None or end.complete:
             return None
         cure = CURES.get(end.stop, "ask again")
         return f"The answer ended ({end.stop}) before the form was complete; {cure}."
 
-    def remarks(self, end: Finished, settings: Settings) -> list[str]:
-        """Return what is said of an answer that a program reads: its sources, and why it is cut."""
+    def warnings(self, end: Finished, settings: Settings) -> list[str]:
+        """Return the lines for a program: sources, unsupported claims, and why it was cut."""
         passing = settings.sources["max_tokens"].is_passing
         cut = "" if end.stop == Stop.LENGTH and passing else MARKS.get(end.stop)
         return [*filter(None, [named_sources(end.text, self.sources), *self.unsupported, cut])]
 
     def summary(
-        self, end: Finished, settings: Settings, has_form: bool, conversation: int | None
+        self, end: Finished, settings: Settings, constrained: bool, conversation: int | None
     ) -> list[str]:
-        """Return what is said below an answer that has ended, line by line."""
+        """Return the lines below a complete answer on a terminal."""
         none_tried = settings.mode != "ars" and not end.stats.drafted
         mode = MODES[settings.mode] + ", none tried" * none_tried
         line = [*figures(end.stats), mode, *filter(None, [MARKS.get(end.stop)])]
@@ -126,12 +126,12 @@ class ReceivedAnswer:
             line.append(f"conversation {conversation}")
         sources = filter(None, [named_sources(end.text, self.sources)])
         lines = [*sources, *self.unsupported, " · ".join(line)]
-        if end.stats.masked_rows and has_form:
-            lines.append(of_form(end.stats))
+        if end.stats.masked_rows and constrained:
+            lines.append(constraint_figures(end.stats))
         if self.last is not None:
-            found = outlook(self.last)
-            if found.plain_tokens_per_s or (found.why and not end.stats.tested):
-                lines.append(" ".join(filter(None, (f"{found.worth}.", found.why))))
+            guessing = outlook(self.last)
+            if guessing.plain_tokens_per_s or (guessing.why and not end.stats.tested):
+                lines.append(" ".join(filter(None, (f"{guessing.gain}.", guessing.why))))
         return lines
 
 
@@ -141,10 +141,7 @@ def report(
     settings: Settings,
     conversation: int | None,
 ) -> dict[str, Any]:
-    """Return everything about the last answer, as plain values; and the conversation it continued.
-
-    Those before it asked for calls.
-    """
+    """Return the JSON report on the last answer, and those before it, which made tool calls."""
     *before, answer = answers
     end = answer.finished
     if ready is None or end is None:
@@ -167,9 +164,13 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
         "text": finished.text,
         **({"reasoning_content": finished.thought} if finished.thought else {}),
         "stop": str(finished.stop),
-        **({} if finished.complete else {"complete": False}),  # of the form that was asked for
+        **({} if finished.complete else {"complete": False}),  # it violates its constraint
         **({"calls": _calls(given, finished)} if finished.tool_calls else {}),
-        **({"sources": [_fields(each, PLACES) for each in given.sources]} if given.sources else {}),
+        **(
+            {"sources": [_fields(source, PASSAGE_FIELDS) for source in given.sources]}
+            if given.sources
+            else {}
+        ),
         **({"unsupported": given.unsupported} if given.unsupported else {}),
         "tokens": [_fields(token, TOKEN_FIELDS) for token in given.tokens],
         "stats": _fields(finished.stats, STATS_FIELDS),
@@ -178,15 +179,15 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
 
 def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:
     results = {result.tool_calls[0].id: result for result in given.results}
-    told = []
+    reported = []
     for call in finished.tool_calls:
-        told.append(asdict(call))
+        reported.append(asdict(call))
         if call.id in results:
             end = results[call.id]
-            told[-1] |= {
+            reported[-1] |= {
                 "result": end.content, "state": end.state, "stop": end.stop, "seconds": end.seconds
             }  # fmt: skip
-    return told
+    return reported
 
 
 def _fields(value: object, names: Iterable[str]) -> dict[str, Any]:

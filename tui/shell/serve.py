@@ -22,13 +22,13 @@ from assistant.settings.settings import Settings
 from models.child_process import forbid_connections
 from models.errors import StorageError, UsageError, well_formed
 from models.machine import is_local
-from tui.ending_signals import ending
-from tui.figures import figures, model_name
+from tui.app.signals import ending
+from tui.labels import figures, model_name
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import FILE, NumberParameter, settings, shared
 
-if TYPE_CHECKING:  # it imports the server's libraries, which --help does not wait for
+if TYPE_CHECKING:  # it imports the server's libraries, which are slow to load
     from assistant.serve.exchange import Exchange
 
 TOKEN = "SPECCHAT_TOKEN"
@@ -64,17 +64,17 @@ def serve(host: str, port: int, token_file: Path | None, **options: Any) -> None
     made = None if token or is_local(address) else secrets.token_urlsafe(24)
     console = EngineConsole("looking for the models")
     with _bound(address, port) as listening, console.shown():
-        setup, _ = chosen.setup(console.checking)
-        # Stored conversations are private here, even as proposals.
+        setup, _ = chosen.setup(console.show_check)
+        # Stored conversations are private: they must not be proposed to clients either.
         setup = replace(setup, recalls=False, snapshots=0)
-        forbid_connections()  # from here on; what is bound may listen
+        forbid_connections()  # sockets that are bound may still listen
         ready: Ready = console.run(setup, keeps=False)
-        console.hush()
+        console.hide_progress()
         listening.listen()
         guard, name = Guard(address, token or made), name_of(chosen, setup)
-        told = f"[{address}]" if ":" in address else address
-        click.echo(f"http://{told}:{listening.getsockname()[1]}/v1")
-        tell(name, ready, made)
+        shown_address = f"[{address}]" if ":" in address else address
+        click.echo(f"http://{shown_address}:{listening.getsockname()[1]}/v1")
+        announce(name, ready, made)
         console.wait(_serve(console, listening, name, ready, chosen, guard))
     if console.interrupted:
         sys.exit(130)
@@ -88,7 +88,7 @@ async def _serve(
     settings: Settings,
     guard: Guard,
 ) -> None:
-    """Answer requests until a signal, which ends the answers under way."""
+    """Answer requests until a signal."""
     from assistant.serve.connection import listen
     from assistant.serve.endpoint import Endpoint
 
@@ -98,30 +98,30 @@ async def _serve(
     console.stop_with(end.set)
     console.keeps = True  # a second Ctrl-C does not wait
     usual, reads_ahead = settings.request(), lambda: settings.may_read_ahead
-    told = _report, _say
-    endpoint = Endpoint(console.engine, name, ready, usual, guard, *told, reads_ahead)
+    callbacks = _report, _log
+    endpoint = Endpoint(console.engine, name, ready, usual, guard, *callbacks, reads_ahead)
     await listen(endpoint, listening, end, endpoint.stop)
 
 
-def tell(name: str, ready: Ready, made_token: str | None) -> None:
-    """Say who answers, and how others on the network can ask."""
+def announce(name: str, ready: Ready, made_token: str | None) -> None:
+    """Print which models answer, and the generated token."""
     draft = ready.draft
     how = f", and {model_name(draft.name)} guesses" if draft else ""
     why = "" if draft else f" {ready.no_draft}"
-    _say(f"{name} answers{how}. Ctrl-C stops the server.{why}")
+    _log(f"{name} answers{how}. Ctrl-C stops the server.{why}")
     if made_token:
-        _say(f"Others on the network can ask, with this token: {made_token}")
+        _log(f"Others on the network can ask, with this token: {made_token}")
 
 
 def name_of(settings: Settings, setup: EngineArgs) -> str:
-    """Return the target's name for clients: its short name, or its file's."""
+    """Return the model name for clients: the target's short name, or that of its file."""
     reference = settings.target_name
     by_path = "/" in reference or setup.target.name in reference
     return well_formed(setup.target.stem if by_path else reference)
 
 
 def _address(host: str) -> str:
-    """Return the address to listen at; a host name would need a lookup.
+    """Return the address to listen on; a host name would need a lookup.
 
     Raises:
         UsageError: it is not an address.
@@ -167,9 +167,9 @@ def _report(exchange: "Exchange") -> None:
         parts += figures(exchange.answer.end.stats)
     if exchange.remark:
         parts.append(exchange.remark)
-    _say(f"{exchange.method} {exchange.path} {exchange.status} · {' · '.join(parts)}")
+    _log(f"{exchange.method} {exchange.path} {exchange.status} · {' · '.join(parts)}")
 
 
-def _say(text: str) -> None:
-    with suppress(OSError):  # the reader has gone; others still get answers
+def _log(text: str) -> None:
+    with suppress(OSError):  # nobody reads the log any more
         click.echo(safe(f"{datetime.now():%H:%M:%S}  {text}"), err=True)

@@ -1,9 +1,10 @@
-"""Standard output and input: the one place where their errors are understood."""
+"""Standard output and input, and the handling of their errors."""
 
 import errno
 import io
 import os
 import sys
+from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING
 
@@ -15,24 +16,26 @@ from tui.safe import safe
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+STDIN = Path("-")
+"""Stands for standard input where a file is named."""
 PATIENCE_S = 5.0
-"""Seconds after which the user is told what is waited for."""
+"""Seconds after which the user is told that standard input is being read."""
 
 
 class StandardOutput(io.FileIO):
-    """The file that `sys.stdout` writes to. After an error, what is still printed is dropped."""
+    """The file that `sys.stdout` writes to. After an error, further output is dropped."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         """Write some bytes.
 
         Raises:
-            BrokenPipeError: nobody reads any more.
+            BrokenPipeError: the reader is gone.
             StorageError: they cannot be written, as on a full disk.
         """
         try:
             return super().write(data)
         except OSError as error:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # Python flushes at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # Python flushes at exit
             if isinstance(error, BrokenPipeError):
                 raise
             why = "closed" if error.errno == errno.EBADF else error.strerror
@@ -43,18 +46,18 @@ class StandardOutput(io.FileIO):
 
 
 def put(data: bytes) -> None:
-    """Print bytes as they are; on a terminal, so that none of them commands it.
+    """Print bytes as they are; on a terminal, with control characters made visible.
 
     Raises:
         StorageError: they cannot be written.
     """
-    is_seen = sys.stdout is not None and sys.stdout.isatty()
-    click.echo(safe(data.decode("utf-8", "replace")) if is_seen else data, nl=False)
+    at_terminal = sys.stdout is not None and sys.stdout.isatty()
+    click.echo(safe(data.decode("utf-8", "replace")) if at_terminal else data, nl=False)
 
 
 def guard() -> None:
-    """Have everything that is printed from now on pass through `StandardOutput`."""
-    if sys.stdout is None:  # closed: nothing else may get its number, and to write is an error
+    """Replace `sys.stdout` by one that writes to `StandardOutput`."""
+    if sys.stdout is None:  # closed: keep its number from other files
         os.dup2(os.open(os.devnull, os.O_RDONLY), 1)
         sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     out = sys.stdout
@@ -71,10 +74,10 @@ def guard() -> None:
 
 
 def read_piped() -> bytes:
-    """Return all of standard input, as far as it can be sent.
+    """Return all of standard input.
 
     Raises:
-        UsageError: it is larger, or has no end.
+        UsageError: it is larger than an attachment may be, or has no end.
     """
     from assistant.session.attachments import LIMIT  # few read it
 

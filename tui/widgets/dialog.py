@@ -1,4 +1,4 @@
-"""A frame in the middle of the screen, and in it a list above what is known of a row."""
+"""Dialogs: a frame in the middle of the screen, and one with a list above the details of a row."""
 
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from tui.app.textual_private import ClosedOnce
 
 
 class Dialog(ModalScreen[ScreenResultType], ClosedOnce[ScreenResultType]):
-    """Hold a `.frame` that has a title above and its keys below; a small screen has all of it."""
+    """A centred `.frame` with a title above and its keys below, which fills a small screen."""
 
     DEFAULT_CSS = """
     Dialog {
@@ -34,7 +34,7 @@ class Dialog(ModalScreen[ScreenResultType], ClosedOnce[ScreenResultType]):
 
 
 class ListDialog(Dialog[ScreenResultType]):
-    """List rows; below, say all that is known of the one under the cursor."""
+    """A list of rows above the details of the row under the cursor."""
 
     DEFAULT_CSS = """
     ListDialog {
@@ -51,26 +51,26 @@ class ListDialog(Dialog[ScreenResultType]):
     ]
 
     def __init__(self, title: str, keys: str) -> None:
-        """Begin with a title, and a line that says what the keys do."""
+        """Take the title, and a line that explains the keys."""
         super().__init__()
         self.list = OptionList(markup=False, compact=True)
         self.detail = Static(markup=False)
         self._title, self._keys = title, keys
 
     def compose(self) -> ComposeResult:
-        """Lay out the list and what is known of a row."""
+        """Lay out the list and the details."""
         with Vertical(classes="frame") as box:
             box.border_title, box.border_subtitle = self._title, self._keys
             yield self.list
             with VerticalScroll(can_focus=False):
                 yield self.detail
 
-    def tell(self, known: str | Content) -> None:
-        """Say what is known of a row, from its beginning."""
-        self.detail.update(known)
+    def show_detail(self, detail: str | Content) -> None:
+        """Show the details of a row, scrolled to their start."""
+        self.detail.update(detail)
         self.query_one(VerticalScroll).scroll_home(animate=False)
 
     def action_scroll(self, direction: int) -> None:
-        """Scroll what is known of the row by a page."""
+        """Scroll the details by a page."""
         view = self.query_one(VerticalScroll)
         view.scroll_page_up() if direction < 0 else view.scroll_page_down()

@@ -1,4 +1,4 @@
-"""Asking for a text: a text area, a line of a screen, or a screen of its own."""
+"""Text entry: a text area, an input line, and a dialog that asks for a text."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from textual.widgets import Input, Static, TextArea
 from textual.widgets.input import Selection
 from textual.widgets.text_area import Location
 
-from tui.app.clipboard import copy_and_say
+from tui.app.clipboard import copy_and_notify
 from tui.safe import safe
 from tui.widgets.dialog import Dialog
 
-_FLAGS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # letters, two of which are a flag
+_FLAGS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # regional indicators: two are a flag
 
 
 def start_before(text: str, index: int) -> int:
-    """Return where the character begins that is seen before an index."""
+    """Return the start of the grapheme before an index."""
     before = text[:index]
     flags = len(before) - len(before.rstrip(_FLAGS))
     spans, _ = split_graphemes(before)
@@ -33,21 +33,21 @@ def start_before(text: str, index: int) -> int:
 
 
 def end_after(text: str, index: int) -> int:
-    """Return where the character ends that is seen after an index."""
+    """Return the end of the grapheme after an index."""
     spans, _ = split_graphemes(text[index:])
     is_flag = len(text[index : index + 2].strip(_FLAGS)) == 0
     return index + (2 if is_flag else spans[0][1]) if spans else index
 
 
 JOINERS = "\u200c", "\u200d"
-"""They make one character of several, and Textual types only what is printed itself."""
+"""Zero-width joiners, which Textual does not insert because they are not printable."""
 
 
 class TextEntry(TextArea):
-    """A text area whose keys have their effect in the order in which they came."""
+    """A text area that handles keys in the order of their arrival, and moves by graphemes."""
 
     async def _on_key(self, event: events.Key) -> None:
-        # Textual runs bindings later, when what was typed fast after them is there already.
+        # Textual runs bindings later, after text that was typed since.
         for binding in self._bindings.key_to_bindings.get(event.key, ()):
             if await self.app.run_action(binding.action, self):
                 break
@@ -60,23 +60,20 @@ class TextEntry(TextArea):
         event.prevent_default()
 
     def get_cursor_left_location(self) -> Location:
-        """Return where the cursor goes to the left."""
+        """Return the location one grapheme to the left."""
         row, column = self.cursor_location
         to = start_before(self.document.get_line(row), column)
         return (row, to) if to < column else super().get_cursor_left_location()
 
     def get_cursor_right_location(self) -> Location:
-        """Return where the cursor goes to the right."""
+        """Return the location one grapheme to the right."""
         row, column = self.cursor_location
         to = end_after(self.document.get_line(row), column)
         return (row, to) if to > column else super().get_cursor_right_location()
 
 
 class EntryLine(Input):
-    """An input that says what it copied, and drops the selection, so that Ctrl+C twice quits.
-
-    Its cursor does not blink, as the prompt's does not.
-    """
+    """An input that moves by graphemes; copying clears the selection, so Ctrl+C twice quits."""
 
     cursor_blink = reactive(False, init=False)
 
@@ -84,7 +81,7 @@ class EntryLine(Input):
         """Copy the selection."""
         if not self.selected_text:
             raise SkipAction
-        copy_and_say(self, self.selected_text)
+        copy_and_notify(self, self.selected_text)
         self.selection = Selection.cursor(self.cursor_position)
 
     async def _on_key(self, event: events.Key) -> None:
@@ -93,22 +90,22 @@ class EntryLine(Input):
         await super()._on_key(event)
 
     def validate_selection(self, selection: Selection) -> Selection:
-        """Return a selection whose cursor stands within no character as it is seen."""
+        """Return a selection whose cursor is not inside a grapheme."""
         start, end = super().validate_selection(selection)
-        begin = start_before(self.value, end + 1) if end < len(self.value) else end
-        if begin < end:
-            end = begin if end < self.selection.end else end_after(self.value, begin)
+        at = start_before(self.value, end + 1) if end < len(self.value) else end
+        if at < end:
+            end = at if end < self.selection.end else end_after(self.value, at)
         return Selection(end if selection.is_empty else start, end)
 
     def delete(self, start: int, end: int) -> None:
-        """Delete characters as they are seen."""
+        """Delete whole graphemes."""
         if start < end:
             start, end = start_before(self.value, start + 1), end_after(self.value, end - 1)
         super().delete(start, end)
 
 
 class EntryText(TextEntry):
-    """A text that Enter completes."""
+    """The text area of a dialog: Enter completes it."""
 
     @dataclass
     class Completed(Message):
@@ -122,7 +119,7 @@ class EntryText(TextEntry):
         self._many_lines = many_lines
 
     async def _on_key(self, event: events.Key) -> None:
-        # Not bindings: text that is typed fast would be overtaken by them.
+        # Not bindings: text that was typed after the key would come first.
         if event.key not in ("enter", "ctrl+j"):
             await super()._on_key(event)
             return
@@ -139,9 +136,9 @@ class EntryText(TextEntry):
 
 
 class EntryScreen(Dialog[str | None]):
-    """Return the text that was typed, or None; a text that is refused stays here.
+    """Ask for a text; return it, or None when cancelled.
 
-    `refusal` says while one types why a text would not be taken, or nothing.
+    `invalid_reason` returns why a text is invalid, or nothing; Enter completes only valid texts.
     """
 
     DEFAULT_CSS = """
@@ -161,18 +158,22 @@ class EntryScreen(Dialog[str | None]):
         title: str,
         text: str = "",
         hint: str = "",
-        refusal: Callable[[str], str] = lambda _: "",
+        invalid_reason: Callable[[str], str] = lambda _: "",
         many_lines: bool = False,
     ) -> None:
         super().__init__()
-        self.begun: Callable[[], object] = lambda: None  # is called once the text has the focus
+        self.on_ready: Callable[[], object] = lambda: None  # is called once the text has the focus
         self.input = EntryText(safe(text), many_lines)
         self.message = Static(safe(hint), markup=False)
         self._title, self._text, self._hint = title, text, hint
-        self._refusal, self._many_lines, self._before = refusal, many_lines, self.input.text
+        self._invalid_reason, self._many_lines, self._before = (
+            invalid_reason,
+            many_lines,
+            self.input.text,
+        )
 
     def compose(self) -> ComposeResult:
-        """Lay out the text above what is to be known of it."""
+        """Lay out the text area above its hint."""
         with Vertical(classes="frame") as box:
             box.border_title = Content(safe(self._title))
             box.border_subtitle = "Esc goes back · Enter takes it"
@@ -182,20 +183,20 @@ class EntryScreen(Dialog[str | None]):
             yield self.message
 
     def on_mount(self) -> None:
-        """Select the text, so that typing replaces it."""
+        """Select the whole text, so that typing replaces it."""
         self.set_focus(self.input)
         self.input.select_all()
-        self.begun()
+        self.on_ready()
 
     @on(TextArea.Changed)
     def check(self) -> None:
-        """Say why the text would not be taken."""
-        reason = self._refusal(self.input.text)
+        """Show why the text is invalid, or the hint."""
+        reason = self._invalid_reason(self.input.text)
         self.message.set_class(bool(reason), "wrong")
         self.message.update(safe(f"✗ {reason}" if reason else self._hint))
 
     @on(EntryText.Completed)
-    def take(self, message: EntryText.Completed) -> None:
-        """Return the text; one that was not changed may not be shown as it is."""
-        if self.is_current and not self._refusal(message.text):
+    def accept(self, message: EntryText.Completed) -> None:
+        """Return a valid text; an unchanged one in its original form, not made safe."""
+        if self.is_current and not self._invalid_reason(message.text):
             self.dismiss(self._text if message.text == self._before else message.text)

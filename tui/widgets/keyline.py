@@ -1,4 +1,4 @@
-"""The last line of a screen: the keys that work now, as many as fit."""
+"""The footer of a screen: the keys that work now, as many as fit."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,14 @@ from tui.app.textual_private import FooterKey
 
 FIRST = ("escape", "f1")
 """Keys that are always shown: back, and the page that lists all keys."""
-MOST, NARROW = 6, 60
-"""Keys that are shown, as more would not be read; cells below which they stand closer together."""
+MAX_KEYS = 6
+"""Keys that are shown: nobody reads more."""
+NARROW = 60
+"""Width in cells below which the keys are closer together."""
 
 
 class KeyLine(Footer):
-    """Show every key whole or not at all; those of what has the focus come before the others."""
+    """Show whole keys only; those of the focused widget come first."""
 
     _shown: tuple[tuple[str, str, str, bool, str], ...] = ()
 
@@ -24,7 +26,7 @@ class KeyLine(Footer):
         super().__init__(show_command_palette=False)
 
     def compose(self) -> ComposeResult:
-        """Leave out what does not fit."""
+        """Yield the keys that fit."""
         keys = [key for key in super().compose() if isinstance(key, FooterKey)]
         self.compact = self.size.width < NARROW
         yield from fitting(keys, self.size.width, 2 if self.compact else 3)
@@ -35,8 +37,8 @@ class KeyLine(Footer):
         self.call_after_refresh(self.recompose)
 
     async def recompose(self) -> None:
-        """Make the keys again if others mean something now: most often none do."""
-        if not self.is_attached:  # its screen has been closed meanwhile
+        """Compose again only if the active keys have changed, which is rare."""
+        if not self.is_attached:  # its screen has been closed
             return
         active = self.screen.active_bindings.values()
         keys = tuple(
@@ -49,11 +51,11 @@ class KeyLine(Footer):
             await super().recompose()
 
 
-def fitting(keys: Sequence[FooterKey], room: int, around: int) -> list[FooterKey]:
-    """Return the few keys that fit into `room` cells, with those around each, in their order."""
+def fitting(keys: Sequence[FooterKey], cells: int, around: int) -> list[FooterKey]:
+    """Return the keys that fit into `cells`, each with `around` cells of space, in their order."""
     chosen: set[FooterKey] = set()
-    for key in sorted(keys, key=lambda key: key.key not in FIRST)[:MOST]:
-        room -= cell_len(f"{key.key_display}{key.description}") + around
-        if room >= 0:
+    for key in sorted(keys, key=lambda key: key.key not in FIRST)[:MAX_KEYS]:
+        cells -= cell_len(f"{key.key_display}{key.description}") + around
+        if cells >= 0:
             chosen.add(key)
     return [key for key in keys if key in chosen]

@@ -1,6 +1,7 @@
-"""Text of any length; only lines on the screen are rendered."""
+"""Lines of text: a widget that renders only those on the screen, and ways to make lines."""
 
 from collections.abc import Collection, Sequence
+from textwrap import wrap
 
 from rich.segment import Segment
 from textual import events
@@ -10,11 +11,14 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-KEPT = 1000  # rendered lines that are kept for scrolling back and forth
+from tui.safe import safe
+
+MAX_RENDERED = 1000  # lines whose rendering is cached for scrolling back and forth
+MUTED = "$foreground-muted"  # $text-muted comes out at full strength in spans
 
 
 class Lines(ScrollView):
-    """Show lines, each in one row of cells; only changed lines are painted."""
+    """Show one line per row; only changed lines are painted."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "Lines { overflow-x: hidden; overflow-y: auto; }"
@@ -25,9 +29,9 @@ class Lines(ScrollView):
         self._strips: dict[int, tuple[Style, Strip]] = {}
 
     def put(self, lines: Sequence[Content]) -> None:
-        """Show other lines; those that are the same stay as they are on the screen."""
+        """Replace the lines; unchanged ones are not painted again."""
         blank = [Content("")] * (self.size.height - len(lines))
-        old, self._shown = self._shown, [*lines, *blank]  # another number would mean a layout
+        old, self._shown = self._shown, [*lines, *blank]  # another height would need a layout
         if len(old) != len(self._shown):
             self.resize_lines(len(self._shown))
             return
@@ -39,13 +43,13 @@ class Lines(ScrollView):
         return self._shown[y]
 
     def resize_lines(self, count: int) -> None:
-        """Make everything again, `count` lines of it."""
+        """Render everything again, with `count` lines."""
         self._strips.clear()
         self.virtual_size = Size(self.scrollable_content_region.width, count)
         self.refresh()
 
     def change_lines(self, changed: Collection[int]) -> None:
-        """Make some lines again."""
+        """Render some lines again."""
         top, height = self.scroll_offset.y, self.size.height
         for y in changed:
             self._strips.pop(y, None)
@@ -53,8 +57,8 @@ class Lines(ScrollView):
             self.refresh(*(Region(0, y, self.size.width, 1) for y in seen))
 
     @property
-    def room(self) -> int:
-        """How many cells wide a line may be."""
+    def line_width(self) -> int:
+        """The width of a line in cells."""
         return self.scrollable_content_region.width
 
     def on_resize(self, event: events.Resize) -> None:
@@ -62,7 +66,7 @@ class Lines(ScrollView):
         self._strips.clear()
 
     def notify_style_update(self) -> None:
-        """Take the colours of another theme."""
+        """Drop what was rendered in the colours of another theme."""
         self._strips.clear()
         super().notify_style_update()
 
@@ -74,14 +78,25 @@ class Lines(ScrollView):
             return Strip.blank(self.size.width, style.rich_style)
         known = self._strips.get(y)
         if known is None or known[0] != style:
-            if len(self._strips) >= KEPT:
+            if len(self._strips) >= MAX_RENDERED:
                 self._strips.clear()
-            known = self._strips[y] = (style, self._rendered(self.line(y), style))
+            line = self.line(y)
+            if line.cell_length > self.line_width:
+                line = line.truncate(self.line_width, ellipsis=True)
+            segments = [Segment(text, part.rich_style) for text, part in line.render(style, "")]
+            strip = Strip(segments).extend_cell_length(self.size.width, style.rich_style)
+            known = self._strips[y] = (style, strip)
         return known[1]
 
-    def _rendered(self, line: Content, style: Style) -> Strip:
-        fits = line.cell_length <= self.room
-        fitting = line if fits else line.truncate(self.room, ellipsis=True)
-        parts = fitting.render(style, "")
-        segments = [Segment(text, part.rich_style) for text, part in parts]
-        return Strip(segments).extend_cell_length(self.size.width, style.rich_style)
+
+def paragraph(text: str, width: int, style: str = MUTED) -> list[Content]:
+    """Return a text in lines of at most `width` cells."""
+    return [Content.styled(line, style) for line in wrap(safe(text), max(width, 10))]
+
+
+def pair(left: str | Content, right: str | Content, width: int) -> Content:
+    """Return a line with a name on the left and its value on the right."""
+    name = Content.styled(left, MUTED) if isinstance(left, str) else left
+    value = Content.styled(right, "bold") if isinstance(right, str) else right
+    gap = width - name.cell_length - value.cell_length
+    return Content.assemble(name, " " * max(gap, 1), value)

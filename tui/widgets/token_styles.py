@@ -8,13 +8,13 @@ from assistant.events import Origin, Step, Token
 from tui.safe import safe
 
 Kind = str
-"""An origin; for accepted drafts of another source than the draft model, that source; or GHOST."""
+"""An origin, the source of an accepted token that a model did not draft, or GHOST."""
 Styles = Mapping[Kind, str]
 
 GHOST: Kind = "ghost"
 OTHER: Kind = "other"  # the style of other draft sources
 THOUGHT: Kind = "thought"
-"""What the target says itself before the answer, and the markers around it."""
+"""Reasoning text that the target sampled itself, with its markers."""
 BASICS: tuple[Kind, ...] = tuple(Origin)
 
 _KINDS: Mapping[Kind, tuple[str, str, str]] = {
@@ -34,16 +34,16 @@ _KINDS: Mapping[Kind, tuple[str, str, str]] = {
     THOUGHT: ("thought, not guessed", "$foreground-muted", "dim"),
     GHOST: ("wrong guess", "strike $text-error 80%", "dim strike"),
 }
-"""What each is called, its style with colours, and the one without.
+"""The name of each kind, its style with colours, and its style without.
 
-Where there are colours, a line under most of an answer would be too much.
+With colours, accepted drafts are not underlined: they are most of an answer.
 """
 NAMES: Mapping[Kind, str] = {kind: name for kind, (name, _, _) in _KINDS.items()}
 COLOURED: Styles = {kind: style for kind, (_, style, _) in _KINDS.items()}
 PLAIN: Styles = {kind: style for kind, (_, _, style) in _KINDS.items()}
 
 Run = tuple[str, Kind]
-PIECE = 2000  # characters of a run from which on it is not made longer
+PIECE = 2000  # characters at which a run is not extended further
 
 
 def styles(no_color: bool) -> Styles:
@@ -52,28 +52,28 @@ def styles(no_color: bool) -> Styles:
 
 
 def legend(styles: Styles, kinds: Iterable[Kind] = BASICS) -> Content:
-    """Return one line that names the styles of those kinds, always in the same order."""
+    """Return one line with the names of kinds in their styles, always in the same order."""
     wanted = set(kinds)
     shown = [Content.styled(NAMES[kind], styles[kind]) for kind in NAMES if kind in wanted]
     return Content(" · ").join(shown)
 
 
 def kind(token: Token) -> Kind:
-    """Return what a token is shown as."""
+    """Return the kind of a token."""
     if token.origin is not Origin.DRAFT or token.source in (None, "model", "draft"):
         is_plain = token.origin is Origin.TARGET and token.part != "answer"
         return THOUGHT if is_plain else token.origin
     return token.source if token.source in COLOURED else OTHER
 
 
-def runs_of(step: Step, ghosts: bool) -> list[Run]:
-    """Return a round as it is shown: accepted drafts, those thrown away, the token after them."""
+def runs_of(step: Step, show_rejected: bool) -> list[Run]:
+    """Return the runs of a round: accepted drafts, rejected ones if wanted, the last token."""
     accepted = [token for token in step.tokens if token.origin is Origin.DRAFT]
     rest = [token for token in step.tokens if token.origin is not Origin.DRAFT]
-    texts = [safe(ghost.text) for ghost in step.rejected] if ghosts else []
-    # Struck through, without characters that move lines.
-    thrown = [(text.replace("\n", "⏎").replace("\t", "⇥"), GHOST) for text in texts]
-    return [*map(_run, accepted), *thrown, *map(_run, rest)]
+    texts = [safe(ghost.text) for ghost in step.rejected] if show_rejected else []
+    # Line breaks and tabs are shown as signs.
+    rejected = [(text.replace("\n", "⏎").replace("\t", "⇥"), GHOST) for text in texts]
+    return [*map(_run, accepted), *rejected, *map(_run, rest)]
 
 
 def extend(runs: list[Run], more: Iterable[Run]) -> None:
@@ -88,7 +88,7 @@ def extend(runs: list[Run], more: Iterable[Run]) -> None:
 
 
 def styled(runs: Iterable[Run], styles: Styles) -> Content:
-    """Return the runs as text that can be shown."""
+    """Return the runs as styled text."""
     return Content.assemble(*((text, styles[kind]) for text, kind in runs))
 
 

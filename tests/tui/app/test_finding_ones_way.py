@@ -126,10 +126,10 @@ def test_a_loaded_file_that_no_store_has_is_listed_as_the_target(
 ) -> None:
     info = ModelInfo("target", target.stem, target, 1, 512, 259, 0.1)
     stock = ModelInventory(Settings(n_ctx=512), Ready(info, None, None))
-    assert [model.path for model in stock.look()] == [target]
+    assert [model.path for model in stock.scan()] == [target]
     assert stock.target() is not None
     same = ModelInventory(Settings(n_ctx=512), Ready(info, replace(info, role="draft"), None))
-    assert [same.entry(model).now for model in same.look()] == ["target"]
+    assert [same.entry(model).now for model in same.scan()] == ["target"]
 
 
 def test_when_all_other_lanes_are_over_no_equal_time_is_claimed() -> None:

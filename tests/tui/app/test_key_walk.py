@@ -18,11 +18,11 @@ from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, ghost, token
 from tui.chat import turn_screens
+from tui.chat.approval_turn import KEYS
 from tui.chat.conversation.turn import Turn
 from tui.chat.prompt.prompt import CHOOSING, PICKING
-from tui.chat.prompt.waiting_line import Unsent
+from tui.chat.prompt.prompt_queue import Unsent
 from tui.chat.screen import ChatScreen
-from tui.chat.tools.approval_turn import KEYS
 from tui.race.screen import RaceScreen
 
 PLACES = {
@@ -74,7 +74,7 @@ class Walker(Chat):
         if place == "attachments":
             self.prompt.attached.add(ASKED[0])
         if place == "in line":
-            self.prompt.line.prompts = (Unsent("Why?"),)
+            self.prompt.queue.prompts = (Unsent("Why?"),)
         self.app.clear_notifications()
         await self.press(*PLACES[place])
         await self.until(lambda: parts.chats.rows.chosen or not parts.chats.display)

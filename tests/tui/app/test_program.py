@@ -18,7 +18,7 @@ from assistant.events import Decoded, Warned
 from tests.hostile_texts import COMMANDS, texts, valid
 from tests.tui.chat.chat_driver import open_chat
 from tui.app.help_screen import HelpScreen
-from tui.app.program import Harmless, Program, crash_report
+from tui.app.program import ControlFilter, Program, crash_report
 from tui.app.textual_private import Palette
 from tui.models.screen import ModelsScreen
 
@@ -27,7 +27,7 @@ FORBIDDEN = set(map(chr, COMMANDS)) | {"\n"}
 
 
 def shown(text: str) -> str:
-    return "".join(segment.text for segment in Harmless().apply([Segment(text)], BLACK))
+    return "".join(segment.text for segment in ControlFilter().apply([Segment(text)], BLACK))
 
 
 def test_two_thousand_lines_lose_what_commands_and_stay_as_wide() -> None:
@@ -80,7 +80,7 @@ async def test_a_thread_that_dies_ends_the_program_as_any_bug_does(target: Path)
 async def test_what_the_engine_says_after_the_end_is_nobodys(target: Path) -> None:
     async with open_chat(target, hold=(Decoded, 2), asking="?") as chat:
         controller = chat.screen.controller
-    controller._take(Warned("Too late."))
+    controller.handle(Warned("Too late."))
 
 
 async def test_ctrl_d_with_text_deletes_and_ctrl_c_with_a_selection_copies(target: Path) -> None:

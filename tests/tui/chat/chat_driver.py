@@ -103,9 +103,9 @@ class Chat(Driver):
         return cast(Watched, self.app._engine)
 
     async def ready(self) -> None:
-        await self.until(lambda: self.screen.controller.models.ready and self.kept)
+        await self.until(lambda: self.screen.controller.ready and self.kept)
         self.screen.conversation.explained |= not self.novice
-        self.screen.controller.models.may_suggest &= self.novice
+        self.screen.controller.may_suggest &= self.novice
 
     async def held(self) -> None:
         await self.until(lambda: self.engine and self.engine.held and self.kept)
@@ -114,7 +114,7 @@ class Chat(Driver):
     async def end(self) -> None:
         """Let a held engine go on, and wait until it is idle."""
         self.engine.go_on.set()
-        await self.until(lambda: self.screen.controller.models.ready and self.screen.session.idle)
+        await self.until(lambda: self.screen.controller.ready and self.screen.session.idle)
 
     async def send(self, text: str) -> None:
         self.prompt.focus()
@@ -134,7 +134,7 @@ class Chat(Driver):
     @property
     def kept(self) -> bool:
         """Whether the store of conversations is open."""
-        return self.screen.autosave.begun
+        return self.screen.autosave.started
 
     @property
     def store(self) -> Store:

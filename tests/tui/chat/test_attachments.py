@@ -13,7 +13,7 @@ from tests.tui.chat.prompting import Typist, at_the_prompt
 from tui.chat.prompt.file_search import files_below, ranked
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import EDITABLE, PREVIEW, AttachmentsScreen
-from tui.figures import weight
+from tui.labels import weight
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ async def test_picker_goes_with_its_at_sign_and_is_opened_by_typing_alone(folder
         await typist.paste("@notes")
         assert not typist.prompt.picker.display
         typist.prompt.drop()
-        typist.prompt.earlier.begin(["@notes"])
+        typist.prompt.history.load(["@notes"])
         await typist.pilot.press("up")
         assert typist.prompt.text == "@notes"
         assert not typist.prompt.picker.display
@@ -142,7 +142,7 @@ async def test_exact_counts_replace_the_guess(folder: Path) -> None:
         await typist.until(lambda: typist.app.wanted)
         (wanted,) = typist.app.wanted
         assert wanted.text == "blackcurrants"
-        typist.prompt.attached.counted(wanted.label, 5)
+        typist.prompt.attached.set_tokens(wanted.label, 5)
         assert "5 tokens" in typist.row
         assert "≈" not in typist.row
         typist.prompt.attached.recount()  # another model
@@ -152,7 +152,7 @@ async def test_exact_counts_replace_the_guess(folder: Path) -> None:
 
 async def test_too_much_for_the_context_is_said_before_it_is_sent() -> None:
     async with at_the_prompt() as typist:
-        typist.prompt.room = 1500
+        typist.prompt.max_tokens = 1500
         await typist.paste("x" * 5000)
         too_long = typist.prompt.query_one("#too-long")
         assert not too_long.display

@@ -7,8 +7,7 @@ from assistant.store.values import StoredMessage
 from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.conversation.turn import Verb
-from tui.chat.inspector.screen import Inspector
-from tui.chat.inspector.token_page import TokenPage
+from tui.chat.inspector import Inspector, TokenPage
 
 
 def inspected(chat: Chat) -> str:

@@ -21,9 +21,9 @@ from tests.patience import WAIT_S
 from tests.stored import ask, begin, end
 from tests.tui.driver import Driver
 from tui.app.program import Program
-from tui.chat.list import chat_list
-from tui.chat.list.chat_list import ChatList
-from tui.chat.list.chat_rows import ChatRows, Listing, group, when
+from tui.chat import chat_list
+from tui.chat.chat_list import ChatList
+from tui.chat.chat_rows import ChatRows, Listing, group, when
 
 TITLES = ("Lighthouse", "Lentil soup", "Sorted lists", "Lisbon")
 

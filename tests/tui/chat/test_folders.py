@@ -14,7 +14,7 @@ from tests.tui.chat.test_manners import lent
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.markdown_view import Words
-from tui.chat.panel.panel import Speculation
+from tui.chat.panel import FiguresPanel
 from tui.chat.turn_screens import SourcesScreen
 
 NOTES = Attachment("notes/", "")
@@ -133,7 +133,7 @@ async def test_the_panel_names_the_passage_that_was_copied_from_last(
     answering(monkeypatch, BIRDS, origin=Origin.DRAFT, source="suffix")
     async with open_chat(*pair, size=(120, 60)) as chat:  # room for all that a panel may say
         await ask(chat)
-        panel = chat.screen.query_one(Speculation)
+        panel = chat.screen.query_one(FiguresPanel)
         panel.wanted = True
         await chat.until(lambda: "[1] notes/air.md:" in _words(panel))
         assert "The last copy is from [1] notes/air.md:" in _words(panel)
@@ -142,7 +142,7 @@ async def test_the_panel_names_the_passage_that_was_copied_from_last(
         assert "notes/air.md" not in _words(panel)
 
 
-def _words(panel: Speculation) -> str:
+def _words(panel: FiguresPanel) -> str:
     return " ".join(line.plain.strip() for line in panel._shown)
 
 

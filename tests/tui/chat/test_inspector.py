@@ -19,9 +19,8 @@ from assistant.events import Alternative, Event, Origin, RejectedToken, Step, To
 from assistant.store.values import Attachment
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
-from tui.chat.inspector.screen import EMPTY, Inspector, stands
-from tui.chat.inspector.token_facts import entries, facts, probability
-from tui.chat.inspector.token_page import TokenLayout, TokenPage
+from tui.chat.inspector import EMPTY, Inspector, TokenLayout, TokenPage, source_of
+from tui.chat.token_facts import entries, facts, probability
 
 ROWS = (Alternative(7, " cat", 0.412), Alternative(8, "\n", 0.3))
 KEPT = Token(5, " the", Origin.DRAFT, "model", 0.91, 0.83, 0, 0.412, ROWS, ROWS)
@@ -166,7 +165,7 @@ async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> N
         await pilot.resize_terminal(60, 20)
         await pilot.press("up")
         lines = range(host.page.virtual_size.height)
-        assert max(host.page.line(y).cell_length for y in lines) <= host.page.room
+        assert max(host.page.line(y).cell_length for y in lines) <= host.page.line_width
 
 
 async def test_only_lines_on_the_screen_are_made(
@@ -247,9 +246,9 @@ def test_lines_break_between_tokens_and_lose_nothing(texts: list[str], width: in
     for line in layout.lines:
         assert all(a.start + cell_len(a.text) == b.start for a, b in pairwise(line))
         assert sum(cell_len(piece.text) for piece in line) <= max(width, 2)
-    for entry, place in enumerate(layout.places):
+    for entry, place in enumerate(layout.first_lines):
         assert layout.at(place, layout.column(entry)) is not None
-    assert len(layout.places) == len(texts)
+    assert len(layout.first_lines) == len(texts)
 
 
 def test_a_copy_is_told_with_the_passage_that_its_words_stand_in() -> None:
@@ -260,12 +259,12 @@ def test_a_copy_is_told_with_the_passage_that_its_words_stand_in() -> None:
     copied = Token(1, " at dusk.", Origin.DRAFT, "suffix", 1.0, 1.0)
     own = Token(2, "Zeppelins are moored", Origin.TARGET, None, 1.0, None)
     found = entries((Step((own,)), Step((copied,))))
-    assert [stands(found, at, passages) for at, _ in enumerate(found)] == [
+    assert [source_of(found, at, passages) for at, _ in enumerate(found)] == [
         "",
         "These words stand in [1] notes/air.md:3-4.",
     ]
     guessed = entries((Step((own,)), Step((replace(copied, source="model"),))))
-    assert stands(guessed, 1, passages) == ""
+    assert source_of(guessed, 1, passages) == ""
 
 
 async def test_the_passage_is_among_the_facts() -> None:

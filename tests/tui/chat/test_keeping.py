@@ -37,7 +37,7 @@ async def test_a_store_that_comes_after_the_end_is_closed(pair: Pair, tmp_path: 
     store = Store(tmp_path / "late.db")
     async with open_chat(*pair) as chat:
         app = chat.app
-    app.keep_in(store)
+    app.use_store(store)
     with pytest.raises(sqlite3.ProgrammingError):
         store.newest()
 
@@ -71,7 +71,7 @@ async def test_an_answer_and_what_is_typed_are_kept_meanwhile(pair: Pair) -> Non
 async def test_nothing_is_written_when_nothing_is_to_be_kept(pair: Pair, home: Path) -> None:
     async with open_chat(*pair, save=False, asked=("Secret",)) as chat:
         assert len(chat.said) == 2
-        chat.screen.autosave.learn("target")
+        chat.screen.autosave.collect_phrases("target")
     assert not (home / "ngrams").exists()
     assert not [path for path in home.rglob("*") if path.is_file() and path.suffix == ".db"]
 

@@ -54,7 +54,7 @@ async def opened(pilot: Pilot[None]) -> ChatScreen:
     assert isinstance(running, SpecchatApp)
     chat = running.chat
     async with asyncio.timeout(WAIT_S):
-        while not (chat.controller.models.ready and chat.autosave.begun):
+        while not (chat.controller.ready and chat.autosave.started):
             await pilot.pause(0.02)
     chat.prompt.editor.cursor_blink = False
     await calm(pilot)

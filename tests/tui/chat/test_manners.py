@@ -45,7 +45,7 @@ async def test_the_end_of_a_long_answer_rings_where_nobody_looks(
         await chat.ready()
         written = heard(chat)
         chat.app.app_focus = focus
-        chat.screen.controller.say("Why?")
+        chat.screen.controller.submit("Why?")
         await chat.until(lambda: len(chat.said) == 2 and chat.screen.session.idle)
         bells = [text for text in written if "\a" in text]
         assert bells == [rung("The answer is complete.")] * rings
@@ -58,8 +58,8 @@ async def test_a_call_that_waits_rings_where_nobody_looks(pair: Pair) -> None:
         chat.engine.calls = [(READ,)]
         written = heard(chat)
         chat.app.app_focus = False
-        chat.screen.controller.say("Why?")
-        await chat.until(lambda: chat.screen.controller.view.asked)
+        chat.screen.controller.submit("Why?")
+        await chat.until(lambda: chat.screen.controller.view.approval)
         bells = [text for text in written if "\a" in text]
         assert bells == [rung("A tool call is waiting for you.")]
 

@@ -60,7 +60,7 @@ PREPARED = "No guesses were tried in this answer; preparing them took 10% of the
 )
 def test_what_is_said_was_counted_and_measured(stats, forecast, worth, why, saves):
     found = said(stats, forecast)
-    assert (found.worth, found.why, found.saves) == (worth, why, saves)
+    assert (found.gain, found.why, found.saves) == (worth, why, saves)
     assert found.doing == (DOING[forecast.reason] if forecast else "")
 
 
@@ -82,7 +82,7 @@ def test_a_machine_that_changes_its_pace_is_not_held_for_a_gain_by_a_few_guesses
     for token_s in (0.5, 0.9, 1.5, 2.5):
         found = said(stats, Forecast(Reason.LIKELY, 1.2, token_s))
         assert found.saves is None
-        assert found.worth == "2 of 11 guesses right: too few to matter"
+        assert found.gain == "2 of 11 guesses right: too few to matter"
 
 
 def every_moment():
@@ -109,7 +109,7 @@ def every_moment():
 def test_no_moment_is_told_with_two_claims_or_with_figures_against_its_words():
     for last, no_draft in islice(every_moment(), 0, None, 1 if ALL else 11):
         found = outlook(last, no_draft)
-        text = ". ".join((found.worth, found.why, found.doing))
+        text = ". ".join((found.gain, found.why, found.doing))
         factors = [float(each) for each in TIMES.findall(text)]
         shares = [int(each) for each in SHARES.findall(text)]
         assert len(re.findall("as fast as without|too few|as much time", text)) <= 1
@@ -121,13 +121,13 @@ def test_no_moment_is_told_with_two_claims_or_with_figures_against_its_words():
                 assert shares == []
             case False:
                 assert max(factors) <= 1 - CLEAR
-                assert "yet only" in found.worth
+                assert "yet only" in found.gain
                 assert len(shares) < 2 or shares[0] > shares[1]
             case None:
                 assert factors == []
                 assert len(shares) < 2 or shares[0] > shares[1]
         if not last.stats.tested:
-            assert found.worth.startswith("No guesses were tried")
+            assert found.gain.startswith("No guesses were tried")
         if (plain := found.plain_tokens_per_s) is not None:  # the figures beside the sentence
             speedup = last.stats.tokens_per_s / plain
             assert factors == ([] if found.saves is None else [pytest.approx(speedup, abs=0.006)])

@@ -10,7 +10,7 @@ from textual import events
 from assistant.session.attachments import LIMIT
 from tests.tui.chat.prompting import at_the_prompt
 from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES, InputHistory
-from tui.chat.prompt.waiting_line import Unsent, from_json
+from tui.chat.prompt.prompt_queue import Unsent, from_json
 
 
 @pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
@@ -49,7 +49,7 @@ async def test_what_was_typed_after_enter_stays() -> None:
 
 async def test_arrows_go_through_what_was_sent() -> None:
     async with at_the_prompt() as typist:
-        typist.prompt.earlier.begin(["first"])
+        typist.prompt.history.load(["first"])
         await typist.type("second")
         await typist.pilot.press("enter", "up")
         assert typist.prompt.text == "second"
@@ -59,7 +59,7 @@ async def test_arrows_go_through_what_was_sent() -> None:
         assert typist.prompt.text == "second"
         await typist.pilot.press("down")
         assert typist.prompt.text == ""
-        assert typist.prompt.earlier.entries == ["first", "second"]
+        assert typist.prompt.history.entries == ["first", "second"]
         await typist.type("unsent")
         await typist.pilot.press("up")
         assert from_json(typist.prompt.state())[0].text == "unsent"  # what survives meanwhile
@@ -75,14 +75,14 @@ async def test_arrows_go_through_what_was_sent() -> None:
 
 async def test_up_moves_through_wrapped_and_many_lines_before_it_recalls() -> None:
     async with at_the_prompt() as typist:
-        typist.prompt.earlier.begin(["earlier"])
+        typist.prompt.history.load(["earlier"])
         typist.prompt.text = "word " * 40  # three lines as shown
         typist.prompt.editor.move_cursor(typist.prompt.editor.document.end)
         await typist.pilot.press("up", "up")
         assert typist.prompt.text.startswith("word")
         await typist.pilot.press("up")
         assert typist.prompt.text == "earlier"
-        typist.prompt.earlier.begin(["first", "a\nb\nc"])
+        typist.prompt.history.load(["first", "a\nb\nc"])
         await typist.pilot.press("up", "up")
         assert typist.prompt.text == "first"
 
@@ -136,7 +136,7 @@ async def test_pasted_megabyte_says_how_much_it_is_and_leaves_the_text_short() -
         await typist.type("why?")
         typist.prompt.drop()
         assert (typist.prompt.text, typist.prompt.attachments) == ("", ())
-        assert typist.prompt.earlier.entries == []
+        assert typist.prompt.history.entries == []
 
 
 async def test_short_pastes_are_edited_and_command_no_terminal() -> None:

@@ -54,7 +54,7 @@ async def test_what_was_read_already_is_not_asked_for_again(pair: Pair):
         await chat.ready()
         await read(chat, 1)
         count = len(asked(chat))
-        await chat.screen.controller.models._read()
+        await chat.screen.controller._start_prefill()
         assert len(asked(chat)) == count
 
 
@@ -68,7 +68,7 @@ async def test_on_battery_nothing_is_read_unless_the_user_wants_it(
     monkeypatch.setattr(machine, "is_on_battery", lambda: battery)
     async with open_chat(*pair, idle=idle) as chat:
         await chat.ready()
-        await chat.screen.controller.models._read()
+        await chat.screen.controller._start_prefill()
         assert len(asked(chat)) == reads
 
 
@@ -76,6 +76,6 @@ async def test_an_answer_does_not_wait_for_what_is_read(pair: Pair):
     async with open_chat(*pair, idle="on") as chat:
         await chat.ready()
         chat.prompt.attached.add(FILE)
-        await chat.screen.controller.models._read()
+        await chat.screen.controller._start_prefill()
         await chat.ask("Why?")
         assert len(chat.engine.heard(Finished)) == 1

@@ -16,10 +16,9 @@ from textual.widgets import Static
 from assistant.events import Decoded, Event, Forecast, Reason, Stats, Tally
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
-from tui.chat.panel.panel import Speculation
-from tui.chat.panel.panel_text import PanelFigures, lines
+from tui.chat.panel import FiguresPanel, PanelFigures, lines
+from tui.formatting import bar, shares, sparkline
 from tui.outlook import DOING
-from tui.widgets.text_figures import bar, shares, sparkline
 
 MEASURED = Forecast(Reason.LIKELY, 1.31, 0.05)
 FAST = Stats(
@@ -37,7 +36,7 @@ class Host(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.panel = Speculation()
+        self.panel = FiguresPanel()
 
     def compose(self) -> ComposeResult:
         yield self.panel
@@ -50,9 +49,9 @@ class Host(App[None]):
 @asynccontextmanager
 async def shown(
     size: tuple[int, int], wanted: bool | None = True
-) -> AsyncIterator[tuple[Speculation, Pilot[None]]]:
+) -> AsyncIterator[tuple[FiguresPanel, Pilot[None]]]:
     host = Host()
-    host.panel.set_reactive(Speculation.wanted, wanted)
+    host.panel.set_reactive(FiguresPanel.wanted, wanted)
     async with host.run_test(size=size) as pilot:
         await pilot.pause()
         yield host.panel, pilot
@@ -63,12 +62,12 @@ def answer(target: Path, draft: Path) -> list[Event]:
     return recorded.record(target, draft)
 
 
-def told(panel: Speculation) -> str:
+def told(panel: FiguresPanel) -> str:
     return "\n".join(line.plain for line in panel._shown)
 
 
-def show(panel: Speculation, round_: Decoded) -> None:
-    panel.take(round_)
+def show(panel: FiguresPanel, round_: Decoded) -> None:
+    panel.add(round_)
     panel.paint()
 
 

@@ -11,9 +11,9 @@ from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolResult, ToolSettings, tool_result
 from tests.assistant.session.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
-from tui.chat.tools.approval_turn import ELSEWHERE, KEYS, UNASKED, ApprovalTurn
-from tui.chat.tools.result_turn import ResultTurn
-from tui.chat.tools.screen import ToolsScreen
+from tui.chat.approval_turn import ELSEWHERE, KEYS, UNASKED, ApprovalTurn
+from tui.chat.result_turn import ResultTurn
+from tui.chat.tools_screen import ToolsScreen
 
 
 class Calling(Chat):
@@ -101,14 +101,14 @@ async def test_keys_that_were_meant_for_something_else_allow_nothing(
     endless: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_calling(endless) as chat:
-        monkeypatch.setattr("tui.chat.tools.approval_turn.DEAF_S", 3600.0)
+        monkeypatch.setattr("tui.chat.approval_turn.IGNORED_S", 3600.0)
         turn = await chat.call((READ,))
         await chat.press("enter", "y", "a", "escape")
         assert (chat.box.called, chat.asking) == ([], [turn])
     async with open_calling(endless) as chat:  # the user is writing when it comes up
         await chat.press("ctrl+n")
         chat.engine.calls = [(READ,)]
-        chat.screen.controller.say("Why?", ())
+        chat.screen.controller.submit("Why?", ())
         chat.prompt.text = "And"
         turn = await chat.asked()
         assert not turn.has_focus

@@ -16,7 +16,7 @@ HELD = Decoded, 2
 
 def line(chat: Chat) -> list[str]:
     """Return what is seen of the line."""
-    return "".join(chat.shown("WaitingLine")).splitlines() if chat.prompt.line.display else []
+    return "".join(chat.shown("PromptQueue")).splitlines() if chat.prompt.queue.display else []
 
 
 def asked(chat: Chat) -> list[str]:
@@ -97,7 +97,7 @@ async def test_a_call_that_waits_holds_the_line_up(pair: Pair) -> None:
         await chat.held()
         await chat.send("Two")
         await chat.end()
-        await chat.until(lambda: chat.screen.controller.view.asked)
+        await chat.until(lambda: chat.screen.controller.view.approval)
         assert "Enter sends" not in line(chat)[0]
         assert asked(chat) == ["One"]
         chat.screen.controller.session.tool_loop.resolve_approval("once")
@@ -113,7 +113,7 @@ async def test_the_line_is_kept_with_its_conversation_and_over_the_end_of_the_pr
         chat.prompt.attached.add(Attachment("a.txt", "text"))
         await chat.send("Two")
         await chat.press("h", "i")
-        chat.screen.autosave.keep()  # as every second; then it is killed
+        chat.screen.autosave.save()  # as every second; then it is killed
     async with open_chat(*pair) as chat:
         await chat.ready()
         await chat.until(lambda: line(chat))

@@ -11,7 +11,7 @@ from assistant.tools.values import ServerSettings, ToolSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, open_page, said, token
 from tui.app.app import SpecchatApp
-from tui.chat.chat_models import SUGGESTED
+from tui.chat.chat_controller import SUGGESTED
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.welcome import (
     LESSON,
@@ -174,10 +174,10 @@ async def test_a_larger_model_is_suggested_once_and_not_while_nothing_may_be_fet
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = "There is a larger one."
-    monkeypatch.setattr("tui.chat.chat_models.larger", lambda *_: said)
+    monkeypatch.setattr("tui.chat.chat_controller.larger", lambda *_: said)
     async with open_chat(*pair, novice=True, offline=True) as chat:
         await chat.ask("Offline")
-        assert chat.screen.controller.models.may_suggest
+        assert chat.screen.controller.may_suggest
         chat.screen.controller.apply(replace(chat.app.settings, offline=False))
         for _ in range(2):
             await chat.ask("Online")
@@ -188,7 +188,7 @@ async def test_a_larger_model_is_suggested_once_and_not_while_nothing_may_be_fet
     async with again.run_test(size=(80, 24)) as pilot:
         chat = Chat(pilot)
         await chat.until(lambda: chat.kept)
-        assert not chat.screen.controller.models.may_suggest
+        assert not chat.screen.controller.may_suggest
 
 
 async def test_colours_are_explained_of_the_first_round_with_several_right_guesses() -> None:
@@ -217,5 +217,5 @@ async def test_enter_that_came_before_the_terminal_was_taken_over_sends(pair: Pa
     async with open_chat(*pair) as chat:
         await chat.ready()
         chat.app._early = [events.Key("h", "h"), events.Key("i", "i"), events.Key("ctrl+j", "\n")]
-        await chat.app._take_early()
+        await chat.app._replay_early()
         await chat.until(lambda: chat.said[:1] == ["hi"])

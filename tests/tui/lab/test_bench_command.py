@@ -13,7 +13,7 @@ from models.errors import ModelError
 from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.shell.program import endless, run, start
-from tui.lab.bench_run import _setups
+from tui.lab.bench_session import _setups
 
 GREEDY = ("--temperature", "0", "--threads", "1", "--ctx", "2048")
 
@@ -115,7 +115,7 @@ def test_paper_has_its_tables_with_this_pair(pair, tmp_path: Path) -> None:
 def test_a_run_that_is_interrupted_shows_what_was_done(pair, asked: Path) -> None:
     few = ("--max-tokens", 40, "--systems", "ars,model=3")
     held = endless("tui.shell.engine_console", "EngineConsole.run", after=2)
-    told = "import tui.lab.bench_run\ntui.lab.bench_run.LINE_EVERY_S = 0\n"
+    told = "import tui.lab.bench_session\ntui.lab.bench_session.LINE_EVERY_S = 0\n"
     process = start("bench", "prompts", asked, *pair, *GREEDY, *few, first=held + told)
     assert process.stderr is not None
     while not (said := process.stderr.readline()).startswith("3 of 3"):

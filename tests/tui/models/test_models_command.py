@@ -20,7 +20,7 @@ from tests.models.files.wheels import build_parts
 from tests.scripts import printed
 from tests.tui.shell.program import invoke
 from tui.models.command import models
-from tui.models.facts import fetchable
+from tui.models.facts import lines_fetchable
 from tui.models.inventory import ModelInventory
 from tui.shell.doctor_command import checkup
 
@@ -71,7 +71,7 @@ def test_what_can_be_fetched_is_listed_by_memory_with_its_draft_and_its_sign(her
     assert max(map(len, lines[lines.index(titles[0]) :])) <= 80
     assert "* Was run before" in "".join(lines)
     monkeypatch.setattr("tui.models.facts.find", lambda entry: entry.tested)
-    shown = "".join(fetchable(ModelInventory(Settings())))
+    shown = "".join(lines_fetchable(ModelInventory(Settings())))
     assert "*" not in shown  # a sign is explained where it is shown
 
 

@@ -171,7 +171,7 @@ async def test_the_cursor_begins_on_the_loaded_target_and_stays_where_it_goes(sh
         assert models.current == "middle.gguf"
         await models.pilot.press("down")
         below = models.current
-        models.screen.list.look()
+        models.screen.list.scan()
         await models.looked()
         assert models.current == below != "middle.gguf"
 

@@ -190,7 +190,7 @@ async def test_lane_that_fails_says_why_and_the_other_goes_on(race: Race, tmp_pa
     alone = replace(race.request, sources=("model",))  # or the conversation itself would propose
     async with racing(replace(race, lanes=lanes, request=alone)) as course:
         await course.over()
-        said = [str(widget.render()) for widget in course.screen.query(".said")]
+        said = [str(widget.render()) for widget in course.screen.query(".warnings")]
         assert "misfit.gguf" in said[1]
         assert said[0] == said[2] == ""
         assert "The lane with guesses did not run." in course.line

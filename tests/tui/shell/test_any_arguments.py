@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests import tiny
-from tui.ending_signals import ending
+from tui.app.signals import ending
 from tui.shell import cli
 
 CODES = {0, 2, 3, 4, 5}

@@ -77,7 +77,7 @@ def test_what_is_returned_is_told_reported_and_kept(asked, tmp_path):
     first, second = Scripted.requests
     assert {tool.name for tool in first.tools} == {"files__read", "files__list", "files__search"}
     asking, *results = second.messages[-3:]
-    assert asking.calls == (READ, ODD)
+    assert asking.tool_calls == (READ, ODD)
     assert [result.call_id for result in results] == ["call_1", "call_2"]
     assert "blue zeppelin" in results[0].content
     assert results[1].content == "There is no tool files__wipe."

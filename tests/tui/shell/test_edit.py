@@ -21,8 +21,8 @@ from tests import tiny
 from tests.asking import NearEngine
 from tests.patience import WAIT_S
 from tests.tui.shell.program import ENDLESS, run_apart, start
-from tui.shell import edit as module
 from tui.shell import edit_command, engine_console
+from tui.shell import edit_session as module
 from tui.shell.diff_printing import DiffPrinting
 from tui.shell.standard_output import put
 

@@ -16,7 +16,7 @@ from assistant.settings.settings import View
 from assistant.stats import Stats
 from tui.chat.conversation.token_view import TokenView, whole
 from tui.chat.conversation.turn import Turn, Verb
-from tui.figures import footnote, named_sources
+from tui.labels import footnote, named_sources
 from tui.safe import one_line, safe
 from tui.widgets.token_styles import legend, styles
 

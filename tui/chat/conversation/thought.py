@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from assistant.events import Stats, Step
 from tui.chat.conversation.token_view import Still, TokenView, whole
-from tui.figures import counted
+from tui.labels import counted
 from tui.safe import safe
 
 LAST = 160

@@ -15,7 +15,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from tui.chat.conversation.token_view import Still
-from tui.figures import model_name
+from tui.labels import model_name
 from tui.safe import safe
 
 if TYPE_CHECKING:

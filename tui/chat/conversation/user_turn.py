@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from assistant.store.values import Attachment
 from tui.chat.conversation.turn import Turn, Verb
-from tui.figures import weight
+from tui.labels import weight
 from tui.safe import one_line, safe
 
 if TYPE_CHECKING:

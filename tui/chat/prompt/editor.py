@@ -1,4 +1,4 @@
-"""The text of the prompt, its keys, and the earlier prompts that they lead to."""
+"""The text area of the prompt, its keys, and the history of prompts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
-from tui.app.clipboard import copy_and_say
+from tui.app.clipboard import copy_and_notify
 from tui.chat.prompt.file_picker import Mention, Picker
 from tui.chat.prompt.prompt_attachments import PromptAttachments
-from tui.chat.prompt.waiting_line import WaitingLine
+from tui.chat.prompt.prompt_queue import PromptQueue
 from tui.safe import safe
 from tui.widgets.entry_screen import TextEntry
 
@@ -23,59 +23,63 @@ if TYPE_CHECKING:
     from tui.app.program import Program
 
 NEW_LINE = {"ctrl+j", "alt+enter", "shift+enter", "ctrl+enter", "shift+\r"}
-"""The last is Shift+Enter as xterm and tmux spell it."""
+"""The last is Shift+Enter as xterm and tmux report it."""
 MAX_CHARACTERS, MAX_LINES = 4_000, 60
 """A longer paste becomes an attachment."""
-TAKEN = ("f6", "f7", "ctrl+y,super+y")
+OVERRIDDEN = ("f6", "f7", "ctrl+y,super+y")
 """Keys of a text area that mean something else in the chat."""
-_KEPT = [each for each in TextArea.BINDINGS if isinstance(each, Binding) and each.key not in TAKEN]
+_INHERITED = [
+    binding
+    for binding in TextArea.BINDINGS
+    if isinstance(binding, Binding) and binding.key not in OVERRIDDEN
+]
 PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line, @ adds a file."
 
 
 class InputHistory:
-    """Walk through earlier prompts as a shell does.
+    """Step through earlier prompts as a shell does.
 
-    Anything typed or changed on the way stays there until something is sent.
+    Edits of earlier prompts are remembered until something is sent.
     """
 
     def __init__(self, entries: Iterable[str] = ()) -> None:
         self.entries = list(entries)
-        self._back = 0  # how far back; 0: the text that is being written
-        self._left: dict[int, str] = {}  # texts as they were left, by how far back they are
+        self._back = 0  # steps back from the text that is being typed
+        self._edits: dict[int, str] = {}  # texts as they were left, by steps back
 
     def step(self, steps: int, text: str) -> str | None:
-        """Leave `text` and go back, or forth when `steps` is negative; None: nothing is there."""
-        there = self._back + steps
-        if not 0 <= there <= len(self.entries):
+        """Remember `text`, and return the one `steps` further back; None at either end."""
+        back = self._back + steps
+        if not 0 <= back <= len(self.entries):
             return None
-        self._left[self._back] = text
-        self._back = there
-        return self._left.get(there, self.entries[-there] if there else "")
+        self._edits[self._back] = text
+        self._back = back
+        return self._edits.get(back, self.entries[-back] if back else "")
 
-    def begin(self, entries: Iterable[str]) -> None:
-        """Continue from other prompts, oldest first."""
+    def load(self, entries: Iterable[str]) -> None:
+        """Replace the prompts, oldest first."""
         self.entries = list(entries)
         self.restart()
 
     def sent(self, text: str) -> None:
-        """Add what was sent and begin at the end again."""
+        """Append a prompt that was sent, and return to the end."""
         if text.strip() and self.entries[-1:] != [text]:
             self.entries.append(text)
         self.restart()
 
     def restart(self) -> None:
-        """Go back to the end and forget what was changed on the way."""
+        """Return to the end, and forget edits of earlier prompts."""
         self._back = 0
-        self._left.clear()
+        self._edits.clear()
 
     def unsent(self, text: str) -> str:
-        """Return what is being written: what was left for a look at `text`, unless that changed."""
-        looked_at = self._back > 0 and text == self.entries[-self._back]
-        return self._left.get(0, text) if looked_at else text
+        """Return the text to save: `text`, or the one before it while `text` is only recalled."""
+        is_recalled = self._back > 0 and text == self.entries[-self._back]
+        return self._edits.get(0, text) if is_recalled else text
 
 
 class Editor(TextEntry, inherit_bindings=False):
-    """A text area in which Enter sends, up-arrow recalls and @ picks a file."""
+    """A text area in which Enter sends, the up arrow recalls and @ picks a file."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+shift+z,super+y", "redo", "Redo", show=False),
@@ -85,7 +89,7 @@ class Editor(TextEntry, inherit_bindings=False):
         Binding("f12", "edit", "In your editor", show=False, id="prompt.edit"),
         Binding("pageup", "screen.scroll('up')", "Scroll up", show=False),
         Binding("pagedown", "screen.scroll('down')", "Scroll down", show=False),
-        *_KEPT,  # of two that have a key the first counts
+        *_INHERITED,  # of two bindings of a key the first counts
     ]
 
     @dataclass
@@ -95,22 +99,21 @@ class Editor(TextEntry, inherit_bindings=False):
         text: str
 
     @dataclass
-    class Spare(Message):
-        """Up, down or enter was pressed, and means nothing in an empty prompt."""
+    class Unused(Message):
+        """Up, down or enter was pressed in an empty prompt, which has no use for it."""
 
         key: str
 
     def __init__(
-        self, picker: Picker, attached: PromptAttachments, earlier: InputHistory, line: WaitingLine
+        self, picker: Picker, attached: PromptAttachments, history: InputHistory, queue: PromptQueue
     ) -> None:
         self.mention = Mention(self, picker)
         super().__init__(compact=True, highlight_cursor_line=False, placeholder=PLACEHOLDER)
-        self.cursor_blink = False  # each blink costs the models a millisecond of every core
-        self._picker, self._attached, self._earlier, self._line = picker, attached, earlier, line
+        self.cursor_blink = False  # each repaint takes a millisecond of every core from the models
+        self._picker, self._attached, self._history, self._queue = picker, attached, history, queue
 
     async def _on_key(self, event: events.Key) -> None:
-        # Not bindings: those are run a moment later, when text that is typed or pasted fast without
-        # brackets has overtaken them.
+        # Not bindings: Textual runs those later, after text that was typed or pasted since.
         if self.mention.press(event.key):
             pass
         elif event.key == "enter":
@@ -137,14 +140,14 @@ class Editor(TextEntry, inherit_bindings=False):
             self.type_in(text)
 
     def send(self) -> None:
-        """Send what is written, as Enter does; it can be recalled."""
+        """Send the text, as Enter does, and add it to the history."""
         text = self.text
-        self._earlier.sent(text)
+        self._history.sent(text)
         self.show("")
         self.post_message(self.Sent(text))
 
     def type_in(self, text: str) -> None:
-        """Put a text where the cursor is."""
+        """Insert a text at the cursor."""
         result = self.replace(safe(text), *self.selection, maintain_selection_offset=False)
         self.move_cursor(result.end_location)
 
@@ -154,36 +157,36 @@ class Editor(TextEntry, inherit_bindings=False):
         self.move_cursor(self.document.end if end else (0, len(self.document.get_line(0))))
 
     def watch_selection(self) -> None:
-        """Look for the file whose name is typed."""
-        self.mention.follow()
+        """Search for the file whose name is typed after an @."""
+        self.mention.search()
 
-    # Going through what was sent before
+    # The history
 
     def action_cursor_up(self, select: bool = False) -> None:
-        """Recall an earlier prompt from the first line that is shown: first the last in line."""
-        if self._line.prompts and not (self.text or self._attached.says):
-            self._spare("up")
-        elif select or self._line_shown > 0 or not self._recall(1):
+        """On the first line, edit the last queued prompt, or recall an earlier one."""
+        if self._queue.prompts and not (self.text or self._attached.has_content):
+            self._post_unused("up")
+        elif select or self._cursor_row > 0 or not self._recall(1):
             super().action_cursor_up(select)
-            self._spare("up")
+            self._post_unused("up")
 
     def action_cursor_down(self, select: bool = False) -> None:
-        """Recall a later prompt from the last line that is shown."""
+        """On the last line, recall a later prompt."""
         last = self.wrapped_document.height - 1
-        if select or self._line_shown < last or not self._recall(-1):
+        if select or self._cursor_row < last or not self._recall(-1):
             super().action_cursor_down(select)
-            self._spare("down")
+            self._post_unused("down")
 
-    def _spare(self, key: str) -> None:
+    def _post_unused(self, key: str) -> None:
         if not self.text:
-            self.post_message(self.Spare(key))
+            self.post_message(self.Unused(key))
 
     @property
-    def _line_shown(self) -> int:
+    def _cursor_row(self) -> int:
         return self.wrapped_document.location_to_offset(self.cursor_location).y
 
     def _recall(self, steps: int) -> bool:
-        text = self._earlier.step(steps, self.text)
+        text = self._history.step(steps, self.text)
         if text is not None:
             self.show(text, end=steps < 0)
         return text is not None
@@ -191,41 +194,41 @@ class Editor(TextEntry, inherit_bindings=False):
     # The other keys
 
     def action_quit_or_delete(self) -> None:
-        """Leave the app, as in a shell, or delete to the right when there is text."""
+        """Quit, as a shell does; delete to the right when there is text."""
         if self.text or self._picker.opened:
             self.action_delete_right()
         else:
             self.app.exit()
 
     def action_copy(self) -> None:
-        """Copy the selection, and drop it so that the next Ctrl+C means something else."""
+        """Copy the selection, and clear it so that the next Ctrl+C can quit."""
         if not self.selected_text:
             raise SkipAction
-        copy_and_say(self, self.selected_text)
+        copy_and_notify(self, self.selected_text)
         self.move_cursor(self.cursor_location)
 
     def action_undo(self) -> None:
-        """Undo what was typed; where nothing was, the screen may undo something else."""
+        """Undo typing; without any, the screen may undo a deletion."""
         if not self.history.undo_stack:
             raise SkipAction
         super().action_undo()
 
     def action_paste(self) -> None:
-        """Paste what was copied here."""
+        """Paste what was copied in this program."""
         self.post_message(events.Paste(self.app.clipboard))
 
     def action_edit(self) -> None:
-        """Have the text written in the user's editor."""
+        """Edit the text in the user's editor."""
         with TemporaryDirectory() as folder:
             path = Path(folder, "prompt.md")
             path.write_text(self.text, encoding="utf-8")
-            problem = cast("Program", self.app).edit(path)
+            reason = cast("Program", self.app).edit(path)
             self.show(path.read_text("utf-8", "replace").removesuffix("\n"))
-        if problem:
-            self.notify(safe(problem), severity="warning", timeout=8, markup=False)
+        if reason:
+            self.notify(safe(reason), severity="warning", timeout=8, markup=False)
 
     def action_attachments(self) -> None:
-        """Let the user read and drop what is attached, or insert it into the text."""
+        """Show the attachments, which can be removed or inserted into the text."""
         attached = self._attached
         if not attached.chips:
             self.notify("Nothing is attached. Type @ to add a file.", timeout=4)
@@ -234,8 +237,8 @@ class Editor(TextEntry, inherit_bindings=False):
 
         def use(outcome: Outcome | None) -> None:
             if outcome is not None:
-                kept, inserted = outcome
-                attached.chips = tuple(chip for chip in kept if chip is not inserted)
+                chips, inserted = outcome
+                attached.chips = tuple(chip for chip in chips if chip is not inserted)
                 if inserted is not None:
                     self.type_in(inserted.attachment.text)
 

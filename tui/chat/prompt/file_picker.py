@@ -1,4 +1,4 @@
-"""Choosing a file by an @ and a few letters of its name."""
+"""Choosing a file by typing @ and a few letters of its name."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,7 +21,7 @@ SHOWN = 50
 
 
 class Picker(OptionList):
-    """A list of files that follows what is typed; the keys stay with the prompt."""
+    """The list of files that match what is typed; the prompt keeps the focus."""
 
     DEFAULT_CSS = """
     Picker {
@@ -40,32 +40,32 @@ class Picker(OptionList):
     def __init__(self, root: Path) -> None:
         super().__init__(markup=False)
         self.root = root
-        self.searched: str | None = None  # what is offered goes with this
+        self.searched: str | None = None  # the text that the listed files match
         self._matches: tuple[FuzzyMatch, ...] = ()
-        self._below: tuple[str, ...] | None = None  # looked for once each time it opens
-        self.entered: str | None = None  # a folder; one that is typed is meant itself
-        self._one_at_a_time = Lock()
+        self._files_below: tuple[str, ...] | None = None  # searched once each time it opens
+        self.entered: str | None = None  # the folder that was chosen to look into
+        self._search_lock = Lock()
 
-    class Turned(Message):
-        """It was opened or closed, or there is something else to choose from."""
+    class Changed(Message):
+        """It was opened or closed, or lists other files."""
 
     @property
     def opened(self) -> bool:
-        """Whether there is a list to choose from."""
+        """Whether the list is shown."""
         return self.display
 
     def open(self) -> None:
-        """Offer the files that are there now."""
-        self._below, self._matches, self.searched, self.entered = None, (), None, None
+        """Show the list, with the files that exist now."""
+        self._files_below, self._matches, self.searched, self.entered = None, (), None, None
         self.set_options([Option("Looking for files…", disabled=True)])
         self.display = True
-        self.post_message(self.Turned())
-        self.look_for("")
+        self.post_message(self.Changed())
+        self.search("")
 
     def close(self) -> None:
         """Close the list."""
         self.display = False
-        self.post_message(self.Turned())
+        self.post_message(self.Changed())
         self.workers.cancel_node(self)
 
     @property
@@ -76,24 +76,25 @@ class Picker(OptionList):
         return self._matches[self.highlighted].name
 
     @work(exclusive=True, group="files")
-    async def look_for(self, typed: str) -> None:
-        """Offer the files that go with what was typed, instead of those looked for before."""
+    async def search(self, typed: str) -> None:
+        """List the files that match the typed text; an earlier search is cancelled."""
         self._matches = await asyncio.to_thread(self._matching, typed)
         self.searched = typed
-        rows = [Option(_row(match, self._is_itself(match.name))) for match in self._matches]
+        rows = [Option(_row(match, self._is_typed(match.name))) for match in self._matches]
         nothing = f"No file matches “{safe(typed)}” · Esc closes"
         self.set_options(rows or [Option(Content(nothing), disabled=True)])
         is_entered = typed == self.entered and len(rows) > 1
         self.highlighted = int(is_entered) if rows else None
-        self.post_message(self.Turned())
+        self.post_message(self.Changed())
 
-    def _is_itself(self, name: str) -> bool:
+    def _is_typed(self, name: str) -> bool:
+        """Return whether a name is the folder or path that was typed in full."""
         typed = self.searched or ""
         return bool(typed) and name == (typed if is_path(typed) else _folder(typed))
 
     def is_entered(self, name: str) -> bool:
-        """Whether a name is a folder to look into, not one that is typed and meant itself."""
-        return name.endswith("/") and not self._is_itself(name)
+        """Whether choosing a name looks into a folder; one that was typed in full is chosen."""
+        return name.endswith("/") and not self._is_typed(name)
 
     def _matching(self, typed: str) -> tuple[FuzzyMatch, ...]:
         name = typed if is_path(typed) else _folder(typed)
@@ -107,22 +108,22 @@ class Picker(OptionList):
                 return (FuzzyMatch("~/"),)
             shift = len(folder) + 1
             return tuple(
-                FuzzyMatch(f"{folder}/{found.name}", tuple(mark + shift for mark in found.marked))
-                for found in ranked(entries(f"{folder}/", self.root), last, SHOWN)
+                FuzzyMatch(f"{folder}/{match.name}", tuple(mark + shift for mark in match.marked))
+                for match in ranked(entries(f"{folder}/", self.root), last, SHOWN)
             )
-        with self._one_at_a_time:
-            if self._below is None:
-                self._below = files_below(self.root)
-        return ranked(self._below, typed, SHOWN)
+        with self._search_lock:
+            if self._files_below is None:
+                self._files_below = files_below(self.root)
+        return ranked(self._files_below, typed, SHOWN)
 
 
 def _folder(typed: str) -> str:
     return f"{typed.rstrip('/')}/"
 
 
-def _row(match: FuzzyMatch, is_itself: bool) -> Content:
+def _row(match: FuzzyMatch, is_typed: bool) -> Content:
     """Return the name with the typed letters underlined."""
-    row = Content(one_line(match.name) + "  the folder itself, to ask about" * is_itself)
+    row = Content(one_line(match.name) + "  the folder itself, to ask about" * is_typed)
     for mark in match.marked:
         row = row.stylize("bold underline", mark, mark + 1)
     return row
@@ -136,25 +137,25 @@ class FileMentioned(Message):
 
 
 class Mention:
-    """Open a list of files for an @ at the start of a word, and put the name into the text."""
+    """Open the picker for an @ at the start of a word, and put the chosen name into the text."""
 
     def __init__(self, area: TextArea, picker: Picker) -> None:
         self._area, self._picker = area, picker
-        self._at: Location | None = None  # where the @ is for which a file is being picked
-        self.asks: Callable[[str], None] | None = None
-        """Takes the file, which is not to be attached."""
+        self._at: Location | None = None  # of the @ for which the picker is open
+        self.on_pick: Callable[[str], None] | None = None
+        """Called with the chosen file instead of attaching it."""
 
-    def ask(self, take: Callable[[str], None]) -> None:
-        """Have a file picked for something else, or no longer; the @ and what follows it go."""
-        if self.asks:
-            self._leave()
+    def pick(self, on_pick: Callable[[str], None]) -> None:
+        """Have a file chosen for `on_pick`; a second call cancels. The typed @ name is removed."""
+        if self.on_pick:
+            self._cancel()
             return
-        self._at, self.asks = self._area.cursor_location, take
+        self._at, self.on_pick = self._area.cursor_location, on_pick
         self._area.insert("@")
         self._picker.open()
 
     def open(self) -> None:
-        """Offer files, if the @ before the cursor begins a word."""
+        """Open the picker if the @ before the cursor starts a word."""
         row, column = self._area.cursor_location
         before = self._area.document.get_line(row)[: column - 1]
         if not before or before[-1].isspace():
@@ -162,20 +163,20 @@ class Mention:
             self._picker.open()
 
     def press(self, key: str) -> bool:
-        """Use a key for the list of files; return whether it meant something there."""
+        """Use a key for the picker; return whether it had a meaning there."""
         if self._at is None:
             return False
         if key == "escape":
-            self._leave()
+            self._cancel()
         elif key in ("up", "down"):
             picker = self._picker
             picker.action_cursor_up() if key == "up" else picker.action_cursor_down()
         else:
-            return key in ("enter", "tab") and (self.take() or self.asks is not None)
+            return key in ("enter", "tab") and (self.accept() or self.on_pick is not None)
         return True
 
-    def take(self) -> bool:
-        """Take the file under the list's cursor; return whether there is one."""
+    def accept(self) -> bool:
+        """Choose the file under the picker's cursor; return whether there is one."""
         name, start, end = self._picker.chosen, self._at, self._area.cursor_location
         if start is None or name is None:
             return False
@@ -183,9 +184,9 @@ class Mention:
             self._picker.entered = name
             self._area.replace(f"@{safe(name)}", start, end)
             return True
-        if (take := self.asks) is not None:
-            self._leave()
-            take(name)
+        if (on_pick := self.on_pick) is not None:
+            self._cancel()
+            on_pick(name)
             return True
         self._close()
         alone = self._area.text.strip() == self._area.get_text_range(start, end)
@@ -193,16 +194,15 @@ class Mention:
         self._area.post_message(FileMentioned(name))
         return True
 
-    def _leave(self) -> None:
-        """Close the list, and take away what was only typed for it."""
-        start, end = self._at, self._area.cursor_location
-        goes = self.asks and start
+    def _cancel(self) -> None:
+        """Close the picker; with `on_pick`, remove the @ name from the text."""
+        start, end = self._at if self.on_pick else None, self._area.cursor_location
         self._close()
-        if goes:
-            self._area.replace("", goes, end)
+        if start:
+            self._area.replace("", start, end)
 
-    def follow(self) -> None:
-        """Look for what is typed after the @; without it there is nothing to look for."""
+    def search(self) -> None:
+        """Search for the name typed after the @; close the picker if that has ended."""
         if self._at is None:
             return
         (row, column), end = self._at, self._area.selection.end
@@ -210,8 +210,8 @@ class Mention:
         if not typed.startswith("@") or any(letter.isspace() for letter in typed):
             self._close()
         else:
-            self._picker.look_for(typed[1:])
+            self._picker.search(typed[1:])
 
     def _close(self) -> None:
-        self._at = self.asks = None
+        self._at = self.on_pick = None
         self._picker.close()

@@ -1,4 +1,4 @@
-"""Find the files to attach, by a few letters of their names. It may take long: use a thread."""
+"""Fuzzy search for files to attach. It may be slow: use a thread."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 from time import monotonic
 
 MAX_FILES = 20_000
-"""Files to choose from; more are not looked at."""
+"""Files to choose from; further ones are ignored."""
 SEARCH_LIMIT_S = 2.0
 """Seconds to look for files."""
 SKIPPED = frozenset(
@@ -32,7 +32,9 @@ BINARY = frozenset(
     }
 )  # fmt: skip
 GIT = ("git", "-c", "core.fsmonitor=false", "ls-files", "-z", "-co", "--exclude-standard")
-"""Lists what a repository does not ignore; a repository must not be able to run a program."""
+"""Lists the files that a repository does not ignore, without running the program that its
+configuration may name.
+"""
 
 
 def files_below(root: Path) -> tuple[str, ...]:
@@ -40,10 +42,10 @@ def files_below(root: Path) -> tuple[str, ...]:
 
     In a git repository these are the files that it does not ignore.
     """
-    listed = _tracked(root)
-    found = sorted(listed, key=lambda name: (name.count("/"), name)) if listed else _walked(root)
+    tracked = _tracked(root)
+    files = sorted(tracked, key=lambda name: (name.count("/"), name)) if tracked else _walked(root)
     names = []
-    for name in found:
+    for name in files:
         if os.path.splitext(name)[1].lower() not in BINARY:
             names.append(name)
         if len(names) == MAX_FILES:
@@ -57,15 +59,15 @@ def is_path(typed: str) -> bool:
 
 
 def located(name: str, root: Path) -> Path:
-    """Return where a name leads to."""
+    """Return the path of a name, relative to `root` unless it is absolute."""
     return root / os.path.expanduser(name)
 
 
 def entries(folder: str, root: Path) -> tuple[str, ...]:
-    """Return what a folder holds: folders first, with a slash at the end, hidden ones last."""
+    """Return the names in a folder: folders first, with a slash at the end, hidden names last."""
     try:
-        with os.scandir(located(folder, root)) as found:
-            names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in found]
+        with os.scandir(located(folder, root)) as listing:
+            names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in listing]
     except (OSError, ValueError):
         return ()
     names.sort(key=lambda name: (name.startswith("."), not name.endswith("/"), name))
@@ -74,32 +76,32 @@ def entries(folder: str, root: Path) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FuzzyMatch:
-    """A name that goes with what was typed."""
+    """A name that matches what was typed."""
 
     name: str
-    marked: tuple[int, ...] = ()  # which characters of the name were typed
+    marked: tuple[int, ...] = ()  # indices of the characters that were typed
 
 
-def ranked(names: Iterable[str], typed: str, most: int) -> tuple[FuzzyMatch, ...]:
-    """Return the names that have the typed letters in order, the tightest fit first."""
+def ranked(names: Iterable[str], typed: str, limit: int) -> tuple[FuzzyMatch, ...]:
+    """Return the names that contain the typed letters in order, the shortest span first."""
     if not typed:
-        return tuple(FuzzyMatch(name) for name in islice(names, most))
-    # From each first letter on to the next of each other, without looking back.
+        return tuple(FuzzyMatch(name) for name in islice(names, limit))
+    # Possessive quantifiers: each letter matches its next occurrence, without backtracking.
     first, *others = map(re.escape, typed)
     rest = "".join(f"[^{letter}]*+({letter})" for letter in others)
     letters = re.compile(f"(?=({first}){rest})", re.IGNORECASE)
     fits: list[tuple[int, int, int, str, tuple[int, ...]]] = []
     for name in names:
-        last = name.rfind("/", 0, len(name) - 1) + 1  # where the last part of the path begins
+        last = name.rfind("/", 0, len(name) - 1) + 1  # the start of the last part of the path
         marked = _tightest(letters, name, last) or _tightest(letters, name, 0)
         if marked:
             outside = sum(mark < last for mark in marked)
             fits.append((outside, marked[-1] - marked[0], len(name), name, marked))
-    return tuple(FuzzyMatch(name, marked) for *_, name, marked in nsmallest(most, fits))
+    return tuple(FuzzyMatch(name, marked) for *_, name, marked in nsmallest(limit, fits))
 
 
 def _tracked(root: Path) -> list[str] | None:
-    """Ask git; None where there is no repository."""
+    """Return the files that git lists; None outside a repository."""
     try:
         done = subprocess.run(
             GIT,
@@ -121,11 +123,11 @@ def _walked(root: Path) -> Iterator[str]:
     while folders and monotonic() < until:
         folder = folders.popleft()
         try:
-            with os.scandir(root / folder) as found:
-                listed = sorted(found, key=lambda entry: entry.name)
+            with os.scandir(root / folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
         except OSError:
             continue
-        for entry in listed:
+        for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in SKIPPED:
                     folders.append(f"{folder}{entry.name}/")
@@ -134,7 +136,7 @@ def _walked(root: Path) -> Iterator[str]:
 
 
 def _tightest(letters: re.Pattern[str], name: str, start: int) -> tuple[int, ...]:
-    """Return where the letters stand closest together; nothing where they are not."""
+    """Return the indices of the letters with the shortest span; empty without a match."""
     matches = letters.finditer(name, start)
-    found = (tuple(begin for begin, _ in match.regs[1:]) for match in matches)
-    return min(found, key=lambda marks: marks[-1] - marks[0], default=())
+    spans = (tuple(start for start, _ in match.regs[1:]) for match in matches)
+    return min(spans, key=lambda marks: marks[-1] - marks[0], default=())

@@ -1,4 +1,4 @@
-"""Where the user types: the text, what goes along with it, and the files to choose from."""
+"""The prompt: its text, its attachments, the queue above it and the file picker."""
 
 import asyncio
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from tui.chat.prompt.editor import Editor, InputHistory
 from tui.chat.prompt.file_picker import FileMentioned, Picker
 from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt_attachments import EDITABLE, PromptAttachments, estimated_tokens
-from tui.chat.prompt.waiting_line import Unsent, WaitingLine, from_json, to_json
-from tui.figures import counted
+from tui.chat.prompt.prompt_queue import PromptQueue, Unsent, from_json, to_json
+from tui.labels import counted
 from tui.safe import one_line, safe
 
 PICKING = "Esc keeps the @ · Enter attaches"
@@ -31,7 +31,7 @@ CHOOSING = "Esc goes back · Enter takes a JSON Schema"
 
 
 class Prompt(Vertical):
-    """Take a question, what is attached to it, and what was asked before."""
+    """Let the user type a question, attach files to it, and recall earlier ones."""
 
     DEFAULT_CSS = """
     Prompt {
@@ -48,63 +48,63 @@ class Prompt(Vertical):
     }
     """
 
-    room: reactive[int | None] = reactive[int | None](None, init=False)
-    """How many tokens the context has left for a message; None: not known."""
+    max_tokens: reactive[int | None] = reactive[int | None](None, init=False)
+    """How many tokens the context has for a message; None: not known."""
 
     @dataclass
     class Submitted(Message):
-        """Enter was pressed, and what was written has left the prompt."""
+        """A prompt was sent, and has left the widget."""
 
         text: str
         attachments: tuple[Attachment, ...] = ()
 
     class Edited(Message):
-        """The text or the attachments changed; `state` returns what is worth keeping."""
+        """The text or the attachments changed."""
 
     def __init__(self) -> None:
         self.picker, self.attached = Picker(Path()), PromptAttachments()
-        self.earlier = InputHistory()
-        self.line = WaitingLine()
-        self.editor = Editor(self.picker, self.attached, self.earlier, self.line)
+        self.history = InputHistory()
+        self.queue = PromptQueue()
+        self.editor = Editor(self.picker, self.attached, self.history, self.queue)
         self._too_long = Static("", id="too-long", markup=False)
-        parts = self.line, self.picker, self.attached, self._too_long, self.editor
-        super().__init__(*parts, id="prompt")
-        self._heading = self._constraint = ""
+        widgets = self.queue, self.picker, self.attached, self._too_long, self.editor
+        super().__init__(*widgets, id="prompt")
+        self._heading = self._constraint_name = ""
         self.constraint: Constraint | None = None
-        """What answers have to look like; None: as they come."""
+        """The schema that answers obey; None: free text."""
 
     def focus(self, scroll_visible: bool = True, **_: object) -> Self:
-        """Let the user type."""
+        """Focus the editor."""
         self.editor.focus(scroll_visible)
         return self
 
     def head(self, changes: bool) -> None:
-        """Say on the border whether the text changes an earlier question."""
+        """Say on the border whether the text is the edit of an earlier question."""
         self._heading = CHANGING if changes else ""
         self._show_title()
         self.refresh_bindings()
 
     def _show_title(self) -> None:
-        """Say on the border what is to be known of what is written."""
-        title = " · ".join(filter(None, (self._heading, self._constraint)))
-        picking = CHOOSING if self.editor.mention.asks else PICKING
+        """Update the title on the border: the edit, the constraint, or the keys of the picker."""
+        title = " · ".join(filter(None, (self._heading, self._constraint_name)))
+        picking = CHOOSING if self.editor.mention.on_pick else PICKING
         is_open = self.picker.opened and self.picker.chosen
         self.border_title = Content(picking if is_open else title)
 
     # The constraint of the answers
 
-    def toggle_form(self) -> None:
-        """Ask for a file whose schema all answers follow; or let them be as they come again."""
+    def toggle_constraint(self) -> None:
+        """Ask for a file with the schema of all answers; or lift the constraint."""
         if self.constraint is None:
             self.focus()
-            self.editor.mention.ask(self._use_constraint)
+            self.editor.mention.pick(self._use_schema)
         else:
-            self.constraint, self._constraint = None, ""
+            self.constraint, self._constraint_name = None, ""
             self._show_title()
             self.notify("JSON is off: free text again.", timeout=3)
 
-    def _use_constraint(self, name: str) -> None:
-        """Have answers follow the schema in a file, or say why that cannot be."""
+    def _use_schema(self, name: str) -> None:
+        """Constrain answers to the schema in a file, or say why that is not possible."""
         from assistant.constraints.grammar import fields_of  # which few chats need
 
         try:
@@ -114,39 +114,39 @@ class Prompt(Vertical):
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
             return
         self.constraint = constraint
-        self._constraint = one_line(f"JSON by {name}" + f": {fields}" * bool(fields))
+        self._constraint_name = one_line(f"JSON by {name}" + f": {fields}" * bool(fields))
         self._show_title()
 
     @property
     def text(self) -> str:
-        """What is being written."""
+        """The typed text."""
         return self.editor.text
 
     @text.setter
     def text(self, text: str) -> None:
         self.editor.text = text
 
-    @on(Picker.Turned)
-    def _explain_picker(self, message: Picker.Turned) -> None:
+    @on(Picker.Changed)
+    def _explain_picker(self, message: Picker.Changed) -> None:
         message.stop()
         self._show_title()
 
-    # What goes along with the text
+    # Attachments
 
     @property
     def attachments(self) -> tuple[Attachment, ...]:
-        """What goes along with the text."""
+        """What is attached to the text."""
         return self.attached.attachments
 
     @on(Picker.OptionSelected)
     def _click(self, message: Picker.OptionSelected) -> None:
         message.stop()
-        self.editor.mention.take()
+        self.editor.mention.accept()
 
     @on(FileMentioned)
     async def _read(self, message: FileMentioned) -> None:
         message.stop()
-        # What is sent meanwhile waits for the file, because this widget handles it afterwards.
+        # A prompt that is sent meanwhile has the file: this widget handles it afterwards.
         path = located(message.name, self.picker.root)
         try:
             self.attached.add(await asyncio.to_thread(read, path, message.name))
@@ -163,75 +163,75 @@ class Prompt(Vertical):
     @on(Editor.Sent)
     def _submit(self, message: Editor.Sent) -> None:
         message.stop()
-        if message.text.strip() or self.attached.says:
+        if message.text.strip() or self.attached.has_content:
             unsent = Unsent(message.text, self.attachments)
             self.attached.sent()
-        elif self.line.held and self.line.prompts:
-            unsent = self.line.take(0)
+        elif self.queue.paused and self.queue.prompts:
+            unsent = self.queue.pop(0)
         else:
-            self.post_message(Editor.Spare("enter"))
+            self.post_message(Editor.Unused("enter"))
             return
         self.post_message(self.Submitted(unsent.text, unsent.attachments))
 
-    @on(Editor.Spare)
-    def _edit_last(self, message: Editor.Spare) -> None:
-        if message.key == "up" and self.line.prompts:
+    @on(Editor.Unused)
+    def _edit_last(self, message: Editor.Unused) -> None:
+        if message.key == "up" and self.queue.prompts:
             message.stop()
-            last = self.line.take(-1)
+            last = self.queue.pop(-1)
             self._fill(last.text, last.attachments)
 
     def restore_input(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
-        """Put back what failed, unless something else has been begun; say which."""
-        if self.text.strip() or self.attached.says:
+        """Put a prompt back; return False, and leave it, if another one is being typed."""
+        if self.text.strip() or self.attached.has_content:
             return False
         self._fill(text, attachments)
         return True
 
     def drop(self) -> None:
-        """Drop what is here, and make room for something else."""
-        self.earlier.restart()
+        """Clear the text, the attachments and the queue."""
+        self.history.restart()
         self.editor.show("")
-        self.attached.chips = self.line.prompts = ()
+        self.attached.chips = self.queue.prompts = ()
 
-    # What survives a restart
+    # The state that survives a restart
 
     def state(self) -> str:
-        """Return what has not been sent, as JSON; empty when there is nothing."""
-        unsent = Unsent(self.earlier.unsent(self.text), self.attachments)
-        is_empty = unsent == Unsent("") and not self.line.prompts
-        return "" if is_empty else to_json(unsent, self.line.prompts)
+        """Return the unsent text, attachments and queue as JSON; empty when there are none."""
+        unsent = Unsent(self.history.unsent(self.text), self.attachments)
+        is_empty = unsent == Unsent("") and not self.queue.prompts
+        return "" if is_empty else to_json(unsent, self.queue.prompts)
 
     def restore(self, state: str) -> None:
-        """Continue with what was not sent; what has been typed already follows it."""
+        """Restore a state; text that was typed meanwhile follows it."""
         if state:
-            unsent, line = from_json(state)
+            unsent, queue = from_json(state)
             self._fill(unsent.text + self.text, unsent.attachments)
-            self.line.prompts = (*line, *self.line.prompts)
+            self.queue.prompts = (*queue, *self.queue.prompts)
 
     def _fill(self, text: str, attachments: tuple[Attachment, ...]) -> None:
         for attachment in attachments:
-            if not attachment.number:  # passages are found again
+            if not attachment.number:  # passages are searched again
                 self.attached.add(attachment)
         if len(text) > EDITABLE:
             self.attached.add_pasted(text)
         self.editor.show("" if len(text) > EDITABLE else text)
 
-    # Saying before it is sent that it does not fit
+    # A warning, before it is sent, that a prompt does not fit
 
     @on(TextArea.Changed)
     @on(PromptAttachments.Changed)
     def _changed(self, message: Message) -> None:
         message.stop()
-        self._compare()
+        self._warn_if_too_long()
         self.post_message(self.Edited())
 
-    def watch_room(self) -> None:
-        """Compare again."""
-        self._compare()
+    def watch_max_tokens(self) -> None:
+        """Update the warning."""
+        self._warn_if_too_long()
 
-    def _compare(self) -> None:
+    def _warn_if_too_long(self) -> None:
         tokens = estimated_tokens(self.text) + self.attached.tokens
-        self._too_long.display = self.room is not None and tokens > self.room
+        self._too_long.display = self.max_tokens is not None and tokens > self.max_tokens
         if self._too_long.display:
-            text = f"Too long: ≈ {counted(tokens, 'token')}, room for {self.room:,}."
+            text = f"Too long: ≈ {counted(tokens, 'token')}, room for {self.max_tokens:,}."
             self._too_long.update(Content(f"{text} Ctrl+L shows what is attached."))

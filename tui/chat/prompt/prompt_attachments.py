@@ -1,4 +1,4 @@
-"""The attachments of the prompt: in a row above it, and in a list with their texts."""
+"""The attachments of the prompt: as chips above it, and on a screen with their texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,16 +17,16 @@ from textual.widgets.option_list import Option
 
 from assistant.session.attachments import LIMIT
 from assistant.store.values import Attachment
-from tui.figures import counted, weight
+from tui.labels import counted, weight
 from tui.safe import safe
 from tui.widgets.dialog import ListDialog
 
 GAP = "  "
 EDITABLE = 20_000
-"""Characters above which a text is slow to edit; as an attachment it is not."""
+"""Characters above which a text area is slow, so that a text becomes an attachment."""
 
 COUNTED = 400_000
-"""Characters above which tokens are only estimated: counting them would hold up answers."""
+"""Characters above which tokens are only estimated: counting them would delay answers."""
 PASTED = "pasted text"
 CHARACTERS_PER_TOKEN = 4
 """Characters per token, on average, in English text and in code."""
@@ -34,13 +34,13 @@ CHARACTERS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """An attachment and what is known of it."""
+    """An attachment with its size and tokens."""
 
-    label: str  # its own, also among attachments of one name
+    label: str  # unique, also among attachments of one name
     attachment: Attachment
     size: str
     tokens: int
-    counted: bool = False  # by the model that will read it; otherwise `tokens` is a guess
+    counted: bool = False  # by the loaded model; otherwise `tokens` is an estimate
 
     @classmethod
     def of(cls, label: str, attachment: Attachment) -> "Chip":
@@ -50,7 +50,7 @@ class Chip:
 
     @property
     def about(self) -> str:
-        """How much it is."""
+        """The size and the tokens, as text."""
         if self.attachment.is_folder:
             return "asked about"
         return f"{self.size} · {'' if self.counted else '≈ '}{counted(self.tokens, 'token')}"
@@ -68,15 +68,15 @@ class PromptAttachments(Widget):
 
     @dataclass
     class CountWanted(Message):
-        """A text was attached whose tokens should be counted; `counted` takes the answer."""
+        """The tokens of an attached text should be counted; `set_tokens` takes the result."""
 
         label: str
         text: str
 
-    _ever = 0  # attached, to tell attachments of one name apart
+    _last_label = 0
 
     def watch_chips(self, chips: tuple[Chip, ...]) -> None:
-        """Take no room without a chip."""
+        """Hide the widget without a chip."""
         self.display = bool(chips)
         self.post_message(self.Changed())
 
@@ -86,26 +86,26 @@ class PromptAttachments(Widget):
         return tuple(chip.attachment for chip in self.chips)
 
     @property
-    def says(self) -> bool:
-        """Whether there is more than folders, which say nothing without a question."""
+    def has_content(self) -> bool:
+        """Whether there is more than folders, which are no prompt without a question."""
         return not all(attachment.is_folder for attachment in self.attachments)
 
     @property
     def tokens(self) -> int:
-        """About how many tokens they have together."""
+        """The sum of their tokens, of some an estimate."""
         return sum(chip.tokens for chip in self.chips)
 
     def sent(self) -> None:
-        """Drop what is sent; the next question is about the same folders."""
+        """Remove what was sent, except folders: they belong to the next question, too."""
         self.chips = tuple(chip for chip in self.chips if chip.attachment.is_folder)
 
     def add(self, attachment: Attachment) -> None:
-        """Add an attachment; one of the same name gives way."""
-        self._ever += 1
-        chip = Chip.of(f"attachment {self._ever}", attachment)
+        """Add an attachment, which replaces one of the same name."""
+        self._last_label += 1
+        chip = Chip.of(f"attachment {self._last_label}", attachment)
         others = [other for other in self.chips if other.attachment.name != attachment.name]
         self.chips = (*others, chip)
-        self.call_next(self._want_count, chip)  # the prompt must not count as the sender
+        self.call_next(self._request_count, chip)  # so that this widget is the sender
 
     def add_pasted(self, text: str) -> None:
         """Add a text that has no name."""
@@ -120,24 +120,24 @@ class PromptAttachments(Widget):
         self.add(Attachment(name, text))
 
     def drop_last(self) -> None:
-        """Attach the newest no more."""
+        """Remove the newest attachment."""
         self.chips = self.chips[:-1]
 
     def recount(self) -> None:
         """Have the tokens counted again, because another model will read them."""
         self.chips = tuple(Chip.of(chip.label, chip.attachment) for chip in self.chips)
         for chip in self.chips:
-            self.call_next(self._want_count, chip)
+            self.call_next(self._request_count, chip)
 
-    def counted(self, label: str, tokens: int) -> None:
-        """Show how many tokens an attachment really has."""
+    def set_tokens(self, label: str, tokens: int) -> None:
+        """Show the counted tokens of an attachment."""
         self.chips = tuple(
             replace(chip, tokens=tokens, counted=True) if chip.label == label else chip
             for chip in self.chips
         )
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return how many lines the chips need."""
+        """Return the number of lines that the chips need."""
         return len(self._lines(width))
 
     def render(self) -> Content:
@@ -148,37 +148,37 @@ class PromptAttachments(Widget):
     def _lines(self, width: int) -> list[list[Content]]:
         return packed([drawn(chip, width) for chip in self.chips], width)
 
-    def _want_count(self, chip: Chip) -> None:
+    def _request_count(self, chip: Chip) -> None:
         if 0 < len(chip.attachment.text) <= COUNTED:
             self.post_message(self.CountWanted(chip.label, chip.attachment.text))
 
 
 def estimated_tokens(text: str) -> int:
-    """Return about how many tokens a text has, at once and without a model."""
+    """Estimate the tokens of a text by its length, without a model."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 def packed(cells: Sequence[Content], width: int) -> list[list[Content]]:
-    """Fill one line after another."""
+    """Distribute cells over lines of a width."""
     lines: list[list[Content]] = []
-    room = 0
+    left = 0
     for cell in cells:
         needed = len(GAP) + cell.cell_length
-        if not lines or needed > room:
+        if not lines or needed > left:
             lines.append([])
-            room = width + len(GAP)
+            left = width + len(GAP)
         lines[-1].append(cell)
-        room -= needed
+        left -= needed
     return lines
 
 
 def drawn(chip: Chip, width: int) -> Content:
-    """Return a chip that is no wider than `width`; the start of a long name gives way."""
+    """Return a chip of at most `width` cells; a long name loses its start."""
     about = f" {chip.about} "
     name = " ".join(safe(chip.attachment.name).split())
-    room = max(8, width - cell_len(about) - 2)
-    if cell_len(name) > room:
-        while cell_len(name) >= room:
+    available = max(8, width - cell_len(about) - 2)
+    if cell_len(name) > available:
+        while cell_len(name) >= available:
             name = name[1:]
         name = f"…{name}"
     whole = Content.assemble(
@@ -191,7 +191,7 @@ PREVIEW = 20_000
 """Characters of an attachment that are shown."""
 
 Outcome = tuple[tuple[Chip, ...], Chip | None]
-"""What stays attached, and what is inserted into the text instead."""
+"""The chips that stay, and the one that is inserted into the text instead."""
 
 
 class AttachmentsScreen(ListDialog[Outcome]):
@@ -211,7 +211,7 @@ class AttachmentsScreen(ListDialog[Outcome]):
         self.chips = chips
 
     def on_mount(self) -> None:
-        """Show the newest."""
+        """Select the newest."""
         self._list(len(self.chips) - 1)
         self.list.focus()
 
@@ -229,14 +229,14 @@ class AttachmentsScreen(ListDialog[Outcome]):
         text = self.chips[message.option_index].attachment.text
         more = len(text) - PREVIEW
         rest = (f"\n\n… and {counted(more, 'character')} more", "$text-muted") if more > 0 else ""
-        self.tell(Content.assemble(safe(text[:PREVIEW]), rest))
+        self.show_detail(Content.assemble(safe(text[:PREVIEW]), rest))
 
     @property
     def _chosen(self) -> int:
         return self.list.highlighted or 0
 
     def action_drop(self) -> None:
-        """Remove the attachment."""
+        """Remove the attachment under the cursor."""
         index = self._chosen
         self.chips = (*self.chips[:index], *self.chips[index + 1 :])
         if self.chips:
@@ -246,7 +246,7 @@ class AttachmentsScreen(ListDialog[Outcome]):
 
     @on(OptionList.OptionSelected)
     def action_insert(self) -> None:
-        """Put its text where the cursor is, unless that makes the prompt slow."""
+        """Insert its text at the cursor of the prompt, unless it is too long to edit."""
         chip = self.chips[self._chosen]
         size = len(chip.attachment.text)
         if size > EDITABLE:

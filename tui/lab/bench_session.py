@@ -1,4 +1,4 @@
-"""One run: from settings and systems to answers that are measured, and to tables."""
+"""A run of `specchat bench`: it measures answers of systems, and prints tables."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,14 +20,14 @@ from assistant.settings.settings import Settings
 from assistant.system import System
 from models.errors import ModelError, ModelMissing, SpecchatError, StorageError
 from models.files.locate import variant
+from tui.formatting import left
 from tui.lab.tables import show
 from tui.shell.engine_console import EngineConsole, report_missing_draft
-from tui.widgets.text_figures import left
 
 ANSWER_TOKENS = 128
-"""Tokens of an answer, where the user sets no length: as many as Chen et al. time."""
+"""Most tokens of an answer, unless the user sets a length: as in Chen et al."""
 FILES = ("f16", "bf16", "mxfp4")
-"""Quantisations that are compared where they are on this machine."""
+"""Quantisations that are compared if they are on this machine."""
 LINE_EVERY_S = 30.0  # seconds between two lines of progress without a terminal
 
 
@@ -35,11 +35,11 @@ def measure(
     command: str,
     settings: Settings,
     systems: Sequence[System],
-    asked: Iterable[Asked],
+    questions: Iterable[Asked],
     report: Callable[[Sequence[RunAnswer]], list[ResultTable]],
     options: Mapping[str, Any],
 ) -> None:
-    """Measure everything, and show the tables; of a run that is cut short, those of what was done.
+    """Measure everything, and print the tables; also those of an incomplete run.
 
     Raises:
         SpecchatError: a model is missing or fails, or the file cannot be written.
@@ -47,35 +47,35 @@ def measure(
     """
     if (json_file := options["json_file"]) and not json_file.parent.is_dir():
         raise StorageError(f"{json_file} cannot be written: no folder {json_file.parent}.")
-    setups, all_asked = _setups(systems, settings), [*asked]
-    about = _about(command, settings, systems, setups, all_asked)
-    found: list[RunAnswer] = []
+    setups, all_questions = _setups(systems, settings), [*questions]
+    about = _about(command, settings, systems, setups, all_questions)
+    results: list[RunAnswer] = []
     try:
-        for answers in _measured(all_asked, setups, settings):
-            found += answers
+        for answers in _measured(all_questions, setups, settings):
+            results += answers
     except (KeyboardInterrupt, SpecchatError):
         click.echo("Cut short: the tables are of what was done.", err=True)
         raise
     finally:
-        if found:
-            show(report(found), about, options)
+        if results:
+            show(report(results), about, options)
 
 
 def here(settings: Settings) -> list[str]:
     """Return the quantisations of the target that are on this machine."""
-    target, found = settings.setup()[0].target, list[str]()
+    target, labels = settings.setup()[0].target, list[str]()
     for label in FILES:
         with suppress(ModelMissing):
-            found += [label] if variant(target, label) != target else []
-    return found
+            labels += [label] if variant(target, label) != target else []
+    return labels
 
 
 def _setups(systems: Sequence[System], settings: Settings) -> dict[str, EngineArgs]:
     usual, no_draft = settings.setup()
     setups: dict[str, EngineArgs] = {}
     for system in systems:
-        named = system.target
-        own, why_none = settings.setup(target=named) if named else (usual, no_draft)
+        target = system.target
+        own, why_none = settings.setup(target=target) if target else (usual, no_draft)
         setups[system.name] = own = replace(own, engine=system.engine or usual.engine)
         sources = {*(system.sources or settings.draft_sources)}
         if system.mode == "sps" and own.draft is None and not COPYING & sources:
@@ -89,13 +89,13 @@ def _about(
     settings: Settings,
     systems: Sequence[System],
     setups: Mapping[str, EngineArgs],
-    asked: Sequence[Asked],
+    questions: Sequence[Asked],
 ) -> dict[str, Any]:
-    """Return what the results of a run depend on."""
+    """Return everything that the results depend on."""
     first = setups[systems[0].name]
     paths = {"target": first.target, "draft": first.draft}
-    paths |= {each.target: setups[each.name].target for each in systems if each.target}
-    text = "\0".join(f"{each.question}\0{each.repeat}" for each in asked)
+    paths |= {system.target: setups[system.name].target for system in systems if system.target}
+    text = "\0".join(f"{system.question}\0{system.repeat}" for system in questions)
     names = ("seed", "draft_sources", "rule", "system", "n_ctx", "threads", "gpu_layers", "engine")
     return {
         "command": command,
@@ -111,34 +111,34 @@ def _about(
 
 
 def _measured(
-    asked: Sequence[Asked], setups: Mapping[str, EngineArgs], settings: Settings
+    questions: Sequence[Asked], setups: Mapping[str, EngineArgs], settings: Settings
 ) -> Iterator[Iterator[RunAnswer]]:
-    """Yield what came of each lockstep, and say how far it is."""
-    console, started, said = EngineConsole("starting", protocol=LAB), monotonic(), 0.0
+    """Yield the answers of each lockstep, showing the progress."""
+    console, started, printed_at = EngineConsole("starting", protocol=LAB), monotonic(), 0.0
     with console.shown():
-        for done, each in enumerate(asked):
-            left_s = (monotonic() - started) / done * (len(asked) - done) if done else None
-            due = not done or monotonic() - said > LINE_EVERY_S
-            said = monotonic() if due else said
-            place = f"{done + 1} of {len(asked)}{left(left_s)}"
-            console.say(f"{place}: {each.question.name}", aloud=due)
+        for done, question in enumerate(questions):
+            left_s = (monotonic() - started) / done * (len(questions) - done) if done else None
+            due = not done or monotonic() - printed_at > LINE_EVERY_S
+            printed_at = monotonic() if due else printed_at
+            position = f"{done + 1} of {len(questions)}{left(left_s)}"
+            console.show_progress(f"{position}: {question.question.name}", aloud=due)
             if console.interrupted:
                 raise KeyboardInterrupt
-            trials = [_trial(each, way, setups[way.name], settings) for way in each.systems]
+            trials = [_trial(question, way, setups[way.name], settings) for way in question.systems]
             compared: Compared = console.run(Lockstep(tuple(trials)))
-            yield each.answers(compared)
+            yield question.answers(compared)
 
 
-def _trial(asked: Asked, system: System, setup: EngineArgs, settings: Settings) -> Trial:
-    told = (Message("system", settings.system),) if settings.system else ()
+def _trial(question: Asked, system: System, setup: EngineArgs, settings: Settings) -> Trial:
+    system_message = (Message("system", settings.system),) if settings.system else ()
     request = Request(
-        (*told, Message("user", asked.question.text)),
-        asked.sampling,
+        (*system_message, Message("user", question.question.text)),
+        question.sampling,
         system.mode,
         system.lookahead,
-        settings.max_tokens or asked.max_tokens or ANSWER_TOKENS,
-        asked.seed,
+        settings.max_tokens or question.max_tokens or ANSWER_TOKENS,
+        question.seed,
         sources=system.sources or settings.draft_sources,
         rule=settings.rule,
     )
-    return Trial(setup, f"{system.name} {asked.sampling}", request)
+    return Trial(setup, f"{system.name} {question.sampling}", request)

@@ -1,4 +1,4 @@
-"""The tools and their servers: what there is, what each may do, and what is approved."""
+"""The tools and their servers, what each may do, and what is approved."""
 
 from typing import ClassVar
 
@@ -11,18 +11,18 @@ from textual.widgets.option_list import Option
 from assistant.session.tool_loop import ToolLoop
 from assistant.tools.values import OfferedTool, ServerReport
 from models.errors import StorageError
-from tui.figures import access, counted
+from tui.labels import access, counted
 from tui.safe import safe
 from tui.widgets.dialog import ListDialog
 
 _MARKS = {"ready": "●", "starting": "◌", "failed": "✗", "off": "○"}
 _APPROVED = {"always": "always allowed", "conversation": "allowed here", None: "asks"}
-LAST = 4000
-"""Characters that are shown of the end of a server's standard error."""
+MAX_ERRORS = 4000
+"""Characters shown of the end of a server's standard error."""
 
 
 class ToolsScreen(ListDialog[None]):
-    """List servers, each above its tools; below, say all that is known of what is chosen."""
+    """List servers, each above its tools, and the details of the selected row below."""
 
     DEFAULT_CSS = "ToolsScreen OptionList { max-height: 60%; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -37,13 +37,13 @@ class ToolsScreen(ListDialog[None]):
         self._rows: list[ServerReport | OfferedTool] = []
 
     def on_mount(self) -> None:
-        """Show what is known, and learn the rest."""
+        """Start the servers, and list their tools."""
         self.detail.update("Starting the servers …")
         self.list.focus()
-        self._learn()
+        self._refresh()
 
     @work(exclusive=True)
-    async def _learn(self) -> None:
+    async def _refresh(self) -> None:
         await self._choice.refresh()
         self._show()
 
@@ -74,23 +74,23 @@ class ToolsScreen(ListDialog[None]):
 
     @on(OptionList.OptionHighlighted)
     def describe(self, message: OptionList.OptionHighlighted) -> None:
-        """Say all that is known of the row under the cursor."""
+        """Show the details of the row under the cursor."""
         row = self._rows[message.option_index]
         if isinstance(row, OfferedTool):
             parts = [access(row), row.tool.description, f"Arguments: {row.tool.parameters}"]
         else:
-            errors = row.errors.strip()[-LAST:]
+            errors = row.errors.strip()[-MAX_ERRORS:]
             parts = [row.reason, f"Its messages:\n{errors}" if errors else ""]
-        said = "\n\n".join(filter(None, parts)) or "Ready. No messages."
-        self.tell(safe(said))
+        details = "\n\n".join(filter(None, parts)) or "Ready. No messages."
+        self.show_detail(safe(details))
 
     def action_turn(self) -> None:
-        """Let the conversation have tools, or none any more."""
+        """Turn the tools of this conversation on or off."""
         self._tool_loop.set_enabled(not self._tool_loop.enabled)
         self._show()
 
     def action_revoke(self) -> None:
-        """Ask again before the tool runs."""
+        """Revoke the approval of a tool."""
         at = self.list.highlighted
         if at is None or not isinstance(row := self._rows[at], OfferedTool):
             return

@@ -1,4 +1,4 @@
-"""A call that waits for the user: what it is, what it may do, and the keys that decide."""
+"""A tool call that waits for approval: its arguments, what it may do, and the keys."""
 
 from dataclasses import dataclass
 from time import monotonic
@@ -15,18 +15,18 @@ from assistant.session.tool_loop import Decision
 from assistant.tools.values import OfferedTool
 from tui.chat.conversation.turn import Turn
 from tui.chat.conversation.user_turn import shorten
-from tui.figures import access, arguments
+from tui.labels import access, arguments
 from tui.safe import safe
 
 KEYS = "Enter allows it once · c in this conversation · a always · Esc refuses"
 UNASKED = "Enter allows it once · Esc refuses · Ctrl+↑, then c or a allows more"
 ELSEWHERE = f"Ctrl+↑, then {KEYS}"
-DEAF_S = 0.6
-"""Seconds in which keys do nothing: they were meant for what was on the screen before."""
+IGNORED_S = 0.6
+"""Seconds after it appeared in which keys are ignored: they were meant for something else."""
 
 
 class ApprovalTurn(Turn, inherit_bindings=False):
-    """Show a call before it runs."""
+    """Show a tool call before it runs."""
 
     DEFAULT_CSS = """
     ApprovalTurn { border-left: outer $warning; background: $boost; }
@@ -50,7 +50,7 @@ class ApprovalTurn(Turn, inherit_bindings=False):
 
     @dataclass
     class Decided(Message):
-        """The user decided."""
+        """The user decided on a tool call."""
 
         turn: "ApprovalTurn"
         decision: Decision
@@ -74,29 +74,29 @@ class ApprovalTurn(Turn, inherit_bindings=False):
 
     @property
     def text(self) -> str:
-        """The arguments, as the tool gets them."""
+        """The arguments in JSON."""
         return self.call.arguments
 
     def on_resize(self) -> None:
-        """Bring the beginning into sight, however small the screen is."""
+        """Scroll its first line into view."""
         self.scroll_visible(animate=False, top=True, force=True, immediate=True)
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Say which keys work now."""
+        """Show the keys that work now."""
         super().watch_has_focus(has_focus)
         self.watch_unasked()
 
     def watch_unasked(self) -> None:
-        """Say which keys work now: letters that are typed without looking allow nothing."""
+        """Show the keys that work now: without the user's going there, letters approve nothing."""
         keys = UNASKED if self.unasked else KEYS
         self._keys.update(keys if self.has_focus else ELSEWHERE)
         self.changed()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer letters only to a user who went here."""
+        """Offer letters only after the user went here."""
         return not (self.unasked and {*parameters} & {"conversation", "always"})
 
     def action_decide(self, decision: Decision) -> None:
-        """Say so, unless the key was pressed before anyone can have read this."""
-        if monotonic() - self._since >= DEAF_S:
+        """Post the decision, unless the key came before anyone can have read this."""
+        if monotonic() - self._since >= IGNORED_S:
             self.post_message(self.Decided(self, decision))

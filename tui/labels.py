@@ -1,4 +1,4 @@
-"""What models, ways of decoding, calls, ends and figures of an answer are called, everywhere."""
+"""How models, modes, tool calls, stop reasons and figures are shown, everywhere."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from assistant.tools.values import BUILT_IN, OfferedTool
 from models.catalog import FILES
 
 MODES: dict[Mode, str] = {"auto": "guesses auto", "sps": "guesses always", "ars": "guesses off"}
-"""What the ways of decoding are called, in the order in which a key goes through them."""
+"""The names of the modes, in the order in which a key steps through them."""
 MARKS = {
     "stopped": "stopped",
     "cancelled": "stopped",
@@ -21,11 +21,11 @@ MARKS = {
     "context": "cut: the context is full",
     "interrupted": "interrupted: the program ended before the answer did",
 }
-"""How an answer ended, by its stop reason or else its state."""
+"""Why an answer ended early, by its stop reason or else its state."""
 
 
 _SIZE = re.compile(r"(?i)[ae]?\d+(\.\d+)?[bm]")
-_KEPT = re.compile(r"(?i)[a-z]+|[ae]\d+b|\d{4}")
+_NAME_WORD = re.compile(r"(?i)[a-z]+|[ae]\d+b|\d{4}")
 _DROPPED = {"instruct", "chat", "it", "gguf", "awq", "hf"}
 
 
@@ -33,31 +33,36 @@ _DROPPED = {"instruct", "chat", "it", "gguf", "awq", "hf"}
 def model_name(title: str) -> str:
     """Return the short name of a model or its file: `Qwen2.5 Coder 1.5B`.
 
-    Most words after its size say how a file was made; without a size, the title stays as it is.
+    Words after the size are dropped if they describe the file; a title without a size is unchanged.
     """
     words = re.split(r"[\s-]+", title.removesuffix(".gguf"))
     size = next((i for i, word in enumerate(words) if _SIZE.fullmatch(word)), None)
     if size is None:
         return title
-    after = filter(_KEPT.fullmatch, words[size + 1 :])
-    kept = (*words[:size], words[size].upper(), *after)
-    name = " ".join(_spelt(word) for word in kept if word.lower() not in _DROPPED)
+    after = filter(_NAME_WORD.fullmatch, words[size + 1 :])
+    words_kept = (*words[:size], words[size].upper(), *after)
+    name = " ".join(_spelt(word) for word in words_kept if word.lower() not in _DROPPED)
     return name[:1].upper() + name[1:]
 
 
 def _spelt(word: str) -> str:
-    """Return a word of a name with the capitals that the files of the catalogue give it."""
+    """Return a word with the capitals that it has in the catalogue."""
     parts = (part for gguf in FILES.values() for part in gguf.file.split("-"))
     return next((part for part in parts if part.lower() == word.lower() != part), word)
 
 
+def loading(fraction: float) -> str:
+    """Return the verb for a model of which this share is loaded."""
+    return "loading" if fraction < 1 else "preparing"
+
+
 def counted(count: int, noun: str) -> str:
-    """Return a number of things: `1 token`, `1,234 tokens`."""
+    """Return a count with its noun: `1 token`, `1,234 tokens`."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def figures(stats: Stats) -> list[str]:
-    """Return the figures of an answer, the count of its tokens first; none if it has none."""
+    """Return the figures of an answer, the number of tokens first; empty without tokens."""
     if not stats.generated_tokens:
         return []
     parts = [counted(stats.generated_tokens, "token"), f"{stats.tokens_per_s:.1f} tokens/s"]
@@ -74,7 +79,7 @@ def footnote(
     thought: bool = False,
     tool_calls: Sequence[ToolCall] = (),
 ) -> str:
-    """Return the line below an answer: why it was cut, and its figures."""
+    """Return the line below an answer: why it ended early, and its figures."""
     mark = MARKS.get(stop or "") or MARKS.get(state)
     parts = [mark] if mark else []
     if tool_calls:
@@ -89,16 +94,16 @@ def footnote(
 
 
 def named_sources(answer: str, sources: Sequence[Attachment]) -> str:
-    """Return where the passages stand that an answer cites, or else only quotes, in a line."""
+    """Return the sources that an answer cites, or only quotes, in a line."""
     from assistant.session.citing import cited  # most answers have no sources
 
-    cites = not {each.number for each in sources}.isdisjoint(cited(answer))
-    line = " · ".join(each.title for each in sources)
+    cites = not {source.number for source in sources}.isdisjoint(cited(answer))
+    line = " · ".join(source.title for source in sources)
     return line if cites or not sources else f"Quoted but not cited: {line}"
 
 
-def of_form(stats: Stats) -> str:
-    """Return what the form of an answer has done for it."""
+def constraint_figures(stats: Stats) -> str:
+    """Return how many tokens the constraint fixed, and what it cost."""
     fixed = stats.sources.get("form", Tally()).accepted
     mask_ms = 1e3 * stats.mask_s / stats.masked_rows
     return (
@@ -108,7 +113,7 @@ def of_form(stats: Stats) -> str:
 
 
 def weight(text: str) -> str:
-    """Return the size of a text in bytes, in decimal units."""
+    """Return the size of a text in bytes, with a decimal unit."""
     count = len(text.encode("utf-8", "replace"))
     if count < 1000:
         return f"{count} B"
@@ -116,27 +121,27 @@ def weight(text: str) -> str:
 
 
 def arguments(call: ToolCall) -> list[tuple[str, str]]:
-    """Return the arguments of a call by their names, as a user reads them."""
+    """Return the names and values of a tool call's arguments."""
     try:
-        found = json.loads(call.arguments)
+        values = json.loads(call.arguments)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        values = None
+    if not isinstance(values, dict):
         return [("arguments", call.arguments)]
     return [
         (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-        for name, value in found.items()
+        for name, value in values.items()
     ]
 
 
 def in_a_line(call: ToolCall) -> list[str]:
-    """Return the name and, if there are any, the arguments of a call, for a line."""
+    """Return the name of a tool call and, if there are any, its arguments in a line."""
     given = ", ".join(f"{name}: {' '.join(value.split())}" for name, value in arguments(call))
     return [call.name, given] if given else [call.name]
 
 
 def access(tool: OfferedTool) -> str:
-    """Say what a tool may do, as far as that is known."""
+    """Return a sentence on what a tool may do, as far as that is known."""
     if not tool.server:
         return "No server offers this tool now."
     if tool.server == BUILT_IN:

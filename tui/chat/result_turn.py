@@ -1,4 +1,4 @@
-"""What a tool returned: a line, or all of it."""
+"""The result of a tool call, folded to a line or open."""
 
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
@@ -10,14 +10,14 @@ from textual.widgets import Static
 
 from tui.chat.conversation.turn import Turn, Verb, turns_in
 from tui.chat.conversation.user_turn import shorten
-from tui.figures import counted, in_a_line
+from tui.labels import counted, in_a_line
 from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.store.values import StoredMessage
 
 LONGEST = 200
-"""Characters of the reason of a failure."""
+"""Characters shown of the reason for a failure."""
 _ENDS = {
     "refused": "refused",
     "cancelled": "stopped",
@@ -27,7 +27,7 @@ _ENDS = {
 
 
 class ResultTurn(Turn):
-    """Fold a result to a line."""
+    """Show a tool call and its result."""
 
     DEFAULT_CSS = """
     ResultTurn { border-left: outer $secondary; }
@@ -40,7 +40,7 @@ class ResultTurn(Turn):
         Binding("t,enter", "toggle_result", "Open", id="turn.open", tooltip="Open the result"),
     ]
     opened: reactive[bool] = reactive(False, init=False, toggle_class="-open")
-    """Whether all of it is shown."""
+    """Whether the whole result is shown."""
 
     def __init__(self, record: "StoredMessage") -> None:
         super().__init__("Tool", record)
@@ -49,39 +49,39 @@ class ResultTurn(Turn):
         self._result = Static("", classes="result", markup=False)
 
     def compose(self) -> ComposeResult:
-        """Lay out the line, and what it stands for."""
+        """Lay out the line and the result."""
         yield from super().compose()
         yield self._line
         yield self._result
 
     def on_mount(self) -> None:
-        """Count the seconds while it runs."""
+        """Update the seconds while it runs."""
         super().on_mount()
         if self.busy:
-            self.set_interval(1.0, self._say)
+            self.set_interval(1.0, self._update)
 
     def watch_record(self) -> None:
-        """Show what is known of it."""
+        """Update the line and the result."""
         super().watch_record()
-        self._say()
+        self._update()
 
     def watch_opened(self) -> None:
-        """Show all of it, or the line alone."""
-        self._say()
+        """Open or fold the result."""
+        self._update()
 
     @property
     def text(self) -> str:
-        """What it returned."""
+        """The result."""
         return self.record.content if self.record else ""
 
     @property
     def busy(self) -> bool:
-        """Whether it runs."""
+        """Whether the tool runs."""
         return self.record is not None and self.record.state == "streaming"
 
     @property
     def line(self) -> str:
-        """The call and its end, in a line."""
+        """The tool call and its outcome in a line."""
         record = self.record
         if record is None:
             return ""
@@ -89,13 +89,13 @@ class ResultTurn(Turn):
         if self.busy:
             return " · ".join([f"◌ {name}", f"{monotonic() - self._since:.0f} s", *given])
         took = [f"{record.seconds:.1f} s"] if record.seconds else []
-        end, said = [_ENDS[record.stop]] if record.stop in _ENDS else [], record.content
-        told = " ".join(said[:LONGEST].split()) if end else counted(len(said), "character")
-        parts = [*end, *([told] if said else []), *took, *given]
+        end, content = [_ENDS[record.stop]] if record.stop in _ENDS else [], record.content
+        about = " ".join(content[:LONGEST].split()) if end else counted(len(content), "character")
+        parts = [*end, *([about] if content else []), *took, *given]
         return " · ".join([f"{'▾' if self.opened else '▸'} {name}", *parts])
 
     def offers(self, verb: Verb) -> bool:
-        """Return whether there is something to do for the verb."""
+        """Return whether an action is possible now."""
         match verb:
             case "regenerate":
                 return not self.busy
@@ -105,16 +105,16 @@ class ResultTurn(Turn):
         return super().offers(verb)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer to open it when there is something."""
+        """Offer to open it when there is a result."""
         if action == "toggle_result":
             return bool(self.text)
         return super().check_action(action, parameters)
 
     def action_toggle_result(self) -> None:
-        """Show all of it, or fold it."""
+        """Open or fold the result."""
         self.opened = not self.opened
 
-    def _say(self) -> None:
+    def _update(self) -> None:
         self._line.update(safe(self.line), layout=False)
         if self.opened:
             self._result.update(shorten(safe(self.text)))

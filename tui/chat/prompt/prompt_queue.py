@@ -1,4 +1,4 @@
-"""Prompts that wait in line for their turn, which comes when the answer under way has ended."""
+"""The queue of prompts that were sent while an answer was under way."""
 
 import json
 from collections.abc import Iterable
@@ -17,62 +17,62 @@ from tui.safe import one_line
 
 @dataclass(frozen=True, slots=True)
 class Unsent:
-    """What was written, and what is to go along with it."""
+    """A prompt that was not sent to the model yet: its text and its attachments."""
 
     text: str
     attachments: tuple[Attachment, ...] = ()
 
 
-class WaitingLine(Widget):
-    """Say what happens to them and with which keys, then show a row of each."""
+class PromptQueue(Widget):
+    """Show the keys that work on queued prompts, then each prompt in a row."""
 
     DEFAULT_CSS = """
-    WaitingLine { height: auto; max-height: 5; display: none; color: $text-muted; }
+    PromptQueue { height: auto; max-height: 5; display: none; color: $text-muted; }
     """
 
     prompts: reactive[tuple[Unsent, ...]] = reactive[tuple[Unsent, ...]]((), layout=True)
-    held: reactive[bool] = reactive(True)
-    """Whether nothing is under way after which the next would be sent."""
+    paused: reactive[bool] = reactive(True)
+    """Whether no answer is under way at whose end the next prompt is sent."""
 
     def watch_prompts(self) -> None:
-        """Take no room without one."""
+        """Hide the queue while it is empty."""
         self.display = bool(self.prompts)
 
     def add(self, unsent: Unsent) -> None:
-        """Have a prompt wait after the others."""
+        """Append a prompt."""
         self.prompts = (*self.prompts, unsent)
 
-    def take(self, place: int) -> Unsent:
-        """Return the prompt in a place, and let the others wait on."""
+    def pop(self, index: int) -> Unsent:
+        """Remove the prompt at an index, and return it."""
         prompts = list(self.prompts)
-        taken = prompts.pop(place)
+        unsent = prompts.pop(index)
         self.prompts = tuple(prompts)
-        return taken
+        return unsent
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return how many lines there are."""
+        """Return the number of lines."""
         return 1 + len(self.prompts)
 
     def render(self) -> Content:
         """Draw the lines, each cut to the width."""
-        sends = " · Enter sends the next" * self.held
+        sends = " · Enter sends the next" * self.paused
         lines = [f"{len(self.prompts)} in line{sends} · ↑ edits the last"]
-        for each in self.prompts:
-            files = "".join(f" @{file.name}" for file in each.attachments)
-            lines.append(f"  {one_line(each.text.strip() + files)}")
+        for prompt in self.prompts:
+            files = "".join(f" @{file.name}" for file in prompt.attachments)
+            lines.append(f"  {one_line(prompt.text.strip() + files)}")
         width = max(1, self.content_size.width)
         return Content("\n").join(Content(line).truncate(width, ellipsis=True) for line in lines)
 
 
-def to_json(unsent: Unsent, line: Iterable[Unsent] = ()) -> str:
-    """Return what is being written, and what waits in line, as JSON."""
-    attachments, waiting = _attachments_json(unsent.attachments), map(to_json, line)
+def to_json(unsent: Unsent, queue: Iterable[Unsent] = ()) -> str:
+    """Return the text being typed and the queue as JSON."""
+    attachments, waiting = _attachments_json(unsent.attachments), map(to_json, queue)
     text = f'"text": {json.dumps(unsent.text)}, "attachments": {attachments}'
     return f'{{{text}, "line": [{", ".join(waiting)}]}}'
 
 
 def from_json(state: str) -> tuple[Unsent, tuple[Unsent, ...]]:
-    """Return what `to_json` wrote; empty if it is invalid."""
+    """Return the text and the queue from the JSON of `to_json`; empty if it is invalid."""
     try:
         unsent = json.loads(state)
         return _unsent(unsent), tuple(map(_unsent, unsent.get("line", ())))
@@ -80,9 +80,9 @@ def from_json(state: str) -> tuple[Unsent, tuple[Unsent, ...]]:
         return Unsent(""), ()
 
 
-def _unsent(found: Any) -> Unsent:
-    attached = tuple(Attachment(str(name), str(text)) for name, text in found["attachments"])
-    return Unsent(str(found["text"]), attached)
+def _unsent(fields: Any) -> Unsent:
+    attached = tuple(Attachment(str(name), str(text)) for name, text in fields["attachments"])
+    return Unsent(str(fields["text"]), attached)
 
 
 @lru_cache(maxsize=9)  # megabytes that stay the same while the text changes

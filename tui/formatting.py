@@ -1,4 +1,4 @@
-"""Figures as text: bars of one line, sizes and lengths of time; legible without colour."""
+"""Numbers as text: bars of one line, sizes and durations; legible without colour."""
 
 import itertools
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ MISSING = "–"  # stands for a missing figure
 
 
 def bar(fraction: float, width: int) -> str:
-    """Return a bar of up to `width` cells, exact to half a cell; whatever is above 0 shows."""
+    """Return a bar of up to `width` cells in half cells; of any fraction above 0 at least one."""
     halves = round(min(max(fraction, 0.0), 1.0) * width * 2)
     if fraction > 0:
         halves = max(halves, 1)
@@ -22,18 +22,18 @@ def gauge(fraction: float, width: int) -> str:
 
 
 def level(fraction: float) -> str:
-    """Return one character, the higher the larger the fraction."""
+    """Return one block character, the higher the larger the fraction."""
     return LEVELS[round(min(max(fraction, 0.0), 1.0) * (len(LEVELS) - 1))]
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """Return a character for each value, scaled to the largest; 0 is at the bottom."""
+    """Return a block character for each value, scaled to the largest."""
     largest = max(values, default=0.0)
     return "".join(level(value / largest if largest else 0.0) for value in values)
 
 
 def shares(parts: Sequence[float], width: int) -> tuple[int, ...]:
-    """Divide `width` cells in proportion to `parts`; they add up to it, if there is anything."""
+    """Divide `width` cells in proportion to `parts`; their sum is `width`, or 0 without parts."""
     total, ends, so_far = sum(parts), [0], 0.0
     for part in parts:
         so_far += part
@@ -41,8 +41,20 @@ def shares(parts: Sequence[float], width: int) -> tuple[int, ...]:
     return tuple(end - start for start, end in itertools.pairwise(ends))
 
 
+def aligned(rows: Sequence[Sequence[str]], names: int = 1) -> list[list[str]]:
+    """Return rows padded to columns: the first `names` cells to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        [
+            cell.ljust(width) if i < names else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        for row in rows
+    ]
+
+
 def size(count: float) -> str:
-    """Return a number of bytes in decimal units, as shops and disks count them."""
+    """Return a number of bytes with a decimal unit, as disks are sold."""
     if count >= 1e9:
         return f"{count / 1e9:.2f} GB"
     if count >= 1e6:
@@ -51,7 +63,7 @@ def size(count: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration, rounded to a useful precision."""
+    """Return a duration in seconds, minutes or hours."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
@@ -59,5 +71,5 @@ def duration(seconds: float) -> str:
 
 
 def left(seconds: float | None) -> str:
-    """Return the time left, as a suffix; empty while unknown."""
+    """Return the remaining time as a suffix; empty while unknown."""
     return "" if seconds is None else f", about {duration(seconds)} left"

@@ -1,4 +1,4 @@
-"""Ask the engine one question, and stream the answer to the terminal."""
+"""A session of `specchat ask`: one question, its answer streamed to standard output."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -35,12 +35,11 @@ from assistant.session.events import (
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.settings.settings import Settings
 from assistant.tools.toolbox import ToolSet
-from assistant.tools.values import OfferedTool
 from models.errors import StorageError
 from tui import outlook
-from tui.figures import access, arguments, counted
+from tui.labels import access, arguments, counted
 from tui.safe import one_line, safe
-from tui.shell.asked import ContinuedChat, check_thinking
+from tui.shell.ask_inputs import ContinuedChat, check_thinking
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import can_ask
 from tui.shell.received_answers import Printing, ReceivedAnswer
@@ -49,11 +48,11 @@ SAVED_EVERY_S = 1.0
 
 
 class AskSession:
-    """One question: asked and answered, and what came of it.
+    """Ask one question, and hold its answers.
 
     The answer goes to standard output unless `quiet`, progress and a summary to standard error.
-    Both question and answer become part of the conversation that is `continued`, if one is.
-    Each call of `tools` is printed, and asked about on a terminal, unless `yes`.
+    Question and answer are appended to the conversation that is `continued`, if any. Tool calls
+    are printed; on a terminal, unless `yes`, each needs the user's approval.
     """
 
     def __init__(
@@ -76,16 +75,17 @@ class AskSession:
         self.ready: Ready | None = None
         """The models, once they are loaded."""
         self.answers = [ReceivedAnswer()]
-        """What came of the question; all but the last asked for calls."""
-        self._folders = FolderRetriever(self._take, lambda: settings) if settings.about else None
-        self._to_do: list[Coroutine[Any, Any, None]] = []
-        self._saved = monotonic()
-        request = settings.request()
-        request = replace(request, stop_strings=tuple(stop_strings), constraint=constraint)
+        """The answers; all but the last made tool calls."""
+        self._folders = FolderRetriever(self._handle, lambda: settings) if settings.about else None
+        self._jobs: list[Coroutine[Any, Any, None]] = []
+        self._saved_at = monotonic()
+        request = replace(
+            settings.request(), stop_strings=tuple(stop_strings), constraint=constraint
+        )
         self.session = ChatSession(
-            self._take,
+            self._handle,
             console.do,
-            self._to_do.append,
+            self._jobs.append,
             continued.store if continued else None,
             tools,
             lambda: request,
@@ -93,11 +93,11 @@ class AskSession:
             writes=continued is not None and continued.keeps,
             folders=self._folders,
         )
-        """The conversation, which is of this question alone unless one is continued."""
+        """The session of the conversation; a new one unless one is continued."""
         console.closing.append(self.session.tool_loop.tools.close)
 
     def run(self) -> None:
-        """Ask, and wait for the answer. Ctrl-C ends it early and keeps the text so far.
+        """Ask, and wait for the answer. Ctrl-C stops it and keeps the text so far.
 
         Raises:
             SpecchatError: there is no answer.
@@ -108,7 +108,7 @@ class AskSession:
                 self._console.wait(self._folders.read(self._folders.stale(())))
             self._load()
             with suppress(asyncio.CancelledError):
-                self._console.wait(self._have_answered())
+                self._console.wait(self._answer())
         finally:
             self.session.shutdown()
         if self._failed is not None:
@@ -117,48 +117,48 @@ class AskSession:
 
     def _load(self) -> None:
         console, settings = self._console, self._settings
-        setup, no_draft = settings.setup(console.checking)
+        setup, no_draft = settings.setup(console.show_check)
         chooses_by_time = settings.mode != "ars" and settings.lookahead is None
         setup = replace(setup, measure=chooses_by_time)
-        self.ready = ready = console.run(setup, self._hear_loading, keeps=False)
+        self.ready = ready = console.run(setup, self._show_warning, keeps=False)
         check_thinking(settings, ready)
         if settings.draft or console.console.is_terminal:
-            self._say(outlook.missing(no_draft, ready, settings))
+            self._print(outlook.missing(no_draft, ready, settings))
         self.session.ready(ready.target)
 
-    async def _have_answered(self) -> None:
+    async def _answer(self) -> None:
         self._console.stop_with(self.session.stop)
         if self._continued is not None:
-            self._say(self._continued.store.warning)
+            self._print(self._continued.store.warning)
             if self._continued.number is not None:
                 self.session.branch.open(self._continued.number)
         self.session.submit(self._question)
-        for doing in self._to_do:
-            await doing
+        for job in self._jobs:
+            await job
 
-    # What the engine and the session say
+    # Events of the engine and the session
 
-    def _hear_loading(self, event: Event) -> None:
+    def _show_warning(self, event: Event) -> None:
         if isinstance(event, Warned):
-            self._say(event.text)
+            self._print(event.text)
 
-    def _take(self, event: SessionEvent) -> None:
+    def _handle(self, event: SessionEvent) -> None:
         console = self._console
         match event:
             case Loading():
-                console.loading(event)
+                console.show_loading(event)
             case Prefilled():
-                console.reading("the question", event)
+                console.show_prefill("the question", event)
             case Decoded() | Finished():
-                self._handle(event)
+                self._show_round(event)
             case Failed():
                 self._failed = event
-                self._printing.cut()  # what was said so far stands on lines of its own
+                self._printing.cut()  # the text so far ends with a line break
             case ToolsStarting(over=False):
                 console.keeps = False
             case ApprovalRequested():
-                console.keeps = False  # while nothing runs: Ctrl-C is no answer
-                self._decide(event)
+                console.keeps = False  # nothing runs: Ctrl-C ends the program
+                self._ask_approval(event)
             case Added(record) if record.role != "user":
                 console.keeps = True
                 if record.role == "assistant" and self.answers[-1].finished:
@@ -171,55 +171,52 @@ class AskSession:
                     click.echo(f"{record.state}: {size}", err=True)
             case Changed(record) if record.role == "assistant" and record.state != "streaming":
                 self.answers[-1].sources = record.attachments
-                if self._folders or self._continued:  # else there are no passages
+                if self._folders or self._continued:  # only then there are passages
                     from assistant.session.support import check
 
                     self.answers[-1].unsupported = check(
                         record, self.session.branch.records
                     ).warnings
             case Indexing(text, fraction):
-                self._say(text, "dim") if fraction is None else console.say(text)
+                self._print(text, "dim") if fraction is None else console.show_progress(text)
             case Warned(text, severity) if severity != "error":
-                self._say(text)
+                self._print(text)
             case NotSaved(reason):
                 raise StorageError(reason)
-        if monotonic() - self._saved > SAVED_EVERY_S:
-            self._saved = monotonic()
+        if monotonic() - self._saved_at > SAVED_EVERY_S:
+            self._saved_at = monotonic()
             self.session.responses.save()
 
-    def _decide(self, waits: ApprovalRequested) -> None:
-        """Show a call and its arguments, and say whether it may run."""
-        if self._console.interrupted:  # it stays undecided
+    def _ask_approval(self, waits: ApprovalRequested) -> None:
+        """Show a tool call, and have it approved or refused."""
+        if self._console.interrupted:  # without a decision
             self._console.give_up()
             return
-        self._console.hush()
+        self._console.hide_progress()
         given = [f"  {name}: {value}" for name, value in arguments(waits.call)]
         click.echo(safe("\n".join([f"Tool call: {waits.call.name}", *given])), err=True)
-        allowed = self._may_run(waits.tool, safe(access(waits.tool)))
+        may_access, interactive = safe(access(waits.tool)), not self._yes and can_ask()
+        allowed = not interactive and waits.tool.read_only
+        if not allowed:
+            click.echo(may_access if interactive else f"Refused. {may_access}", err=True)
+            allowed = interactive and click.confirm("Run it?", default=False, err=True)
         self.session.tool_loop.resolve_approval("once" if allowed else "refuse")
 
-    def _may_run(self, tool: OfferedTool, access: str) -> bool:
-        asks = not self._yes and can_ask()
-        if not asks and tool.read_only:
-            return True
-        click.echo(access if asks else f"Refused. {access}", err=True)
-        return asks and click.confirm("Run it?", default=False, err=True)
-
-    def _handle(self, event: Decoded | Finished) -> None:
-        """Show what the answer says."""
-        given = self.answers[-1]
-        shown = self._settings.show_thinking or given.finished or said(given.tokens)
+    def _show_round(self, event: Decoded | Finished) -> None:
+        """Print the tokens of a round, or that the model is thinking."""
+        answer = self.answers[-1]
+        shown = self._settings.show_thinking or answer.finished or said(answer.tokens)
         if isinstance(event, Decoded) and not shown and not said(event.tokens):
-            self._console.say(f"thinking: {counted(event.stats.thought_tokens, 'token')}")
+            self._console.show_progress(f"thinking: {counted(event.stats.thought_tokens, 'token')}")
         else:
-            self._console.hush()
-        given.take(event)
+            self._console.hide_progress()
+        answer.add(event)
         if isinstance(event, Decoded):
             self._printing.add(event.tokens)
         elif event.text or not event.tool_calls:
             self._printing.end()
 
-    def _say(self, text: str | None, style: str = "yellow") -> None:
+    def _print(self, text: str | None, style: str = "yellow") -> None:
         if text:
             self._console.console.print(Text(safe(text), style), soft_wrap=True)
 
@@ -228,9 +225,10 @@ class AskSession:
         if end is None or self._quiet:
             return
         if self._console.console.is_terminal:
-            kept = self.session.branch.conversation if self._continued is not None else None
-            has_form = self._constraint is not None
-            lines = self.answers[-1].summary(end, self._settings, has_form, kept)
-        else:  # an editor puts it beside the answer, so only what was asked for, or is wrong
-            lines = self.answers[-1].remarks(end, self._settings)
-        self._say("\n".join(map(one_line, lines)), "dim")
+            conversation = self.session.branch.conversation if self._continued is not None else None
+            lines = self.answers[-1].summary(
+                end, self._settings, self._constraint is not None, conversation
+            )
+        else:  # an editor shows it beside the answer: only sources and warnings
+            lines = self.answers[-1].warnings(end, self._settings)
+        self._print("\n".join(map(one_line, lines)), "dim")

@@ -1,4 +1,4 @@
-"""A token of an answer, or a proposal thrown away, and lines that say why."""
+"""The facts about a token of an answer, or about a rejected draft token, as lines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +9,10 @@ from textual.content import Content
 from textual.geometry import Size
 
 from assistant.events import Alternative, Origin, RejectedToken, Step, Token, Trace
-from tui.chat.panel.panel_text import MUTED, SOURCES, pair, paragraph
+from tui.chat.panel import SOURCES
+from tui.formatting import MISSING, bar
 from tui.safe import safe
-from tui.widgets.text_figures import MISSING, bar
+from tui.widgets.lines import MUTED, pair, paragraph
 from tui.widgets.token_styles import GHOST, NAMES, Kind, kind
 
 UNTESTED = "A guess, never checked: an earlier one was wrong."
@@ -20,24 +21,24 @@ SEEDED = (
     "wrong: with this seed the answer has another token here",
     "right: with this seed the answer has the same token here",
 )
-SURE = "wrong: the answer cannot have it here", "right: kept with what follows it"
+BLOCK_DECIDED = "wrong: the answer cannot have it here", "right: kept with what follows it"
 PARTS = {
     "thought": "It is part of the thought before the answer.",
     "marker": "It marks where a thought or a call begins or ends.",
     "call": "It is part of a tool call.",
 }
 AIRY = 20
-"""Height in lines above which there is room for blank ones."""
+"""Height in lines from which the sections are separated by blank lines."""
 NONE_KEPT = "No alternatives were kept with this answer."
 
 VISIBLE = str.maketrans({" ": "·", "\n": "↵", "\t": "→"})
 NO_TEXT = "∅"
-"""Stands for a token without a text of its own, as part of a character."""
+"""Shown for a token without text: it is part of a character."""
 
 
 @dataclass(frozen=True, eq=False)
 class InspectedToken:
-    """A token or a ghost, and the round it belongs to."""
+    """A token or a rejected draft token, with its round."""
 
     item: Token | RejectedToken
     step: Step
@@ -45,18 +46,18 @@ class InspectedToken:
 
     @cached_property
     def text(self) -> str:
-        """What is shown in the line, with line breaks made visible; a ghost breaks none."""
+        """The text on the page, line breaks visible; a rejected token breaks no line."""
         breaks = "↵" if isinstance(self.item, RejectedToken) else "↵\n"
         return safe(self.item.text).replace("\n", breaks).replace("\t", "→   ") or NO_TEXT
 
     @property
     def kind(self) -> Kind:
-        """What it is shown as."""
+        """The kind, which selects the style."""
         return GHOST if isinstance(self.item, RejectedToken) else kind(self.item)
 
     @property
     def tested(self) -> RejectedToken | None:
-        """The proposal that was rejected at this position, if any."""
+        """The draft token that was rejected at this position, if any."""
         if isinstance(self.item, RejectedToken):
             return self.item if self.item.target_prob is not None else None
         ghost = self.step.rejected[0] if self.step.rejected else None
@@ -65,49 +66,49 @@ class InspectedToken:
 
     @property
     def is_rejected(self) -> bool:
-        """Whether it is a proposal that the target rejected."""
+        """Whether it is a draft token that the target rejected."""
         return isinstance(self.item, RejectedToken) and self.tested is not None
 
     @property
     def successor(self) -> Token | None:
-        """The token that replaced this ghost, if it is the first of its round."""
+        """The token that replaced this one, if it is the first rejected token of its round."""
         last = self.step.tokens[-1] if self.step.tokens else None
         return last if last and last.position == self.item.position else None
 
 
 def visible(text: str) -> str:
-    """Return a text with every blank, and its absence, made visible."""
+    """Return a text with whitespace made visible, and a sign for an empty one."""
     return safe(text.translate(VISIBLE)) or NO_TEXT
 
 
 def entries(trace: Trace) -> tuple[InspectedToken, ...]:
-    """Return all tokens and ghosts: of each round what was accepted, thrown away, drawn."""
-    found: list[InspectedToken] = []
+    """Return all tokens: of each round the accepted, the rejected, then those sampled."""
+    inspected: list[InspectedToken] = []
     for number, step in enumerate(trace, 1):
-        kept = [token for token in step.tokens if token.origin is Origin.DRAFT]
+        accepted = [token for token in step.tokens if token.origin is Origin.DRAFT]
         drawn = [token for token in step.tokens if token.origin is not Origin.DRAFT]
-        items: tuple[Token | RejectedToken, ...] = (*kept, *step.rejected, *drawn)
-        found += (InspectedToken(item, step, number) for item in items)
-    return tuple(found)
+        items: tuple[Token | RejectedToken, ...] = (*accepted, *step.rejected, *drawn)
+        inspected += (InspectedToken(item, step, number) for item in items)
+    return tuple(inspected)
 
 
 def facts(
-    entry: InspectedToken, number: int, total: int, size: Size, stands: str = ""
+    entry: InspectedToken, number: int, total: int, size: Size, source: str = ""
 ) -> list[Content]:
-    """Return what is known about entry `number` of `total`, the most probable tokens last.
+    """Return the facts about entry `number` of `total`, the most probable tokens last.
 
-    `stands` says which passage it stands in.
+    `source` is a sentence on the passages that it may be copied from.
     """
     width, blank = size.width, [Content("")] if size.height >= AIRY else []
-    place = Content.styled(f"id {entry.item.id} · {number:,} of {total:,}", MUTED)
+    number_of_total = Content.styled(f"id {entry.item.id} · {number:,} of {total:,}", MUTED)
     name = Content.styled(f" {visible(entry.item.text)} ", "bold $text-accent on $boost")
     lines = [
-        pair(name, place, width),
+        pair(name, number_of_total, width),
         *blank,
         *paragraph(_origin(entry), width, ""),
         *paragraph(PARTS.get(getattr(entry.item, "part", ""), ""), width),
-        *paragraph(_place(entry), width),
-        *paragraph(stands, width),
+        *paragraph(_position(entry), width),
+        *paragraph(source, width),
         *blank,
         *_test(entry, width),
         *blank,
@@ -116,20 +117,20 @@ def facts(
 
 
 def probability(value: float) -> str:
-    """Return a probability to three places, or to two digits when it is tiny."""
+    """Return a probability with three decimals, or two digits when it is tiny."""
     return f"{value:.3f}" if value == 0 or value >= 0.001 else f"{value:.1e}"
 
 
-def decision(tested: Token | RejectedToken, kept: bool) -> str:
-    """Return the inequality that decided on a proposal, or why there was none."""
+def decision(tested: Token | RejectedToken, accepted: bool) -> str:
+    """Return the inequality that decided on a draft token, or why there was none."""
     if tested.uniform is None:
-        return (SEEDED if tested.threshold is None else SURE)[kept]
-    sign, uniform = "<" if kept else "≥", f"uniform {probability(tested.uniform)}"
+        return (SEEDED if tested.threshold is None else BLOCK_DECIDED)[accepted]
+    sign, uniform = "<" if accepted else "≥", f"uniform {probability(tested.uniform)}"
     if tested.threshold is not None:
-        word = "kept up to here" if kept else "not kept this far"
+        word = "kept up to here" if accepted else "not kept this far"
         return f"{uniform} {sign} threshold {probability(tested.threshold)}: {word}"
     draft, target = probability(tested.draft_prob or 0.0), probability(tested.target_prob or 0.0)
-    word = "right" if kept else "wrong"
+    word = "right" if accepted else "wrong"
     return f"{uniform} × guesses {draft} {sign} answers {target}: {word}"
 
 
@@ -153,9 +154,9 @@ def _origin(entry: InspectedToken) -> str:
     return f"{name}: no guess was tried here."
 
 
-def _place(entry: InspectedToken) -> str:
-    kept = sum(token.origin is Origin.DRAFT for token in entry.step.tokens)
-    proposed, number = kept + len(entry.step.rejected), f"{entry.round:,}"
+def _position(entry: InspectedToken) -> str:
+    accepted = sum(token.origin is Origin.DRAFT for token in entry.step.tokens)
+    proposed, number = accepted + len(entry.step.rejected), f"{entry.round:,}"
     if not proposed:
         return f"Round {number}, without guesses."
     guesses = "1 guess" if proposed == 1 else f"{proposed} guesses"
@@ -188,16 +189,16 @@ def _named(*values: tuple[str, str]) -> Content:
 def _verdict(entry: InspectedToken, width: int) -> list[Content]:
     item = entry.item
     if isinstance(item, Token) and item.origin is Origin.DRAFT:
-        return paragraph(decision(item, kept=True), width, "$text-success")
+        return paragraph(decision(item, accepted=True), width, "$text-success")
     ghost = entry.tested
     if ghost is None:
         return []
     whose = "" if ghost is item else f"“{visible(ghost.text)}”: "
-    return paragraph(whose + decision(ghost, kept=False), width, "$text-warning")
+    return paragraph(whose + decision(ghost, accepted=False), width, "$text-warning")
 
 
 def _alternatives(entry: InspectedToken, width: int) -> list[Content]:
-    # A ghost shares the rows of what replaced it.
+    # A rejected token shares the distributions of the token that replaced it.
     rows = entry.item if isinstance(entry.item, Token) else entry.successor
     if rows is None:
         return []

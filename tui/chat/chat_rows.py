@@ -1,4 +1,4 @@
-"""Conversations in groups by date; thousands cost no more than those on the screen."""
+"""Rows of conversations, grouped by date; only those on the screen are rendered."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,8 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import reactive
 
-from tui.chat.panel.panel_text import MUTED, pair
 from tui.safe import safe
-from tui.widgets.lines import Lines
+from tui.widgets.lines import MUTED, Lines, pair
 
 if TYPE_CHECKING:
     from assistant.store.values import ChatSummary
@@ -23,22 +22,22 @@ PINNED = "Pinned"
 
 
 class ListRow(NamedTuple):
-    """A line of the list; `heading` is empty for a conversation's title and snippet."""
+    """A line of the list: a heading, or the title or snippet of a conversation."""
 
     heading: str
-    place: int  # of the conversation
+    position: int  # index of the conversation
     snippet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Conversations and the lines they take; made on a thread, as there may be thousands."""
+    """Conversations and their lines; made on a thread, as there may be thousands."""
 
     summaries: Sequence["ChatSummary"] = ()
-    words: tuple[str, ...] = ()  # that were searched for
+    words: tuple[str, ...] = ()  # of the search
     today: date = date.min
     rows: tuple[ListRow, ...] = ()
-    tops: tuple[int, ...] = ()  # first row of each conversation
+    tops: tuple[int, ...] = ()  # the first row of each conversation
 
 
 def listing(summaries: Sequence["ChatSummary"], search: str, today: date) -> Listing:
@@ -49,7 +48,7 @@ def listing(summaries: Sequence["ChatSummary"], search: str, today: date) -> Lis
 
 
 def title(summary: "ChatSummary", today: date, is_open: bool, width: int) -> Content:
-    """Return the title, the time at the right, and a mark on the conversation that is open."""
+    """Return the title with the time at the right, and a mark if the conversation is open."""
     time = Content.styled(f"{when(summary, today)} ", MUTED)
     name = Content(safe(summary.title) or "Untitled")
     name = name.truncate(width - time.cell_length - 3, ellipsis=True)
@@ -58,31 +57,31 @@ def title(summary: "ChatSummary", today: date, is_open: bool, width: int) -> Con
 
 
 def snippet(summary: "ChatSummary", words: Sequence[str], width: int) -> Content:
-    """Return the part of a snippet around the first of the words, which are in bold."""
+    """Return the part of a snippet around the first searched word, with the words in bold."""
     text = safe(summary.snippet)
     folded = text.casefold()
     at = min((folded.find(word) for word in words if word in folded), default=0)
     start = max(0, min(at - width // 4, len(text) - width + 5))
     shown = Content.styled(f"  {'…' * (start > 0)}{text[start : start + width]}", MUTED)
     for word in words:
-        found = shown.plain.casefold().find(word)
-        if found >= 0:
-            shown = shown.stylize("bold $text-accent", found, found + len(word))
+        start_of_word = shown.plain.casefold().find(word)
+        if start_of_word >= 0:
+            shown = shown.stylize("bold $text-accent", start_of_word, start_of_word + len(word))
     return shown.truncate(width - 1, ellipsis=True)
 
 
 def _rows(summaries: Sequence["ChatSummary"], today: date) -> Iterator[ListRow]:
-    """Yield a heading wherever the group changes, with a blank line above."""
+    """Yield the rows of conversations, with a heading where the group changes."""
     heading = ""
-    for place, summary in enumerate(summaries):
+    for index, summary in enumerate(summaries):
         if (other := group(summary, today)) != heading:
             if heading:
                 yield ListRow(" ", -1)
             heading = other
             yield ListRow(heading, -1)
-        yield ListRow("", place)
+        yield ListRow("", index)
         if summary.snippet:
-            yield ListRow("", place, snippet=True)
+            yield ListRow("", index, snippet=True)
 
 
 def group(summary: "ChatSummary", today: date) -> str:
@@ -102,7 +101,7 @@ def group(summary: "ChatSummary", today: date) -> str:
 
 
 def when(summary: "ChatSummary", today: date) -> str:
-    """Return the time of a day that is near, and else the day."""
+    """Return the time if it was today or yesterday, else the date."""
     moment = datetime.fromtimestamp(summary.updated)
     if moment.date() >= today - timedelta(days=1):
         return f"{moment:%H:%M}"
@@ -135,7 +134,7 @@ class ChatRows(Lines, can_focus=True):
 
     @dataclass
     class Chosen(Message):
-        """A conversation is to be opened, at the message that was found, if any."""
+        """A conversation was chosen; `message` is the search result in it, if any."""
 
         id: int
         message: int | None
@@ -155,7 +154,7 @@ class ChatRows(Lines, can_focus=True):
         return self.summaries[self.cursor] if self.cursor < len(self.summaries) else None
 
     def fill(self, listing: Listing) -> None:
-        """Show other conversations; the cursor stays on the same one, or finds the first."""
+        """Replace the conversations; the cursor stays on the same one, else goes to the first."""
         same_search = listing.words == self.listing.words
         before = self.chosen if same_search or not listing.words else None
         ids = [summary.id for summary in listing.summaries]
@@ -179,30 +178,30 @@ class ChatRows(Lines, can_focus=True):
         row = self.listing.rows[y]
         if row.heading:
             return Content.styled(f" {row.heading}", "bold $text-accent")
-        summary = self.summaries[row.place]
+        summary = self.summaries[row.position]
         if row.snippet:
-            shown = snippet(summary, self.listing.words, self.room)
+            shown = snippet(summary, self.listing.words, self.line_width)
         else:
-            shown = title(summary, self.listing.today, summary.id == self.current, self.room)
-        if row.place != self.cursor:
+            shown = title(summary, self.listing.today, summary.id == self.current, self.line_width)
+        if row.position != self.cursor:
             return shown
-        look = CURSOR if self.has_focus else CURSOR_BLURRED
+        style = CURSOR if self.has_focus else CURSOR_BLURRED
         if self.app.no_color:
-            look = "reverse" if self.has_focus else "underline"
-        return Content(shown.pad_right(self.room - shown.cell_length).plain).stylize(look)
+            style = "reverse" if self.has_focus else "underline"
+        return Content(shown.pad_right(self.line_width - shown.cell_length).plain).stylize(style)
 
     def watch_cursor(self, old: int, new: int) -> None:
-        """Paint what changed."""
-        for place in (old, new):
-            self._change(place)
+        """Paint the two conversations again."""
+        for index in (old, new):
+            self._change(index)
         self._follow()
 
     def watch_current(self) -> None:
-        """Mark another conversation."""
+        """Mark the conversation that is open now."""
         self.resize_lines(len(self.listing.rows))
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Show the cursor as one that keys move, or do not."""
+        """Show whether keys move the cursor."""
         super().watch_has_focus(has_focus)
         self._change(self.cursor)
 
@@ -211,34 +210,34 @@ class ChatRows(Lines, can_focus=True):
         offset = event.get_content_offset(self)
         y = -1 if offset is None else offset.y + self.scroll_offset.y
         if 0 <= y < len(self.listing.rows) and not self.listing.rows[y].heading:
-            self.cursor = self.listing.rows[y].place
+            self.cursor = self.listing.rows[y].position
             self.action_choose()
 
     def action_choose(self) -> None:
-        """Have the conversation under the cursor opened."""
+        """Choose the conversation under the cursor."""
         if self.chosen is not None:
             self.post_message(self.Chosen(self.chosen.id, self.chosen.match))
 
     def action_step(self, by: int) -> None:
-        """Go to a neighbour."""
+        """Move by some conversations."""
         self.cursor = min(max(self.cursor + by, 0), max(len(self.summaries) - 1, 0))
 
     def action_page(self, by: int) -> None:
-        """Go as far as fits the screen."""
+        """Move by a page."""
         self.action_step(by * max(self.size.height - 2, 1))
 
-    def action_go(self, place: int) -> None:
+    def action_go(self, index: int) -> None:
         """Go to a conversation; -1 is the last."""
-        self.cursor = place % len(self.summaries) if self.summaries else 0
+        self.cursor = index % len(self.summaries) if self.summaries else 0
 
-    def _change(self, place: int) -> None:
-        if place < len(self.listing.tops):
-            top = self.listing.tops[place]
+    def _change(self, index: int) -> None:
+        if index < len(self.listing.tops):
+            top = self.listing.tops[index]
             self.change_lines((top, top + 1))
 
     def _follow(self) -> None:
         if self.listing.tops:
             top = self.listing.tops[self.cursor]
             above = 1 if top and self.listing.rows[top - 1].heading else 0
-            there = Region(0, top - above, self.room, 1 + above + bool(self.listing.words))
-            self.scroll_to_region(there, animate=False, force=True)
+            region = Region(0, top - above, self.line_width, 1 + above + bool(self.listing.words))
+            self.scroll_to_region(region, animate=False, force=True)

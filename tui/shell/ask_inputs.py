@@ -1,4 +1,4 @@
-"""What `specchat ask` is asked: the question, its conversation, the form of the answer, tools."""
+"""The inputs of `specchat ask`: the question, its conversation, the constraint, the tools."""
 
 import sys
 from collections.abc import Iterator
@@ -14,23 +14,21 @@ from assistant.session.messages import joined
 from assistant.settings.settings import Settings
 from assistant.tools.toolbox import ToolSet
 from models.errors import StorageError, UsageError
-from tui.figures import model_name
-from tui.shell.standard_output import read_piped
+from tui.labels import model_name
+from tui.shell.options import LAST, NEW
+from tui.shell.standard_output import STDIN, read_piped
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
 
-STDIN = Path("-")
-LAST, NEW = "last", "new"
-
 
 @dataclass(frozen=True, slots=True)
 class ContinuedChat:
-    """A stored conversation that a question continues."""
+    """The stored conversation that a question continues."""
 
     store: "Store"
     number: int | None  # None: a new one
-    keeps: bool  # whether the question and its answer become part of it
+    keeps: bool  # whether the question and its answer are saved in it
 
 
 @contextmanager
@@ -38,8 +36,7 @@ def continued_chat(chat: str, settings: Settings) -> Iterator[ContinuedChat]:
     """Open the conversation that `chat` names: a number, the last one, or a new one.
 
     Raises:
-        StorageError: there is no such conversation, they cannot be read, or what is said cannot be
-            kept.
+        StorageError: there is no such conversation, or the store cannot be read or written.
     """
     from assistant.store.files import database_path, present
     from assistant.store.store import Store
@@ -60,12 +57,12 @@ def continued_chat(chat: str, settings: Settings) -> Iterator[ContinuedChat]:
 
 
 def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolSet:
-    """Return the tools that are named, of servers or single ones, separated by commas.
+    """Return the named tools: servers or single tools, separated by commas.
 
-    Built-in tools read `folders`, or else those of `config.toml`.
+    Built-in tools read `folders`, or else the folders in `config.toml`.
 
     Raises:
-        UsageError: a name means nothing.
+        UsageError: a name is unknown.
     """
     from assistant.tools.values import BUILT_IN
 
@@ -76,43 +73,43 @@ def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolS
     folders = (folders or known.folders) if BUILT_IN in wanted else ()
     if BUILT_IN in wanted and not folders:
         raise UsageError("There is no folder that may be read; name one with --folder.")
-    there = [BUILT_IN, *(each.name for each in known.servers)]
+    there = [BUILT_IN, *(server.name for server in known.servers)]
     if lacking := sorted(wanted.difference(there)):
         raise UsageError(f"No tools are called {lacking[0]!r}. There are: {', '.join(there)}.")
-    servers = tuple(each for each in known.servers if each.name in wanted)
+    servers = tuple(server for server in known.servers if server.name in wanted)
     offered = replace(known, folders=folders, servers=servers)
     return ToolSet(offered, settings.offline, named)
 
 
 def check_thinking(settings: Settings, ready: Ready) -> None:
-    """Refuse what was asked for here and now, and this model cannot do.
+    """Check that the model supports the options on reasoning of this command line.
 
     Raises:
-        UsageError: it does not think, or its template takes no effort.
+        UsageError: it does not reason, or its template has no effort setting.
     """
     name = model_name(ready.target.name)
-    asked = {key for key, source in settings.sources.items() if source.is_passing}
-    if "thinking" in asked and settings.thinking == "on" and not ready.thinks:
+    passing = {key for key, source in settings.sources.items() if source.is_passing}
+    if "thinking" in passing and settings.thinking == "on" and not ready.thinks:
         raise UsageError(f"{name} does not think; leave --thinking on out.")
-    if "effort" in asked and settings.effort and not ready.takes_effort:
+    if "effort" in passing and settings.effort and not ready.takes_effort:
         raise UsageError(f"{name} has no effort setting; leave --effort out.")
 
 
 def constraint_of(
     schema: Path | None, regex: str | None, grammar: Path | None
 ) -> Constraint | None:
-    """Return the constraint that is asked for, if any is.
+    """Return the constraint of the options, if any.
 
     Raises:
-        UsageError: several are, or its file is no text.
+        UsageError: there are several, or a file is no text.
     """
-    forms: dict[ConstraintKind, Path | str | None] = {
+    options: dict[ConstraintKind, Path | str | None] = {
         "schema": schema, "regex": regex, "grammar": grammar
     }  # fmt: skip
-    asked = [(kind, given) for kind, given in forms.items() if given is not None]
-    if len(asked) > 1:
-        raise UsageError(f"An answer has one form: --{asked[0][0]} or --{asked[1][0]}, not both.")
-    for kind, given in asked:
+    chosen = [(kind, given) for kind, given in options.items() if given is not None]
+    if len(chosen) > 1:
+        raise UsageError(f"An answer has one form: --{chosen[0][0]} or --{chosen[1][0]}, not both.")
+    for kind, given in chosen:
         if isinstance(given, str):
             return Constraint(kind, given)
         if given == STDIN:
@@ -122,23 +119,23 @@ def constraint_of(
 
 
 def _piped() -> bytes | None:
-    """Return piped input; a closed standard input counts as empty."""
+    """Return piped input; None at a terminal or a closed standard input."""
     return None if sys.stdin is None or sys.stdin.isatty() else read_piped()
 
 
 def question_of(
     prompt: str | None, files: tuple[Path, ...], schema: Path | None, grammar: Path | None
 ) -> str:
-    """Return the question that the prompt, standard input and files make together.
+    """Join the prompt, standard input and files into one question.
 
-    Standard input is no part of it where the schema or the grammar is read from there.
+    Standard input is not part of it if the schema or the grammar is read from there.
 
     Raises:
-        UsageError: there is no question, or a part of it is not a text.
+        UsageError: there is no question, or a part of it is no text.
     """
     piped = None if STDIN in (schema, grammar) else _piped()
-    words = [prompt or "", text_of(piped, "Standard input") if piped else ""]
-    text = "\n\n".join(part for part in words if part.strip())
+    parts = [prompt or "", text_of(piped, "Standard input") if piped else ""]
+    text = "\n\n".join(part for part in parts if part.strip())
     question = joined(text, [read(path, pipes=True) for path in files])
     if not question:
         raise UsageError(

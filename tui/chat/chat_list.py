@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from models.errors import SpecchatError
-from tui.chat.list.chat_rows import ChatRows, Listing, listing
+from tui.chat.chat_rows import ChatRows, Listing, listing
 from tui.safe import safe
 from tui.widgets.entry_screen import EntryLine, EntryScreen
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from assistant.store.values import ChatSummary
     from tui.app.program import Program
 
-MOST = 5000
-"""Conversations that are listed; a search finds the others."""
+MAX_LISTED = 5000
+"""Conversations that are listed; a search finds further ones."""
 NARROWEST, WIDEST, AROUND = 34, 60, 12
-"""Cells of the list, which is as wide as its titles need, and those around a title."""
+"""Cells of the list, whose width fits its titles, and cells around a title."""
 PAUSE_S = 0.15
-"""After the last letter of a search, before it is looked for."""
+"""Seconds after the last key before a search starts."""
 NO_CHATS = "No conversations yet. What you send and see is kept here."
 NOT_FOUND = "Nothing found. The words can be anywhere in a conversation."
 
 
 class ChatList(Vertical):
-    """Show the conversations that are kept, and change them by single keys."""
+    """List the stored conversations, and change them by single keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "act('rename')", "Rename", id="chats.rename"),
@@ -61,28 +61,28 @@ class ChatList(Vertical):
 
     @dataclass
     class Deleted(Message):
-        """A conversation was deleted, or is back."""
+        """A conversation was deleted, or restored."""
 
         id: int
         is_back: bool = False
 
     class Left(Message):
-        """The user is done with the list."""
+        """The user leaves the list."""
 
     def __init__(self, store: "Store | None" = None, folder: Path | None = None) -> None:
         self.search = EntryLine(id="chats-search", placeholder="Search all text", compact=True)
         self.rows, self.hint = ChatRows(), Static("", id="chats-hint", markup=False)
         super().__init__(self.search, self.rows, self.hint, id="chats")
         self._store, self._folder = store, folder or Path.cwd()
-        self._deleted: list[int] = []  # those of this store, which come back in reverse order
+        self._deleted: list[int] = []  # in this store; restored in reverse order
 
     def use(self, store: "Store | None") -> None:
-        """Show the conversations of a store, once it is open."""
-        if store is not self._store:  # what was deleted from this one can still be brought back
+        """Show the conversations of a store."""
+        if store is not self._store:  # deletions in the same store can still be undone
             self._store, self._deleted = store, []
 
-    def say(self, text: str) -> None:
-        """Say something below the list."""
+    def show_hint(self, text: str) -> None:
+        """Show a hint below the list, or none."""
         self.hint.update(text)
         self.hint.display = bool(text)
 
@@ -96,7 +96,7 @@ class ChatList(Vertical):
             self.refresh_list(to=self.rows.current)
 
     def close(self) -> None:
-        """Close the list; what has the focus in it loses it at once."""
+        """Close the list; a focused widget in it loses the focus at once."""
         leaves, self.display = self.has_focus_within, False
         if leaves:
             self.screen.set_focus(None)
@@ -105,41 +105,41 @@ class ChatList(Vertical):
     async def refresh_list(
         self, pause_s: float = 0.0, opens: bool = False, to: int | None = None
     ) -> None:
-        """Read the list again, if it is seen.
+        """Read the list again if it is open.
 
-        Then open the first if `opens`, or put the cursor onto conversation `to`.
+        Then open the first conversation if `opens`, or put the cursor onto the conversation `to`.
         """
         if self._store is None or not self.display:
             return
         await asyncio.sleep(pause_s)
         search = self.search.value.strip()
         try:
-            found = await asyncio.to_thread(_read, self._store, search)
+            listing = await asyncio.to_thread(_read, self._store, search)
         except SpecchatError as error:
             self._complain(error)
             return
-        self.rows.fill(found)
-        longest = max((len(summary.title) for summary in found.summaries), default=0)
+        self.rows.fill(listing)
+        longest = max((len(summary.title) for summary in listing.summaries), default=0)
         self.styles.width = min(max(NARROWEST, longest + AROUND), WIDEST)
         self.rows.go_to(to)
-        self.set_class(not found.rows, "-empty")
-        self.say("" if found.rows else NOT_FOUND if search else NO_CHATS)
+        self.set_class(not listing.rows, "-empty")
+        self.show_hint("" if listing.rows else NOT_FOUND if search else NO_CHATS)
         if opens:
             self.rows.focus()
             self.rows.action_choose()
 
     @on(Input.Changed, "#chats-search")
-    def look(self) -> None:
+    def search_soon(self) -> None:
         """Search once the user pauses."""
         self.refresh_list(pause_s=PAUSE_S)
 
     @on(Input.Submitted, "#chats-search")
     def open_found(self) -> None:
-        """Open what is found first."""
+        """Open the first result."""
         self.refresh_list(opens=True)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave a key to the search while one types there."""
+        """Offer keys by focus: while the user types a search, letters are text."""
         if action == "list":
             return self.search.has_focus
         if action == "search":
@@ -150,7 +150,7 @@ class ChatList(Vertical):
         return True
 
     def action_act(self, action: Literal["rename", "pin", "delete", "undo", "export"]) -> None:
-        """Change the conversation under the cursor, or ask for the text that this needs."""
+        """Change the conversation under the cursor, asking for a text if needed."""
         store, chosen = self._store, self.rows.chosen
         if store is None:
             return
@@ -162,15 +162,15 @@ class ChatList(Vertical):
             case "pin" if chosen:
                 self._change(partial(store.pin, chosen.id, not chosen.pinned))
             case "delete" if chosen:
-                said, news = "Deleted. u brings it back.", self.Deleted(chosen.id)
-                self._change(partial(store.delete, chosen.id), said, news)
+                message, news = "Deleted. u brings it back.", self.Deleted(chosen.id)
+                self._change(partial(store.delete, chosen.id), message, news)
             case "rename" | "export" if chosen:
                 texts = ("Rename", chosen.title), ("Export into this folder", str(self._folder))
                 entry = EntryScreen(*texts[action == "export"])
-                cast("Program", self.app).open_entry(entry, partial(self._take, action, chosen))
+                cast("Program", self.app).open_entry(entry, partial(self._use_text, action, chosen))
 
-    def _take(self, action: str, chosen: "ChatSummary", text: str | None) -> None:
-        """Do what a text was asked for."""
+    def _use_text(self, action: str, chosen: "ChatSummary", text: str | None) -> None:
+        """Rename or export a conversation with the entered text."""
         if self._store is None or text is None:
             return
         if action == "rename":
@@ -181,9 +181,9 @@ class ChatList(Vertical):
 
     @work(group="chat-changes")
     async def _change(
-        self, change: Callable[[], object], said: str = "", news: Deleted | None = None
+        self, change: Callable[[], object], message: str = "", news: Deleted | None = None
     ) -> None:
-        """Change a conversation on a thread, and show and say what has changed."""
+        """Change a conversation on a thread, then notify and refresh."""
         try:
             result = await asyncio.to_thread(change)
         except SpecchatError as error:
@@ -193,8 +193,8 @@ class ChatList(Vertical):
             return
         if news and not news.is_back:
             self._deleted.append(news.id)
-        if said:
-            self.notify(safe(said.format(result)), markup=False)
+        if message:
+            self.notify(safe(message.format(result)), markup=False)
         if news is not None:
             self.post_message(news)
         self.refresh_list(to=news.id if news and news.is_back else None)
@@ -204,11 +204,11 @@ class ChatList(Vertical):
         self.notify(safe(str(error)), severity="error", markup=False)
 
     def action_search(self) -> None:
-        """Go to the search."""
+        """Focus the search."""
         self.search.focus()
 
     def action_list(self) -> None:
-        """Go from the search to what it found."""
+        """Go from the search to its results."""
         self.rows.focus()
 
     def action_back(self) -> None:
@@ -221,7 +221,7 @@ class ChatList(Vertical):
 
 
 def _read(store: "Store", search: str) -> Listing:
-    return listing(store.summaries(search, MOST), search, date.today())
+    return listing(store.summaries(search, MAX_LISTED), search, date.today())
 
 
 def _export(store: "Store", number: int, folder: Path) -> Path:

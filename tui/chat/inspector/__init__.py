@@ -1,1 +1,0 @@
-"""An answer's tokens, one by one."""

@@ -1,0 +1,249 @@
+"""The panel of figures: the gain of guesses, and the speed of answers."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.events import Resize
+from textual.message import Message
+from textual.reactive import reactive
+
+from assistant.events import Decoded, Ready, Tally
+from assistant.store.values import Attachment
+from tui.formatting import MISSING, bar, level, shares, sparkline
+from tui.labels import constraint_figures
+from tui.outlook import Outlook, outlook
+from tui.safe import one_line, safe
+from tui.widgets.lines import MUTED, Lines, pair, paragraph
+from tui.widgets.token_styles import NAMES
+
+WIDTH = 40
+WIDE = 120
+"""Width of the screen, in cells, from which the panel opens by itself."""
+PERIOD_S = 0.25
+"""Seconds of decoding that each rate is an average of."""
+EXPLAINED = "Figures come with the next answer."
+NEARLY_FULL = 0.85
+SOURCES = {
+    **NAMES, "model": "guessing model", "suffix": "copied from this chat", "ngram": "common phrases"
+}  # fmt: skip
+TIMES = (("guess", "━", "$success"), ("check", "─", "$primary"), ("rest", "┄", MUTED))
+HUES = {True: "bold $text-success", False: "bold $text-warning", None: "bold"}
+
+Section = list[Content]
+
+
+class FiguresPanel(Lines):
+    """Show the figures of the current or the last answer."""
+
+    DEFAULT_CSS = f"""
+    FiguresPanel {{
+        dock: right; width: {WIDTH}; max-width: 50%; height: 1fr; padding: 1 1 0 2;
+        background: $surface;
+    }}
+    """
+
+    class Toggled(Message):
+        """The panel was opened or closed."""
+
+    wanted: reactive[bool | None] = reactive[bool | None](None, init=False)
+    """Whether the user opened or closed it; None: it opens when there are figures and space."""
+
+    def __init__(self, is_crowded: Callable[[], bool] = lambda: False) -> None:
+        super().__init__(id="speculation")
+        self._is_crowded = is_crowded
+        self.can_focus = False
+        self._ready: Ready | None = None
+        self.no_draft: str | None = None
+        """Why there is no draft model, if there is none."""
+        self.last: Decoded | None = None
+        """The last round of the answer, with its forecast."""
+        self.copied: Sequence[Attachment] = ()
+        """The passages that the last copied guesses are from."""
+        self._rates: deque[float] = deque(maxlen=WIDTH)  # tokens/s so far
+        self._since = (0.0, 0)  # seconds and tokens at the last rate
+
+    def on_mount(self) -> None:
+        """Open and close with the width of the screen."""
+        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.fit())
+        self.fit()
+
+    def ready(self, ready: Ready) -> None:
+        """Start over with other models."""
+        self._ready = ready
+        self.clear()
+
+    def add(self, decoded: Decoded) -> None:
+        """Add a round, which `paint` shows."""
+        last = self.last
+        if last is not None and decoded.stats.rounds == last.stats.rounds:  # buffered text
+            plan = last.lookahead, decoded.context_used, decoded.stats, last.forecast
+            decoded = Decoded(decoded.tokens, decoded.rejected, *plan)
+        elif last is not None and decoded.stats.rounds < last.stats.rounds:  # a new answer
+            self._forget()
+        self.last = decoded
+        self.fit()
+        seconds, tokens = decoded.stats.decode_s, decoded.stats.generated_tokens
+        last_s, counted = self._since
+        if seconds - last_s >= PERIOD_S:
+            self._rates.append((tokens - counted) / (seconds - last_s))
+            self._since = seconds, tokens
+
+    def clear(self) -> None:
+        """Forget the last answer, and explain the empty panel."""
+        self._forget()
+        self.fit()
+        self.paint()
+
+    def _forget(self) -> None:
+        self.last, self.copied = None, ()
+        self._rates.clear()
+        self._since = (0.0, 0)
+
+    def toggle(self) -> None:
+        """Open or close the panel, at any width."""
+        self.wanted = not self.display
+
+    def fit(self) -> None:
+        """Show or hide the panel: as the user chose, else by figures and space."""
+        if self.is_attached:
+            has_room = self.screen.size.width >= WIDE and self.last is not None
+            shown = (has_room if self.wanted is None else self.wanted) and not self._is_crowded()
+            if shown != self.display:
+                self.display = shown
+                self.post_message(self.Toggled())
+                self.call_after_refresh(self.paint)
+
+    def watch_wanted(self) -> None:
+        """Show or hide the panel."""
+        self.fit()
+
+    def on_resize(self, event: Resize) -> None:
+        """Fit the lines to the new size."""
+        super().on_resize(event)
+        self.paint()
+
+    def paint(self) -> None:
+        """Show the last round."""
+        if not (self.display and self.is_mounted):
+            return
+        if self.last is None:
+            self.put(self._explained(self.line_width))
+            return
+        n_ctx = self._ready.target.n_ctx if self._ready else 0
+        figures = PanelFigures(self.last, [*self._rates], n_ctx, self.no_draft, self.copied)
+        self.put(lines(figures, self.line_width, self.size.height))
+
+    def _explained(self, width: int) -> list[Content]:
+        why = paragraph(self.no_draft or "", width, "$text-warning")
+        return [*why, *paragraph(EXPLAINED, width)]
+
+
+@dataclass(frozen=True, slots=True)
+class PanelFigures:
+    """The content of the panel."""
+
+    last: Decoded  # round
+    rates: Sequence[float] = ()  # tokens/s over the answer
+    n_ctx: int = 0
+    no_draft: str | None = None
+    copied: Sequence[Attachment] = ()  # the passages of the last copy
+
+
+def lines(shown: PanelFigures, width: int, height: int) -> list[Content]:
+    """Return the lines; too little height removes blank lines, then the last sections."""
+    sections = _sections(shown, width)
+    while sum(map(len, sections)) > height and len(sections) > 3:
+        sections.pop()
+    gaps = height - sum(map(len, sections))
+    joined: list[Content] = []
+    for seam, section in enumerate(filter(None, sections)):
+        joined += [*([Content("")] if 0 < seam <= gaps else []), *section]
+    return joined
+
+
+def _sections(shown: PanelFigures, width: int) -> list[Section]:
+    last, summary = shown.last, outlook(shown.last, shown.no_draft)
+    return [
+        _words(summary, width),
+        _speed(shown, summary, width),
+        _yield(last, width),
+        paragraph(constraint_figures(last.stats), width) if last.stats.masked_rows else [],
+        _positions(last.stats.positions, width),
+        _sources(shown, width),
+        _times(last, width),
+        _context(shown, width),
+    ]
+
+
+def _words(summary: Outlook, width: int) -> Section:
+    gain = paragraph(f"{summary.gain}." if summary.gain else "", width, HUES[summary.saves])
+    return [*gain, *paragraph(summary.why, width), *paragraph(summary.doing, width)]
+
+
+def _yield(last: Decoded, width: int) -> Section:
+    rate = last.stats.acceptance_rate
+    right = MISSING if rate is None else f"{rate:.0%} of {last.stats.tested:,}"
+    return [
+        pair("Tokens per round", f"{last.stats.tokens_per_eval:.2f}", width),
+        pair("Guesses right", right, width),
+        pair("Guesses in a round", str(last.lookahead), width),
+    ]
+
+
+def _positions(tallies: Sequence[Tally], width: int) -> Section:
+    tested = [(i, tally.rate) for i, tally in enumerate(tallies, 1) if tally.rate is not None]
+    if not tested:
+        return []
+    heading = Content.styled("Right by place in the round", MUTED)
+    cells = [
+        Content.assemble(f"{i} ", (level(rate), "$success"), f" {rate:<5.0%}") for i, rate in tested
+    ]
+    row = max(1, width // cells[-1].cell_length)
+    return [heading, *(Content("").join(cells[i : i + row]) for i in range(0, len(cells), row))]
+
+
+def _sources(shown: PanelFigures, width: int) -> Section:
+    rated: Section = []
+    for source, tally in shown.last.stats.sources.items():
+        if tally.rate is not None:
+            name, value = SOURCES.get(source, safe(source)), f"{tally.rate:.0%} of {tally.tested:,}"
+            drawn = bar(tally.rate, width - len(name) - len(value) - 3)
+            rated.append(pair(Content.assemble(f"{name} ", (drawn, "$success")), value, width))
+    copied = " and ".join(one_line(passage.title) for passage in shown.copied)
+    return [*rated, *paragraph(f"The last copy is from {copied}." if copied else "", width)]
+
+
+def _speed(shown: PanelFigures, summary: Outlook, width: int) -> Section:
+    section = [pair("Tokens per second", f"{shown.last.stats.tokens_per_s:.1f}", width)]
+    if shown.rates:
+        section.append(Content.styled(sparkline(shown.rates[-width:]), "$primary"))
+    if summary.plain_tokens_per_s is not None:
+        section.append(
+            pair("Without guesses, estimated", f"{summary.plain_tokens_per_s:.1f}", width)
+        )
+    return section
+
+
+def _times(last: Decoded, width: int) -> Section:
+    seconds = (last.stats.draft_s, last.stats.verify_s, last.stats.host_s)
+    total = sum(seconds)
+    if total <= 0:
+        return []
+    cells = shares(seconds, width)
+    stack = [(glyph * n, hue) for (_, glyph, hue), n in zip(TIMES, cells, strict=True)]
+    words = [
+        Content.assemble((glyph, hue), (f" {name} {part / total:.0%}", MUTED))
+        for (name, glyph, hue), part in zip(TIMES, seconds, strict=True)
+    ]
+    heading = pair("Time", f"{total:.1f} s", width)
+    return [heading, Content.assemble(*stack), Content("  ").join(words)]
+
+
+def _context(shown: PanelFigures, width: int) -> Section:
+    used, n_ctx = shown.last.context_used, shown.n_ctx
+    if not n_ctx:
+        return []
+    hue = "bold $text-warning" if used / n_ctx > NEARLY_FULL else "bold"
+    return [pair("Context", Content.styled(f"{used:,} of {n_ctx:,}", hue), width)]

@@ -1,0 +1,243 @@
+"""Events of the session and the engine, shown on the screen of the chat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+
+from assistant.events import Decoded, Loading, Prefilled, Step, Warned
+from assistant.session.citing import copied_last
+from assistant.session.events import (
+    Added,
+    AnswerEnded,
+    ApprovalClosed,
+    ApprovalRequested,
+    Changed,
+    Indexing,
+    InputRestored,
+    NeedsModel,
+    NotSaved,
+    PathShown,
+    Removed,
+    SessionEvent,
+    ToolsStarting,
+)
+from assistant.session.messages import passages_of
+from assistant.session.support import check
+from models.errors import StorageError
+from tui.chat.chat_list import ChatList
+from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.conversation import Conversation
+from tui.chat.conversation.turn import Turn
+from tui.chat.panel import FiguresPanel
+from tui.chat.prompt.file_search import located
+from tui.chat.prompt.prompt import Prompt
+from tui.chat.result_turn import ResultTurn
+from tui.chat.status import Activity, Banner, Status
+from tui.labels import counted, loading, model_name
+from tui.safe import safe
+
+if TYPE_CHECKING:
+    from assistant.session.chat_session import ChatSession
+    from assistant.store.values import StoredMessage
+    from tui.chat.approval_turn import ApprovalTurn
+
+FIGURES_EVERY = 0.5
+"""Seconds between two updates of the figures: faster ones cannot be read."""
+
+
+@dataclass(frozen=True)
+class ChatWidgets:
+    """The widgets of a chat, and the screen that they are on."""
+
+    screen: Screen[None]
+    prompt: Prompt
+    status: Status
+    banner: Banner
+    chats: ChatList
+    conversation: Conversation
+    panel: FiguresPanel
+
+
+class SessionView:
+    """Show a conversation, the answer under way and the calls that it asks for."""
+
+    def __init__(self, widgets: ChatWidgets, session: ChatSession) -> None:
+        self._widgets, self._screen = widgets, widgets.screen
+        self._view, self.session = widgets.conversation, session
+        self._view.trace, self._view.changes = session.branch.trace, self._changed_file
+        self._view.support = lambda record: check(record, session.branch.records)
+        self._pending_figures: Decoded | None = None  # shown by the next timer
+        self._takes_focus = False  # whether the next answer replaces the turn that had the focus
+        self.approval: ApprovalTurn | None = None
+        """The tool call that waits for the user's approval."""
+        self.focus_approval = False
+        """Whether the next approval gets the focus, because the user asked for that call."""
+
+    def show(self, event: SessionEvent) -> None:
+        """Show an event."""
+        match event:
+            case PathShown(path):
+                self._show_path(path)
+            case Decoded():
+                self._show_round(event)
+            case Loading() | Prefilled():
+                self._show_progress(event)
+            case Added(record) if record.role == "user":
+                self._view.ask(record).add_class("waiting")
+                self._takes_focus = False
+                self.list_chats()
+            case Added(record) if record.role == "tool":
+                self._view.mount(ResultTurn(record))
+            case Added(record) if self.session.branch.shows(record):
+                self._view.query(".waiting").remove_class("waiting")
+                self._view.begin(record)
+                if self._takes_focus and isinstance(self._screen.focused, Turn):
+                    self._view.focus_last()
+            case Changed(record) if turn := self._turn(record):
+                self._update_turn(turn, record)
+            case Removed(record) if turn := self._turn(record):
+                turn.remove()
+            case InputRestored(text, attachments):
+                if not self._widgets.prompt.restore_input(text, attachments):
+                    hint = "↑ in an empty prompt brings back the unanswered question."
+                    self._screen.notify(hint, markup=False)
+            case Warned(text, severity):
+                self._view.note(text, severity, self._streaming if severity == "warning" else None)
+                if severity == "error" and not self._screen.is_active:
+                    self._screen.notify(safe(text), severity="error", markup=False)
+            case NotSaved(reason):
+                self._widgets.banner.not_saved(StorageError(reason))
+            case NeedsModel():
+                self._screen.app.call_later(self._screen.app.run_action, "app.choose_model")
+            case ApprovalRequested():
+                self._ask_approval(event)
+            case ApprovalClosed() if self.approval is not None:
+                self.approval.remove()
+                self.approval = None
+            case ToolsStarting(over):
+                activity = None if over else Activity("starting the tools", 0.0)
+                self._widgets.status.show(activity=activity)
+            case Indexing(text, None):
+                self._widgets.status.show(activity=None)
+                if text:
+                    self._screen.notify(safe(text), timeout=8, markup=False)
+            case Indexing(text, float(fraction)):
+                self._widgets.status.show(activity=Activity(text, fraction))
+            case AnswerEnded():
+                self._show_figures()
+                self._widgets.status.show(activity=None, last=self._widgets.panel.last)
+                self.list_chats()
+        if isinstance(event, Added | Changed | AnswerEnded):
+            self._screen.refresh_bindings()
+
+    def list_chats(self) -> None:
+        """Refresh the list of conversations, from the current store."""
+        path, chats = self.session.branch, self._widgets.chats
+        if path.store is not None:
+            chats.use(path.store)
+        chats.rows.current = path.conversation
+        chats.refresh_list()
+
+    # Turns
+
+    def _update_turn(self, turn: Turn, record: StoredMessage) -> None:
+        if isinstance(turn, Answer) and record.state == "streaming":
+            turn.resume()
+            return
+        turn.record = record
+        if isinstance(turn, Answer):
+            turn.end(record)
+
+    def _changed_file(self, record: StoredMessage) -> str:
+        """Return the name of the existing file of which an answer has a new version, or nothing."""
+        if not any(record.attachments for record in self.session.branch.records):
+            return ""
+        from assistant.edit.rewrite import proposed_by
+
+        new = proposed_by(record, self.session.branch.records)
+        exists = new and located(new.name, self._widgets.prompt.picker.root).is_file()
+        return new.name if new and exists else ""
+
+    def _show_path(self, path: Sequence[StoredMessage]) -> None:
+        focused = self._screen.focused
+        self._takes_focus = isinstance(focused, Turn) and focused.record not in path
+        # A streaming answer is shown from its rounds: the store has an older state of it.
+        streaming = [(record, self.session.responses.partial_of(record)) for record in path]
+        self._view.open(
+            [replace(r, content="", thought="") if so_far else r for r, so_far in streaming]
+        )
+        for record, so_far in streaming:
+            if so_far is not None and isinstance(answer := self._turn(record), Answer):
+                for step in so_far.trace:
+                    answer.add(step)
+                answer.call(so_far.tool_calls)
+
+    def _turn(self, record: StoredMessage) -> Turn | None:
+        """Return the newest turn that shows a message: removed turns may still be mounted."""
+        turns = reversed(self._view.turns)
+        return next((t for t in turns if t.record is not None and t.record.id == record.id), None)
+
+    # The answer under way
+
+    @property
+    def _streaming(self) -> Turn | None:
+        """The turn of the answer under way, if it is on the screen."""
+        answer, path = self.session.responses.under_way, self.session.branch
+        return self._turn(answer.record) if answer and path.shows(answer.record) else None
+
+    def _show_round(self, event: Decoded) -> None:
+        """Add a round to the answer under way, if it is on the screen."""
+        answer = self._streaming
+        if not isinstance(answer, Answer):
+            return
+        answer.add(Step(event.tokens, event.rejected))
+        answer.call(event.tool_calls)
+        answer.tell(event.stats)
+        if self._pending_figures is None:
+            self._screen.set_timer(FIGURES_EVERY, self._show_figures)
+        self._pending_figures = event
+        self._widgets.panel.add(event)
+        passages = passages_of(self.session.branch.records).values()
+        if copied := copied_last(answer.text, event.tokens, passages):
+            self._widgets.panel.copied = copied
+        self._view.explain(event.tokens)
+
+    def _show_figures(self) -> None:
+        event, self._pending_figures = self._pending_figures, None
+        if event is not None:
+            self._widgets.status.show(activity=None, last=event)
+            self._widgets.panel.paint()
+
+    # Calls
+
+    def _ask_approval(self, waits: ApprovalRequested) -> None:
+        from tui.chat.approval_turn import ApprovalTurn
+
+        self.approval = turn = ApprovalTurn(waits.call, waits.tool)
+        self._view.mount(turn)
+        prompt, screen = self._widgets.prompt, self._screen
+        free = screen.is_active and screen.focused is prompt.editor and not prompt.text
+        if self.focus_approval or (waits.urgent and free):
+            turn.unasked = not self.focus_approval
+            turn.focus(scroll_visible=False)
+        else:  # a key that is pressed now means something else
+            text = "A tool call is waiting for you; Ctrl+↑ goes there."
+            self._screen.notify(text, timeout=6, markup=False)
+        self.focus_approval = False
+
+    def _show_progress(self, event: Loading | Prefilled) -> None:
+        """Show how far a model has loaded, or has read a prompt."""
+        match event:
+            case Loading(_, name, fraction):
+                text = f"{loading(fraction)} {model_name(name)}"
+                self._widgets.status.show(activity=Activity(text, fraction))
+            case Prefilled(role, done, total):
+                who = (
+                    "reading the prompt" if role == "target" else "the guessing model reads it, too"
+                )
+                text = f"{who}: {done:,} of {counted(total, 'token')}"
+                self._widgets.status.show(activity=Activity(text, done / total if total else 1.0))

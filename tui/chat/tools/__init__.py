@@ -1,1 +1,0 @@
-"""Tools in the chat: calls are shown, allowed, run, and what they return is kept."""
