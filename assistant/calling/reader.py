@@ -29,7 +29,7 @@ def call_reader_of(call_format: CallFormat, request: Request) -> "CallReader | N
 
 
 class CallReader:
-    """Find and parse the calls in an answer's text; all that follows the first one is calls.
+    """Find and parse the calls in an answer's text; all text after the first call is calls.
 
     Args:
         schemas: of the tools' arguments, by the tools' names.
@@ -62,7 +62,7 @@ class CallReader:
         return self._raw[start:] if start >= 0 else ""
 
     def read(self, text: str) -> tuple[str, str]:
-        """Take more text; return the part before the calls, and the part that belongs to calls.
+        """Add text; return the part before the calls, and the part that belongs to calls.
 
         Text that may begin a call is buffered.
         """

@@ -1,4 +1,4 @@
-"""The jobs and events of the laboratories' worker, and the progress that it tells."""
+"""The jobs and events of the laboratories' worker, and its progress."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from assistant.process.wire import Protocol
 from assistant.request import EngineArgs, Job, LaneNumbers, Request, Sampling
 
 TOO_EARLY = 0.02
-"""Before this share is done, nobody knows how long the rest of a measurement takes."""
+"""The share of a measurement before which its remaining time is not estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Trial:
 class Lockstep:
     """Trials that advance together, the one with the fewest tokens first.
 
-    What slows this machine down, or lets it go, does so to all of them alike.
+    So a change in the speed of the machine affects all of them alike.
     """
 
     trials: tuple[Trial, ...]
@@ -68,7 +68,7 @@ LabJob = Job | Tune | Lockstep | Prove
 
 Layer = Literal["noise", "greedy", "seed", "turn", "restored", "samples"]
 FALSE_ALARM = 1e-6
-"""The most that the probability is that samples reject a correct pair, all tests together."""
+"""The largest probability that samples reject a correct pair, over all tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Measuring:
 
 
 class Meter:
-    """Tell of the share that is done of all steps that are planned, and of the time left."""
+    """Emit the share of planned steps that is done, and the time left."""
 
     def __init__(self, planned: int, emit: Callable[[Measuring], None]) -> None:
         self._planned, self._done, self._emit = planned, 0, emit

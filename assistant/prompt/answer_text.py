@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class AnswerText:
     """Turn the tokens of an answer under way into tokens that belong to one part each.
 
-    A character belongs to a part as soon as that is certain. Markers separate thoughts from the
-    rest; calls are separated from that; and a stop string in what then remains ends the answer.
+    A character is assigned to a part once that is certain. Markers separate thoughts from the rest,
+    calls are separated from the remainder, and a stop string in the remaining text ends the answer.
     Text that may begin any of these is buffered.
 
     Args:
@@ -65,10 +65,10 @@ class AnswerText:
         return text
 
     def add(self, token: Token) -> list[Token]:
-        """Take a token with the text that it completes; return the tokens that are certain now.
+        """Add a token with the text that it completes; return the tokens that are certain now.
 
-        A token loses the text that belongs to a marker or comes after the start of a stop string.
-        One with text of two parts becomes two tokens.
+        Text of markers, and from a stop string on, is removed from tokens. A token with text of two
+        parts becomes two tokens.
         """
         self._tokens.append(token)
         self._known += self._read(token.text)
@@ -123,7 +123,7 @@ class AnswerText:
         return "call" if in_calls else self._at.part
 
     def _read(self, text: str) -> list[Part]:
-        """Take more text; return the parts of the characters that have become certain, in order."""
+        """Add text; return the parts of the characters that have become certain, in order."""
         self._at, segments = self._markers.read(self._at, text)
         return [part for segment in segments for part in self._of_segment(*segment)]
 

@@ -8,14 +8,14 @@ from models.errors import ContextFull
 
 Encode = Callable[[Sequence[Message]], list[int]]
 
-# Slices have slightly more tokens than the whole text, so that borderline texts are kept for `fit`.
+# A text in slices has slightly more tokens than as a whole; borderline texts are left to `fit`.
 _CLEARLY = 1.25
 
 SLICE = 1 << 14
 """Characters that are tokenised at a time: some milliseconds."""
 
 LONGEST_TOKEN = 256
-"""More characters than any vocabulary puts into a token; 128 spaces are the most that are known."""
+"""More characters than any token has; the longest known has 128 spaces."""
 
 Tokenize = Callable[[str], list[int]]
 _SHORTEN = {

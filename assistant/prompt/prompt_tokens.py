@@ -50,11 +50,11 @@ class ChatPrompt(NamedTuple):
 
     tokens: list[int]
     dropped: int  # of the oldest turns, which did not fit
-    warnings: list[str]  # what of the request cannot be done, in sentences
+    warnings: list[str]  # parts of the request that cannot be honoured, in sentences
     beginning: AnswerBeginning
     thoughts: ThoughtReader
     call_format: CallFormat
-    thought: tuple[str, str] | None  # the marks of one that the model may begin by itself
+    thought: tuple[str, str] | None  # the markers of a thought that the model may start by itself
 
 
 class ChatTokens:
@@ -97,7 +97,7 @@ class ChatTokens:
                     "or raise ctx (F6, --ctx)."
                 ) from None
             raise
-        warnings = [*self.warnings(request)]  # what continues a thought renders something else
+        warnings = [*self.warnings(request)]  # before other conversations are rendered
         beginning = self.beginning(request, tokens)
         may_think = self.thinks and request.thinking != "off" and beginning.at.state == "start"
         return ChatPrompt(
@@ -118,7 +118,7 @@ class ChatTokens:
     ) -> list[int]:
         """Return the tokens of the prompt for the next answer.
 
-        Earlier answers keep the tokens they were decoded as, which the caches hold; tokenising
+        Earlier answers keep the tokens that they were decoded as, which are cached; tokenising
         their text could give others. An answer at the end is left open, to be continued.
 
         Raises:
@@ -232,7 +232,7 @@ class ChatTokens:
         return {name: wanted[name] for name in wanted if name in known and wanted[name] is not None}
 
     def warnings(self, request: Request) -> Iterator[str]:
-        """Yield what of a request cannot be done, in sentences."""
+        """Yield a sentence for each part of a request that cannot be honoured."""
         if self.template.warning:
             yield self.template.warning
         if request.thinking == "on" and not self.thinks:

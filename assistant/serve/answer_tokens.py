@@ -18,7 +18,7 @@ _AnswerKey = tuple[str, tuple[tuple[str, bytes], ...]]
 
 
 class AnswerTokens:
-    """Find the tokens of an answer that a client sends back as text."""
+    """Remember the tokens of answers that clients may send back as text."""
 
     def __init__(self) -> None:
         self._tokens: OrderedDict[_AnswerKey, tuple[int, ...]] = OrderedDict()
@@ -47,7 +47,7 @@ class AnswerTokens:
 
 
 def _answer_key(text: str, tool_calls: Sequence[ToolCall]) -> _AnswerKey:
-    """Return what identifies an answer: neither the ids of calls nor the layout of their JSON."""
+    """Return the key of an answer, without the ids of its calls and the layout of their JSON."""
     return text, tuple((call.name, _canonical_json(call.arguments)) for call in tool_calls)
 
 

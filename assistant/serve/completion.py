@@ -33,7 +33,7 @@ async def whole(events: Events, chat_request: CompletionRequest, exchange: Excha
 async def stream(
     events: Events, chat_request: CompletionRequest, exchange: Exchange
 ) -> AsyncIterator[bytes]:
-    """Yield the answer as server-sent events; the first comes when the engine has begun it.
+    """Yield the answer as server-sent events, the first one when the engine starts it.
 
     Raises:
         ApiError: there is no answer. A later error is sent within the stream.
@@ -58,7 +58,7 @@ async def stream(
                     yield _data(reply.last_chunk(answer, event))
         if chat_request.wants_usage and answer.end is not None:
             yield _data(reply.usage_chunk(answer.end.stats))
-    # The status of a stream is out already; its reader should learn why it ends.
+    # The status has been sent already; the client should learn why the stream ends.
     except Exception as error:
         if not has_begun:
             raise

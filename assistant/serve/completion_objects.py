@@ -17,7 +17,7 @@ _STATS = tuple(name for name in STATS_FIELDS if name not in _ELSEWHERE)
 
 
 class AnswerDeltas:
-    """Turn the rounds of an answer into deltas, and keep the answer so far."""
+    """Turn the rounds of an answer into deltas, and collect the answer so far."""
 
     def __init__(self) -> None:
         self.text = self.thought = ""
@@ -35,9 +35,9 @@ class AnswerDeltas:
         return deltas or [{"content": ""} if any(t.part == "answer" for t in tokens) else {}]
 
     def finish(self, end: Finished) -> list[Object]:
-        """Note the end of the answer; return the deltas of the text that no token has brought.
+        """Note the end of the answer; return the deltas of text that belongs to no token.
 
-        The text of a call that was cut has been sent already, in pieces of the call.
+        The text of a call that was cut has been sent already, as deltas of the call.
         """
         self.end = end
         is_cut = len(self.tool_calls) > len(end.tool_calls)
@@ -52,7 +52,7 @@ class AnswerDeltas:
         return [delta] if delta else []
 
     def _called(self, delta: CallDelta) -> Object:
-        """Return the delta of a piece of a call; the first piece also brings its name."""
+        """Return the delta of a piece of a call; the first piece has its name as well."""
         more: Object = {"arguments": delta.arguments}
         if delta.id:
             function = {"name": delta.name, **more}
@@ -86,12 +86,12 @@ class Completion:
         return self._object("chat.completion", [choice], usage=usage, specchat=own)
 
     def first_chunk(self) -> Object:
-        """Return the chunk with the role; its text is null where tools may be called instead."""
+        """Return the chunk with the role; its content is null if tools may be called instead."""
         content = None if self._chat_request.request.tools else ""
         return self._chunk({"role": "assistant", "content": content})
 
     def chunk(self, delta: Object, tokens: Iterable[Token] = ()) -> Object:
-        """Return a chunk with a delta, and the tokens that brought it."""
+        """Return a chunk with a delta, and the tokens that it comes from."""
         return self._chunk(delta, specchat={"tokens": [_token(token) for token in tokens]})
 
     def last_chunk(self, answer: AnswerDeltas, end: Finished) -> Object:
@@ -103,7 +103,7 @@ class Completion:
         return self._object("chat.completion.chunk", [], usage=_usage(stats))
 
     def _reason(self, answer: AnswerDeltas, end: Finished) -> str:
-        """Return OpenAI's `finish_reason`: stop where the client itself named the call."""
+        """Return OpenAI's `finish_reason`, which is "stop" if the client itself named the call."""
         if answer.tool_calls and end.stop not in _REASONS and not self._chat_request.names_call:
             return "tool_calls"
         return _REASONS.get(end.stop, "stop")

@@ -43,7 +43,7 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
     "service_tier": ("auto", "default"),
 }
 _INSTEAD = {"functions": "use tools", "function_call": "use tool_choice"}
-# These fields describe the client, and change no answer.
+# These fields describe the client and do not change the answer.
 _LABELS = {"user", "metadata", "safety_identifier", "prompt_cache_key"}
 
 
@@ -126,7 +126,7 @@ class CompletionRequest:
 
 
 def parse_completion(body: bytes, defaults: Request) -> CompletionRequest:
-    """Parse a body; `defaults` gives what it does not set.
+    """Parse a body; `defaults` holds the values of fields that are not set.
 
     Raises:
         ApiError: it is not JSON, or a field of it is unknown, unsupported or invalid.
@@ -159,7 +159,7 @@ def _checked(body: bytes) -> _CompletionBody:
 
 
 def _check_unsupported(name: str, value: object) -> None:
-    """Refuse a field that is unknown, or that would have an effect which is not supported."""
+    """Refuse a field that is unknown, or whose value has an unsupported effect."""
     if name not in _NEUTRAL:
         raise ApiError(400, f"There is no parameter {name}.", "unknown_parameter", name)
     if value is not None and value not in _NEUTRAL[name]:

@@ -23,12 +23,12 @@ STOP_TIMEOUT_S = 1.0  # for sending the last error to clients when the server st
 
 
 class Connection(H11Protocol):
-    """One client's connection: limited in time while it is idle; its errors are sent as JSON."""
+    """A client's connection, with a time limit while idle, and errors as JSON."""
 
     connections: set["Connection"]  # type: ignore[assignment]  # uvicorn's, of which all are ours
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-        """Wait for a request; if there are too many connections, close the one longest idle."""
+        """Wait for a request; of too many connections, close the one that is idle longest."""
         super().connection_made(transport)
         self.idle_since = self.loop.time()
         if len(self.connections) > MAX_CONNECTIONS:
@@ -62,7 +62,7 @@ class Connection(H11Protocol):
 
 
 async def close_idle(connections: set[Connection]) -> None:
-    """Close connections that have been idle for too long; stray bytes do not prolong them."""
+    """Close connections that are idle for too long; stray bytes do not reset the time."""
     while True:
         await asyncio.sleep(IDLE_CHECK_S)
         for connection in [*connections]:

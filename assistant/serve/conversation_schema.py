@@ -94,9 +94,9 @@ def _check(message: IncomingMessage, where: str, unanswered: set[str]) -> None:
 
 
 def _arguments(text: str) -> str:
-    """Return arguments as a JSON object: an empty text is {}, and invalid JSON is wrapped in one.
+    """Return arguments as a JSON object: an empty text as {}, and invalid JSON wrapped in one.
 
-    A model may have been cut within its arguments.
+    The arguments are invalid if the model was cut within them.
     """
     try:
         msgspec.json.decode(text or "{}", type=dict)

@@ -63,8 +63,8 @@ class Endpoint:
         self._thinks = ready.thinks
         self._remembered = AnswerTokens()
         self._warned = deque[str](maxlen=MAX_WARNINGS_REMEMBERED)
-        self._jobs = set[EventStream]()  # whose clients wait
-        self._reading: asyncio.Task[None] | None = None  # a task nobody refers to may vanish
+        self._jobs = set[EventStream]()  # of clients that wait
+        self._reading: asyncio.Task[None] | None = None  # keeps the task alive
         self._app = Starlette(
             routes=[
                 Route(CHAT, self._complete, methods=["POST"]),
@@ -166,7 +166,7 @@ class Endpoint:
 
 
 async def _read_to_end(events: EventStream) -> None:
-    """Read what nobody waits for: the engine's other jobs wait for a stream that is left full."""
+    """Read a stream to its end, as the engine's other jobs would wait for a full one."""
     async for _ in events:
         pass
 
@@ -182,8 +182,8 @@ def _refused(api_error: ApiError, exchange: Exchange) -> Response:
 
 
 def _next_round(request: Request, end: Finished) -> Request:
-    """Return what a client will continue with: the answer, then a tool's result or a question."""
-    ids = () if end.thought else end.token_ids  # the template writes such an answer in another way
+    """Return the likely next request: this one, its answer, and a tool's result or a question."""
+    ids = () if end.thought else end.token_ids  # templates rewrite an answer with a thought
     answer = Message("assistant", end.text, ids, tool_calls=end.tool_calls)
     following = (
         Message("tool", "", call_id=end.tool_calls[0].id) if end.tool_calls else Message("user", "")

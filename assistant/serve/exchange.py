@@ -26,9 +26,9 @@ class Exchange:
         self.status = 0
         self.answer = AnswerDeltas()
         self.remark = ""
-        """Why the request was refused, or that its client left; usually empty."""
+        """Why the request was refused, or that its client disconnected; usually empty."""
         self.events: EventStream | None = None
-        """The engine's events; None until it was asked."""
+        """The engine's events; None before the request is passed to it."""
         self._is_over = False
 
     async def receive(self) -> Message:

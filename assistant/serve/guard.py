@@ -1,8 +1,8 @@
-"""Access control: programs on this machine may ask, and others that have the token.
+"""Access control: requests are accepted from this machine, and from others with the token.
 
-A web page is a stranger's program on this machine. Its browser may send requests here, even to the
-page's own host name after DNS has rebound it to 127.0.0.1. So the two headers that a page cannot
-forge are checked: Host and Origin.
+A web page runs foreign code on this machine. It may send requests here, also through its own host
+name after DNS has rebound that to 127.0.0.1. So the two headers that a page cannot forge are
+checked: Host and Origin.
 """
 
 import re

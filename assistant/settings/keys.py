@@ -1,4 +1,4 @@
-"""A key: what may be set under one name, and how its value is checked, typed and shown."""
+"""A key of the settings, and how its value is checked, parsed and shown."""
 
 import os
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Key:
     when: str = ANSWER  # from when on a change has an effect
     default: Value = ""
     bounds: Range = _WHOLE  # of a number
-    word: str | None = None  # what leaves the value open
+    word: str | None = None  # stands for an open value
     words: tuple[str, ...] = ()  # the values of a text; empty allows any
     several: bool = False  # whether the value is any number of the words, with commas
     many_lines: bool = False

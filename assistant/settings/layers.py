@@ -1,8 +1,8 @@
-"""Where values come from: what was said where, what counts, and what the program itself keeps.
+"""The layers of settings: options, environment, choices in the program, `config.toml`, defaults.
 
-An option beats the environment, which beats what was chosen in the program, which beats
-`config.toml`. What was chosen is kept in `state.json` with the value that it overrode, and it
-counts until `config.toml` says something else: the last word is the user's.
+An option overrides the environment, which overrides a choice in the program, which overrides
+`config.toml`. A choice is stored in `state.json` with the value that it overrode, and is in force
+until `config.toml` has another value: the latest decision of the user holds.
 """
 
 import os
@@ -31,24 +31,24 @@ class Choice:
 
     value: Value
     over: Value | None
-    """What `config.toml` said then; None: nothing."""
+    """The value in `config.toml` at that time; None: there was none."""
 
 
 @dataclass(frozen=True)
 class Layers:
-    """Everything that was said about the keys, and what counts."""
+    """The values of the keys in all layers, and those in force."""
 
     config: Config = field(default_factory=lambda: Config(config_path()))
     choices: Mapping[str, Choice] = field(default_factory=dict)
     passing: Given = field(default_factory=dict)
-    """What is for this run only."""
+    """Values for this run only."""
     damage: str = ""
     """What is wrong with `state.json`, in a sentence."""
 
     @cached_property
     def given(self) -> Given:
-        """What counts."""
-        # A choice is the last word until `config.toml` says something else.
+        """The values in force."""
+        # A choice holds until `config.toml` has another value.
         chosen = {
             name: (choice.value, STATE)
             for name, choice in self.choices.items()
@@ -58,7 +58,7 @@ class Layers:
 
     @cached_property
     def below(self) -> Given:
-        """What would count if nothing had been chosen, and nothing were passing."""
+        """The values without choices and without those for this run."""
         source = SettingSource("file", self.config.path.name)
         return {key.name: (key.default, DEFAULT) for key in KEYS.values()} | {
             key: (value, source) for key, value in self.config.values.items()
@@ -77,7 +77,7 @@ class Layers:
         )
 
     def choose(self, **values: Value) -> "Layers":
-        """Return the layers after values were chosen, which beat what was said for this run."""
+        """Return the layers with values chosen, which override those for this run."""
         choices, passing = dict(self.choices), dict(self.passing)
         for name, value in values.items():
             below, source = self.below[name]
@@ -88,7 +88,7 @@ class Layers:
         return replace(self, choices=choices, passing=passing)
 
     def for_this_run(self, **given: tuple[Value, SettingSource]) -> "Layers":
-        """Return the layers with values that beat all others and are not kept."""
+        """Return the layers with values that override all others and are not stored."""
         return replace(self, passing={**self.passing, **given})
 
 
@@ -151,7 +151,7 @@ def read_choices() -> tuple[dict[str, Choice], str]:
 
 
 def write_choices(after: Mapping[str, Choice], before: Mapping[str, Choice]) -> None:
-    """Keep what has changed among the choices; what another window chose stays.
+    """Store the choices that have changed; those of other windows stay.
 
     Raises:
         StorageError: the file cannot be written.

@@ -59,7 +59,7 @@ def conversation_from(
 def import_conversations(
     sql: sqlite3.Connection, wholes: Sequence[FullConversation]
 ) -> tuple[Imported, ...]:
-    """Add the conversations that are not stored yet; it fails as `insert_conversation` does."""
+    """Add the conversations that are not stored yet; raises what `insert_conversation` raises."""
     known: defaultdict[float, list[int]] = defaultdict(list)
     for id_, created in sql.execute("SELECT id, created FROM conversation WHERE deleted IS NULL"):
         known[created].append(id_)

@@ -59,7 +59,7 @@ def _on_disk(path: Path) -> Opened:
     disk.private_folder(path.parent)
     if path.exists():
         is_link = path.is_symlink()
-        # Through a symbolic link, the lock and the backups must be the same ones.
+        # Programs that open the file through a symbolic link must share its lock and backup.
         path = path.resolve()
         if is_link and (reason := _damage(path) if path.stat().st_size else "it is empty"):
             raise StorageError(
@@ -109,7 +109,7 @@ def _ready(path: Path) -> str | None:
 
 
 def _damage(path: Path) -> str | None:
-    """Return what is wrong with the file, or None; refuse a sound file of another program."""
+    """Return the damage of the file, or None; raise StorageError for another program's file."""
     if path.stat().st_size == 0:
         return "it is empty" if files.backup_path(path).exists() else None
     try:

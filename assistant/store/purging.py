@@ -32,7 +32,7 @@ def purge(database: Database, conversation: int | None = None) -> None:
     query = f"SELECT EXISTS (SELECT 1 FROM message WHERE {_MESSAGES}) OR EXISTS ({_DELETED})"
     if not database.read(lambda sql: sql.execute(query, (conversation,)).fetchone()[0]):
         return
-    if database.path:  # first the copies: once the rows are gone, nothing asks for them again
+    if database.path:  # copies first: with the rows gone, nothing would retry
         ngram_store.clear()
         try:
             snapshots.discard(snapshots.folder())

@@ -13,7 +13,7 @@ _MAX_WORD = 200
 _BEFORE, _AFTER = 30, 90  # characters of a snippet
 # Scripts without spaces between words: the index would take a sentence for one word.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_OTHER_SCRIPT = "[\u0e00-\uffff]"  # what a Latin word is one term with; one range is fast
+_OTHER_SCRIPT = "[\u0e00-\uffff]"  # forms one term with a Latin word beside it; one range is fast
 
 _LISTED = """
     SELECT *, (SELECT count(*) FROM message
@@ -64,7 +64,7 @@ def _has_other_scripts(sql: sqlite3.Connection) -> bool:
 
 
 def _words(search: str) -> list[dict[str, str]]:
-    """Return of each word of a search what SQL needs; a `query` is of one that is indexed."""
+    """Return the SQL parameters of each word of a search; indexed words have a `query`."""
     parts = [part[:_MAX_WORD] for part in search.split()]
     indexed = [part for part in parts if any(map(str.isalnum, part))][:_MAX_WORDS]
     words = []
@@ -82,7 +82,7 @@ def _words(search: str) -> list[dict[str, str]]:
 
 
 def _condition(words: list[dict[str, str]], table: dict[str, str], within: str) -> str:
-    """Return what SQL says of a text that has all words of a search."""
+    """Return the SQL condition for a text with all words of a search."""
     conditions = []
     for number, word in enumerate(words):
         is_indexed = "query" in word

@@ -58,7 +58,7 @@ class Store:
         self.warning: str | None = opened.warning
         self._database = opened.database
         self._lock = opened.lock
-        self._streamed: dict[int, Trace] = {}  # answers that stream: the part of the trace on disk
+        self._streamed: dict[int, Trace] = {}  # by streaming answer, the part of its trace on disk
 
     @property
     def saves(self) -> bool:
@@ -155,10 +155,7 @@ class Store:
         self._streamed[answer] = trace
 
     def end(self, ended: StoredMessage, trace: Trace = ()) -> StoredMessage:
-        """Store an answer that has ended, or what a call returned, with why and how it ended.
-
-        Or a question, with what was found for it.
-        """
+        """Store a message at its end: an answer, a call's result, or a question with passages."""
         values = {name: getattr(ended, name) for name in _ENDS}
 
         def save(sql: sqlite3.Connection) -> StoredMessage:

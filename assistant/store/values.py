@@ -1,4 +1,4 @@
-"""The values that the store takes and returns, and the names of its states and notes."""
+"""The values of the store, and the names of its states and notes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ INTERRUPTED = "interrupted"
 REFUSED, CANCELLED = "refused", "cancelled"
 """The `stop` of a call that the user refused, and of one that the user cancelled."""
 TO_CONVERSATION, TO_MESSAGE = "unfinished, conversation ", "unfinished, message "
-"""Prefixes of the keys under which unsent texts are noted; the id follows."""
+"""Prefixes of the keys of unsent texts; the id follows."""
 TOOLS_OF = "tools, conversation "
-"""Prefix of the keys under which it is noted that a conversation has tools, or none."""
+"""Prefix of the keys of the tool setting of a conversation; the id follows."""
 _MAX_TITLE = 60
 
 
@@ -25,8 +25,8 @@ _MAX_TITLE = 60
 class Attachment:
     """A file, a long text that was pasted, or a folder to ask, that belongs to a question.
 
-    A passage of a folder has a number by which answers cite it; without its text it stands
-    earlier in the conversation. With an answer are the passages that it cites.
+    A passage of a folder has a number by which answers cite it; if it has no text, that is earlier
+    in the conversation. An answer has the passages that it cites.
     """
 
     name: str  # that of a folder ends in a slash
@@ -34,7 +34,7 @@ class Attachment:
     number: int = 0  # of a passage, from 1
     first: int = 0  # line of a passage in its file; of a PDF the page, of a docx the paragraph
     last: int = 0
-    note: str = ""  # that a passage of another file says nearly the same, and is older or newer
+    note: str = ""  # says that it is older or newer than another version
 
     @property
     def is_folder(self) -> bool:

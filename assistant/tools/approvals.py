@@ -1,4 +1,4 @@
-"""The tools that the user has allowed to run without being asked again."""
+"""The tools that the user has approved to run without confirmation."""
 
 from pathlib import Path
 from typing import Literal
@@ -25,8 +25,8 @@ class Approvals:
     """Approvals of tools: for one conversation, in memory, or for always, in a file.
 
     An approval holds for a tool with exactly this fingerprint: if its description, schema or
-    command changes, it is another tool. The file is read at each check, and changed by one window
-    at a time, so an approval that another window revokes is revoked here, and stays so.
+    command changes, it is another tool. The file is read at each check and changed under a lock, so
+    an approval that is revoked in one window is revoked in all.
     """
 
     def __init__(self, path: Path) -> None:
@@ -34,7 +34,7 @@ class Approvals:
         self._here: set[tuple[int, OfferedTool]] = set()
 
     def approved(self, tool: OfferedTool, conversation: int) -> Approval | None:
-        """Return how a tool was approved; None if the user has to be asked."""
+        """Return how a tool was approved; None if it was not."""
         if (conversation, tool) in self._here:
             return "conversation"
         key = (tool.tool.name, tool.fingerprint)

@@ -1,7 +1,7 @@
 """Safe access to the folders that the user named.
 
 A path is opened one component at a time, relative to the open folder before it, and no symbolic
-link is followed. So no component can be replaced between a check and its use.
+link is followed. So no component can be replaced between its check and its use.
 """
 
 import os

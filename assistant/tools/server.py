@@ -1,4 +1,4 @@
-"""A server of tools: started on demand, asked for what a request can hold, stopped at the end."""
+"""A server of tools: started on demand, its usable tools and their calls, stopped at the end."""
 
 import asyncio
 import hashlib
@@ -34,13 +34,13 @@ if TYPE_CHECKING:  # the package takes a second to load
 START_S = 60.0  # to start, or to list tools; some servers are downloaded first
 RETRY_S = 60.0  # after which a server that did not start is tried again
 CALL_S = 120.0  # in which a call has to return
-ERROR_BYTES = 65_536  # shown of the end of standard error
+ERROR_BYTES = 65_536  # of the end of standard error that are shown
 _CALLABLE = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # OpenAI's rule for names
 LONGEST = 20_000  # characters of a tool: some 6,000 tokens, most of the usual context
 
 
 class Server:
-    """One server. Its connection lives in one task, because that task has to close it, too."""
+    """A server. One task opens and closes its connection, as the MCP package demands."""
 
     def __init__(self, settings: ServerSettings, refused: str = "") -> None:
         self.settings = settings
@@ -107,7 +107,7 @@ class Server:
             await asyncio.wait({self._life})
 
     async def _fail(self, reason: str) -> None:
-        await self.stop()  # the task may find a better reason
+        await self.stop()  # the task may set a better reason
         self._reason = self._reason or reason
 
     async def _ready(self) -> "Session | None":
@@ -126,7 +126,7 @@ class Server:
             try:
                 async with AsyncExitStack() as stack:
                     async with asyncio.timeout(START_S):
-                        # Loading the package takes a second: the screen must not stand still.
+                        # Loading the package takes a second, in which the event loop must run.
                         module = await asyncio.to_thread(import_module, "assistant.tools.session")
                         connecting = module.connected(self.settings, errors)
                         self._session = await stack.enter_async_context(connecting)
@@ -143,7 +143,7 @@ class Server:
                 errors.seek(max(0, errors.seek(0, os.SEEK_END) - ERROR_BYTES))
                 self._errors = errors.read().decode("utf-8", "replace").replace("\0", "").strip()
                 self._session = None
-                if not started.is_set():  # it may not start the next time either
+                if not started.is_set():  # it may fail again
                     self._not_before = monotonic() + RETRY_S * bool(self._reason)
                 started.set()
 

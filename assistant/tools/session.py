@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from assistant.tools.values import ServerSettings, ServerStopped, ToolResult, tool_result
 
 LONGEST_MESSAGE = 2_000_000
-"""Characters of a message: a longer one is not parsed, which would stop the event loop."""
+"""The most characters of a message: parsing a longer one would block the event loop."""
 MOST_TOOLS = 1_000
 INHERITED = ("LANG", "LC_ALL", "TMPDIR")  # in addition to the package's; others may be secret
 # The package's error for a closed connection; servers use the same code for their own errors.
@@ -146,7 +146,7 @@ async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[S
         if server.url
         else stdio_client(process, cast(Any, errors))
     )
-    # No capabilities are offered: a server cannot ask for answers, folders or input.
+    # No capabilities are offered: a server can request no answers, folders or input.
     us = types.Implementation(name="specchat", version="0")
     try:
         async with http, Client(transport, cache=None, client_info=us) as client:

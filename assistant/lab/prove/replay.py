@@ -41,7 +41,7 @@ from assistant.request import Request, Sampling
 from models.base import Logits
 
 APART = 2.0
-"""Times the largest noise measured that a row may be off: there may be larger noise than that."""
+"""The largest difference of rows relative to the measured noise, which may be exceeded."""
 STRAYS = "the target alone, at the same widths, gives other tokens"
 TRACE = "the target alone, at the same widths, has other rows"
 TOO_FAR = "the rows differ by more than the noise of batches"

@@ -65,7 +65,7 @@ def as_it_is(row: Any, _history: Sequence[int]) -> Row:
 def recalling(source: Source, prompt: Sequence[int], warp: Warp) -> Source:
     """Return a source that knows a prompt and keeps each row that it computes; or one that copies.
 
-    What a draft model had not read before would not be waited for.
+    It reads the prompt now: the policy would not wait for a draft model's prefill.
     """
     if not isinstance(source, ModelSource):
         return source
@@ -143,7 +143,7 @@ def p_bound(counts: Mapping[Text, int], law: Mapping[Text, float]) -> float:
     """
     total, freedom = sum(counts.values()), len(law) - 1
     if any(text not in law for text in counts):
-        return 0.0  # what cannot be was said
+        return 0.0  # an outcome of probability 0 was observed
     scaled = sum(times * log(times / total / law[text]) for text, times in counts.items())
     if scaled <= freedom or not freedom:
         return 1.0
