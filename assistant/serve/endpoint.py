@@ -21,9 +21,8 @@ from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, Prefill, Request
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.api_error import JSON, ApiError, api_error_of, from_failure
-from assistant.serve.completion import stream, whole
 from assistant.serve.completion_schema import parse_completion
-from assistant.serve.exchange import Exchange, body_of
+from assistant.serve.exchange import Exchange, body_of, stream, whole
 from assistant.serve.guard import Guard
 from assistant.service import EventStream
 from models.errors import Cancelled

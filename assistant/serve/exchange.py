@@ -1,18 +1,22 @@
-"""One HTTP request and its response."""
+"""One HTTP request and its response, made of the engine's events."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
 from typing import TypeVar
 
+import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive, Scope, Send
 
+from assistant.events import Decoded, Event, Finished, Loading, Prefilled, Prepared
 from assistant.serve import connection
-from assistant.serve.api_error import ApiError, shortened
-from assistant.serve.completion_objects import AnswerDeltas
+from assistant.serve.api_error import ApiError, api_error_of, shortened
+from assistant.serve.completion_objects import AnswerDeltas, Completion, Object
+from assistant.serve.completion_schema import CompletionRequest
 from assistant.service import EventStream
 
 MAX_BODY_BYTES = 8_388_608
+Events = AsyncIterator[Event]
 T = TypeVar("T")
 
 
@@ -98,3 +102,62 @@ async def body_of(request: Request) -> bytes:
 def _refuse_size(size: int) -> None:
     if size > MAX_BODY_BYTES:
         raise ApiError(413, f"The body has more than {MAX_BODY_BYTES >> 20} MiB.", "too_large")
+
+
+async def whole(events: Events, chat_request: CompletionRequest, exchange: Exchange) -> bytes:
+    """Return the answer as one object.
+
+    Raises:
+        ApiError: there is no answer.
+    """
+    answer = exchange.answer
+    async for event in events:
+        match event:
+            case Decoded():
+                answer.add(event)
+            case Finished():
+                answer.finish(event)
+    assert answer.end is not None
+    return msgspec.json.encode(Completion(chat_request).whole(answer, answer.end))
+
+
+async def stream(
+    events: Events, chat_request: CompletionRequest, exchange: Exchange
+) -> AsyncIterator[bytes]:
+    """Yield the answer as server-sent events, the first one when the engine starts it.
+
+    Raises:
+        ApiError: there is no answer. A later error is sent within the stream.
+    """
+    reply, has_begun, answer = Completion(chat_request), False, exchange.answer
+    try:
+        async for event in events:
+            match event:
+                case Prepared():
+                    has_begun = True
+                    yield _data(reply.first_chunk())
+                case Loading() | Prefilled() if has_begun:
+                    yield b": the question is being read\n\n"
+                case Decoded() if event.tokens or event.tool_calls:
+                    first, *others = answer.add(event)
+                    yield _data(reply.chunk(first, event.tokens))
+                    for delta in others:
+                        yield _data(reply.chunk(delta))
+                case Finished():
+                    for delta in answer.finish(event):
+                        yield _data(reply.chunk(delta))
+                    yield _data(reply.last_chunk(answer, event))
+        if chat_request.wants_usage and answer.end is not None:
+            yield _data(reply.usage_chunk(answer.end.stats))
+    # The status has been sent already; the client should learn why the stream ends.
+    except Exception as error:
+        if not has_begun:
+            raise
+        api_error = api_error_of(error)
+        exchange.status, exchange.remark = api_error.status, str(api_error)
+        yield _data(api_error.body)
+    yield b"data: [DONE]\n\n"
+
+
+def _data(value: Object) -> bytes:
+    return b"data: " + msgspec.json.encode(value) + b"\n\n"

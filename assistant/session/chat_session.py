@@ -123,24 +123,18 @@ class ChatSession:
     # Questions and answers
 
     def submit(
-        self,
-        text: str,
-        attachments: Sequence[Attachment] = (),
-        instead_of: StoredMessage | None = None,
+        self, text: str, attachments: Sequence[Attachment] = (), edits: StoredMessage | None = None
     ) -> None:
-        """Add a question, at the end or `instead_of` an earlier one, and have it answered."""
-        self._question = self.add_question(text, attachments, instead_of)
+        """Add a question, at the end or in place of the one that it `edits`; have it answered."""
+        self._question = self.add_question(text, attachments, edits)
         self.answer()
 
     def add_question(
-        self,
-        text: str,
-        attachments: Sequence[Attachment] = (),
-        instead_of: StoredMessage | None = None,
+        self, text: str, attachments: Sequence[Attachment] = (), edits: StoredMessage | None = None
     ) -> StoredMessage:
         """Add a question without having it answered. Calls without a decision are refused."""
-        if instead_of is not None and self.branch.shows(instead_of):
-            self.branch.cut_before(instead_of)
+        if edits is not None and self.branch.shows(edits):
+            self.branch.cut_before(edits)
         else:
             self.tool_loop.refuse_open_calls()
         is_new = self.branch.conversation is None

@@ -63,10 +63,7 @@ class RequestBuilder:
         return replace(request, stored=False, tools=())
 
     def next(
-        self,
-        text: str,
-        attachments: Sequence[Attachment] = (),
-        instead_of: StoredMessage | None = None,
+        self, text: str, attachments: Sequence[Attachment] = (), edits: StoredMessage | None = None
     ) -> Request | None:
         """Return the request that `text` would lead to if it were sent now, or a call's result.
 
@@ -75,8 +72,8 @@ class RequestBuilder:
         if self._tool_loop.enabled and not self._tool_loop.tools.is_listed:
             return None
         path = self._branch.records
-        if instead_of is not None:
-            path = path[: [record.id for record in path].index(instead_of.id)]
+        if edits is not None:
+            path = path[: [record.id for record in path].index(edits.id)]
         tool_calls = open_calls(path)
         if tool_calls and path[-1].role == "tool":
             return self._request(path)

@@ -271,7 +271,7 @@ def test_who_takes_nothing_of_a_stream_is_not_waited_for(slow: Running, monkeypa
         return b"data: " + 10**7 * b"x"
 
     before, stopped = gone(slow.served), slow.stopped()
-    monkeypatch.setattr("assistant.serve.completion._data", much)
+    monkeypatch.setattr("assistant.serve.exchange._data", much)
     with slow.connect() as client:
         client.sendall(raw(max_tokens=8000, stream=True))
         slow.until(lambda: gone(slow.served) >= before + 1)
