@@ -130,8 +130,8 @@ def _last(path: Path, now: bytes) -> Version:
     A killed program may have left further versions, of edits that were done or not.
     """
     stored, versions = _stored_path(path), list[Version]()
-    for path_ in sorted(stored.parent.glob(f"{stored.name}*")):
-        with suppress(OSError, msgspec.MsgspecError), disk.open_regular(path_) as saved:
+    for version_path in sorted(stored.parent.glob(f"{stored.name}*")):
+        with suppress(OSError, msgspec.MsgspecError), disk.open_regular(version_path) as saved:
             versions.append(msgspec.msgpack.decode(saved.read(), type=Version))
     if not versions:
         raise UsageError(f"No earlier version of {path} is kept: specchat has not edited it.")

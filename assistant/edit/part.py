@@ -58,9 +58,9 @@ def find(lines: Sequence[str], named: str, path: Path) -> Part:
         return parts[0]
     if not parts:
         raise UsageError(f"{path} defines no {named}. Name its lines: {path}:10-40.")
-    numbers_ = ", ".join(str(part.start + 1) for part in parts)
+    starts = ", ".join(str(part.start + 1) for part in parts)
     raise UsageError(
-        f"{path} defines {named} in lines {numbers_}. Name the lines of one: {path}:10-40."
+        f"{path} defines {named} in lines {starts}. Name the lines of one: {path}:10-40."
     )
 
 

@@ -34,11 +34,11 @@ class ResultTable:
     @property
     def names(self) -> int:
         """How many of the first columns are names."""
-        return sum(not format_ for _, format_ in self.header)
+        return sum(not spec for _, spec in self.header)
 
     def text(self, row: Sequence[Cell]) -> list[str]:
         """Return the cells of a row as text."""
-        return [_text(cell, format_) for cell, (_, format_) in zip(row, self.header, strict=True)]
+        return [_text(cell, spec) for cell, (_, spec) in zip(row, self.header, strict=True)]
 
     def share(self, row: Sequence[Cell]) -> float:
         """Return the length of a row's bar, from 0 to 1; the longest one of all is 1."""
@@ -52,8 +52,8 @@ def _value(cell: Cell) -> float:
     return value if isinstance(value, float | int) else 0.0
 
 
-def _text(cell: Cell, format_: str) -> str:
+def _text(cell: Cell, spec: str) -> str:
     if isinstance(cell, Interval):
-        ends = "" if cell.low is None else f" [{cell.low:{format_}}, {cell.high:{format_}}]"
-        return f"{cell.value:{format_}}{ends}"
-    return MISSING if cell is None else cell if isinstance(cell, str) else format(cell, format_)
+        ends = "" if cell.low is None else f" [{cell.low:{spec}}, {cell.high:{spec}}]"
+        return f"{cell.value:{spec}}{ends}"
+    return MISSING if cell is None else cell if isinstance(cell, str) else format(cell, spec)

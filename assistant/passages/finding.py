@@ -245,7 +245,7 @@ def _distinct(
 
 
 def _are_near(one: list[str], other: list[str]) -> bool:
-    own, others = ({*zip(words_, words_[1:], words_[2:], strict=False)} for words_ in (one, other))
+    own, others = ({*zip(text, text[1:], text[2:], strict=False)} for text in (one, other))
     return one == other or len(own & others) > COPY * max(len(own), len(others))
 
 

@@ -41,7 +41,7 @@ class Vocabulary:
             if len(rest) >= PART and (len(part) > PART or f"\n{rest[:5]}" in self._text):
                 return True
             bare = {rest.removeprefix(link).removesuffix(end) for link in LINKS for end in LINKS}
-            return any(len(rest_) >= SHORT and rest_ in question_terms for rest_ in bare)
+            return any(len(stem) >= SHORT and stem in question_terms for stem in bare)
 
         ends = [(term, *term.split(part, 1)) for term in self._holding(part) if term != part]
         fit = (term for term, first, last in ends if not (first and last) and is_part(first + last))

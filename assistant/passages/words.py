@@ -40,8 +40,8 @@ _NAME = re.compile(r"(?<![.!?:\n] )(?<!^)(?<!\w)[^\W\d_a-z][^\W_]+|\w*[\d_]\w*",
 
 def languages(text: str) -> dict[str, int]:
     """Return how many stop words of each language a text has, the languages with most first."""
-    words_ = [word for word in _words(text[:_SAMPLE].lower()) if len(word) > 1]  # T-12 is no French
-    counts = {name: sum(word in stop for word in words_) for name, stop in STOP_WORDS.items()}
+    sample = [word for word in _words(text[:_SAMPLE].lower()) if len(word) > 1]  # T-12 is no French
+    counts = {name: sum(word in stop for word in sample) for name, stop in STOP_WORDS.items()}
     return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
 

@@ -148,8 +148,8 @@ def fork(sql: sqlite3.Connection, message: int) -> int:
     """Copy the path to a message into a new conversation, and return its id."""
     source = whole(sql, messages.conversation_of(sql, message))
     path = [
-        replace(message_, state="stopped") if message_.state == "streaming" else message_
-        for message_ in messages.path_to(sql, message)
+        replace(stored, state="stopped") if stored.state == "streaming" else stored
+        for stored in messages.path_to(sql, message)
     ]
     return insert_conversation(
         sql, conversation_from(path, f"{source.title} (fork)", True, source.system, source.traces)

@@ -133,7 +133,7 @@ def task_and_sampling(kind: str) -> tuple[str, str]:
 
 
 def _arm(name: str, questions: Sequence[Question], ways: Sequence[System]) -> Iterator[Asked]:
-    for part in interleaved(questions, ways, SAMPLINGS[name]):
-        kind = part.question.kind
-        question = replace(part.question, kind=f"{kind}{SEPARATOR}{name}")
-        yield replace(part, question=question, max_tokens=LONGEST_ANSWERS.get(kind))
+    for arm in interleaved(questions, ways, SAMPLINGS[name]):
+        kind = arm.question.kind
+        question = replace(arm.question, kind=f"{kind}{SEPARATOR}{name}")
+        yield replace(arm, question=question, max_tokens=LONGEST_ANSWERS.get(kind))

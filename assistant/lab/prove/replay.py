@@ -144,8 +144,8 @@ def restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: float)
     slow: Any = AlwaysSnapshotModel(pair.target)
     with TemporaryDirectory() as folder:
         for is_written in (True, False):
-            folder_ = Path(folder) / "snapshots"
-            with closing(Resuming(slow, "proof", ROOM, folder_)) as resuming:
+            snapshots = Path(folder) / "snapshots"
+            with closing(Resuming(slow, "proof", ROOM, snapshots)) as resuming:
                 resuming.begin(text.tokens, stored=True)
                 if is_written:
                     resuming.keep()
