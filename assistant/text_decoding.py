@@ -9,6 +9,9 @@ from models.errors import UsageError
 BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of a text has
 
+UNSPACED = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+"""A character of a script without spaces between words, as a regular expression."""
+
 
 class EncodedText(NamedTuple):
     """A text, and with what it is encoded again to the same bytes."""
@@ -24,7 +27,7 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
     Raises:
         UsageError: it is not text; UTF-16 needs a byte order mark.
     """
-    bom, encoding = next((each for each in BOMS if data.startswith(each[0])), (b"", "utf-8"))
+    bom, encoding = next((pair for pair in BOMS if data.startswith(pair[0])), (b"", "utf-8"))
     encodings = [encoding]
     if encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
         encodings += ["windows-1252"] * bool(re.search(b"[\x80-\x9f]", data)) + ["latin-1"]

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import snowballstemmer
 
+from assistant.text_decoding import UNSPACED
+
 _LISTS = Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines()
 STOP_WORDS = {name: frozenset(stop_words) for name, *stop_words in map(str.split, _LISTS)}
 """By language: frequent words, which show the language and carry no subject."""
@@ -24,8 +26,8 @@ _SAMPLE = 20_000  # characters of a text from which its language is told
 _STOP_SHARE = 0.04  # of the words of a text in a language that are stop words, at least
 # Visible hyphens become "-"; soft hyphens and joiners, which are invisible, are removed.
 PLAIN = str.maketrans({"\u2010": "-", "\u2011": "-", "\u00ad": "", "\u200b": "", "\u2060": ""})
-# Scripts without spaces between words: pairs of characters are indexed.
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2}")
+# Of scripts without spaces between words, pairs of characters are indexed.
+_UNSPACED = re.compile(f"{UNSPACED}{{2}}")
 _PARTS = re.compile(r"_+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # With the vowel signs of the scripts that write them as marks.
 _WORD = re.compile("(?:\\w|[\u0300-\u036f\u064b-\u0655\u0900-\u0963\u0971-\u0dff])+")

@@ -6,13 +6,12 @@ from itertools import groupby, islice
 from unicodedata import normalize
 
 from assistant.store.values import ChatSummary
+from assistant.text_decoding import UNSPACED
 from models.errors import well_formed
 
 _MAX_WORDS = 32  # each costs a look-up
 _MAX_WORD = 200
 _BEFORE, _AFTER = 30, 90  # characters of a snippet
-# Scripts without spaces between words: the index would take a sentence for one word.
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _OTHER_SCRIPT = "[\u0e00-\uffff]"  # forms one term with a Latin word beside it; one range is fast
 
 _LISTED = """
@@ -72,7 +71,7 @@ def _words(search: str) -> list[dict[str, str]]:
         bare = re.sub(r"([*?[])", r"[\1]", part.lower())
         after, before = f"*{_OTHER_SCRIPT}{bare}*", f"*{bare}{_OTHER_SCRIPT}*"
         word = {"word": part.lower(), "after": after, "before": before}
-        if indexed and not _UNSPACED.search(part):
+        if indexed and not re.search(UNSPACED, part):
             # In quotation marks, words are never taken for operators of FTS5.
             forms = {normalize(name, part).replace('"', '""') for name in ("NFC", "NFD")}
             end = "*" * (part is indexed[-1])  # the last one may be unfinished
