@@ -125,7 +125,7 @@ class ChatSession:
     def submit(
         self, text: str, attachments: Sequence[Attachment] = (), edits: StoredMessage | None = None
     ) -> None:
-        """Add a question, at the end or in place of the one that it `edits`; have it answered."""
+        """Add a question, at the end or instead of the one that it `edits`; have it answered."""
         self._question = self.add_question(text, attachments, edits)
         self.answer()
 
