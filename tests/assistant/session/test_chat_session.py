@@ -135,11 +135,11 @@ async def test_an_edited_question_is_a_branch_and_one_that_is_gone_is_asked_at_t
     stage = Stage()
     await stage.ask("Why?", "Because.")
     first = stage.session.branch.records[0]
-    stage.session.submit("Who?", instead_of=first)
+    stage.session.submit("Who?", edits=first)
     await stage.answer("Me.")
     assert stage.said == ["Who?", "Me."]
     assert len(stage.store.tree(stage.session.branch.conversation)) == 4
-    stage.session.submit("How?", instead_of=first)  # which is not shown any more
+    stage.session.submit("How?", edits=first)  # which is not shown any more
     await stage.answer("So.")
     assert stage.said == ["Who?", "Me.", "How?", "So."]
 
@@ -302,7 +302,7 @@ async def test_a_change_of_an_earlier_question_is_read_after_what_came_before_it
     await stage.ask("Why?", "Because.")
     await stage.ask("And?", "So.")
     changed = stage.session.branch.records[2]
-    request = stage.session.requests.next("Or", instead_of=changed)
+    request = stage.session.requests.next("Or", edits=changed)
     assert [each.content for each in request.messages] == ["Why?", "Because.", "Or"]
 
 
