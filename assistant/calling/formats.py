@@ -1,4 +1,4 @@
-"""How models are told of tools, and the formats in which families of them write calls."""
+"""How tools are described to models, and the formats in which families of models write calls."""
 
 import json
 from collections.abc import Sequence

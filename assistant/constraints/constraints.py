@@ -42,7 +42,7 @@ class Constraints:
         self._stops, self._controls = vocab.stop_tokens, vocab.controls
         self._tokenizer = tokenizer_of(vocab, n_vocab)
         self._schema = lru_cache(_MOST_KNOWN)(self._enforced)
-        # Most requests offer the same tools, so the last grammar of calls is kept, with its mask.
+        # Most requests offer the same tools, so the last grammar of calls is cached with its mask.
         self._last: tuple[str, LLMatcher, ConstraintMask] | None = None
 
     def mask(self, constraint: Constraint, tokens: list[int], start: Start) -> ConstraintMask:

@@ -182,7 +182,7 @@ _KNOWN = (
     ("Resource ", "it refers to another file; copy that into it"),
     ("panic: assertion failed: grammar.symbols", TOO_LARGE),
 )
-"""The beginnings of errors that users would not understand, and what they are told instead."""
+"""The beginnings of llguidance's errors, with texts that users understand."""
 _READERS: dict[ConstraintKind, Callable[[str], str]] = {
     "schema": _schema,
     "regex": LLMatcher.grammar_from_regex,

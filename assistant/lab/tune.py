@@ -36,7 +36,7 @@ class Tuner:
         self._meter = Meter(ROUNDS * sum(len(WIDTHS[role]) for role in self._sides), emit)
 
     def run(self) -> Tuned:
-        """Measure everything, and keep what was found.
+        """Measure everything, and save the results.
 
         Raises:
             ModelError: one of the pair cannot be used.

@@ -27,7 +27,7 @@ _STARS = re.compile(rf"(?:{_STAR})+((?:\\.|\[\^?\]?[^]]*\](?!\*)|[^/[(\\])*)(?={
 
 
 class Found(NamedTuple):
-    """A file, or what stands in its place."""
+    """A file of the folder, to be indexed or left out."""
 
     path: str  # relative to the folder
     size: int = 0

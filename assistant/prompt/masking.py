@@ -96,7 +96,7 @@ class Masking:
         return f"{self._control}{self._controls.names.index(name)}{self._control}"
 
     def _plain(self, text: str) -> list[int]:
-        """Return the tokens of text, with what was masked in it, none of them a control token."""
+        """Return the tokens of a text with its masks undone; none of them is a control token."""
         vocab, mask = self._controls.vocab, self._control
 
         def name(match: re.Match[str]) -> str:

@@ -287,7 +287,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
     environment = _Sandbox(
         trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
     )
-    del environment.globals["lipsum"]  # as many words as it is told to
+    del environment.globals["lipsum"]  # it makes any number of words
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _raise_exception
     environment.globals["strftime_now"] = lambda pattern: datetime.now().strftime(pattern)

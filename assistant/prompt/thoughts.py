@@ -165,7 +165,7 @@ class ThoughtState(NamedTuple):
 
 
 class ThoughtReader:
-    """Read the thoughts of one answer, in whatever order its contexts are asked about.
+    """Read the thoughts of one answer; its contexts may come in any order.
 
     Args:
         closing: the tokens of the closing marker.

@@ -14,7 +14,7 @@ LIMIT = 10_000_000
 def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachment:
     """Return the text of a file; `pipes` lets it be one that may have to be waited for.
 
-    What is called `name/` may be a folder, whose text is found when it is asked.
+    A name that ends in a slash may be that of a folder, which is searched for each question.
 
     Raises:
         UsageError: the file is not a text, too big, or cannot be read.

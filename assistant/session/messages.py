@@ -40,7 +40,7 @@ _UNCHANGED = "{} is unchanged, see above."
 BYTES_PER_TOKEN = 4
 """About what a token has of most texts, in UTF-8."""
 ECHO = "<tools>"
-"""How an answer begins that only repeats what the model was told of its tools."""
+"""The beginning of an answer that only repeats the description of the tools."""
 
 
 def open_calls(path: Sequence[StoredMessage]) -> tuple[ToolCall, ...]:

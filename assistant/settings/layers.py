@@ -104,7 +104,7 @@ def with_models(layers: Layers, before: str | None, target: str, draft: str | No
 
 
 def load(options: Mapping[str, Any], config: Config | None = None) -> Layers:
-    """Return what was said in all places; of `options`, None was not given, and others are no keys.
+    """Return the values of all layers; `options` that are None or no keys are ignored.
 
     Raises:
         UsageError: a value is not allowed, or `config.toml` cannot be understood.

@@ -27,7 +27,7 @@ _HITS = """JOIN (SELECT conversation, max(message) AS message FROM (
     UNION ALL SELECT id, NULL FROM conversation WHERE {in_title})
     GROUP BY conversation) hits ON hits.conversation = conversation.id"""
 _INDEXED = "id IN (SELECT rowid FROM {index} WHERE {index} MATCH :query{number}"
-# A sentence without spaces is one term of the index, so that a word in it is not found there.
+# A sentence without spaces is one term of the index, which does not match a word in it.
 _WITHIN = """ UNION ALL SELECT id FROM {table} WHERE instr(lower({text}), :word{number})
     AND (lower({text}) GLOB :after{number} OR lower({text}) GLOB :before{number})"""
 _LITERAL = "instr(lower({text}), :word{number})"

@@ -93,7 +93,7 @@ class ToolSet:
         self.toolbox = toolbox or Toolbox(settings.servers, settings.folders, offline)
         """What runs them."""
         self.approvals = Approvals(data_dir() / "approvals.json")
-        """What may run without being asked about again."""
+        """The approvals of tools that may run without confirmation."""
         self._offered: dict[str, OfferedTool] = {}
         self.is_listed = False
         """Whether the tools were listed yet."""

@@ -1,4 +1,4 @@
-"""What is asked, all of one question together; and what the tables of the papers need."""
+"""The questions and systems of a run, and those that the papers' tables need."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -108,7 +108,7 @@ def paper_systems(labels: Sequence[str]) -> tuple[System, ...]:
 def paper_questions(
     tasks: Sequence[Question], mixed: Sequence[Question], ways: Sequence[System]
 ) -> Iterator[Asked]:
-    """Yield all that is asked.
+    """Yield all questions with their systems.
 
     Args:
         tasks: code and summaries, for acceptance, speed and scores.

@@ -31,7 +31,7 @@ SWEEP = (
 )  # fmt: skip
 
 NOTES = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))
-"""What is said below each table."""
+"""The text below each table."""
 RESAMPLES = 4000
 LEVEL = 0.95
 

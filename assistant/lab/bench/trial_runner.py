@@ -96,7 +96,7 @@ class TrialRunner:
     short compared with changes in the machine's speed, long compared with refilling the processor's
     caches.
 
-    The fewest tokens go first, and not the least time. So all are at the same place of their
+    The one with the fewest tokens goes first. So all are at the same position of their
     answers, after contexts of the same length, whatever the machine does; and no fast one ends
     early and leaves the slow ones to another minute.
     """

@@ -105,7 +105,7 @@ class DecodedText:
     start: int  # where the answer begins
     rows: dict[int, Logits] = field(default_factory=dict)  # by place: what its token was drawn from
     batches: list[tuple[int, int, int]] = field(default_factory=list)
-    """Of each evaluation: the place of its first row, how many rows, and how many were used."""
+    """Of each evaluation: the index of its first row, its rows, and how many of them were used."""
     accepted: int = 0
     proposed: int = 0
 

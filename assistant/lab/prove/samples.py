@@ -44,7 +44,7 @@ def narrowed(logits: Logits, sampling: Sampling) -> Warp:
 
 
 class RecallingTarget(RecordingModel):
-    """A target whose rows are each computed after one token alone, warped and kept."""
+    """A target whose rows are computed one token at a time, warped, and cached."""
 
     def __init__(self, model: Model, warp: Warp) -> None:
         super().__init__(model)
