@@ -1,6 +1,6 @@
-"""The engine's events, in order. Plain frozen values: they may cross a process.
+"""The engine's events, in order: plain frozen values that can be sent to another process.
 
-Events are tagged with their names there, so that one may hold another.
+They are tagged with their names, so that one may contain another.
 """
 
 from collections.abc import Iterable
@@ -11,10 +11,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from assistant.decoding.lookahead.forecast import Forecast
 from assistant.decoding.sampling import Origin as Origin
 from assistant.request import ToolCall
-from assistant.stats import Forecast as Forecast
-from assistant.stats import Reason as Reason
 from assistant.stats import Stats as Stats
 from assistant.stats import Tally as Tally
 from models.engines import EngineName
@@ -33,12 +32,12 @@ class Stop(StrEnum):
 Role = Literal["target", "draft"]
 Severity = Literal["warning", "error"]
 Part = Literal["answer", "thought", "call", "marker"]
-"""What a token is of an answer; markers stand around thoughts, and are none."""
+"""The part of an answer that a token belongs to; markers enclose thoughts."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A loaded model, as a user would ask about it."""
+    """A loaded model."""
 
     role: Role
     name: str
@@ -60,32 +59,32 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of the answer, the text it completes, and where it came from."""
+    """A token of the answer, the text it completes, and its origin."""
 
     id: int
     text: str
     origin: Origin
-    source: str | None  # which draft source proposed it (or what it replaced); None for ArS
+    source: str | None  # the draft source of it, or of the proposal it replaced; None for ArS
     target_prob: float  # under the target's warped row
     draft_prob: float | None  # under the proposal row
-    position: int = 0  # its place in the round
-    uniform: float | None = None  # what the accept test drew for the proposal at this place
+    position: int = 0  # in the round
+    uniform: float | None = None  # of the accept test at this position
     target_top: tuple[Alternative, ...] = ()  # the most probable tokens of the target's row
-    draft_top: tuple[Alternative, ...] = ()  # and of the proposal row
+    draft_top: tuple[Alternative, ...] = ()  # those of the proposal row
     threshold: float | None = None  # that the block rule compared the uniform with
     part: Part = "answer"
 
     @property
     def acceptance_prob(self) -> float | None:
-        """The probability that the accept test kept it; None when no uniform decided."""
+        """The probability that the accept test accepts it; None if no uniform decided."""
         return _acceptance(self) if self.origin is Origin.DRAFT else None
 
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:
-    """What a round adds to a call of a tool; its id and its name come first, and once."""
+    """What a round adds to a tool call. The first delta of a call has its id and name."""
 
-    place: int  # among the calls of the answer, from 0
+    index: int  # of the call in the answer, from 0
     id: str
     name: str
     arguments: str  # more of the JSON
@@ -93,16 +92,16 @@ class CallDelta:
 
 @dataclass(frozen=True, slots=True)
 class RejectedToken:
-    """A proposal that was thrown away.
+    """A rejected proposal.
 
-    The first of a round was tested. Under the block rule so were those after it, up to one that
-    the target forbids.
+    The first of a round was tested. Under the block rule, so were those after it, up to the first
+    one that the target forbids.
     """
 
     id: int
     text: str
     source: str
-    position: int  # its place in the round, that of the token that replaced it for the first
+    position: int  # in the round; the first one's is that of the token that replaced it
     draft_prob: float
     target_prob: float | None  # None: never tested
     uniform: float | None
@@ -110,7 +109,7 @@ class RejectedToken:
 
     @property
     def acceptance_prob(self) -> float | None:
-        """The probability that the accept test had kept it; None when no uniform decided."""
+        """The probability that the accept test had accepted it; None if no uniform decided."""
         return _acceptance(self)
 
 
@@ -140,10 +139,10 @@ class Step(Struct, frozen=True, rename={"rejected": "ghosts"}):  # as stored tra
         return said(self.tokens, "thought")
 
     def part(self, part: Part) -> "Step":
-        """Return what the round adds to one part; rejected proposals go with its last token."""
+        """Return what the round adds to one part; rejected proposals go with the last token."""
         tokens = tuple(token for token in self.tokens if token.part == part)
-        whose = self.tokens[-1].part if self.tokens else "answer"
-        return Step(tokens, self.rejected if whose == part else ())
+        last_part = self.tokens[-1].part if self.tokens else "answer"
+        return Step(tokens, self.rejected if last_part == part else ())
 
 
 Trace = tuple[Step, ...]
@@ -155,7 +154,7 @@ def said(tokens: Iterable[Token], part: Part = "answer") -> str:
 
 
 class Loading(Struct, frozen=True, tag=True):
-    """A model is being read."""
+    """A model is being loaded."""
 
     role: Role
     name: str
@@ -170,12 +169,12 @@ class Ready(Struct, frozen=True, tag=True):
     no_draft: str | None
     rolls_back: bool = True  # whether the target can roll back; else nothing is proposed
     engine: EngineName = "llama"
-    thinks: bool = False  # whether the target has marks for thoughts
-    takes_effort: bool = False  # whether it can be told how much to think
+    thinks: bool = False  # whether the target's template has markers of thoughts
+    takes_effort: bool = False  # whether its template has a reasoning effort
 
 
 class Prepared(Struct, frozen=True, tag=True):
-    """The prompt is built, without the `dropped_turns` oldest turns, which did not fit."""
+    """The prompt is ready, without the `dropped_turns` oldest turns, which did not fit."""
 
     prompt_tokens: int
     cached_tokens: int
@@ -183,7 +182,7 @@ class Prepared(Struct, frozen=True, tag=True):
 
 
 class Prefilled(Struct, frozen=True, tag=True):
-    """A part of the prompt has been read by one of the models."""
+    """The progress of a model's prefill."""
 
     role: Role
     done: int
@@ -198,9 +197,9 @@ class Warned(Struct, frozen=True, tag=True):
 
 
 class Decoded(Struct, frozen=True, tag=True):
-    """One round: what one evaluation of the target yielded."""
+    """One round: the result of one evaluation of the target."""
 
-    tokens: tuple[Token, ...]  # empty while their text is held back by a stop string
+    tokens: tuple[Token, ...]  # empty while their text is buffered for a stop string
     rejected: tuple[RejectedToken, ...]  # proposals of this round
     lookahead: int  # tokens proposed
     context_used: int
@@ -210,22 +209,22 @@ class Decoded(Struct, frozen=True, tag=True):
 
 
 class Finished(Struct, frozen=True, tag=True):
-    """The answer is over, also when it was stopped.
+    """The answer has ended or was stopped.
 
-    The text has nothing of its calls; but one that was cut is there as far as the model wrote it.
+    The text does not contain its tool calls, except for the written part of an incomplete one.
     """
 
     text: str
-    token_ids: tuple[int, ...]  # what the caches hold; empty when text and tokens part ways
+    token_ids: tuple[int, ...]  # of the text; empty if the text was cut within a token
     stop: Stop
     stats: Stats
-    complete: bool = True  # False: it ended before it had the form that was asked for
-    thought: str = ""  # what came before the text, or in between
-    tool_calls: tuple[ToolCall, ...] = ()  # of tools, that it asks for; each one is whole
+    complete: bool = True  # False: it ended before its constraint was fulfilled
+    thought: str = ""  # before the text, or in between
+    tool_calls: tuple[ToolCall, ...] = ()  # each one is complete
 
 
 class Failed(Struct, frozen=True, tag=True):
-    """Loading or an answer failed; what was decoded before stays valid."""
+    """Loading or an answer failed; what was decoded before stays."""
 
     message: str
     kind: str  # the name of the error's class in models.errors
@@ -239,7 +238,7 @@ class TokenCount(Struct, frozen=True, tag=True):
 
 
 class PrefillDone(Struct, frozen=True, tag=True):
-    """A `Prefill` has nothing left to do."""
+    """A `Prefill` has ended."""
 
 
 AnswerEvent = Prepared | Prefilled | Warned | Decoded | Finished | Failed
@@ -255,7 +254,7 @@ class RaceReady(Struct, frozen=True, tag=True):
 class LaneEvent(Struct, frozen=True, tag=True):
     """An event of one lane, with the seconds that the lane has computed so far.
 
-    In a lockstep of the laboratory, `clock` counts strides instead. The lowest clock goes next.
+    In the laboratory's lockstep, `clock` counts strides instead. The lane with the lowest is next.
     """
 
     lane: int

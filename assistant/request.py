@@ -1,4 +1,4 @@
-"""Jobs for the engine and orders about them: frozen values that can be sent to another process."""
+"""Jobs for the engine, and orders about them: frozen values that can be sent to another process."""
 
 import re
 from collections import Counter
@@ -17,11 +17,11 @@ Switch = Literal["auto", "on", "off"]
 Effort = Literal["low", "medium", "high"]
 RULES: tuple[RuleName, ...] = ("token", "block")
 
-# The draft sources, by name: the one table of what each of them is.
+# The names of the draft sources.
 SOURCES = ("edit", "suffix", "tail", "ngram", "model")
-"""Those of a chat, in the order in which they are asked when nothing is known of them."""
+"""Those of a chat, in their initial order."""
 BASELINES = ("bigram", "unigram", "random")
-"""Those that the papers compare with; only the bench has them."""
+"""Those that the papers compare with; only for the bench."""
 COPYING = frozenset({*SOURCES, *BASELINES}) - {"model"}  # those that need no draft model
 
 LONGEST_CONSTRAINT = 1_000_000
@@ -55,10 +55,10 @@ class EngineArgs:
     threads: int | None = None  # None: one per physical core
     gpu_layers: int | None = None  # None: all, when this build can
     engine: EngineName | Literal["auto"] = "auto"  # auto: the one that is faster with this target
-    recalls: bool = False  # whether to propose what stored answers have said before
-    snapshots: int = 1 << 30  # bytes on disk for what was read of stored conversations; 0 is none
-    measure: bool = True  # what rounds cost here, a second or two; mode auto needs it
-    cache: Path | None = None  # the folder that remembers what was measured; None remembers nothing
+    recalls: bool = False  # whether stored answers are a draft source
+    snapshots: int = 1 << 30  # bytes on disk for KV caches of stored conversations; 0 is none
+    measure: bool = True  # whether to measure costs, in a second or two; mode auto needs them
+    cache: Path | None = None  # folder for measurements; None stores none
 
 
 ToolChoice = Literal["auto", "none", "required"]
@@ -71,14 +71,14 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 class Tool:
     """A tool that a model may call."""
 
-    name: str  # which no other tool of a request has
+    name: str  # unique in a request
     description: str
     parameters: str  # a JSON Schema of the object of its arguments
-    strict: bool = False  # whether it is refused when that cannot be enforced
+    strict: bool = False  # whether to refuse it if the schema cannot be enforced
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All texts of its author."""
+        """All texts by its author."""
         return self.name, self.description, self.parameters
 
 
@@ -97,10 +97,10 @@ class Message:
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
-    token_ids: tuple[int, ...] = ()  # of an answer, as generated: keeps the caches valid
-    thought: str = ""  # what the model thought before the answer, if that is known
-    tool_calls: tuple[ToolCall, ...] = ()  # that an answer asks for, after its content
-    call_id: str = ""  # of the call that a tool's message is the result of
+    token_ids: tuple[int, ...] = ()  # of an answer, as generated: so the caches stay valid
+    thought: str = ""  # of the model before the answer, if it is known
+    tool_calls: tuple[ToolCall, ...] = ()  # of an answer, after its content
+    call_id: str = ""  # of the tool call that a tool's message is the result of
     day: str = ""  # in ISO's format, on which a question was asked; empty: the model is not told
     attached: int = 0  # characters of a question before the user's words
 
@@ -113,7 +113,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Everything that an answer depends on; later changes of settings do not reach it.
+    """Everything that an answer depends on.
 
     If the last message is an assistant's, the answer continues it.
     """
@@ -125,18 +125,18 @@ class Request:
     max_tokens: int | None = None  # None: until the model stops or the context is full
     seed: int | None = None
     stop_strings: tuple[str, ...] = ()
-    stored: bool = False  # whether the conversation is on disk; only then is its KV cache, too
+    stored: bool = False  # whether the conversation, and so its KV cache, may be on disk
     alternatives: int = 0  # how many of the most probable tokens to report with each token
-    sources: tuple[str, ...] = SOURCES  # that may propose, among those there are
-    rule: RuleName = "block"  # by which proposals are verified; a seed has a rule of its own
+    sources: tuple[str, ...] = SOURCES  # that may propose, if they are available
+    rule: RuleName = "block"  # verifies proposals; with a seed, the coupled rule does
     constraint: Constraint | None = None  # what the answer must match; None: anything
     thinking: Switch = "auto"  # whether to think first; auto leaves it to the template
     effort: Effort | None = None  # how much; None leaves it to the template
     thinking_budget: int | None = None  # tokens of a thought, after which its end is forced
-    tools: tuple[Tool, ...] = ()  # that the model may ask to be called
-    tool_choice: ToolChoice = "auto"  # whether it may, or must, ask for a call
-    parallel_calls: bool = True  # whether one answer may ask for several calls
-    prediction: str = ""  # a text that the answer may be an edited version of
+    tools: tuple[Tool, ...] = ()  # that the model may call
+    tool_choice: ToolChoice = "auto"  # whether it may, or must, call one
+    parallel_calls: bool = True  # whether one answer may have several calls
+    prediction: str = ""  # a text of which the answer may be an edited version
     dated: bool = False  # whether questions of a conversation say on which day they were asked
 
     @property
@@ -145,11 +145,11 @@ class Request:
         return bool(self.messages) and self.messages[-1].role == "assistant"
 
     def __post_init__(self) -> None:
-        leasts = {"lookahead": 0, "max_tokens": 1, "seed": 0, "alternatives": 0}
-        for name, least in {**leasts, "thinking_budget": 0}.items():
+        minimums = {"lookahead": 0, "max_tokens": 1, "seed": 0, "alternatives": 0}
+        for name, minimum in {**minimums, "thinking_budget": 0}.items():
             value = getattr(self, name)
-            if value is not None and value < least:
-                raise UsageError(f"{name} must be {least} or more: {value}")
+            if value is not None and value < minimum:
+                raise UsageError(f"{name} must be {minimum} or more: {value}")
         if any(len(text) > LONGEST_STOP for text in self.stop_strings):
             raise UsageError(f"stop must be of at most {LONGEST_STOP:,} characters")
         names = Counter(tool.name for tool in self.tools)
@@ -176,16 +176,13 @@ class CountTokens:
 
 @dataclass(frozen=True, slots=True)
 class Prefill:
-    """Read the prompt of a request that may come, while nothing else is to be done.
-
-    Any other job ends it.
-    """
+    """Prefill the prompt of a request that may come. Any other job ends it."""
 
     request: Request
 
 
 LaneNumbers = tuple[int, ...]
-"""The numbers of lanes that need the same engine. Their process computes a `NextStep` at a time."""
+"""Numbers of lanes that need the same engine. Their process computes one `NextStep` at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +199,7 @@ class Lane:
 class Race:
     """The same request in several lanes. They take turns: the lane that has computed least is next.
 
-    Each lane has its own mode and lookahead; those of the request are not used.
+    The lanes' modes and lookaheads replace those of the request.
     """
 
     lanes: tuple[Lane, ...]
@@ -226,12 +223,12 @@ class UpdateRequest:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """Let one lane of a part compute until it says something."""
+    """Let one lane of a part compute until its next event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Stop the job that is being done."""
+    """Stop the job in progress."""
 
 
 Job = EngineArgs | Request | Race | CountTokens | Prefill  # all jobs of the chat's engine

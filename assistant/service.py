@@ -9,7 +9,7 @@
   names an error class of `models.errors`. Reading raises nothing, even if the process dies.
 - Stop a job with `stream.cancel()` and read on: an answer ends in `Finished` with the text so far,
   all else in `Failed` of the kind `Cancelled`. To end the stream at once, call `stream.end(event)`.
-- Read every stream to its end, or cancel it. A job with `MAX_UNREAD` unread events waits for its
+- Read every stream to its end, or cancel it. A job with `MAX_QUEUED` unread events waits for its
   reader, and the jobs after it wait, too.
 - `close()` ends the streams that are left.
 """
@@ -20,13 +20,13 @@ from typing import Any, Self
 
 from assistant.request import AnyJob, Cancel, Mode, NextStep, Sampling, UpdateRequest
 
-MAX_UNREAD = 4096
-"""Unread events after which a job waits: some megabytes, and more than most answers have."""
+MAX_QUEUED = 4096
+"""Events in a stream after which the job waits: some megabytes, more than most answers have."""
 Order = UpdateRequest | NextStep | Cancel
 
 
 class EventStream:
-    """The events of one job, for one reader. After the end, `cancel` and `update` do nothing.
+    """The events of a job, for one reader. After the end, `cancel` and `update` do nothing.
 
     Args:
         send: passes an order on to the engine; must not raise.
@@ -36,17 +36,17 @@ class EventStream:
         self.job = job
         self.is_cancelled = False
         self._send = send
-        self._unread: asyncio.Queue[tuple[Any, bool]] = asyncio.Queue()
+        self._queued: asyncio.Queue[tuple[Any, bool]] = asyncio.Queue()
         self._taken = asyncio.Event()  # an event was read, or no more will be
         self._ended = self._read = False  # whether its last event was put; whether it was read
 
     def cancel(self) -> None:
-        """Stop the job; what was decoded is kept, and other jobs are done as ever."""
+        """Stop the job; what was decoded stays, and other jobs are not affected."""
         if not self._ended:
             self._stop()
 
     def end(self, event: object) -> None:
-        """Stop the job and end the stream at once, with an event of the reader's own."""
+        """Stop the job and end the stream at once, with the given event."""
         if not self._ended:
             self.put(event, last=True)
             self._stop()
@@ -59,18 +59,18 @@ class EventStream:
             self._send(self, UpdateRequest(mode, lookahead, sampling))
 
     def step(self) -> None:
-        """Let a part of a race go one step further. For the engine."""
+        """Let a part of a race compute one step. For the engine."""
         self._send(self, NextStep())
 
     def put(self, event: object, last: bool = False) -> None:
         """Add an event, unless the stream has ended. For the engine."""
         if not self._ended:
             self._ended = last
-            self._unread.put_nowait((event, last))
+            self._queued.put_nowait((event, last))
 
-    async def room(self) -> None:
-        """Wait until there is room for an event, or the job is cancelled. For the engine."""
-        while self._unread.qsize() >= MAX_UNREAD and not self.is_cancelled:
+    async def wait_for_space(self) -> None:
+        """Wait until the buffer has space for an event, or the job is cancelled. For the engine."""
+        while self._queued.qsize() >= MAX_QUEUED and not self.is_cancelled:
             self._taken.clear()
             await self._taken.wait()
 
@@ -85,6 +85,6 @@ class EventStream:
     async def __anext__(self) -> Any:
         if self._read:
             raise StopAsyncIteration
-        event, self._read = await self._unread.get()
+        event, self._read = await self._queued.get()
         self._taken.set()
         return event

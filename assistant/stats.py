@@ -1,12 +1,9 @@
-"""What an answer comes to in figures. Plain frozen values: they may cross a process."""
+"""The figures of an answer: plain frozen values that can be sent to another process."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-
-from assistant.decoding.lookahead.forecast import Forecast as Forecast
-from assistant.decoding.lookahead.forecast import Reason as Reason
 
 TOKEN_FIELDS = ("id", "text", "origin", "source", "target_prob", "draft_prob")
 STATS_FIELDS = (
@@ -14,7 +11,7 @@ STATS_FIELDS = (
     "prompt_tokens", "cached_tokens", "generated_tokens", "prefill_s", "first_token_s", "decode_s",
     "tokens_per_s", "lookahead_counts",
 )  # fmt: skip
-"""What programs may rely on to be told of each token and each answer."""
+"""The fields of tokens and answers that other programs may rely on."""
 _SUMMED = (
     "rounds", "drafted", "tested", "accepted", "generated_tokens", "masked_rows", "thought_tokens",
     "prefill_s", "decode_s", "draft_s", "verify_s", "guessing_s", "mask_s", "thought_s",
@@ -50,7 +47,7 @@ class Stats:
     mode: str
     rounds: int = 0
     drafted: int = 0
-    tested: int = 0  # proposals that were kept, and the first of each round that was not
+    tested: int = 0  # accepted proposals, and the first rejected one of each round
     accepted: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0  # prompt tokens that needed no evaluation
@@ -62,19 +59,19 @@ class Stats:
     draft_s: float = 0.0  # of decode_s, in the draft model, the prompt that it reads included
     verify_s: float = 0.0  # of decode_s, in the target
     guessing_s: float = 0.0  # of decode_s, in rounds that proposed, and in the draft between rounds
-    positions: tuple[Tally, ...] = ()  # by place in the round
+    positions: tuple[Tally, ...] = ()  # by position in the round
     sources: Mapping[str, Tally] = field(default_factory=dict)  # by draft source
     draft: str | None = None  # the draft model's name, if one was loaded
     engine: str | None = None  # which library computed
-    masked_rows: int = 0  # rows that a form was laid over
-    mask_s: float = 0.0  # of decode_s, in finding out what the form allows
+    masked_rows: int = 0  # rows that a constraint masked
+    mask_s: float = 0.0  # of decode_s, in computing masks
     thought_tokens: int = 0  # of generated_tokens, up to the end of the thought
     thought_s: float = 0.0  # of decode_s
 
     @property
     def acceptance_rate(self) -> float | None:
         """Accepted over tested; None when nothing was tested."""
-        return self.accepted / self.tested if self.tested else None
+        return Tally(self.tested, self.accepted).rate
 
     @property
     def tokens_per_eval(self) -> float:
@@ -92,9 +89,9 @@ class Stats:
         return self.generated_tokens / self.decode_s if self.decode_s else 0.0
 
     def plus(self, more: "Stats") -> "Stats":
-        """Return the figures of two answers, or of two parts of one, added up.
+        """Return the sum of the figures of two answers, or of two parts of one.
 
-        What cannot be added up is that of the first, except the mode.
+        Fields without a sum are those of the first, except the mode.
         """
         pairs = zip_longest(self.positions, more.positions, fillvalue=Tally())
         names = sorted(self.sources.keys() | more.sources.keys())

@@ -1,15 +1,19 @@
-"""Text that streams: tokens decoded one by one, and marks that a part of it may begin."""
+"""Bytes and tokens as text: streamed tokens, markers in them, and files of any encoding."""
 
 import codecs
+import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
+
+from models.errors import UsageError
 
 
 class TokenText:
-    """Decode tokens to text, a character with the last of its tokens.
+    """Decodes tokens to text; a character comes with the last of its tokens.
 
     Everything that reads an answer uses this decoder, so that a marker ends at the same token for
-    the screen, for forms and for budgets.
+    the screen, for constraints and for budgets.
 
     Args:
         piece: returns the bytes of a token, none for a control token.
@@ -22,9 +26,9 @@ class TokenText:
         self._piece, self._names = piece, names
 
     def after(self, pending: bytes, token: int) -> tuple[str, bytes]:
-        """Return the text that a token completes, and the bytes of a character that it leaves open.
+        """Return the text that a token completes, and the bytes of an incomplete character.
 
-        `pending` are the bytes that the tokens before it left open. Invalid UTF-8 becomes U+FFFD.
+        `pending` are those of the tokens before it. Invalid UTF-8 becomes U+FFFD.
         """
         piece = self._piece(token)
         if not piece:
@@ -49,22 +53,54 @@ def ending(pending: bytes) -> str:
 def split(text: str, marks: Iterable[str]) -> tuple[str, str, str]:
     """Split a text at its first mark: return the text before it, the mark, and the text after it.
 
-    If there is none, return all but the longest end that may begin a mark, "", and that end.
+    Without a mark, return the text, "", and the longest suffix of it that may begin a mark.
     """
     marks = [mark for mark in marks if mark]
     matches = [(index, mark) for mark in marks if (index := text.find(mark)) >= 0]
     if matches:
         index, mark = min(matches)
         return text[:index], mark, text[index + len(mark) :]
-    end = min((_begins(text, mark) for mark in marks), default=len(text))
-    return text[:end], "", text[end:]
+    start = min((_partial_mark(text, mark) for mark in marks), default=len(text))
+    return text[:start], "", text[start:]
 
 
-def _begins(text: str, mark: str) -> int:
-    """Return the index from which the rest of a text begins a mark; its length if there is none."""
+def _partial_mark(text: str, mark: str) -> int:
+    """Return the index of a suffix of a text that begins a mark; the text's length if none does."""
     index = max(0, len(text) - len(mark) + 1)
     while (index := text.find(mark[0], index)) >= 0:
         if mark.startswith(text[index:]):
             return index
         index += 1
     return len(text)
+
+
+BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of a text has
+
+
+class EncodedText(NamedTuple):
+    """A text, and what is needed to encode it to the same bytes."""
+
+    text: str
+    encoding: str  # utf-8, utf-16-le, utf-16-be, windows-1252 or latin-1
+    bom: bytes
+
+
+def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
+    """Return the text of the file `name`; an incomplete character of cut data is dropped.
+
+    Raises:
+        UsageError: it is not text; UTF-16 needs a byte order mark.
+    """
+    bom, encoding = next((entry for entry in BOMS if data.startswith(entry[0])), (b"", "utf-8"))
+    encodings = [encoding]
+    if encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
+        encodings += ["windows-1252"] * bool(re.search(b"[\x80-\x9f]", data)) + ["latin-1"]
+    for encoding in encodings:
+        try:
+            text = codecs.getincrementaldecoder(encoding)().decode(data[len(bom) :], not is_cut)
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text and (encoding.startswith("utf") or not CONTROLS.search(text)):
+            return EncodedText(text, encoding, bom)
+    raise UsageError(f"{name} is not text; only text can be used.")

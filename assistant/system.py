@@ -29,13 +29,13 @@ class System:
     engine: EngineName | None = None
 
 
-def read(text: str, kind: str, form: str, sources: Sequence[str] = ()) -> System:
+def read(text: str, kind: str, usage: str, sources: Sequence[str] = ()) -> System:
     """Return the system that a text names.
 
     Args:
         text: `[ENGINE:][TARGET:]WAY[=K]`; WAY is a mode, or draft sources with + between them.
-        kind: what the system is called where it is asked for.
-        form: how to write one.
+        kind: the name of the option, for errors.
+        usage: how to write one, for errors.
         sources: those that may be named.
 
     Raises:
@@ -44,7 +44,7 @@ def read(text: str, kind: str, form: str, sources: Sequence[str] = ()) -> System
     match = _NAME.fullmatch(text)
     way = match["way"].lower() if match else ""
     if match is None or not (sources or way in MODES):
-        raise UsageError(f"{text!r} is not a {kind}; {form}.")
+        raise UsageError(f"{text!r} is not a {kind}; {usage}.")
     names = None if way in MODES else tuple(way.split("+"))
     if unknown := [name for name in names or () if name not in sources]:
         known = f"neither a mode nor of {', '.join(sources)}"

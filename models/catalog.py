@@ -1,4 +1,4 @@
-"""Models known by name: where each comes from, and which draft serves which target.
+"""Models known by name: their sources, and the drafts of targets.
 
 Knows nothing of what is on this machine; see `models.files` for that.
 """
@@ -45,7 +45,7 @@ class GGUF:
 
     @property
     def weights(self) -> str:
-        """How it is quantised, as its file's name says."""
+        """Its quantisation, by its file's name."""
         return re.split(r"[.-]", self.file)[-2].upper()
 
     @property
@@ -117,7 +117,7 @@ DRAFT_OF_VOCABULARY: dict[str, GGUF] = {
 
 
 def find(name: str) -> GGUF | None:
-    """Return the model of that name, in whatever case it is written."""
+    """Return the model of a name, in upper or lower case."""
     return FILES.get(name.lower())
 
 

@@ -13,10 +13,10 @@ from models.progress import CancelFlag, stop_if_asked
 
 ROOT = str(Path(__file__).parents[1])
 PR_SET_PDEATHSIG = 1
-LOOK_S = 0.05  # seconds between two looks whether a process is to be stopped
+POLL_S = 0.05  # seconds between two checks whether a process is to be stopped
 # System calls, the same on every processor.
 _CREATE_RULESET, _RESTRICT_SELF = 444, 446
-_VERSION = 1  # a flag: create nothing, tell the version
+_VERSION = 1  # a flag: create nothing, return the version
 _NETWORK_SINCE = 4
 _BIND_AND_CONNECT_TCP = 3
 _SET_NO_NEW_PRIVS = 38
@@ -39,7 +39,7 @@ def run(
     module: str, *arguments: object, cancel: CancelFlag | None = None
 ) -> tuple[bytes, str | None]:
     """Run a module to its end, detached from the terminal. Return its output, and the last line of
-    why it failed: None if it did not, empty if it ended without a word.
+    its error: None if it succeeded, empty if it ended without a message.
 
     It is killed when this thread ends, if it calls `die_with` with its last argument.
 
@@ -59,13 +59,13 @@ def run(
             while True:
                 stop_if_asked(cancel)
                 with suppress(subprocess.TimeoutExpired):
-                    output, said = process.communicate(timeout=LOOK_S)
+                    output, errors = process.communicate(timeout=POLL_S)
                     break
         finally:
             process.kill()
     if not process.returncode:
         return output, None
-    lines = said.decode("utf-8", "replace").strip().splitlines()
+    lines = errors.decode("utf-8", "replace").strip().splitlines()
     return output, lines[-1] if process.returncode == 1 and lines else ""
 
 

@@ -1,4 +1,4 @@
-"""Which files on this machine are a target and its draft; what can draft is judged by headers."""
+"""Finds a target and its draft on this machine; drafts are judged by their headers."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def find_target(reference: str | None, folders: Iterable[Path], report: Report) 
         return ready(reference or usual, report)
     except ModelMissing as missing:
         here = discover(folders) if reference is None else ()
-        if other := next((found for found in here if found.refusal is None), None):
+        if other := next((model for model in here if model.unusable_reason is None), None):
             raise ModelMissing(
                 f"The default model, {usual}, is not on this machine, but others are: name "
                 f"one, as in --target {other.reference}, or fetch it: specchat models pull default"
@@ -64,8 +64,8 @@ def find_draft(
 def _choose(target: str, folders: Iterable[Path]) -> tuple[str | None, str]:
     """Return the draft to use for a target, or why there is none.
 
-    Other programs' files are looked for only where specchat's own have neither a draft that was
-    made for it nor the one that is listed.
+    Other programs' files are searched only if specchat has neither a draft that was made for the
+    target nor the listed one.
     """
     model = identify(target)
     if made := made_here(model):
@@ -94,8 +94,8 @@ class Pairing:
         self._mapped: dict[str | None, DraftVerdict] = {}
 
     def judge(self, draft: ModelFile) -> DraftVerdict:
-        """Say whether a file can draft for the target."""
-        if reason := self._hindrance(draft):
+        """Return whether a file can draft for the target, and why."""
+        if reason := self._unusable_reason(draft):
             return DraftVerdict(False, reason)
         if self._difference(draft) is None:
             return DraftVerdict(True, "same vocabulary")
@@ -105,20 +105,20 @@ class Pairing:
         return self._mapped[digest]
 
     def matches(self, draft: ModelFile) -> bool:
-        """Say whether a file with the same vocabulary can draft for the target; this is quick."""
-        return self._hindrance(draft) is None and self._difference(draft) is None
+        """Return whether a file can draft with the same vocabulary; this is quick."""
+        return self._unusable_reason(draft) is None and self._difference(draft) is None
 
-    def _hindrance(self, draft: ModelFile) -> str | None:
+    def _unusable_reason(self, draft: ModelFile) -> str | None:
         """Return why a file cannot draft for the target, whatever its vocabulary."""
         target, small = self.target.header, draft.header
         if target is None or small is None:
-            return self.target.problem or draft.problem or "it cannot be read"
+            return self.target.unreadable_reason or draft.unreadable_reason or "it cannot be read"
         if draft.path.resolve() == self.target.path.resolve():
             return "it is the one that answers"
-        if target.flaw:
-            return f"the one that answers is {target.flaw}"
-        if small.flaw:
-            return f"it is {small.flaw}"
+        if target.unusable_reason:
+            return f"the one that answers is {target.unusable_reason}"
+        if small.unusable_reason:
+            return f"it is {small.unusable_reason}"
         return "it is not smaller" if draft.size >= self.target.size else None
 
     def _difference(self, draft: ModelFile) -> str | None:
@@ -134,13 +134,13 @@ class Pairing:
         return self._differences[digest]
 
     def _map(self, draft: ModelFile) -> DraftVerdict:
-        from models.mapping import shared_tokens  # imports numpy
+        from models.mapping import shared_tokens
 
         try:
-            shared = shared_tokens(self._tokens, read_vocabulary(draft.path))
+            shared, *_ = shared_tokens(self._tokens, read_vocabulary(draft.path))
         except ModelError as error:
             return DraftVerdict(False, str(error))
-        return DraftVerdict(True, f"{len(shared.targets):,} tokens in common")
+        return DraftVerdict(True, f"{len(shared):,} tokens in common")
 
     @cached_property
     def _tokens(self) -> FileVocabulary:
@@ -159,9 +159,9 @@ def best_draft(target: ModelFile, candidates: Iterable[ModelFile]) -> tuple[Mode
     anything.
     """
     pairing, listed = Pairing(target), listed_draft(target)
-    by_size = sorted(candidates, key=lambda found: found.size)
-    made = (each for each in by_size if is_made_for(each, target) and pairing.judge(each).serves)
-    if newest := _newest(made):
+    by_size = sorted(candidates, key=lambda draft: draft.size)
+    made = (draft for draft in by_size if is_made_for(draft, target))
+    if newest := _newest(draft for draft in made if pairing.judge(draft).serves):
         return newest, f"{newest.name} was made to guess for {target.name}."
     for draft in by_size:
         if listed and draft.gguf is listed and pairing.judge(draft).serves:
@@ -192,7 +192,7 @@ def made_here(target: ModelFile) -> ModelFile | None:
 
 
 def _newest(drafts: Iterable[ModelFile]) -> ModelFile | None:
-    """Return the draft that was made last: it was measured or requested last."""
+    """Return the draft that was made last."""
     return max(drafts, key=lambda draft: draft.path.stat().st_mtime_ns, default=None)
 
 
@@ -209,8 +209,8 @@ def listed_draft(target: ModelFile) -> GGUF | None:
 
 def _without_draft(target: ModelFile, serves: bool) -> str:
     header = target.header
-    if header and header.flaw:
-        return f"No model can guess for {target.name}: it is {header.flaw}."
+    if header and header.unusable_reason:
+        return f"No model can guess for {target.name}: it is {header.unusable_reason}."
     sentence = f"No model on this machine can guess for {target.name}."
     if serves:
         sentence = f"No model here is small enough to gain anything by guessing for {target.name}."

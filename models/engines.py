@@ -23,14 +23,14 @@ class Package(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """Where it is; it must be installed, and is not imported: that would load the library."""
-        found = find_spec(self.module)
-        assert found
-        return Path(str(found.origin)).parent
+        """Where the installed package is. It is not imported, which would load the library."""
+        spec = find_spec(self.module)
+        assert spec
+        return Path(str(spec.origin)).parent
 
     @property
-    def misfit(self) -> str:
-        """The message if another version is installed, whose settings may have another layout."""
+    def mismatch(self) -> str:
+        """The message if another version is installed, whose structures may differ."""
         return (
             f"specchat needs {self.name} {self.version}, and the installed version does not match. "
             f"Run: {self.command}"

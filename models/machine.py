@@ -23,10 +23,19 @@ def physical_cores() -> int:
     return max(1, min(psutil.cpu_count(logical=False) or 1, allowed or 1))
 
 
+def cpuinfo() -> str:
+    """Return Linux's description of the processor.
+
+    Raises:
+        OSError: this is not Linux.
+    """
+    return Path("/proc/cpuinfo").read_text("utf-8", "replace")
+
+
 def processor() -> str:
     """Return the processor's name."""
     with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():
+        for line in cpuinfo().splitlines():
             if line.startswith(("model name", "flags")):
                 return f"{platform.machine()} {line.partition(':')[2].strip()}"
     return f"{platform.machine()} {platform.processor()}"

@@ -1,46 +1,37 @@
 """Map a draft's vocabulary to its target's: ids differ, and some tokens are missing.
 
 Timor et al. 2025, "Accelerating LLM Inference with Lossless Speculative Decoding Algorithms for
-Heterogeneous Vocabularies", algorithm 4: tokens are the same whose bytes are the same, and what the
-target lacks is never proposed.
+Heterogeneous Vocabularies", algorithm 4: tokens with the same bytes are the same, and tokens that
+the target lacks are never proposed.
 """
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
-
-from models.base import Ids
 from models.errors import ModelError
 from models.gguf import FileVocabulary
 from models.gguf.vocabulary import BYTE, mismatch
 
 MIN_COVERAGE = 0.7  # the share of a text's tokens that a draft must have to be useful
 SAMPLE = Path(__file__).with_name("coverage_sample.txt").read_bytes()
-"""Code and prose, of which a draft must have the tokens."""
+"""Code and prose by which the coverage of a draft's vocabulary is measured."""
 
 
-class SharedTokens(NamedTuple):
-    """The tokens that two vocabularies share, and what a draft reads instead of the others."""
-
-    targets: Ids  # the target's ids, ascending
-    drafts: Ids  # the draft's ids of the same tokens, none of them twice
-    n_target: int  # how many tokens the target has
-    spell: Callable[[int], tuple[int, ...]] | None = None
-    """What the draft reads instead of a target's token; None if only padding is missing."""
+SharedTokens = tuple[dict[int, int], int, Callable[[int], tuple[int, ...]] | None]
+"""The draft's ids of the tokens in both vocabularies, by the target's, ascending; the size of the
+target's vocabulary; and what the draft reads instead of other tokens of the target, None if only
+padding is missing."""
 
 
 def shared_tokens(target: FileVocabulary, draft: FileVocabulary) -> SharedTokens:
-    """Return what is shared by number where vocabularies agree, padding aside, else by bytes.
+    """Return the tokens that two vocabularies share: by id where they agree, else by bytes.
 
     Raises:
         ModelError: the draft lacks too many of the target's tokens.
     """
     difference = mismatch(target, draft)
     if difference is None:
-        ids = np.arange(min(target.size, draft.size))
-        return SharedTokens(ids, ids, target.size)
+        return {token: token for token in range(min(target.size, draft.size))}, target.size, None
     ours, theirs = Spelling(target), Spelling(draft)
     pairs = {token: theirs.numbers.get(text) for text, token in ours.numbers.items()}
     pairs |= {token: theirs.controls.get(text) for text, token in ours.controls.items()}
@@ -52,16 +43,11 @@ def shared_tokens(target: FileVocabulary, draft: FileVocabulary) -> SharedTokens
             f"a different vocabulary: {difference}, and it has only {covered:.0%} of the tokens of "
             f"ordinary text; {MIN_COVERAGE:.0%} is needed"
         )
-    return SharedTokens(
-        np.fromiter(shared.keys(), np.intp),
-        np.fromiter(shared.values(), np.intp),
-        target.size,
-        lambda token: tuple(theirs.spell(target.piece(token))),
-    )
+    return shared, target.size, lambda token: tuple(theirs.spell(target.piece(token)))
 
 
 class Spelling:
-    """The tokens of a vocabulary by their bytes; for bytes that several have, the first of them.
+    """The tokens of a vocabulary by their bytes; of several with the same bytes, the first.
 
     Text is spelt with the longest token at each position, without the tokenizer's rules.
     """
@@ -69,7 +55,7 @@ class Spelling:
     def __init__(self, vocabulary: FileVocabulary) -> None:
         self.numbers: dict[bytes, int] = {}
         self.controls: dict[bytes, int] = {}
-        bytes_: dict[bytes, int] = {}  # which SentencePiece has besides the characters
+        bytes_: dict[bytes, int] = {}  # SentencePiece has a token for each byte, too
         for token in range(vocabulary.size):
             if vocabulary.is_unused(token):
                 continue
@@ -80,7 +66,7 @@ class Spelling:
         self._longest = max(map(len, self.numbers), default=0)
 
     def spell(self, text: bytes) -> Iterator[int]:
-        """Yield tokens that make up `text`; a byte that no token has is left out."""
+        """Yield tokens that make up `text`; bytes that no token has are skipped."""
         start = 0
         while start < len(text):
             ends = range(min(len(text), start + self._longest), start, -1)

@@ -15,7 +15,7 @@ from models.rollback import rollback_slots, state_bytes
 
 Verdict = Literal["fits", "tight", "too large"]
 BATCH = 256  # tokens that are evaluated at once, as `models.native.model` does
-ROWS = 32  # rows of logits that a target makes room for; a draft makes room for one
+ROWS = 32  # rows of logits in a target's buffer; a draft has one
 _FLOAT = 4
 _BYTES_PER_TOKEN_TEXT = 300  # of the vocabulary, and of the maps to search it
 _REPACKED = (2, 12, 20, 39)  # Q4_0, Q4_K, IQ4_NL, MXFP4: what llama.cpp's CPU kernels rearrange
@@ -32,7 +32,7 @@ class Memory:
     weights: int  # the file, mapped
     repacked: int  # while loading: some weights twice, the file's and those for the CPU's kernels
     cache: int  # keys and values of a full context
-    states: int  # of a recurrent model: the state, and those that are kept to go back to
+    states: int  # of a recurrent model: the state, and those to roll back to
     buffers: int  # what a batch is computed in, logits, the vocabulary
 
     @property
@@ -41,15 +41,15 @@ class Memory:
         return self.weights + self.repacked + self.cache + self.states + self.buffers
 
     @property
-    def held(self) -> int:
-        """What stays in memory: the file's pages of repacked weights are given back."""
+    def resident(self) -> int:
+        """The bytes after loading: the file's pages of repacked weights are released."""
         return self.needed - self.repacked
 
     def __add__(self, other: "Memory") -> "Memory":
         """Return what both take when `other` is loaded after this one."""
         return Memory(
             self.weights + other.weights,
-            max(self.repacked - other.held, other.repacked),
+            max(self.repacked - other.resident, other.repacked),
             self.cache + other.cache,
             self.states + other.states,
             self.buffers + other.buffers,
@@ -58,7 +58,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Whether this machine has room."""
+    """Whether this machine has enough memory."""
 
     needed: int
     available: int
@@ -79,7 +79,7 @@ def estimate(header: Header, size: int, n_ctx: int, *, drafts: bool = False) -> 
         size,
         repacked if repacks() else 0,
         n_ctx * (header.kv_bytes_per_token or 0),
-        # The one that is used, one more for each token to take back, and a copy of one.
+        # The current one, one for each token that can be rolled back, and a copy.
         state_bytes(header) * (2 + slots),
         _FLOAT * (rows + graph) + _BYTES_PER_TOKEN_TEXT * n_vocab,
     )
@@ -101,14 +101,14 @@ def estimate_by_size(size: int, file: str) -> int:
     return round(size * _TIMES_BY_SIZE["4" if four_bits and repacks() else "other"])
 
 
-def held_by_size(size: int) -> int:
+def resident_by_size(size: int) -> int:
     """Estimate the memory that loaded files of `size` bytes keep."""
     return round(size * _TIMES_BY_SIZE["other"])
 
 
 def machine(size: int) -> int | None:
     """Return the GB of memory of the smallest usual machine that runs files of `size` bytes."""
-    needed = held_by_size(size) / 1e9 + _FOR_THE_REST
+    needed = resident_by_size(size) / 1e9 + _FOR_THE_REST
     return next((gigabytes for gigabytes in MACHINES if needed <= gigabytes), None)
 
 
@@ -117,18 +117,18 @@ def repacks() -> bool:
     return sys.platform != "darwin"
 
 
-def fit(needed: int, held: int | None = None, freed: int = 0) -> Fit:
+def fit(needed: int, resident: int | None = None, freed: int = 0) -> Fit:
     """Compare `needed` bytes with the memory available now plus `freed` bytes to be released."""
     available = psutil.virtual_memory().available + freed
     if needed <= available:
         return Fit(needed, available, "fits")
-    return Fit(needed, available, "tight" if (held or needed) <= available else "too large")
+    return Fit(needed, available, "tight" if (resident or needed) <= available else "too large")
 
 
 def in_use() -> int:
     """Return the bytes of memory of this program and its children, without mapped files."""
     process = psutil.Process()
-    return sum(_own(each) for each in (process, *process.children(recursive=True)))
+    return sum(map(_own, (process, *process.children(recursive=True))))
 
 
 def _own(process: psutil.Process) -> int:

@@ -1,4 +1,4 @@
-"""How far a long piece of work has come, and how it is asked to stop."""
+"""Progress of long work, and how it is cancelled."""
 
 from array import array
 from collections.abc import Callable
@@ -38,12 +38,12 @@ class CancelFlag:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Bytes done of bytes in all, and what is being done."""
+    """Bytes done, the total, and what is being done."""
 
     done: int
     total: int  # 0 while unknown
     note: str
-    notice: str = ""  # a sentence to show the user once
+    warning: str = ""  # a sentence to show the user once
 
 
 Report = Callable[[Progress], None]

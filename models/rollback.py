@@ -7,11 +7,11 @@ their size, and how many its compute graph has room for.
 from models.gguf.header import Header
 
 SHARE = 0.1  # the share of the weights' memory that the slots may take
-KEPT = (
+ROLLS_BACK = (
     "qwen35", "qwen35moe", "lfm2", "lfm2moe", "nemotron_h", "nemotron_h_moe", "kimi_k3",
     "glm5_next", "bailingmoe3",
 )  # fmt: skip
-"""Kinds of network of which llama.cpp keeps the states of a batch's last tokens."""
+"""Architectures of which llama.cpp keeps the states of a batch's last tokens."""
 NODES_PER_TENSOR = {"lfm2": 5, "lfm2moe": 6, "nemotron_h": 6, "nemotron_h_moe": 6}
 """Nodes that a graph has for each tensor, besides the states it keeps; measured, and rounded up."""
 
@@ -23,9 +23,9 @@ def rollback_slots(header: Header, max_rows: int, size: int | None = None) -> in
     model; by default, those of the one with this header.
     """
     state = state_bytes(header)
-    if header.architecture not in KEPT or not state:
+    if header.architecture not in ROLLS_BACK or not state:
         return 0
-    return min(max_rows - 1, _room(header), int(SHARE * (size or header.size) / state))
+    return min(max_rows - 1, _available_slots(header), int(SHARE * (size or header.size) / state))
 
 
 def state_bytes(header: Header) -> int:
@@ -41,16 +41,16 @@ def state_bytes(header: Header) -> int:
     inner, state = number("ssm.inner_size"), number("ssm.state_size")
     convolved = inner + 2 * number("ssm.group_count") * state
     carried = max(0, number("ssm.conv_kernel") - 1) * convolved + inner * state
-    width, kept = number("embedding_length"), number("shortconv.l_cache")
-    if kept:
-        carried = (kept - 1) * width
+    width, window = number("embedding_length"), number("shortconv.l_cache")
+    if window:
+        carried = (window - 1) * width
     if head := number("wkv.head_size"):
         carried = width * (head + (number("token_shift_count") or 2))
     return 4 * carried * _recurrent_layers(header)
 
 
-def _room(header: Header) -> int:
-    """Return how many slots llama.cpp's compute graph has room for.
+def _available_slots(header: Header) -> int:
+    """Return the most slots that llama.cpp's compute graph can have.
 
     It allocates a fixed number of nodes for each tensor, and aborts the process if they are too
     few. Each slot takes three nodes in every recurrent layer.

@@ -166,7 +166,7 @@ def test_a_worker_that_chats_loads_few_files_and_no_laboratory(sources, tiny_tar
 @pytest.mark.parametrize(
     ("modules", "unused"),
     [
-        ("models.base, models.catalog, assistant.decoding.rules.token", {"llama_cpp"}),
+        ("models.base, models.catalog, assistant.decoding.rules.rule", {"llama_cpp"}),
         ("models.files.locate, models.files.checksum", {"huggingface_hub", "httpx2", "numpy"}),
         ("assistant.engine.machine_cache", {"llama_cpp"}),
         ("assistant.process.engine_process", {"llama_cpp", "numpy", "jinja2"}),

@@ -8,7 +8,8 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.events import Decoded, Forecast, Ready, Reason, Stats
+from assistant.decoding.lookahead.forecast import Forecast, Reason
+from assistant.events import Decoded, Ready, Stats
 from assistant.request import COPYING
 from assistant.settings.settings import Settings
 from models.drafts import NO_DRAFT

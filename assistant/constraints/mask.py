@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from llguidance import LLMatcher, LLTokenizer
 
-from assistant.decoding.mask import Placed
+from assistant.decoding.mask import Indices
+from assistant.decoding.model import Logits
 from assistant.decoding.row import Ids
-from models.base import Logits, common_prefix
+from models.base import common_prefix
 from models.errors import UsageError
 
 CONTROL = b"\xff"
@@ -24,9 +25,9 @@ class TokenSet(NamedTuple):
     ids: Ids  # ascending
     others: bool
 
-    def of(self, logits: Logits, placed: Placed | None) -> Logits:
+    def of(self, logits: Logits, indices: Indices | None) -> Logits:
         """Return a copy of logits that is -inf for tokens outside the set."""
-        ids = placed(self.ids) if placed else self.ids
+        ids = indices(self.ids) if indices else self.ids
         if self.others:
             result = logits.copy()
             result[ids[ids < len(logits)]] = -np.inf
@@ -77,7 +78,7 @@ class ConstraintMask:
         return None if allowed.ids[0] in self._stops else int(allowed.ids[0])
 
     def masked(
-        self, logits: Logits, tokens: Sequence[int], placed: Placed | None = None
+        self, logits: Logits, tokens: Sequence[int], indices: Indices | None = None
     ) -> Logits | None:
         """Return the logits of what may follow; see `Mask`.
 
@@ -87,7 +88,7 @@ class ConstraintMask:
         if (allowed := self._allowed(tokens)) is None:
             return logits
         started = perf_counter()
-        result = allowed.of(logits, placed)
+        result = allowed.of(logits, indices)
         left = result.max() > -np.inf
         self.seconds += perf_counter() - started
         return result if left else None

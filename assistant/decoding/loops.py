@@ -1,22 +1,23 @@
 """The two decoding loops, as generators of rounds. They know token ids, not text.
 
-Both append what they decode to the list of tokens they are given, which is all the state they have:
-two loops over one list may take turns, a round at a time.
+Both append the tokens they decode to the list they are given, and have no other state: two loops
+over one list may take turns, a round at a time.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from assistant.decoding.model import Logits, Model
+from assistant.decoding.row import EMPTY, Row
 from assistant.decoding.rules.rule import Rule, Verdict
 from assistant.decoding.sampling import Origin
 from assistant.decoding.sources.draft import Draft, Drafter, Plan, Proposal
-from assistant.decoding.warp import EMPTY, Row, Warp
+from assistant.decoding.warp import Warp
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rejected:
-    """A proposal that was thrown away, and how far verification came with it."""
+    """A rejected proposal, and what verification computed for it."""
 
     proposal: Proposal
     target_row: Row | None  # None: after a rejection, where nothing is tested
@@ -26,27 +27,27 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """One decoded token and where it came from."""
+    """A decoded token and its origin."""
 
     id: int
     origin: Origin
     target_row: Row
     draft_row: Row = EMPTY  # empty where nothing was proposed
-    proposal: Proposal | None = None  # at this place, accepted or replaced
-    uniform: float | None = None  # of the accept test at this place
-    threshold: float | None = None  # which the block rule compared it with
+    proposal: Proposal | None = None  # at this position, accepted or replaced
+    uniform: float | None = None  # of the accept test at this position
+    threshold: float | None = None  # that the block rule compared it with
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Round:
-    """What one evaluation of the target yielded: accepted proposals and one token more."""
+    """The result of one evaluation of the target: accepted proposals and one more token."""
 
     tokens: tuple[Sampled, ...]
     rejected: tuple[Rejected, ...] = ()  # and those after the rejected one
 
     @property
     def accepted(self) -> int:
-        """How many proposals were kept."""
+        """How many proposals were accepted."""
         return len(self.tokens) - 1
 
     @property
@@ -56,7 +57,7 @@ class Round:
 
     @property
     def tested(self) -> int:
-        """How many proposals count as tested: those kept, and the first that was not."""
+        """How many proposals count as tested: the accepted ones, and the first rejected one."""
         return min(self.accepted + 1, self.proposed)
 
 
@@ -77,9 +78,9 @@ def speculative(
     warp: Warp,
     rule: Rule,
 ) -> Iterator[Round]:
-    """SpS: a draft and one token more per evaluation of the target.
+    """SpS: a draft and one more token per evaluation of the target.
 
-    Chen et al. 2023, algorithm 2. `plan` is asked once before each round.
+    Chen et al. 2023, algorithm 2. `plan` is called once before each round.
     """
     while True:
         draft = drafter.propose(tokens, plan(), warp, rule.draw)
@@ -90,7 +91,7 @@ def speculative(
 def verified(draft: Draft, logits: Logits, tokens: list[int], warp: Warp, rule: Rule) -> Round:
     """Verify a draft by the target's `logits`, and append the result to `tokens`.
 
-    The logits are those that follow the last of `tokens`, and each proposal.
+    The logits are those after the last of `tokens`, and after each proposal.
     """
     context = [*tokens, *draft.tokens]
     rows = (warp(row, context[: len(tokens) + i]) for i, row in enumerate(logits))
@@ -119,7 +120,7 @@ def _sampled(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Samp
 
 
 def _origin(draft: Draft, verdict: Verdict) -> Origin:
-    """Return where the token after the accepted ones is from.
+    """Return the origin of the token after the accepted ones.
 
     The coupled rule draws it from the target's own row, even after a rejection.
     """
@@ -137,10 +138,10 @@ def _rejected(draft: Draft, verdict: Verdict) -> tuple[Rejected, ...]:
 
 
 def _test(verdict: Verdict, i: int) -> tuple[float | None, float | None]:
-    """Return the uniform and the threshold at a place.
+    """Return the uniform and the threshold of the i-th proposal.
 
-    Where the block rule had no need of a uniform, the threshold is 1 or 0: what a kept beginning
-    begins with is kept for sure, and what the target forbids never is.
+    Where the block rule needed no uniform, the threshold is 1 or 0: the tokens of an accepted
+    prefix are certainly accepted, and a token that the target forbids never is.
     """
     if i >= len(verdict.uniforms):
         return None, None

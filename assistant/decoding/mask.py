@@ -1,12 +1,12 @@
-"""A form laid over rows: what it forbids is taken out before the warp.
+"""A constraint on rows: the logits of forbidden tokens are removed before the warp.
 
-The law of an answer with a form is that of masked ArS: each token is drawn from the row that the
-warp makes of what the form allows after all tokens before it. SpS has the same law if the target's
-rows are masked like this, each by its own prefix, proposals included. A draft's rows are masked
-too, so that they resemble the target's; whatever they are, the verification is exact.
+The law of a constrained answer is that of masked ArS: each token is drawn from the row that the
+warp makes of the tokens that the constraint allows after all tokens before it. SpS has the same
+law if the target's rows are masked like this, each by its own prefix, proposals included. A
+draft's rows are masked too, to resemble the target's; the verification is exact in any case.
 
-What forces a token is a function of the tokens before it alone, hypothetical ones included. So the
-target's one-hot rows are rows like any others, and ArS with them is the law that SpS has, too.
+Whether a token is forced is a function of the tokens before it alone, hypothetical ones included.
+So the target's one-hot rows are rows like any others, and SpS has the law of ArS with them.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,46 +16,46 @@ from assistant.decoding.model import Logits
 from assistant.decoding.row import EMPTY, Ids, Row, one_hot
 from assistant.decoding.warp import Warp
 
-Placed = Callable[[Ids], Ids]
-"""Tells where the target's tokens stand among the logits of a draft; ids without a place go."""
+Indices = Callable[[Ids], Ids]
+"""Returns the indices of the target's tokens in a draft's logits, without tokens it lacks."""
 
 Forced = Callable[[Sequence[int]], int | None]
 """Returns the token that must follow some tokens; None where any may."""
 
 
 class NothingAllowed(Exception):
-    """A form forbids every token, in a sentence."""
+    """A constraint forbids every token; the text says so in a sentence."""
 
 
 class Mask(Protocol):
-    """What a form allows after some tokens: a function of these tokens alone.
+    """The tokens that a constraint allows next: a function of the context's tokens alone.
 
-    They are a whole context, whose prompt it knows to leave out.
+    A context includes its prompt, which a mask ignores.
     """
 
     def only(self, tokens: Sequence[int]) -> int | None:
         """Return the one token that may follow; None if there are several."""
 
     def masked(
-        self, logits: Logits, tokens: Sequence[int], placed: Placed | None = None
+        self, logits: Logits, tokens: Sequence[int], indices: Indices | None = None
     ) -> Logits | None:
-        """Return a copy of logits in which what may not follow has none; None if nothing is left.
+        """Return a copy of logits with minus infinity for forbidden tokens; None if all are.
 
-        With `placed` they are a draft's.
+        With `indices`, the logits are a draft's.
         """
 
     def fitting(self, tokens: Sequence[int], run: Sequence[int]) -> int:
-        """Return how many tokens of a run may follow, one after the other."""
+        """Return how many of a run's first tokens may follow."""
 
     def likely(self, tokens: Sequence[int]) -> Sequence[int]:
-        """Return tokens that spell text which must follow, as other tokens might, too."""
+        """Return tokens that spell text which must follow; other tokens may spell it as well."""
 
 
 def constrained(warp: Warp, mask: Mask | None) -> Warp:
-    """Return how the target's logits become rows under a form.
+    """Return the target's warp under a constraint.
 
     Raises:
-        NothingAllowed: by the warp, where the form leaves no token.
+        NothingAllowed: by the warp, where the constraint leaves no token.
     """
     if mask is None:
         return warp
@@ -83,14 +83,14 @@ def forcing(warp: Warp, forced: Forced | None) -> Warp:
 
 
 def constrained_draft(
-    warp: Warp, mask: Mask | None, tokens: Sequence[int], placed: Placed | None
+    warp: Warp, mask: Mask | None, tokens: Sequence[int], indices: Indices | None
 ) -> Warp:
-    """Return how a draft's logits after `tokens` of the target become a row: empty for none."""
+    """Return a draft's warp after `tokens` of the target; its row is empty if all are forbidden."""
     if mask is None:
         return warp
 
     def masked(logits: Logits, history: Sequence[int]) -> Row:
-        allowed = mask.masked(logits, tokens, placed)  # the draft may lack all that is allowed
+        allowed = mask.masked(logits, tokens, indices)
         return EMPTY if allowed is None else warp(allowed, history)
 
     return masked

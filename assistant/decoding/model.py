@@ -10,7 +10,7 @@ Logits = npt.NDArray[np.float32]
 
 
 class DraftFailed(Exception):
-    """A draft cannot go on, in a sentence; the target can."""
+    """A draft model cannot continue; the text says why in a sentence. The target can."""
 
 
 class Model(Protocol):
@@ -24,15 +24,15 @@ class Model(Protocol):
     n_vocab: int  # how many logits a row has
     max_rows: int  # how many rows one call may ask for
     can_roll_back: bool
-    """Whether forgetting the last tokens is possible. If not, speculation cannot pay."""
+    """Whether the last tokens can be removed from the cache. If not, speculation cannot pay."""
     rollback: int | None
-    """How many tokens of the last evaluation can be forgotten at no cost; None: any number.
+    """How many tokens of the last evaluation can be removed at no cost; None: any number.
 
-    To forget more, a model goes back to a state it has saved, from before the evaluation, and
-    evaluates the tokens that stay again, with the next ones.
+    To remove more, a model restores a checkpoint from before the evaluation, and recomputes the
+    tokens that stay, together with the next ones.
     """
-    decided: int
-    """How many of the first tokens will not be rolled back. It is a hint."""
+    committed: int
+    """How many of the first tokens will not be rolled back: a hint."""
     busy_s: float  # seconds spent in `logits` so far
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
@@ -47,10 +47,10 @@ class Model(Protocol):
         """
 
     def cached(self, tokens: Sequence[int]) -> int:
-        """Return how many leading tokens the cache already holds, or can go back to."""
+        """Return how many leading tokens the cache holds, or can be rolled back to."""
 
 
 def most_proposals(model: Model) -> int:
-    """Return how many proposals one evaluation can verify; all of them can be taken back."""
-    room = model.max_rows - 1
-    return min(room, model.rollback) if model.rollback else room
+    """Return how many proposals one evaluation can verify, and roll back if all are rejected."""
+    limit = model.max_rows - 1
+    return min(limit, model.rollback) if model.rollback else limit

@@ -15,8 +15,8 @@ class Row:
     """A distribution over tokens that lists only the possible ones.
 
     `ids` ascend; `probs` are float64 and positive. Their sum is 1, or less for a proposal that may
-    also end the draft (see `assistant.decoding.rules`). `margin` is how sure the model was, as
-    `assistant.decoding.warp.margin` classes it; None where no model said.
+    also end the draft (see `assistant.decoding.rules`). `margin` is the bucket of the model's
+    confidence, from `assistant.decoding.warp.margin`; None if no model made the row.
     """
 
     ids: Ids
@@ -26,8 +26,8 @@ class Row:
     def prob(self, token: int) -> float:
         """Return the probability of one token."""
         index = int(np.searchsorted(self.ids, token))
-        found = index < len(self.ids) and self.ids[index] == token
-        return self.probs[index] if found else 0
+        is_listed = index < len(self.ids) and self.ids[index] == token
+        return self.probs[index] if is_listed else 0
 
     def top(self, count: int) -> list[tuple[int, float]]:
         """Return the `count` most probable tokens and their probabilities, the best first."""
@@ -74,23 +74,23 @@ def everything(count: int) -> Ids:
 
 
 def highest(scores: npt.NDArray[np.floating], k: int) -> Ids:
-    """Return where the `k` highest scores are, ascending; the first among equals."""
+    """Return the indices of the `k` highest scores, ascending; of equal ones, the first."""
     if k >= len(scores):
         return everything(len(scores))
     floor = _at_most_the_highest(scores, k)
-    # What a form forbids has minus infinity, and there may be fewer than k others.
-    places = np.flatnonzero(scores >= floor if floor > -np.inf else scores > floor)
-    if len(places) > k:
-        best = np.argsort(-scores[places], kind="stable")[:k]
-        places = places[np.sort(best)]
-    return places
+    # A forbidden token has minus infinity, and there may be fewer than k others.
+    indices = np.flatnonzero(scores >= floor if floor > -np.inf else scores > floor)
+    if len(indices) > k:
+        best = np.argsort(-scores[indices], kind="stable")[:k]
+        indices = indices[np.sort(best)]
+    return indices
 
 
 def _at_most_the_highest(scores: npt.NDArray[np.floating], k: int) -> np.floating:
-    """Return a number that `k` scores reach, and hardly more than those.
+    """Return a number that at least `k` scores reach, and hardly more.
 
-    Folded into many columns, the columns' maxima are scores of different places: the k-th of those
-    is at most the k-th score of all. A vocabulary is read through once, at the speed of memory.
+    The maxima of many columns are scores of different tokens: the k-th highest of them is at most
+    the k-th highest score of all. The vocabulary is read once, at the speed of memory.
     """
     columns = max(1024, 8 * k)
     if rows := len(scores) // columns:

@@ -1,4 +1,4 @@
-"""How tokens are drawn: the numbers that a user chooses, and which distribution it was."""
+"""How tokens are drawn: the sampling parameters, and the distribution that a token is from."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -14,7 +14,7 @@ from secrets import token_hex
 
 from assistant.edit.comparison import paired
 from assistant.session.attachments import contents
-from assistant.text_decoding import decode
+from assistant.streamed_text import decode
 from models.errors import StorageError, UsageError
 
 END = re.compile(r"\r\n|\n|\r")

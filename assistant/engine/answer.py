@@ -1,4 +1,4 @@
-"""The answer being decoded: where it ends, what it says, and where each token came from."""
+"""The answer in progress: its end, its text, and the origin of each token."""
 
 from __future__ import annotations
 
@@ -6,19 +6,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from assistant.decoding.lookahead.forecast import Forecast
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.engine.figures import Figures
-from assistant.events import (
-    Alternative,
-    CallDelta,
-    Decoded,
-    Finished,
-    Forecast,
-    RejectedToken,
-    Stop,
-    Token,
-)
+from assistant.events import Alternative, CallDelta, Decoded, Finished, RejectedToken, Stop, Token
 from assistant.prompt.answer_text import AnswerText
 from assistant.request import Request
 from models.native.vocab import Vocab
@@ -28,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class AnswerBuilder:
-    """Collect rounds into an answer and notice where it ends.
+    """Collects rounds into an answer, and detects its end.
 
     Args:
-        request: limits its length, and says how many alternatives to report for each token.
-        figures: with what is known before decoding.
+        request: has the limit of its length, and the number of alternatives to report.
+        figures: its stats, before decoding.
     """
 
     def __init__(
@@ -52,33 +44,33 @@ class AnswerBuilder:
         self._figures = figures
 
     def add(self, round_: Round, forecast: Forecast | None = None) -> Decoded:
-        """Take the tokens of a round up to the end of the answer; return what the user sees."""
+        """Add the tokens of a round up to the end of the answer; return the event for the user."""
         shown: list[Token] = []
-        taken: list[Token] = []
+        added: list[Token] = []
         thought = 0
         for sampled in round_.tokens:
             thought += self._text.thinks
             ends = sampled.id in self._stop_tokens
             text = "" if ends else self._text.complete(sampled.id)
-            taken.append(self._provenance.token(sampled, text, len(taken)))
-            shown += self._text.add(taken[-1])
+            added.append(self._provenance.token(sampled, text, len(added)))
+            shown += self._text.add(added[-1])
             if not ends:
                 self._ids.append(sampled.id)
             if ends or self._text.stopped:
                 self.stop = Stop.STOP_TOKEN if ends else Stop.STOP_STRING
                 break
         masked = (self._constraint.rows, self._constraint.seconds) if self._constraint else (0, 0.0)
-        self._figures.add(round_, taken, thought, self._text.thinks, masked)
+        self._figures.add(round_, added, thought, self._text.thinks, masked)
         self.stop = self.stop or self._limit()
-        # What follows the end of the answer was never looked at.
-        whole = len(taken) == len(round_.tokens)
+        # Nothing after the end of the answer is reported.
+        whole = len(added) == len(round_.tokens)
         rejected = self._provenance.rejected(round_) if whole else ()
         return self._decoded(shown, rejected, round_.proposed, forecast)
 
     def finish(self) -> Iterator[Decoded | Finished]:
-        """Yield the text that was held back, if any, and the end of the answer."""
-        if held := self._text.flush():
-            yield self._decoded(held)
+        """Yield the buffered text, if any, and the end of the answer."""
+        if buffered := self._text.flush():
+            yield self._decoded(buffered)
         text, thought = self._text.end()
         stop, call_reader = self.stop or Stop.CANCELLED, self._text.call_reader
         is_cut = stop is Stop.STOP_STRING
@@ -113,7 +105,7 @@ class AnswerBuilder:
 
 
 class Provenance:
-    """Report how verification decided, with the `alternatives` best tokens of each row."""
+    """Reports how verification decided, with the `alternatives` best tokens of each row."""
 
     def __init__(self, vocab: Vocab, alternatives: int) -> None:
         self._vocab = vocab

@@ -1,4 +1,4 @@
-"""The thread that owns the models: jobs go in, each is done by its handler, and events come out."""
+"""The thread that owns the models: it does jobs by their handlers, and emits events."""
 
 import traceback
 from collections.abc import Callable, Mapping
@@ -28,20 +28,20 @@ from models.errors import Bug, Cancelled, ModelError, SpecchatError
 
 @dataclass(slots=True)
 class EngineState:
-    """The models that are loaded, and what the handlers of all jobs work with."""
+    """The loaded models, and everything else that handlers of jobs use."""
 
     control: Control
     emit: Callable[[Any], None]
     """Sends an event of the job, but not its last one, which the handler returns."""
     await_step: Callable[[], bool]
-    """Wait for a `NextStep`; False means that the job was cancelled and awaits no more of them."""
+    """Waits for a `NextStep`; returns False if the job was cancelled, and is not to wait again."""
     assistant: Assistant | None = None
     """The loaded models; None before the first `EngineArgs`, and after one that failed."""
     _made: dict[object, Any] = field(default_factory=dict)
     _opened: ExitStack = field(default_factory=ExitStack)
 
     def get_or_create(self, factory: Callable[["EngineState"], Any]) -> Any:
-        """Return what `factory` made for an earlier job, or have it made; `free` closes it."""
+        """Return what `factory` made for an earlier job, or call it; `free` closes the result."""
         if factory not in self._made:
             self._made[factory] = made = factory(self)
             self._opened.callback(made.close)
@@ -80,7 +80,7 @@ def _answer(request: Request, state: EngineState) -> Finished:
     for event in assistant.reply(request, state.control):
         if isinstance(event, Finished):
             if assistant.learnt:
-                assistant.learnt.keep()  # before the last word: this process may end with it
+                assistant.learnt.keep()  # before the last event: this process may end after it
             return event
         state.emit(event)
     raise AssertionError("an answer ends in it")
@@ -93,15 +93,15 @@ def _count(count: CountTokens, state: EngineState) -> TokenCount:
 
 
 def _race(race: Race, state: EngineState) -> RaceOver:
-    from assistant.engine.race import run  # few chats ever have one
+    from assistant.engine.race import run  # imported late: races are rare
 
     return run(race, state.control, state.emit, state.await_step)
 
 
-def _read_ahead(job: Prefill, state: EngineState) -> PrefillDone:
-    from assistant.engine.idle import read_ahead  # `ask` never does
+def _prefill(job: Prefill, state: EngineState) -> PrefillDone:
+    from assistant.engine.idle import prefill_idle  # imported late: `ask` never uses it
 
-    for event in read_ahead(state.loaded, job.request, state.control):
+    for event in prefill_idle(state.loaded, job.request, state.control):
         state.emit(event)
     return PrefillDone()
 
@@ -111,18 +111,18 @@ HANDLERS: dict[type, Handler] = {
     Request: _answer,
     Race: _race,
     CountTokens: _count,
-    Prefill: _read_ahead,
+    Prefill: _prefill,
 }
 
 
-REST_S = 3.0  # seconds of rest after which the KV cache of a long prompt is saved
+REST_S = 3.0  # idle seconds after which the KV cache of a long prompt is saved
 
 
 class Engine:
-    """Do one job at a time on a thread of its own, by the handler of its class.
+    """Does one job at a time on a thread of its own, by the handler of its class.
 
-    On that thread `send` is called with a job's number, an event of it, and whether that is the
-    last one. It may raise only TypeError, for an event that cannot be sent, and it may block.
+    On that thread, `send` is called with a job's number, an event, and whether it is the last one.
+    It may raise only TypeError, for an event that cannot be sent, and it may block.
     Methods may be called from any thread, one at a time; all but `close` return immediately.
     """
 
@@ -130,8 +130,8 @@ class Engine:
         self, send: Callable[[int, object, bool], None], handlers: Mapping[type, Handler]
     ) -> None:
         self._send, self._handlers = send, handlers
-        self._number = 0  # of the job that was handed over last
-        self._job: SimpleQueue[Any] = SimpleQueue()  # handed over; never more than one
+        self._number = 0  # of the last job
+        self._job: SimpleQueue[Any] = SimpleQueue()  # the next one; never more than one
         self._control = Control()
         self._steps: SimpleQueue[bool] = SimpleQueue()
         self._state = EngineState(self._control, self._emit, lambda: self._steps.get())
@@ -139,15 +139,15 @@ class Engine:
         self._thread.start()
 
     def give(self, number: int, job: Any) -> None:
-        """Do a job; the one before must be over."""
+        """Do a job; the one before must have ended."""
         self._number, self._steps = number, SimpleQueue()
-        self._control.cancel.lower()  # it may have been raised when that one was over already
+        self._control.cancel.lower()  # it may have been raised after the last job ended
         if isinstance(job, Request):
             self.order(number, UpdateRequest(job.mode, job.lookahead))
         self._job.put(job)
 
     def order(self, number: int, order: UpdateRequest | NextStep | Cancel) -> None:
-        """Obey an order about a job, if it is the one under way.
+        """Obey an order about a job, if that is in progress.
 
         An `UpdateRequest` counts from the next round on; a `Cancel` keeps what was decoded.
         """
@@ -181,8 +181,8 @@ class Engine:
         try:
             return self._job.get(timeout=REST_S)
         except Empty:
-            if (assistant := self._state.assistant) and assistant.resuming:
-                assistant.resuming.keep()
+            if (assistant := self._state.assistant) and assistant.prompt_cache:
+                assistant.prompt_cache.save()
             return self._job.get()
 
     def _do(self, job: Any) -> None:
@@ -190,8 +190,8 @@ class Engine:
         try:
             self._emit(self._handlers[type(job)](job, self._state), last=True)
         except Cancelled as error:
-            said = Failed(str(error) or "Loading was stopped.", Cancelled.__name__)
-            self._emit(said, last=True)
+            stopped = Failed(str(error) or "Loading was stopped.", Cancelled.__name__)
+            self._emit(stopped, last=True)
         except SpecchatError as error:
             self._emit(Failed(str(error), type(error).__name__), last=True)
         # If a bug ended the thread, every client would wait forever; the next job may succeed.

@@ -7,31 +7,30 @@ from importlib.metadata import version
 from pathlib import Path
 
 from assistant.decoding.lookahead import theory
-from assistant.engine.records import Records
 from assistant.request import EngineArgs
 from models import engines, ik
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError, OtherEngine
+from models.files.disk import Records
 from models.files.model_file import read_header
 from models.machine import processor
 
-ANSWER = 128  # tokens of a typical answer, and of what is read for it
-TRIAL = 3  # the version of trials; choices that another one led to are made again
+ANSWER = 128  # tokens of a typical answer, and of its prompt
+TRIAL = 3  # the version of trials; choices by other versions are not used
 
 
 @dataclass(frozen=True, slots=True)
 class EngineFigures:
-    """What an engine takes for a file."""
+    """Measured times of an engine with a file."""
 
     reading_s: float  # seconds to read a token of a prompt
     seconds: Mapping[int, float]  # seconds of an evaluation, by width
 
     @property
     def answer_s(self) -> float:
-        """The seconds of a typical answer: a prompt is read, a half is plain, a half speculated.
+        """The seconds of a typical answer: of its prefill, and of decoding it, half of it by SpS.
 
-        The latter at the best lookahead of proposals that take no time, and are accepted as often
-        as is typical.
+        SpS is at the best lookahead, with proposals of a typical acceptance rate that cost no time.
         """
         _, speedup = theory.best_lookahead(theory.TYPICAL, self.seconds, 0.0)
         return ANSWER * (self.reading_s + self.seconds[1] * (1 + 1 / speedup) / 2)
@@ -39,7 +38,7 @@ class EngineFigures:
 
 @dataclass(frozen=True, slots=True)
 class EngineChoice:
-    """An engine, the sentence that says why, and what was measured of each."""
+    """An engine, the reason as a sentence, and the measured times of each."""
 
     engine: EngineName
     reason: str
@@ -58,8 +57,8 @@ def choose(setup: EngineArgs) -> EngineChoice:
     return needed(setup) or _known(setup) or _by_header(setup.target)
 
 
-def told_apart(setups: Sequence[EngineArgs]) -> list[EngineArgs]:
-    """Return setups that name their engines, if these differ: each engine needs a process."""
+def with_engines(setups: Sequence[EngineArgs]) -> list[EngineArgs]:
+    """Return setups that name their engines if these differ: each engine needs a process."""
     with suppress(ModelError):  # loading says which file is damaged
         named = [replace(setup, engine=choose(setup).engine) for setup in setups]
         if len({setup.engine for setup in named}) > 1:
@@ -68,7 +67,7 @@ def told_apart(setups: Sequence[EngineArgs]) -> list[EngineArgs]:
 
 
 def needed(setup: EngineArgs) -> EngineChoice | None:
-    """Return the engine that a setup leaves no choice about, if so."""
+    """Return the engine if a setup or the installation leaves no choice, else None."""
     if setup.engine != "auto":
         return EngineChoice(setup.engine, "You chose it.")
     if setup.gpu_layers:
@@ -77,7 +76,7 @@ def needed(setup: EngineArgs) -> EngineChoice | None:
         return EngineChoice(engines.first(), "No other engine is installed.")
     if setup.gpu_layers is None and engines.llama_uses_gpu():
         return EngineChoice("llama", "It was built for a GPU.")
-    if setup.cache is None:  # it could not be remembered that the other one refuses a file
+    if setup.cache is None:  # a refusal by the other one could not be remembered
         return EngineChoice("llama", "It runs the most files.")
     return None
 
@@ -85,18 +84,18 @@ def needed(setup: EngineArgs) -> EngineChoice | None:
 def _by_header(target: Path) -> EngineChoice:
     """Return ik_llama.cpp, unless it cannot run a file, or reads it in small batches only."""
     header, title = read_header(target), ENGINES["ik"]
-    if reason := ik.refusal(header):
+    if reason := ik.unsupported_reason(header):
         return EngineChoice("llama", f"{title} cannot run {target.name}: {reason}.")
     if tokens := ik.widest_batch(header):
         return EngineChoice("llama", f"{title} reads at most {tokens} tokens of it at once.")
     return EngineChoice("ik", "It is faster on CPUs.")
 
 
-def leave(setup: EngineArgs, choice: EngineChoice, reason: str) -> None:
-    """Have llama.cpp run a setup's target from now on, where it is installed and not ruled out.
+def fall_back_to_llama(setup: EngineArgs, choice: EngineChoice, reason: str) -> None:
+    """Choose llama.cpp for a setup's target from now on, unless there is no choice.
 
     Raises:
-        OtherEngine: it can be tried at once, in another process.
+        OtherEngine: llama.cpp can be tried at once, in another process.
     """
     if choice.engine != "ik" or needed(setup) or setup.cache is None:
         return
@@ -106,16 +105,16 @@ def leave(setup: EngineArgs, choice: EngineChoice, reason: str) -> None:
 
 
 def remember(setup: EngineArgs, folder: Path, choice: EngineChoice) -> None:
-    """Have an engine run a setup's target from now on.
+    """Remember the engine for a setup's target.
 
     Raises:
-        OSError: that cannot be kept.
+        OSError: it cannot be saved.
     """
     _records(folder).put(_key(setup), choice)
 
 
 def _known(setup: EngineArgs) -> EngineChoice | None:
-    """Return what was found out before for a setup's target and the installed engines."""
+    """Return the remembered choice for a setup's target and the installed engines."""
     with suppress(OSError):  # there is no such file: reading its header says so
         return _records(setup.cache).get(_key(setup))
     return None
@@ -126,7 +125,7 @@ def _records(folder: Path | None) -> Records[EngineChoice]:
 
 
 def _key(setup: EngineArgs) -> str:
-    """Return as text what the choice depends on: the file, the engines, the machine."""
+    """Return everything that the choice depends on as text: file, engines, machine."""
     status = setup.target.stat()
     packages = (PACKAGES[name].name for name in engines.installed())
     libraries = ", ".join(f"{package} {version(package)}" for package in packages)

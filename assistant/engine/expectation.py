@@ -1,7 +1,7 @@
-"""What a model would do on this machine, by what others were seen to do here.
+"""Predicts a model's speed on this machine from earlier measurements of other models.
 
-On a CPU a token takes as long as its weights take to be read, and a little more for each layer; so
-models are compared by bytes. A prompt is bound by arithmetic, so there the weights are counted.
+On a CPU, the time of a token is that of reading its weights, and a little more for each layer; so
+models are compared by bytes. Prefill is bound by arithmetic, so it is compared by weights.
 """
 
 from collections.abc import Iterable
@@ -27,29 +27,29 @@ from models.files.stores import find
 AnyModel = ModelFile | GGUF
 # Measured on two cores with AVX-512, from 135M to 1.5B; ratios, so that speed cancels out.
 LAYER: dict[EngineName, float] = {"ik": 1.5e6, "llama": 2.5e6}
-"""What a layer takes beside its weights, as bytes that are read meanwhile."""
+"""The overhead of a layer, as bytes that could be read meanwhile."""
 PROMPT_LAYER = 6e6
-"""The same of a token of a prompt, as weights that are multiplied meanwhile."""
+"""The same for a token of a prompt, as weights that could be multiplied meanwhile."""
 SLOW: dict[EngineName, float] = {"ik": 1.0, "llama": 1.9}
 SLOW_TYPES = {"Q4_1": 3, "Q5_0": 6, "Q5_1": 7}
-"""What a byte of these types takes, by their numbers in a header."""
+"""Relative time of a byte of slow quantisation types (by GGUF type id), by engine."""
 PROMPT: dict[EngineName, float] = {"ik": 1.0, "llama": 1.25}
-"""What a weight takes while a prompt is read."""
+"""Relative time of a weight in a prefill."""
 LAYERS, TABLES = 28, 0.3e9
-"""Layers of a usual model, and weights that a prompt does not need, where no header is here."""
+"""Assumed layers, and weights that a prefill does not use, of a model without a header here."""
 OWN, FURTHER, UNREAD = 0.08, 0.05, 0.05
-"""How wrong a figure may be, as a logarithm: of what was measured itself; for each e-fold of size
-between that and another model; more without a header."""
+"""Errors as logarithms: of a measured model; for each factor e in size between it and another; and
+without a header."""
 OTHERS, PROMPTS = 0.12, 0.25
-"""The same of tokens of other models, and of their prompts: 0.1 and 0.3 at most were seen."""
-READ = 64  # tokens of a draft's evaluation that tell how fast it reads
+"""The same for tokens of other models, and for their prompts: at most 0.1 and 0.3 were observed."""
+PREFILL = 64  # tokens of a draft's evaluation that measures its prefill
 RUNS_WELL, SOON_S, SPARE = 10.0, 20.0, 0.5
-"""Tokens per second, seconds to the first one after 1,000 of a prompt, and the part of the free
-memory that is taken: of a model that is worth suggesting."""
+"""Of a model that is suggested: its least tokens per second, its most seconds of prefill for 1,000
+tokens, and the share of free memory that it may take."""
 
 
 class Span(NamedTuple):
-    """The least and the most to expect."""
+    """The lowest and the highest expected value."""
 
     low: float
     high: float
@@ -60,13 +60,13 @@ class Span(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """The likeliest."""
+        """The most likely value."""
         return sqrt(self.low * self.high)
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a model is expected to do on this machine."""
+    """The expected speed of a model on this machine."""
 
     tokens_per_s: Span
     drafted_tokens_per_s: Span | None  # with its draft: from no gain to a typical one
@@ -80,7 +80,7 @@ class Expectation:
 
 
 class Expectations:
-    """Tell what models would do, by what was measured of some of them; nothing is loaded."""
+    """Predicts the speed of models from measurements of some of them; nothing is loaded."""
 
     def __init__(self, models: Iterable[ModelFile], folder: Path) -> None:
         self._folder = folder
@@ -95,12 +95,14 @@ class Expectations:
                 self._verify[name] = verify
             if times := verify or drafts:
                 self._tokens[name] = work[0], times.seconds[1]
-            read_s = drafts.seconds[READ] / READ if drafts and READ in drafts.ratios else 0.0
+            read_s = (
+                drafts.seconds[PREFILL] / PREFILL if drafts and PREFILL in drafts.ratios else 0.0
+            )
             if seconds := known_reading(model.path, folder) or read_s:
                 self._prompts[name] = work[1], seconds
 
     def of(self, model: AnyModel, draft: AnyModel | None) -> Expectation | None:
-        """Return what to expect of a model; None where nothing was measured yet."""
+        """Return the expectation for a model; None if nothing was measured yet."""
         work = self._work(model)
         token = work and _seconds(model, work[0], self._tokens, OTHERS)
         if work is None or token is None:
@@ -109,17 +111,19 @@ class Expectations:
         if draft:
             drafted = Span(plain.low, plain.high * self._gain(model, draft, token.middle))
         prompt = _seconds(model, work[1], self._prompts, PROMPTS)
-        return Expectation(plain, drafted, prompt and Span(*(1000 * each for each in prompt)))
+        return Expectation(plain, drafted, prompt and Span(1000 * prompt.low, 1000 * prompt.high))
 
     def larger(self, target: ModelFile) -> tuple[GGUF, Expectation] | None:
         """Return the largest model of the catalogue that is not here and would run well, if any."""
-        room, found = SPARE * memory.fit(0).available, []
+        budget, suitable = SPARE * memory.fit(0).available, []
         for gguf in catalog.FILES.values():
-            fits = target.size < gguf.size and memory.estimate_by_size(gguf.size, gguf.file) < room
-            told = self.of(gguf, None) if fits and find(gguf) is None else None
-            if told and told.prompt_s and told.prompt_s.high < SOON_S:
-                found += [(gguf, told)] if told.tokens_per_s.low > RUNS_WELL else []
-        return max(found, key=lambda each: each[0].size, default=None)
+            fits = (
+                target.size < gguf.size and memory.estimate_by_size(gguf.size, gguf.file) < budget
+            )
+            speed = self.of(gguf, None) if fits and find(gguf) is None else None
+            if speed and speed.prompt_s and speed.prompt_s.high < SOON_S:
+                suitable += [(gguf, speed)] if speed.tokens_per_s.low > RUNS_WELL else []
+        return max(suitable, key=lambda pair: pair[0].size, default=None)
 
     def _gain(self, model: AnyModel, draft: AnyModel, token_s: float) -> float:
         """Return the speed-up of the best lookahead at a typical acceptance rate, at least 1."""
@@ -142,7 +146,7 @@ class Expectations:
         return "llama" if model.weights in ("Q4_1", "Q5_1") else "ik"
 
     def _work(self, model: AnyModel) -> tuple[float, float] | None:
-        """Return what a token of an answer takes, in bytes, and one of a prompt, in weights.
+        """Return the work of a token of an answer, in bytes, and of a prompt, in weights.
 
         None: its header says too little.
         """
@@ -154,7 +158,7 @@ class Expectations:
                 weights = read * 8 / (8.5 if model.weights == "Q8_0" else 4.8)
                 prompt = max(weights - TABLES, 0.4 * weights)
             elif isinstance(model, ModelFile) and (header := model.header) and header.tensors.read:
-                part = model.size / header.size  # a split file's first tells of its own weights
+                part = model.size / header.size  # the header of a split file covers one part
                 tensors, layers = header.tensors, header.layers or LAYERS
                 read, prompt = part * sum(tensors.read.values()), part * tensors.prompt
                 slow = part * sum(tensors.read.get(kind, 0) for kind in SLOW_TYPES.values())
@@ -167,14 +171,14 @@ class Expectations:
 
 
 def _name(model: AnyModel) -> str:
-    """Return what tells a model from others, whether it is here or only listed."""
+    """Return the key of a model, which may be here or only listed."""
     return f"{model.name} {model.size}"
 
 
 def _seconds(
     model: AnyModel, work: float, seen: dict[str, tuple[float, float]], doubt: float
 ) -> Span | None:
-    """Return what work takes: as it was seen of this model, or of all others."""
+    """Return the time of some work, as measured of this model, or of all others."""
     if own := seen.get(_name(model)):
         return Span(own[1] * exp(-OWN), own[1] * exp(OWN))
     if not seen:
@@ -183,4 +187,5 @@ def _seconds(
     distance = min(abs(log(work / done)) for done, _ in seen.values())
     error = doubt + FURTHER * distance + (max(rates) - min(rates)) / 2
     error += UNREAD * isinstance(model, GGUF)
-    return Span(*(work * exp(fmean(rates) + each) for each in (-error, error)))
+    usual = work * exp(fmean(rates))
+    return Span(usual * exp(-error), usual * exp(error))

@@ -1,6 +1,6 @@
-"""What the engine does while nobody waits: read what will be asked about, and look at costs.
+"""Work of an idle engine: the prefill of a request that may come, and measurements.
 
-It is exact because the cache is only a cache, and it ends as soon as another job waits.
+It changes no answer, because the KV cache is only a cache; and any other job stops it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,35 +16,35 @@ from assistant.events import Prefilled
 from assistant.request import Request
 
 PIECE_S = 0.25
-"""Seconds that an evaluation is to take: a job that comes meanwhile waits for it where it cannot be
-aborted, and has the use of it if it is about the same text. A 1.5B on two cores reads 24 tokens in
-them, at 90 % of its full speed; 12 at 80 %, 4 at 60 %."""
+"""Seconds of one evaluation. A job that comes meanwhile waits for it if it cannot be aborted, and
+benefits from it if it has the same prompt. A 1.5B on two cores evaluates 24 tokens in them, at 90 %
+of its full speed; 12 at 80 %, 4 at 60 %."""
 LARGEST_PIECE = 256  # tokens
 
 
-def read_ahead(
+def prefill_idle(
     assistant: Assistant,
     request: Request,
     control: Control,
     clock: Callable[[], float] = perf_counter,
 ) -> Iterator[Prefilled]:
-    """Read the prompt of a request that may still change; yield how far the target is.
+    """Prefill the prompt of a request that may still change; yield the target's progress.
 
-    The draft follows, and then costs are measured until they are certain. Where the text goes on,
-    the few tokens that end a prompt have been read in vain.
+    The draft follows, and then costs are measured until they are certain. If the text is continued,
+    the few tokens after it in the prompt are evaluated in vain.
 
     Raises:
-        Cancelled: another job waits; what was read stays cached.
+        Cancelled: another job waits; the evaluated tokens stay cached.
         ModelError: a model cannot evaluate.
     """
     target, learnt = assistant.target, assistant.learnt
     if target.can_roll_back and target.rollback is None:
         tokens = assistant.prompt(request, control).tokens
-        if assistant.resuming:
-            assistant.resuming.begin(tokens, request.stored)
+        if assistant.prompt_cache:
+            assistant.prompt_cache.prepare(tokens, request.stored)
         is_short = len(tokens) - target.cached(tokens) <= SILENT_PREFILL
         for piece in _read(target, tokens[:-1], assistant.piece, clock):
-            if piece.end < len(tokens) - 1:  # the last one is short, and tells little
+            if piece.end < len(tokens) - 1:  # the last one is too short to adapt to
                 assistant.piece = piece.next_size
             if not is_short:
                 yield Prefilled("target", piece.end, len(tokens))
@@ -60,15 +60,15 @@ def read_ahead(
 
 
 class Piece(NamedTuple):
-    """A part of a text that was read at once."""
+    """A part of a text that was evaluated at once."""
 
     tokens: int
     seconds: float
-    end: int  # how many tokens of the text are read now
+    end: int  # how many tokens of the text are cached now
 
     @property
     def next_size(self) -> int:
-        """How many tokens are likely to take `PIECE_S`; at most twice as many as these."""
+        """Tokens that would take `PIECE_S` at this speed; at most twice as many as these."""
         size = int(self.tokens * min(PIECE_S / max(self.seconds, 1e-6), 2.0))
         return min(max(1, size), LARGEST_PIECE)
 
@@ -76,12 +76,12 @@ class Piece(NamedTuple):
 def _read(
     model: Model, tokens: Sequence[int], size: int, clock: Callable[[], float]
 ) -> Iterator[Piece]:
-    """Read tokens in pieces that take about `PIECE_S`; the first one is of `size`."""
+    """Evaluate tokens in pieces of about `PIECE_S`; the first one has `size` tokens."""
     end = model.cached(tokens)
     while end < len(tokens):
-        started, begun = clock(), end
-        end = min(begun + size, len(tokens))
+        started, start = clock(), end
+        end = min(start + size, len(tokens))
         model.logits(tokens[:end], rows=0)
-        piece = Piece(end - begun, clock() - started, end)
+        piece = Piece(end - start, clock() - started, end)
         yield piece
         size = piece.next_size

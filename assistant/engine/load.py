@@ -1,4 +1,4 @@
-"""Load a pair of models into an assistant, or a target alone when the draft cannot serve it."""
+"""Loads a target and its draft into an assistant, or only the target if the draft is no use."""
 
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -6,17 +6,16 @@ from functools import partial
 from pathlib import Path
 
 from assistant.decoding.lookahead.controller import Controller
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.sources.suffix import SuffixSource
-from assistant.decoding.sources.tail import TailSource
-from assistant.engine.engine_choice import EngineChoice, choose, leave
+from assistant.decoding.sources.suffix import SuffixSource, TailSource
+from assistant.engine.engine_choice import EngineChoice, choose, fall_back_to_llama
 from assistant.engine.machine_cache import Learnt, kept_looks, limit_batch
 from assistant.engine.policy import Control
+from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import Assistant
-from assistant.engine.resume import Resuming
-from assistant.engine.sources.ngram_store import recalled, shipped
+from assistant.engine.sources.ngram_store import bundled, recalled
 from assistant.engine.times import typical_costs
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.request import EngineArgs
@@ -27,13 +26,13 @@ from models.native.weights import shared
 from models.progress import CancelFlag
 
 _Open = Callable[[Role, Path, int], NativeModel]
-"""Opens a model of a role and a file, with so many rows."""
+"""Opens a model, given its role, its file and `max_rows`."""
 
 
 def load(
     setup: EngineArgs, control: Control, emit: Callable[[Event], None], opened: ExitStack
 ) -> tuple[Assistant, Ready]:
-    """Load the models of a setup; `opened` frees them again.
+    """Load the models of a setup; `opened` closes them.
 
     Raises:
         ModelError: the target cannot be used.
@@ -42,13 +41,13 @@ def load(
     choice = choose(setup)
     loaded.use(choice.engine)
     open_ = partial(_open, setup, control.cancel, emit)
-    with ExitStack() as kept:
-        target = _target(setup, choice, partial(open_, kept))
+    with ExitStack() as models:
+        target = _target(setup, choice, partial(open_, models))
         draft, source, no_draft = None, None, None
         try:
             with ExitStack() as refused:
                 draft, source = _draft(setup, target, partial(open_, refused))
-                kept.push(refused.pop_all())
+                models.push(refused.pop_all())
         except ModelError as error:
             no_draft = str(error)
         about_draft = _about("draft", draft) if draft else None
@@ -58,15 +57,15 @@ def load(
             target.weights.vocab,
             _sources(setup, target, source),
             controller,
-            resuming=_resuming(setup, target, kept),
+            prompt_cache=_prompt_cache(setup, target, models),
             draft_name=about_draft.name if about_draft else None,
             engine=choice.engine,
             learnt=learnt,
         )
         if learnt and target.rollback is None:
-            with suppress(SpecchatError):  # a question will show what is wrong
-                assistant.read_beginning(control)
-        opened.push(kept.pop_all())
+            with suppress(SpecchatError):  # the first answer reports the error
+                assistant.prefill_common_prefix(control)
+        opened.push(models.pop_all())
     return assistant, Ready(
         _about("target", target),
         about_draft,
@@ -87,8 +86,10 @@ def _open(
     path: Path,
     max_rows: int,
 ) -> NativeModel:
-    told = lambda fraction: emit(Loading(role, path.name, fraction))  # noqa: E731
-    weights = opened.enter_context(shared(path, setup.gpu_layers, cancel, told))
+    def report(fraction: float) -> None:
+        emit(Loading(role, path.name, fraction))
+
+    weights = opened.enter_context(shared(path, setup.gpu_layers, cancel, report))
     model = NativeModel(
         weights, n_ctx=setup.n_ctx, max_rows=max_rows, threads=setup.threads, cancel=cancel
     )
@@ -100,11 +101,11 @@ def _target(setup: EngineArgs, choice: EngineChoice, open_: _Open) -> NativeMode
     try:
         target = open_("target", setup.target, MAX_ROWS)
     except EngineRefused as error:
-        leave(setup, choice, str(error))
+        fall_back_to_llama(setup, choice, str(error))
         raise
     if limit_batch(target, setup.cache):
         title = target.weights.engine.title
-        leave(setup, choice, f"{title} misreads prompts of {setup.target.name}.")
+        fall_back_to_llama(setup, choice, f"{title} misreads prompts of {setup.target.name}.")
     return target
 
 
@@ -121,7 +122,7 @@ def _draft(setup: EngineArgs, target: NativeModel, open_: _Open) -> tuple[Native
     limit_batch(draft, setup.cache)
     _check_rolls_back(draft)
     source = ModelSource(draft, _mapping(target, draft), failures=(ModelError,))
-    draft.logits([0])  # one that computes no numbers is refused here
+    draft.logits([0])  # raises if it computes no numbers
     return draft, source
 
 
@@ -131,12 +132,12 @@ def _about(role: Role, model: NativeModel) -> ModelInfo:
     return ModelInfo(role, name, weights.path, size, model.n_ctx, model.n_vocab, weights.load_s)
 
 
-def _resuming(setup: EngineArgs, target: NativeModel, opened: ExitStack) -> Resuming:
+def _prompt_cache(setup: EngineArgs, target: NativeModel, opened: ExitStack) -> PromptCache:
     identity = f"{target.weights.path.resolve()} {target.cache_identity}"
-    resuming = Resuming(target, identity, setup.snapshots)
-    opened.callback(resuming.close)
-    opened.callback(resuming.keep)
-    return resuming
+    prompt_cache = PromptCache(target, identity, setup.snapshots)
+    opened.callback(prompt_cache.close)
+    opened.callback(prompt_cache.save)
+    return prompt_cache
 
 
 def _sources(setup: EngineArgs, target: NativeModel, model: ModelSource | None) -> list[Source]:
@@ -144,7 +145,7 @@ def _sources(setup: EngineArgs, target: NativeModel, model: ModelSource | None) 
         return []
     sources: list[Source] = [SuffixSource(), TailSource()]
     own = recalled(_name(target)) if setup.recalls else []
-    if tables := [*own, *shipped(target.weights.header.vocabulary)]:
+    if tables := [*own, *bundled(target.weights.header.vocabulary)]:
         from assistant.engine.sources.ngram import NgramSource
 
         sources.append(NgramSource(target.n_vocab, *tables))
@@ -154,7 +155,7 @@ def _sources(setup: EngineArgs, target: NativeModel, model: ModelSource | None) 
 def _controller(
     setup: EngineArgs, target: NativeModel, draft: NativeModel | None, source: ModelSource | None
 ) -> tuple[Controller | None, Learnt | None]:
-    """Return what weighs proposals, and what it has learnt until now."""
+    """Return what decides on proposals, and what earlier answers have shown."""
     if not setup.measure or not target.can_roll_back:
         return None, None
     files = target.weights.path, draft.weights.path if draft else None
@@ -164,7 +165,7 @@ def _controller(
 
 
 def _name(model: NativeModel) -> str:
-    """Return what a model calls itself, or its file's name, as text that can be stored."""
+    """Return a model's own name, or its file's, as text that can be stored."""
     return model.weights.header.name or well_formed(model.weights.path.stem)
 
 
@@ -175,20 +176,22 @@ def _check_rolls_back(model: NativeModel) -> None:
         )
 
 
-def _mapping(target: NativeModel, draft: NativeModel) -> Mapping:
-    """Return how the draft's tokens are to be understood.
+def _mapping(target: NativeModel, draft: NativeModel) -> VocabularyMapping:
+    """Return the mapping of the draft's vocabulary to the target's.
 
     Raises:
-        ModelError: they are too few of the target's.
+        ModelError: it lacks too many of the target's tokens.
     """
     ours, theirs = target.weights, draft.weights
     if ours.header.vocabulary == theirs.header.vocabulary:
-        return Mapping.by_number(target.n_vocab, draft.n_vocab)
+        return VocabularyMapping.by_number(target.n_vocab, draft.n_vocab)
     from models.gguf import read_vocabulary
     from models.mapping import shared_tokens
 
     try:
-        return Mapping(*shared_tokens(read_vocabulary(ours.path), read_vocabulary(theirs.path)))
+        return VocabularyMapping(
+            *shared_tokens(read_vocabulary(ours.path), read_vocabulary(theirs.path))
+        )
     except ModelError as error:
         names = f"{theirs.path.name} cannot draft for {ours.path.name}"
         raise ModelError(f"{names}: {error}.") from error

@@ -8,8 +8,8 @@ from typing import Literal
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.engine.measurement import ERROR, NARROW, CostLooks, TimedModel, error_of_wide_batches
-from assistant.engine.records import Records
 from assistant.engine.times import Ratios, Times, nothing_seen
+from models.files.disk import Records
 from models.native.model import NativeModel
 
 COSTS, ACCEPTANCE = "costs.json", "acceptance.json"
@@ -30,7 +30,7 @@ def limit_batch(model: NativeModel, folder: Path | None) -> bool:
     is_sound = records.get(key)
     if is_sound is None:
         is_sound = error_of_wide_batches(model) < ERROR
-        records.keep(key, is_sound)
+        records.save(key, is_sound)
     if not is_sound:
         model.limit_batch(NARROW)
     return not is_sound
@@ -130,7 +130,7 @@ def remember_acceptance(
     lasting: Mapping[str, float], target: Path, draft: Path | None, folder: Path | None
 ) -> None:
     """Keep what answers have shown."""
-    Records(folder, ACCEPTANCE, dict[str, float]).keep(_pair_key(target, draft), dict(lasting))
+    Records(folder, ACCEPTANCE, dict[str, float]).save(_pair_key(target, draft), dict(lasting))
 
 
 def _pair_key(target: Path, draft: Path | None) -> str:
@@ -161,12 +161,12 @@ class Learnt:
         target = self._looks.target
         if self._looks.verify.calm_s:
             keep_looks(self._looks, self._folder)
-        shown = {"attention": self.costs.attention, "reading": target.seconds_a_token}
+        shown = {"attention": self.costs.attention, "reading": target.seconds_per_token}
         figures = Records(self._folder, COSTS, float)
         for what, seconds in shown.items():
             key = f"{what} | {target.conditions}"
             if seconds and seconds != figures.get(key):
-                figures.keep(key, seconds)
+                figures.save(key, seconds)
 
     def take_pace(self, plain_s: float) -> None:
         """Take what one token takes in an answer; believe little of looks that took far longer."""

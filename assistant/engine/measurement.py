@@ -53,11 +53,11 @@ class TimedModel(Model, Protocol):
         """The file, the library, the machine and the settings, as text."""
 
     @property
-    def held(self) -> Sequence[int]:
+    def cached_tokens(self) -> Sequence[int]:
         """The tokens that its cache holds."""
 
     @property
-    def seconds_a_token(self) -> float | None:
+    def seconds_per_token(self) -> float | None:
         """Seconds per token of reading a prompt; None before there was a long enough one."""
 
 
@@ -126,7 +126,7 @@ class CostLooks:
             Cancelled: it was stopped; the caches hold what they held.
             ModelError: a model cannot evaluate.
         """
-        if len(self.target.held) >= DEEP:
+        if len(self.target.cached_tokens) >= DEEP:
             return True
         self.take([max(self._usual, key=self._uncertainty)])
         return max(map(self._uncertainty, self._usual)) < SETTLED
@@ -164,7 +164,7 @@ class CostLooks:
             ModelError: a model cannot evaluate.
         """
         models = filter(None, (self.target, self.draft))
-        texts = {each: list(each.held) or varied(SHALLOW, each.n_vocab) for each in models}
+        texts = {each: list(each.cached_tokens) or varied(SHALLOW, each.n_vocab) for each in models}
         before = self._seconds(self.target, texts[self.target], 1)
         self.verify.saw(1, 1.0, before)
         for look in looks:

@@ -38,7 +38,7 @@ class Runner:
         self._answer = assistant.reply(request, control, self.clock)
 
     def clock(self) -> float:
-        """Return the seconds that it has computed; they stand still while other lanes compute."""
+        """Return the seconds that it has computed, without those of other lanes."""
         running = perf_counter() - self._since if self._since is not None else 0.0
         return self._elapsed + running
 
@@ -68,24 +68,24 @@ def run(
     numbers = range(len(race.lanes)) if race.part is None else race.part
     with ExitStack() as opened:
         runners: list[Runner] = []
-        lined: list[Ready | Failed] = []
+        results: list[Ready | Failed] = []
         for number in numbers:
             lane = race.lanes[number]
             try:
                 assistant, ready = _load(lane, race.request, control, emit, opened)
-                lined.append(ready)
+                results.append(ready)
             except SpecchatError as error:
-                lined.append(failed(error))
+                results.append(failed(error))
                 continue
             # The mode of a lane is fixed; one cancel flag stops all of them.
-            steering = Control(lane.mode, lane.lookahead)
-            steering.cancel = control.cancel
-            asked = replace(race.request, mode=lane.mode, lookahead=lane.lookahead)
-            runners.append(Runner(number, assistant, asked, steering))
+            lane_control = Control(lane.mode, lane.lookahead)
+            lane_control.cancel = control.cancel
+            request = replace(race.request, mode=lane.mode, lookahead=lane.lookahead)
+            runners.append(Runner(number, assistant, request, lane_control))
         if not runners:
-            reasons = {ready.message for ready in lined if isinstance(ready, Failed)}
+            reasons = {ready.message for ready in results if isinstance(ready, Failed)}
             raise ModelError(" ".join(sorted(reasons)) or "A race needs a lane.")
-        emit(RaceReady(tuple(lined)))
+        emit(RaceReady(tuple(results)))
         for event in in_turns(runners, Runner.clock, await_step if race.part else None):
             emit(event)
     return RaceOver()
@@ -96,7 +96,7 @@ def in_turns(
     done: Callable[[Runner], float] = Runner.clock,
     await_step: Callable[[], bool] | None = None,
 ) -> Iterator[LaneEvent]:
-    """Step the lane that has done least, again and again; the first of equals goes first.
+    """Step the lane that has computed least, until all have ended; the first of equals first.
 
     No lane is ever more than one step ahead of another. `await_step` is called before each step
     until it returns False.
@@ -127,9 +127,9 @@ def _load(
     with ExitStack() as refused:
         assistant, ready = load(_needed(lane), control, emit, refused)
         if lane.mode == "sps":
-            asked = lane.setup.draft is not None and "model" in request.sources
-            unserved = asked and assistant.draft is None
-            if unserved or not assistant.sources.keys() & set(request.sources):
+            needs_model = lane.setup.draft is not None and "model" in request.sources
+            lacks_model = needs_model and assistant.draft is None
+            if lacks_model or not assistant.sources.keys() & set(request.sources):
                 raise ModelError(f"SpS needs a draft. {ready.no_draft}")
         opened.push(refused.pop_all())
     return assistant, ready

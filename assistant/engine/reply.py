@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
-from assistant.decoding.model import Model
+from assistant.decoding.model import Logits, Model
 from assistant.decoding.row import Row
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
@@ -20,13 +20,13 @@ from assistant.decoding.warp import Warp, warp
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.figures import Clock, Figures
 from assistant.engine.policy import Control, Policy
-from assistant.engine.resume import Resuming
+from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.rounds import PlannedRound, Rounds, prefill
 from assistant.events import AnswerEvent, Prepared, Stats, Stop, Warned
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.prompt_tokens import ChatPrompt, ChatTokens
 from assistant.request import Message, Request
-from models.base import Logits, common_prefix
+from models.base import common_prefix
 from models.errors import Cancelled
 from models.native.vocab import Vocab
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:  # few answers need the libraries of these
 
 
 class Assistant:
-    """Answer requests with a target and its draft sources.
+    """Answers requests with a target and draft sources.
 
     Args:
         sources: propose; without any, every answer is autoregressive.
         controller: weighs proposals; without it, mode auto is autoregressive.
-        resuming: restores saved caches of conversations that the target has read before.
+        prompt_cache: restores saved KV caches of conversations.
         draft_name: of the draft model, for the stats of answers.
         engine: the name of the inference library, for the stats of answers.
-        learnt: what answers show of the draft's worth and of costs, for the next load as well.
+        learnt: updated by answers, and saved for the next load.
     """
 
     def __init__(
@@ -55,33 +55,33 @@ class Assistant:
         sources: Sequence[Source] = (),
         controller: Controller | None = None,
         *,
-        resuming: Resuming | None = None,
+        prompt_cache: PromptCache | None = None,
         draft_name: str | None = None,
         engine: str | None = None,
         learnt: Learnt | None = None,
     ) -> None:
         self.target, self.vocab, self.controller = target, vocab, controller
         self.sources = {source.name: source for source in sources}
-        self.resuming, self.learnt = resuming, learnt
+        self.prompt_cache, self.learnt = prompt_cache, learnt
         self._draft_name, self._engine = draft_name, engine
         self.chat = ChatTokens(vocab)
-        """Tokenises conversations as the target's chat template writes them."""
+        """Tokenises conversations by the target's chat template."""
         self.piece = 4
-        """How many tokens idle work reads at once; see `engine.idle`."""
+        """How many tokens an idle prefill evaluates at once; see `engine.idle`."""
 
     @property
     def draft(self) -> Model | None:
         """The draft model, if there is one."""
         sources = self.sources.values()
-        return next((each.model for each in sources if isinstance(each, ModelSource)), None)
+        return next((source.model for source in sources if isinstance(source, ModelSource)), None)
 
     def reply(
         self, request: Request, control: Control, clock: Clock = perf_counter
     ) -> Iterator[AnswerEvent]:
         """Yield the events of one answer, `Prepared` first and `Finished` last.
 
-        `control` may change the mode meanwhile, and stop the answer: what was decoded is kept, and
-        the caches stay valid. All times are taken from `clock`.
+        `control` may change the mode meanwhile, or stop the answer: the decoded tokens stay, and so
+        do the caches. All times are measured with `clock`.
 
         Raises:
             SpecchatError: the answer cannot begin, or cannot continue.
@@ -90,37 +90,58 @@ class Assistant:
         figures = Figures(known, self.target, self.draft, clock)
         prompt = self.prompt(request, control)
         mask = self._mask(request, prompt)
-        if self.resuming:
-            self.resuming.begin(prompt.tokens, request.stored)
-        # A round reads the last token again, for its logits.
+        if self.prompt_cache:
+            self.prompt_cache.prepare(prompt.tokens, request.stored)
+        # A round evaluates the last token again, for its logits.
         cached = min(self.target.cached(prompt.tokens), len(prompt.tokens) - 1)
         figures.prepared(len(prompt.tokens), cached)
         yield Prepared(len(prompt.tokens), cached, prompt.dropped)
         yield from map(Warned, prompt.warnings)
 
-        forced = None if prompt.thoughts.budget is None else prompt.thoughts.forced
+        answer = self._answer_builder(request, prompt, figures, mask)
+        rounds = self._rounds(request, prompt, control, mask, clock)
+        try:
+            yield from prefill(self.target, "target", prompt.tokens[:-1])
+            figures.start_decoding()
+            yield from self._decode(rounds, answer)
+        except Cancelled:
+            answer.stop = answer.stop or Stop.CANCELLED
+        yield from answer.finish()
+
+    def _answer_builder(
+        self, request: Request, prompt: ChatPrompt, figures: Figures, mask: ConstraintMask | None
+    ) -> AnswerBuilder:
         call_reader = None
         if request.tools:
             from assistant.calling.reader import call_reader_of
 
             call_reader = call_reader_of(prompt.call_format, request)
-        begun = prompt.tokens[prompt.beginning.start :]
-        text = AnswerText(prompt.beginning, begun, request.stop_strings, call_reader)
-        answer = AnswerBuilder(request, self.vocab, figures, text, mask)
+        prefix = prompt.tokens[prompt.beginning.start :]
+        text = AnswerText(prompt.beginning, prefix, request.stop_strings, call_reader)
+        return AnswerBuilder(request, self.vocab, figures, text, mask)
 
-        may_propose = self.sources
+    def _rounds(
+        self,
+        request: Request,
+        prompt: ChatPrompt,
+        control: Control,
+        mask: ConstraintMask | None,
+        clock: Clock,
+    ) -> Rounds:
+        forced = None if prompt.thoughts.budget is None else prompt.thoughts.forced
+        available = self.sources
         if self.target.can_roll_back and request.prediction:
             from assistant.decoding.sources.edit import EditSource
 
-            begin, spelling = prompt.beginning.start, (self.vocab.piece, self.vocab.tokenize)
-            edit = EditSource(request.prediction, begin, *spelling)
-            may_propose = {**may_propose, edit.name: edit}
-        sources = [may_propose[name] for name in request.sources if name in may_propose]
+            start, spelling = prompt.beginning.start, (self.vocab.piece, self.vocab.tokenize)
+            edit = EditSource(request.prediction, start, *spelling)
+            available = {**available, edit.name: edit}
+        sources = [available[name] for name in request.sources if name in available]
         if self.target.can_roll_back and (forced or mask):
             from assistant.engine.sources.certain import certain_sources
 
             sources = [*certain_sources(forced, mask), *sources]
-        rounds = Rounds(
+        return Rounds(
             self.target,
             prompt.tokens,
             Cascade(*sources, mask=mask),
@@ -132,28 +153,24 @@ class Assistant:
             limit=request.max_tokens and len(prompt.tokens) + request.max_tokens,
             clock=clock,
         )
-        try:
-            yield from prefill(self.target, "target", prompt.tokens[:-1])
-            figures.begin()
-            for step in rounds:
-                if not isinstance(step, PlannedRound):
-                    yield step
-                    continue
-                if self.learnt and step.forecast.ars_token_s:
-                    self.learnt.take_pace(step.forecast.ars_token_s)
-                yield answer.add(*step)
-                if answer.stop is not None:
-                    break
-            answer.stop = answer.stop or Stop.CONTEXT
-        except Cancelled:
-            answer.stop = answer.stop or Stop.CANCELLED
-        yield from answer.finish()
 
-    def read_beginning(self, control: Control) -> None:
-        """Have both models read what every conversation begins with, if nothing else is set.
+    def _decode(self, rounds: Rounds, answer: AnswerBuilder) -> Iterator[AnswerEvent]:
+        """Yield the events of all rounds until the answer ends."""
+        for step in rounds:
+            if not isinstance(step, PlannedRound):
+                yield step
+                continue
+            if self.learnt and step.forecast.ars_token_s:
+                self.learnt.take_pace(step.forecast.ars_token_s)
+            yield answer.add(*step)
+            if answer.stop is not None:
+                return
+        answer.stop = Stop.CONTEXT
 
-        The draft could not pay for that with what a short answer may lose, and how fast it reads
-        would be in doubt.
+    def prefill_common_prefix(self, control: Control) -> None:
+        """Prefill both models with the tokens that every conversation without settings begins with.
+
+        The draft's prefill costs more than a short answer may lose, and its speed is measured here.
 
         Raises:
             Cancelled: it was stopped.
@@ -162,31 +179,31 @@ class Assistant:
         either, other = (
             self.prompt(Request((Message("user", word),)), control).tokens for word in ("a", "the")
         )
-        beginning = either[: common_prefix(either, other)]
-        if beginning:
-            self.target.logits(beginning, rows=0)
+        prefix = either[: common_prefix(either, other)]
+        if prefix:
+            self.target.logits(prefix, rows=0)
             for source in self.sources.values():
                 if isinstance(source, ModelSource):
-                    source.read(beginning)
-                    unread, before = source.unread(beginning), source.model.busy_s
-                    source.model.logits(source.seen(beginning), rows=0)
-                    if self.learnt and unread:
-                        self.learnt.costs.saw_draft(unread, source.model.busy_s - before)
+                    source.read(prefix)
+                    pending, before = source.pending(prefix), source.model.busy_s
+                    source.model.logits(source.seen(prefix), rows=0)
+                    if self.learnt and pending:
+                        self.learnt.costs.saw_draft(pending, source.model.busy_s - before)
 
     def prompt(self, request: Request, control: Control) -> ChatPrompt:
-        """Return the prompt of a request, with room left for the answer.
+        """Return the prompt of a request, short enough to leave space for the answer.
 
         Raises:
             SpecchatError: it cannot be answered.
         """
         n_ctx = self.target.n_ctx
-        room = n_ctx - min(request.max_tokens or TYPICAL_ANSWER, n_ctx // 4)
-        return self.chat.prompt(request, room, control.cancel)
+        budget = n_ctx - min(request.max_tokens or TYPICAL_ANSWER, n_ctx // 4)
+        return self.chat.prompt(request, budget, control.cancel)
 
     def _mask(self, request: Request, prompt: ChatPrompt) -> ConstraintMask | None:
-        """Return the mask of an answer, if it has a form or may call tools.
+        """Return the mask of an answer that has a constraint or may call tools.
 
-        What of the tools cannot be enforced is added to the warnings of the prompt.
+        The limits of enforcing a tool's schema are added to the prompt's warnings.
         """
         at = prompt.tokens, prompt.thoughts.answer_start
         if not request.tools:
@@ -207,7 +224,7 @@ class Assistant:
 def rule_of(request: Request) -> Rule:
     """Return the verification rule of a request, with its randomness.
 
-    With a seed every position has random numbers of its own. Without one they come from a new
+    With a seed, the random numbers of each position are fixed. Without one, they come from a new
     generator.
     """
     if request.seed is not None:
@@ -219,13 +236,13 @@ def rule_of(request: Request) -> Rule:
         from assistant.decoding.rules.block import BlockRule
 
         return BlockRule(rng)
-    from assistant.decoding.rules.token import TokenRule
+    from assistant.decoding.rules.rule import TokenRule
 
     return TokenRule(rng)
 
 
 def warp_of(request: Request, control: Control) -> Warp:
-    """Return a warp by the request's sampling, or by the one that the user has chosen since."""
+    """Return a warp by the request's sampling, or by that of a later `UpdateRequest`."""
 
     def warped(logits: Logits, history: Sequence[int]) -> Row:
         return warp(logits, control.sampling or request.sampling, history)

@@ -98,7 +98,7 @@ def _measured(
             model.logits(tokens[:end], rows=0)
             if model.busy_s - busy_s > FIRST_LOOK_S:
                 break
-        reading_s = model.seconds_a_token
+        reading_s = model.seconds_per_token
         assert reading_s is not None
         profiler = CostLooks(model, None, nothing_seen({}, 1), nothing_seen({}))
         profiler.first()

@@ -1,4 +1,4 @@
-"""What to tell a user when the process that computes has ended."""
+"""The message for the user when the engine's process has ended unexpectedly."""
 
 import re
 import signal
@@ -20,12 +20,12 @@ CAUSES = {
     signal.SIGTERM: "something told it to stop",
 }
 CRASHES = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGILL)
-"""What an engine dies of that another one may do."""
+"""Crashes of an engine that another engine may not have."""
 TELLING = re.compile(r"Error\b|error:")
 NO_MEMORY = re.compile(r"bad_alloc|out of memory|failed to allocate", re.IGNORECASE)
 MAX_CRASH_LINE = 200
 LOG = "engine.log"
-"""The file in the cache folder that holds what the last process that ended has written."""
+"""The file in the cache folder with the output of the last process that ended."""
 
 
 def crash_message(
@@ -35,14 +35,14 @@ def crash_message(
     reason: str = "",
     loaded: EngineArgs | None = None,
 ) -> str:
-    """Return what happened, what is kept and what to do, as sentences for the user.
+    """Return what happened, and what to do, as sentences for the user.
 
     Args:
-        job: what the process did; the models that it names may be to blame.
+        job: the job in progress; its models may be the cause.
         exit_status: as `subprocess` has it; None if it could not be killed.
-        output_tail: what it wrote last.
-        reason: why it was ended; empty if it ended by itself.
-        loaded: the models that it ran, if the job names none.
+        output_tail: the end of its output.
+        reason: why it was killed; empty if it ended by itself.
+        loaded: its loaded models, if the job names none.
     """
     cause = reason or _cause(exit_status, output_tail)
     setup = job if isinstance(job, EngineArgs) else getattr(job, "setup", None)
@@ -57,7 +57,7 @@ def crash_message(
 
 
 def _logged(output: str) -> str:
-    """Write what a process has written to the log; return the sentence that says where it is."""
+    """Write a process's output to the log; return the sentence that names the log."""
     if not output.strip():
         return ""
     with suppress(OSError):
@@ -67,8 +67,8 @@ def _logged(output: str) -> str:
 
 
 def _without_native_build(setup: EngineArgs | None) -> str:
-    """Go back to the wheel of ik_llama.cpp if its own build may be to blame; say so if it may."""
-    from assistant.engine.engine_choice import choose  # which few need, as few processes crash
+    """Go back to the wheel of ik_llama.cpp if the compiled library may be the cause; say so."""
+    from assistant.engine.engine_choice import choose  # imported late: crashes are rare
 
     with suppress(ModelError, OSError):
         if setup and ik.compiled() and choose(setup).engine == "ik":
@@ -92,7 +92,7 @@ def _cause(exit_status: int | None, output_tail: str) -> str:
 
 
 def _telling_line(output: str) -> str:
-    """Return the line in which Python names the fault, without folders: a library's is logged."""
+    """Return Python's error message, without folders; a library's is only logged."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if TELLING.search(line)]
     line = telling[-1] if telling else ""

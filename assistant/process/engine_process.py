@@ -1,4 +1,4 @@
-"""The engine as its clients have it: a process that is started, used, watched and replaced."""
+"""The engine for its clients: a process that is started, watched, and replaced if it dies."""
 
 import asyncio
 from collections import defaultdict, deque
@@ -26,15 +26,15 @@ STOPPED = Failed("Stopped before it began.", Cancelled.__name__)
 CLOSED = Failed("The engine was closed.", Cancelled.__name__)
 NO_MODEL = Failed("No model is loaded.", ModelError.__name__)
 BACKOFF_CAP_S = 60.0
-"""Seconds after which even a setup that ends every worker is tried again."""
+"""Longest pause before a setup that ends every worker is tried again."""
 
 
 class EngineProcess:
     """Load models and answer requests in another process; `assistant.service` has the contract.
 
-    When the other process dies or hangs, the job ends in `Failed` of the kind `EngineDied`, and so
-    do those that wait for the same models. The next job is done by a new process. That loads the
-    models again before it answers, with the usual events, as part of the answer's stream.
+    If the other process dies or hangs, its job ends in `Failed` of the kind `EngineDied`, and so do
+    those that wait for the same models. A new process does the next job. Before an answer, it loads
+    the models again, with the usual events in the answer's stream.
     """
 
     def __init__(self, protocol: Protocol = CHAT) -> None:
@@ -45,11 +45,11 @@ class EngineProcess:
         self._worker: WorkerProcess | None = None
         self._starting = asyncio.Lock()  # held while a process is started, or closed for good
         self._setup: EngineArgs | None = None  # the last one sent
-        self._engine: str | None = None  # that the worker has loaded, as far as that is known
-        # Those that run the parts of jobs which need another engine, by its name.
+        self._engine: str | None = None  # of the worker, if it is known
+        # Processes for the parts of jobs that need another engine, by its name.
         self._others = defaultdict[str, EngineProcess](lambda: EngineProcess(protocol))
         self._merging: set[asyncio.Task[None]] = set()
-        self._deaths, self._not_before = 0, 0.0  # in a row, while loading; and the next attempt
+        self._deaths, self._not_before = 0, 0.0  # in a row while loading, and the next attempt
         self._is_closed = False
 
     @property
@@ -58,12 +58,12 @@ class EngineProcess:
         return self._worker.pid if self._worker else None
 
     async def start(self) -> None:
-        """Start the process before there is a job: it imports native libraries, for a while."""
-        with suppress(OSError):  # which the first job reports
+        """Start the process before there is a job: importing native libraries takes a while."""
+        with suppress(OSError):  # the first job reports it
             await self._start_once()
 
     def do(self, job: AnyJob) -> EventStream:
-        """Have a job done after those before it; return its events to come."""
+        """Queue a job; return the stream of its events."""
         if not hasattr(job, "part"):
             return self._queue(job)
         from assistant.process.lanes import by_engine, merge  # of a race, which few chats have
@@ -104,7 +104,7 @@ class EngineProcess:
         return stream
 
     async def close(self) -> None:
-        """End the process, the hard way after three seconds, and wait until it is gone."""
+        """End the process, by a kill after three seconds, and wait until it has ended."""
         self._is_closed = True
         if self._scheduler is not None:
             self._scheduler.cancel()
@@ -142,10 +142,10 @@ class EngineProcess:
             self._stream = None
 
     async def _done(self, stream: EventStream) -> object:
-        """Return the last event of a job, whatever becomes of the workers that do it."""
+        """Return the last event of a job, even if workers die."""
         while not stream.is_cancelled:
-            if refusal := self._refusal(stream.job):
-                return refusal
+            if failure := self._failure_without_models(stream.job):
+                return failure
             try:
                 worker = await self._start_once()
             except OSError as error:
@@ -154,8 +154,8 @@ class EngineProcess:
                 return await self._attempted(worker, stream)
         return STOPPED
 
-    def _refusal(self, job: AnyJob) -> Failed | None:
-        """Return how a job ends for which no models are to be loaded again."""
+    def _failure_without_models(self, job: AnyJob) -> Failed | None:
+        """Return the failure of a job for which no models are loaded again; None if it may run."""
         if self._worker and self._worker.has_setup:
             return None
         if isinstance(job, CountTokens | Prefill):
@@ -171,7 +171,7 @@ class EngineProcess:
         )
 
     async def _start_once(self) -> WorkerProcess:
-        """Return the process, started by one caller however many wait for it.
+        """Return the process; if several callers wait for it, one of them starts it.
 
         Raises:
             OSError: the system starts no process, or the engine was closed.
@@ -186,7 +186,7 @@ class EngineProcess:
         return await WorkerProcess.start(self._protocol)
 
     async def _attempted(self, worker: WorkerProcess, stream: EventStream) -> object:
-        """Return the last event of a job that a worker does, after loading its models if need be.
+        """Return the last event of a job, after loading the models again if necessary.
 
         Raises:
             _NextWorker: this worker cannot do it, and another one can.
@@ -215,9 +215,9 @@ class EngineProcess:
         except WorkerDied as death:
             self._worker = self._engine = None
             if isinstance(job, EngineArgs):
-                self._deaths += 1  # the next attempt may come at once, and others ever later
+                self._deaths += 1  # the next attempt is possible at once, later ones after pauses
                 self._not_before = monotonic() + min(BACKOFF_CAP_S, 2 ** (self._deaths - 1) - 1)
-            if worker.is_proven and not worker.has_begun:  # it died while nothing was asked
+            if worker.is_proven and not worker.has_begun:  # it died while it was idle
                 raise _NextWorker from None
             how = death.status, death.output_tail, death.reason, self._setup
             return self._died(crash_message(job, *how))
@@ -232,7 +232,7 @@ class EngineProcess:
         return end
 
     def _died(self, sentence: str) -> Failed:
-        """Return how a job ends whose worker has died, and so all that wait for its models."""
+        """Return the failure of a job whose worker died; jobs for the same models fail with it."""
         died = Failed(sentence, EngineDied.__name__)
         while self._waiting and not isinstance(self._waiting[0].job, EngineArgs):
             self._waiting.popleft().put(died, last=True)
@@ -240,7 +240,7 @@ class EngineProcess:
 
 
 class _NextWorker(Exception):
-    """This worker is gone, and the next one does the job."""
+    """This worker has ended, and the next one does the job."""
 
 
 def _updated(request: Request, how: UpdateRequest) -> Request:

@@ -1,7 +1,7 @@
 """A job whose lanes need several engines: each engine has a process, and the lanes take turns.
 
-The lane that has done least goes next, whichever process it is in. Within a process the worker
-sees to that; between them `merge` does, as it lets one part go a step at a time.
+The lane that has computed least is next, whichever process it is in: the worker orders the lanes
+within a process, and `merge` orders the processes, one step at a time.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from models.errors import ModelError
 
 
 def by_engine(job: AnyJob) -> dict[str, AnyJob]:
-    """Return the part of a job that each engine does which its lanes name; none of a part.
+    """Return a job's parts by the engines that its lanes name; none for a job that is a part.
 
     Such a job has `setups`, one for each lane, and a `part`: the numbers of its lanes; None: all.
     """
@@ -27,24 +27,24 @@ def by_engine(job: AnyJob) -> dict[str, AnyJob]:
 
 
 class LanesOfProcess:
-    """The lanes that one process has."""
+    """The lanes of one process."""
 
     def __init__(self, stream: EventStream) -> None:
         self.stream = stream
         self.done: dict[int, float] = {}
-        """What each lane that is under way has done."""
+        """The work of each running lane so far."""
         self.end: Any = None
-        """Its last event, once it has ended."""
+        """Its last event, after it has ended."""
 
     async def line_up(self, whole: EventStream) -> dict[int, Ready | Failed]:
-        """Load the models; return what came of it, by lane."""
+        """Load the models; return the results by lane."""
         numbers = self.stream.job.part
         async for event in self.stream:
             match event:
                 case RaceReady(lanes):
-                    found = dict(zip(numbers, lanes, strict=True))
-                    self.done = {n: 0.0 for n in numbers if isinstance(found[n], Ready)}
-                    return found
+                    results = dict(zip(numbers, lanes, strict=True))
+                    self.done = {n: 0.0 for n in numbers if isinstance(results[n], Ready)}
+                    return results
                 case Failed():
                     self.end = event
                     return dict.fromkeys(numbers, event)
@@ -52,7 +52,7 @@ class LanesOfProcess:
         raise AssertionError("a stream ends in one of them")
 
     async def step(self, whole: EventStream) -> None:
-        """Let the lane that has done least go a step, and pass on what it says."""
+        """Let the lane that has computed least do a step, and pass on its event."""
         self.stream.step()
         event = await anext(self.stream)
         if not isinstance(event, LaneEvent):  # the process has died
@@ -69,12 +69,12 @@ class LanesOfProcess:
 
 
 async def merge(whole: EventStream, streams: Sequence[EventStream]) -> None:
-    """Do a job as the parts of it that these are the streams of."""
+    """Do a job by its parts, whose streams these are."""
     parts = [LanesOfProcess(stream) for stream in streams]
     lanes: dict[int, Ready | Failed] = {}
     for part in parts:
         lanes |= await part.line_up(whole)
-    failures = [found for found in lanes.values() if isinstance(found, Failed)]
+    failures = [result for result in lanes.values() if isinstance(result, Failed)]
     if len(failures) == len(lanes):
         whole.put(_all_failed(failures), last=True)
         return
@@ -95,7 +95,7 @@ def _end(whole: EventStream, ends: Sequence[Any]) -> object:
     failures = [end for end in ends if isinstance(end, Failed)]
     if len(failures) == len(ends):
         return _all_failed(failures)
-    if isinstance(whole.job, Race):  # the other lanes have come to their ends
+    if isinstance(whole.job, Race):  # the other lanes have ended
         return RaceOver()
     first, *others = ends
     return failures[0] if failures else first.joined(others)

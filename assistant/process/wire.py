@@ -1,8 +1,8 @@
-"""Envelopes as bytes on a pipe and back: msgpack, with the name of the content's class.
+"""Encodes envelopes to bytes on a pipe and back: msgpack, with the name of the content's class.
 
-The length of each comes first, in four bytes. A codec is made from a union of classes and follows
-their annotations: a new event or job needs no line here. Paths, other libraries' numbers and broken
-text are values, too.
+Each message is preceded by its length in four bytes. A codec is made from a union of classes and
+their annotations, so new events and jobs need no change here. Paths, numbers of other libraries
+and invalid text are supported.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:  # the worker has no event loop
     from asyncio import StreamReader
 
 MAX_FRAME_BYTES = 64 * 2**20
-"""Bytes of the longest message: far more than any text that a model can read."""
+"""Bytes of the longest message: far more than any prompt."""
 _HEAD = struct.Struct("<I")
 
 
 class Garbled(Exception):
-    """Bytes that are not a message of ours."""
+    """Bytes that are not a valid message."""
 
 
 class TooLong(ValueError):
@@ -41,7 +41,7 @@ class Envelope(NamedTuple):
     """A job, an order about it, or one of its events."""
 
     job: int  # its number
-    content: Any = None  # None: a sign of life, or the wish for one
+    content: Any = None  # None: a sign of life, or a request for one
     last: bool = False  # whether the job has ended with this event
 
 
@@ -81,7 +81,7 @@ async def receive(pipe: StreamReader) -> bytes:
 
 
 def _length(head: bytes) -> int:
-    """Return the length of a message, before memory is set aside for it."""
+    """Return the length of a message, before memory is allocated for it."""
     (length,) = _HEAD.unpack(head)
     if length > MAX_FRAME_BYTES:
         raise Garbled(f"a message of {length:,} bytes")
@@ -164,7 +164,7 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=_to_plain)
 
 @dataclass(frozen=True)
 class Protocol:
-    """Which worker is started, and the jobs and events that both its ends know."""
+    """The module of a worker, and the jobs and events that it and its clients share."""
 
     worker: str  # the module that runs it
     jobs: Any  # a union of classes that are a `AnyJob`

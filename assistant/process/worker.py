@@ -1,9 +1,8 @@
-"""The process that computes: `python -m assistant.process.worker PARENT`.
+"""The engine's process: `python -m assistant.process.worker PARENT`.
 
-Commands come by its standard input and events leave by its standard output; what libraries print
-goes to standard error. PARENT is the number of the process that asks. This one never outlives it,
-leaves no core file, opens no connection where the system can see to that, and keeps away from the
-terminal.
+Commands come by its standard input and events leave by its standard output; output of libraries
+goes to standard error. PARENT is the id of the client's process. This one never outlives it, leaves
+no core file, opens no connection if the system can prevent that, and does not use the terminal.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ Jobs = tuple[Protocol, "Mapping[type, Handler]"]
 def main(known: Callable[[], Jobs]) -> NoReturn:
     """Confine this process, and then do jobs.
 
-    `known` returns what it can do. It imports native code: that may print, start threads, or end
-    this process.
+    `known` returns the jobs it can do. It imports native code, which may print, start threads, or
+    end this process.
     """
     commands, events = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the client
     child_process.confine(int(sys.argv[-1]))
     serve(commands, events, *known())
 
@@ -43,7 +42,7 @@ def main(known: Callable[[], Jobs]) -> NoReturn:
 def serve(
     commands: int, events: int, protocol: Protocol, handlers: Mapping[type, Handler]
 ) -> NoReturn:
-    """Obey until nobody is left to command, also while the engine's thread computes."""
+    """Obey commands until the pipe ends, also while the engine's thread computes."""
     from assistant.engine.engine import Engine  # native code; see `main`
 
     inlet, outlet = os.fdopen(commands, "rb"), os.fdopen(events, "wb")
@@ -53,7 +52,7 @@ def serve(
         try:
             outlet.write(message)  # whole: threads take turns
             outlet.flush()
-        except BrokenPipeError:  # nobody is listening, and there is nothing to save
+        except BrokenPipeError:  # the client has ended, and there is nothing to save
             os._exit(0)
 
     engine = Engine(send, handlers)
@@ -63,7 +62,7 @@ def serve(
             if isinstance(content, UpdateRequest | NextStep | Cancel):
                 engine.order(number, content)
                 continue
-            send(number)  # a sign of life, as it was asked for; or a job has begun
+            send(number)  # a sign of life, which was requested; or a job has started
             if content is not None:
                 engine.give(number, content)
     except Garbled as error:
@@ -73,7 +72,7 @@ def serve(
 
 
 def chat() -> Jobs:
-    """Return what a chat's worker can do."""
+    """Return the jobs of a chat's worker."""
     from assistant.engine.engine import HANDLERS
 
     return CHAT, HANDLERS

@@ -1,4 +1,4 @@
-"""One worker process: jobs go in, events come out, and a silence that lasts ends it."""
+"""A worker process: it does jobs and emits events, and is ended if it is silent for too long."""
 
 import asyncio
 from asyncio.subprocess import PIPE, Process
@@ -14,11 +14,11 @@ from models import child_process
 
 OUTPUT_BYTES = 8192
 """Bytes kept of what the worker writes to its standard output and error."""
-LOOKS = 6
-"""Into how many parts `patience_s` is cut. An event loop that was held up for long finds out in the
-next part that the worker has spoken meanwhile."""
+CHECKS = 6
+"""Checks of the worker within `patience_s`. After the event loop was blocked for long, the next one
+still finds what the worker has sent."""
 INBOX = 256
-"""Events read ahead of their stream; then the pipe fills, and the worker waits."""
+"""Events buffered before their stream; beyond them the pipe fills, and the worker waits."""
 EXIT_GRACE_S = 3.0
 """Seconds that a worker has to exit by itself once its commands have ended."""
 
@@ -41,7 +41,7 @@ class WorkerProcess:
     """A process that computes, until `close`."""
 
     patience_s = 30.0
-    """Seconds that it may take for a sign of life, and to stop when it is told to."""
+    """Seconds in which it must give a sign of life, or stop after a cancel."""
 
     def __init__(self, process: Process, protocol: Protocol) -> None:
         self._process, self._protocol = process, protocol
@@ -52,14 +52,14 @@ class WorkerProcess:
         self._stop_by: float | None = None  # when the job has to have ended
         self._reason = ""
         self.job: AnyJob | None = None
-        """What it does now."""
+        """The job in progress."""
         self.has_begun = False
-        """Whether it has begun its last job."""
+        """Whether it has started its last job."""
         self.is_proven = False
         """Whether it has ever ended a job."""
         self.has_setup = False
         """Whether it was given models to load."""
-        self._is_starting = True  # it does not listen yet, and has not ended
+        self._is_starting = True  # until its first message, or its end
 
     @classmethod
     async def start(cls, protocol: Protocol) -> Self:
@@ -77,8 +77,8 @@ class WorkerProcess:
             stderr=PIPE,
         )
         worker = cls(process, protocol)
-        for reading in (worker._read_events(), worker._read_output()):
-            worker._readers.append(asyncio.create_task(reading))
+        for reader in (worker._read_events(), worker._read_output()):
+            worker._readers.append(asyncio.create_task(reader))
         return worker
 
     @property
@@ -100,16 +100,16 @@ class WorkerProcess:
         self.job = job
         try:
             while True:
-                said = await self._next()
-                if said.job != self._number:
+                message = await self._next()
+                if message.job != self._number:
                     continue
                 self.has_begun = True
-                if said.last:
+                if message.last:
                     self.is_proven = True
-                    return said.content
-                if said.content is not None:
-                    await stream.room()
-                    stream.put(said.content)
+                    return message.content
+                if message.content is not None:
+                    await stream.wait_for_space()
+                    stream.put(message.content)
         finally:
             self.job = None
 
@@ -119,18 +119,18 @@ class WorkerProcess:
         self._send(Cancel())
 
     def order(self, order: UpdateRequest | NextStep) -> None:
-        """Send an order about the job; one that cannot be sent is dropped."""
+        """Send an order about the job; drop one that cannot be sent."""
         with suppress(OverflowError):
             self._send(order)
 
     async def close(self, grace_s: float = EXIT_GRACE_S) -> int | None:
-        """Wait until the process has exited, kill it if need be; return its exit status.
+        """Wait until the process has exited, kill it if necessary; return its exit status.
 
-        None is that of a process which even a kill does not end: the system is busy for it.
+        None: even a kill does not end it, because it is in a system call.
         """
         assert self._process.stdin is not None
         self._process.stdin.close()
-        if self._is_starting:  # to kill one that has ended would lose its exit status
+        if self._is_starting:  # killing one that has ended would lose its exit status
             self.kill()
         for seconds in (grace_s, EXIT_GRACE_S):
             with suppress(TimeoutError):
@@ -139,7 +139,7 @@ class WorkerProcess:
                     break
             self.kill()
         events, output = self._readers
-        events.cancel()  # nobody takes any more of them
+        events.cancel()  # nothing reads them any more
         await asyncio.wait([output], timeout=EXIT_GRACE_S)
         output.cancel()  # if another process still holds the pipe
         return self._process.returncode
@@ -155,7 +155,7 @@ class WorkerProcess:
         self._process.stdin.write(wire.framed(message))
 
     async def _next(self) -> Envelope:
-        """Wait for what the worker says next, and for a sign of life if that takes long.
+        """Wait for the worker's next message, and ask for a sign of life if that takes long.
 
         Raises:
             WorkerDied: it has ended, or was ended because it hung.
@@ -163,20 +163,20 @@ class WorkerProcess:
         silent = 0
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(self.patience_s / LOOKS):
-                    said = await self._inbox.get()
+                async with asyncio.timeout(self.patience_s / CHECKS):
+                    message = await self._inbox.get()
                     break
             silent += 1
             if silent == 1:
                 self._send(None)
-            elif silent > LOOKS:
+            elif silent > CHECKS:
                 raise await self._ended(f"it gave no sign of life for {self._patience}")
-        if said is None:
+        if message is None:
             raise await self._ended(self._reason)
         late = self._stop_by is not None and monotonic() > self._stop_by
-        if late and not said.last and self._inbox.empty():
+        if late and not message.last and self._inbox.empty():
             raise await self._ended(f"it did not stop within {self._patience}")
-        return said
+        return message
 
     @property
     def _patience(self) -> str:

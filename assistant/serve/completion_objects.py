@@ -60,9 +60,9 @@ class AnswerDeltas:
             self.tool_calls.append(call)
             more = {**call, "function": {**function}}
         else:
-            self.tool_calls[delta.place]["function"]["arguments"] += delta.arguments
+            self.tool_calls[delta.index]["function"]["arguments"] += delta.arguments
             more = {"function": more}
-        return {"tool_calls": [{"index": delta.place, **more}]}
+        return {"tool_calls": [{"index": delta.index, **more}]}
 
 
 class Completion:

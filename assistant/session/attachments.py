@@ -4,7 +4,7 @@ import stat
 from pathlib import Path
 
 from assistant.store.values import Attachment
-from assistant.text_decoding import decode
+from assistant.streamed_text import decode
 from models.errors import UsageError, well_formed
 
 LIMIT = 10_000_000

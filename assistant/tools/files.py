@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 
 from assistant.request import Tool
-from assistant.text_decoding import decode
+from assistant.streamed_text import decode
 from assistant.tools.folders import Folders, UnreadablePath, entries, is_folder
 from assistant.tools.values import BUILT_IN, OfferedTool, ServerReport, ToolResult, tool_result
 from models.errors import UsageError, well_formed

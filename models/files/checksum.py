@@ -1,6 +1,4 @@
-"""Whether a model's bytes match their checksum: checked once, then remembered. A model is used only
-if they do.
-"""
+"""Checksums of models: verified once, then remembered. A model is used only if they match."""
 
 import hashlib
 import os
@@ -16,7 +14,7 @@ from models.progress import CancelFlag, Progress, Report, silent, stop_if_asked
 
 _CHUNK = 1 << 20
 _Records = dict[str, tuple[int, int, int, str]]
-"""By path: the size, the time and the inode that a file had, and its sha256."""
+"""By path: a file's size, time and inode when it was read, and its sha256."""
 
 
 def ready(reference: str, progress: Report = silent, cancel: CancelFlag | None = None) -> Path:
@@ -32,7 +30,7 @@ def ready(reference: str, progress: Report = silent, cancel: CancelFlag | None =
 
 
 def check(model: ModelFile, report: Report = silent, cancel: CancelFlag | None = None) -> str:
-    """Read a whole file, whatever was found earlier, and return its sha256.
+    """Read a whole file, even if its checksum is known, and return its sha256.
 
     Raises:
         ModelError: it is not what was promised.
@@ -54,8 +52,8 @@ def check(model: ModelFile, report: Report = silent, cancel: CancelFlag | None =
 def discard(path: Path) -> None:
     """Remove a file, and what its link in the cache points to."""
     try:
-        for each in {path.resolve(), path}:
-            each.unlink(missing_ok=True)
+        for file in {path.resolve(), path}:
+            file.unlink(missing_ok=True)
     except OSError as error:
         raise StorageError(
             f"{path} is damaged and cannot be removed: {error.strerror}. Remove it by hand."

@@ -1,4 +1,4 @@
-"""Free disk space, private files, those of JSON, and messages for disk errors."""
+"""Files of ours: free space, private and JSON files, and messages for disk errors."""
 
 import errno
 import json
@@ -17,11 +17,11 @@ _SPARE = 512_000_000
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 LOCK_S, POLL_S = 10.0, 0.005
-"""How long another program may change the file before this one gives up, and how often it looks."""
+"""Seconds to wait for another program's lock, and between two attempts."""
 Content = TypeVar("Content")
 
 
-def require_room(folder: Path, needed: int) -> None:
+def require_space(folder: Path, needed: int) -> None:
     """Refuse a download that would not leave half a gigabyte free."""
     free = shutil.disk_usage(folder).free
     if free < needed + _SPARE:
@@ -32,18 +32,18 @@ def require_room(folder: Path, needed: int) -> None:
 
 
 def explanation(folder: Path, error: OSError) -> str:
-    """Return what a disk error means for a download to a folder, and what to do, in sentences."""
-    place = error.filename or folder
+    """Return the message for a disk error of a download to a folder, with what to do."""
+    path = error.filename or folder
     if error.errno in _FULL:
         return (
             f"The disk is full at {folder}. The downloaded part is kept; make room and pull again."
         )
     if error.errno in _FORBIDDEN:
         return (
-            f"{place} cannot be written: {error.strerror}. Change its permissions, or choose "
+            f"{path} cannot be written: {error.strerror}. Change its permissions, or choose "
             "another place with HF_HOME or SPECCHAT_MODELS."
         )
-    return f"{place} cannot be written: {error.strerror or error}."
+    return f"{path} cannot be written: {error.strerror or error}."
 
 
 def _gigabytes(size: int) -> str:
@@ -51,7 +51,7 @@ def _gigabytes(size: int) -> str:
 
 
 def write_private(path: Path, content: str | bytes) -> None:
-    """Replace a file in one step, making its parent folders; it is on disk when this returns.
+    """Replace a file atomically, making its parent folders; it is on disk when this returns.
 
     Raises:
         OSError: it cannot be written, or something else than a file has its name.
@@ -72,10 +72,10 @@ def write_private(path: Path, content: str | bytes) -> None:
 
 
 def check_ours(path: Path) -> None:
-    """Check that a file of ours can be replaced or moved: a link, a pipe or a folder is the user's.
+    """Check that a path may be replaced or moved: a link, a pipe or a folder is the user's.
 
     Raises:
-        OSError: it is none, or its folder cannot be searched.
+        OSError: it is not a regular file, or its folder cannot be searched.
     """
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.lstat().st_mode):
@@ -83,7 +83,7 @@ def check_ours(path: Path) -> None:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file for reading; nothing else is waited for.
+    """Open a regular file for reading, without blocking on a pipe.
 
     Raises:
         OSError: it cannot be read, or is a pipe, a device or a folder.
@@ -107,9 +107,9 @@ def private_folder(path: Path) -> None:
 
 
 class JsonFile(Generic[Content]):
-    """A file that is replaced in one step, so reading needs no lock; changes wait for each other.
+    """A file that is replaced atomically, so reading needs no lock; changes are made under one.
 
-    The lock beside the file is the system's, which ends it with the program that holds it.
+    The lock beside the file is the system's, which releases it when its program ends.
     """
 
     def __init__(self, path: Path, kind: type[Content]) -> None:
@@ -150,7 +150,7 @@ class JsonFile(Generic[Content]):
             OSError: it cannot be locked or renamed.
         """
         if self.read() is None and os.path.lexists(self._path):
-            # Another program may repair it, or set it aside, meanwhile.
+            # Another program may repair it or set it aside meanwhile.
             with self._locked(), suppress(FileNotFoundError):
                 if self.read() is None:
                     check_ours(self._path)
@@ -174,10 +174,56 @@ class JsonFile(Generic[Content]):
 
 
 def converted(value: Any, kind: type[Content]) -> Content | None:
-    """Return a value of JSON as one of a kind; None if it is not one."""
+    """Return a value of JSON converted to a type; None if it does not fit."""
     from msgspec import ValidationError, convert
 
     try:
         return convert(value, kind, str_keys=True, dec_hook=lambda kind, path: kind(path))
     except (ValidationError, RecursionError):
         return None
+
+
+MAX_RECORDS = 64
+"""The oldest entry is dropped first."""
+Value = TypeVar("Value")
+
+
+class Records(Generic[Value]):
+    """Measured values by the conditions under which they hold, in one private JSON file.
+
+    The file is only a cache: a damaged one is ignored. Without a folder nothing is stored.
+    """
+
+    def __init__(self, folder: Path | None, name: str, kind: type[Value]) -> None:
+        self._file, self._kind = folder and JsonFile(folder / name, dict[str, Any]), kind
+
+    def get(self, key: str) -> Value | None:
+        """Return the value of a key, if it is of the right type."""
+        return converted(self._read().get(key), self._kind)
+
+    def newest(self, prefix: str) -> Value | None:
+        """Return the newest value of the keys with a prefix, if it is of the right type."""
+        keys = [key for key in self._read() if key.startswith(prefix)]
+        return self.get(keys[-1]) if keys else None
+
+    def put(self, key: str, value: Value) -> None:
+        """Store a value atomically.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+
+        def with_value(records: dict[str, Any] | None) -> dict[str, Any]:
+            others = [item for item in (records or {}).items() if item[0] != key]
+            return dict([*others, (key, value)][-MAX_RECORDS:])
+
+        if self._file:
+            self._file.update(with_value)
+
+    def save(self, key: str, value: Value) -> None:
+        """Store a value, if the file can be written: else it is measured again."""
+        with suppress(OSError):
+            self.put(key, value)
+
+    def _read(self) -> dict[str, Any]:
+        return (self._file and self._file.read()) or {}

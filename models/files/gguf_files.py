@@ -24,7 +24,7 @@ _NAMED = re.compile(rf"(?:.*[-._/])?({_KINDS})\.gguf", re.IGNORECASE)
 def gguf_files(folder: Path) -> Iterator[Path]:
     """Yield the GGUF files below a folder, sorted; of a split model, the first part."""
     for parent, names in tree(folder):
-        firsts: dict[str, str] = {}  # of a split model the first part that is here
+        firsts: dict[str, str] = {}  # the first part here of each split model
         for name in names:
             part = _PART.fullmatch(name)
             firsts.setdefault(f"{part[1]}-of-{part[3]}" if part else name, name)
@@ -82,32 +82,32 @@ def choose(repo: str, files: Iterable[str], label: str) -> str:
 def tree(top: Path) -> Iterator[tuple[Path, list[str]]]:
     """Yield each folder and the names of its files, in order.
 
-    Links are followed, but no folder is entered twice; hidden and unreadable ones are passed over.
+    Links are followed, but no folder is entered twice; hidden and unreadable ones are skipped.
     """
     seen: set[tuple[int, int]] = set()
     with suppress(ValueError):  # a null character in the name
-        for place, folders, names in os.walk(top, followlinks=True):
-            folder = Path(place)
+        for path, folders, names in os.walk(top, followlinks=True):
+            folder = Path(path)
             if len(seen) == _MAX_FOLDERS or not is_new(folder, seen):
                 folders.clear()
                 continue
             is_deep = len(folder.parts) - len(top.parts) >= _MAX_DEPTH
-            folders[:] = [] if is_deep else _shown(folders)
-            yield folder, _shown(names)
+            folders[:] = [] if is_deep else _visible(folders)
+            yield folder, _visible(names)
 
 
-def _shown(names: list[str]) -> list[str]:
+def _visible(names: list[str]) -> list[str]:
     return sorted(name for name in names if not name.startswith("."))
 
 
 def is_new(path: Path, seen: set[tuple[int, int]]) -> bool:
-    """Whether a file or folder is there and none of those `seen`, by device and inode; add it."""
+    """Return whether a path exists and is not in `seen`, by device and inode; add it there."""
     try:
         status = path.stat()
     except OSError:
         return False
-    place = status.st_dev, status.st_ino
-    if place in seen:
+    identity = status.st_dev, status.st_ino
+    if identity in seen:
         return False
-    seen.add(place)
+    seen.add(identity)
     return True

@@ -22,7 +22,7 @@ CONNECT_S = 5.0  # short, so a missing network is noticed soon
 # Bytes are reported and written as they arrive, not in tens of megabytes: only then is a cancel
 # obeyed, and only what was written is kept. httpx2 takes None, which the constant's type lacks.
 constants.DOWNLOAD_CHUNK_SIZE = None  # type: ignore[assignment]
-# Attempts that are repeated would be told on the terminal.
+# It would log repeated attempts on the terminal.
 logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
 
 
@@ -38,8 +38,8 @@ def describe(repo: str, revision: str | None) -> dict[str, GGUF]:
     try:
         with _errors(repo):
             api = HfApi(endpoint=endpoint(), token=token() or False)
-            told = api.model_info(repo, revision=revision, files_metadata=True, timeout=CONNECT_S)
-            return _files(repo, told)
+            info = api.model_info(repo, revision=revision, files_metadata=True, timeout=CONNECT_S)
+            return _files(repo, info)
     except HFValidationError as error:
         raise UsageError(f"{repo} is not a valid repository name.") from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -49,22 +49,22 @@ def describe(repo: str, revision: str | None) -> dict[str, GGUF]:
         ) from error
 
 
-def _files(repo: str, told: Any) -> dict[str, GGUF]:
-    if not re.fullmatch(r"[0-9a-f]{40}", told.sha):
+def _files(repo: str, info: Any) -> dict[str, GGUF]:
+    if not re.fullmatch(r"[0-9a-f]{40}", info.sha):
         raise ValueError("this is no commit")
     files = {}
-    for file in told.siblings:
+    for file in info.siblings:
         name, size = str(file.rfilename), int(file.size or 0)
         sha256 = re.fullmatch(r"[0-9a-f]{64}", file.lfs.sha256) if file.lfs else None
         if size < 0:
             raise ValueError("this is no size")
         digest = sha256 and sha256[0]
-        files[name] = GGUF(f"{repo}:{name}", repo, name, told.sha, size, digest, licence="")
+        files[name] = GGUF(f"{repo}:{name}", repo, name, info.sha, size, digest, licence="")
     return files
 
 
 def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> None:
-    """Append to a partial file what it lacks of a file that `describe` has returned.
+    """Download the rest of a partial file; `gguf` is from `describe`.
 
     Raises:
         NetworkError: the hub cannot be reached any more, or refuses; the part is kept.
@@ -72,7 +72,7 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
     """
 
     class Bar:
-        """What huggingface_hub tells how many bytes have arrived, instead of a tqdm."""
+        """Receives huggingface_hub's progress instead of a tqdm."""
 
         def __init__(self, *, initial: int = 0, **_: object) -> None:
             self._done = initial
@@ -89,7 +89,7 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
             report(Progress(min(self._done, gguf.size), gguf.size, "from the hub"))
 
     assert gguf.repo
-    if gguf.size > constants.MAX_HTTP_DOWNLOAD_SIZE:  # http_get raises what is no sentence
+    if gguf.size > constants.MAX_HTTP_DOWNLOAD_SIZE:  # http_get's own error is not readable
         raise NetworkError(
             f"{gguf.file} is larger than the hub sends over HTTP. Fetch it with the hub's own "
             f"program: hf download {gguf.repo} {gguf.file}"
@@ -108,7 +108,7 @@ def _errors(repo: str) -> Iterator[None]:
     try:
         yield
     except HfHubHTTPError as error:
-        raise _refusal(repo, error.response.status_code) from error
+        raise _http_error(repo, error.response.status_code) from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         reason = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
         raise NetworkError(
@@ -121,7 +121,7 @@ def _errors(repo: str) -> Iterator[None]:
         raise NetworkError("The hub sent more or less than it announced; pull again.") from error
 
 
-def _refusal(repo: str, status: int) -> NetworkError:
+def _http_error(repo: str, status: int) -> NetworkError:
     if status in (401, 403):
         return NetworkError(
             f"{repo} does not exist on the hub, or its terms must be accepted first. Accept them "

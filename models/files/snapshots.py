@@ -1,9 +1,9 @@
-"""Snapshots of the KV cache on disk, so that a conversation need not be read again.
+"""Snapshots of the KV cache on disk, so that a conversation need not be evaluated again.
 
-A file is a magic number, a checksum of the rest, the identity of its owner, two lengths, the token
-ids and the state. All are in one private folder of limited size, from which the least recently used
-are removed first. The folder is held open: once it was discarded no file can be added, so nothing
-computed before a deletion reaches the disk after it.
+A file has a magic number, a checksum of the rest, the identity of its owner, two lengths, the token
+ids and the state. All files are in one private folder of limited size, from which the least
+recently used are removed first. The folder stays open: once it is discarded no file can be added,
+so nothing computed before a deletion reaches the disk after it.
 """
 
 import errno
@@ -26,13 +26,13 @@ SPARE = 1 << 30
 """Bytes of the disk that snapshots leave free."""
 _CHECKSUM = 32
 _HEAD = struct.Struct(f"<{len(MAGIC)}s{_CHECKSUM}s{_CHECKSUM}sIQ")
-_SUMMED = len(MAGIC) + _CHECKSUM  # where the checksummed part begins
+_SUMMED = len(MAGIC) + _CHECKSUM  # offset of the checksummed part
 _STALE_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSnapshot:
-    """A possible snapshot; its checksum has not been verified."""
+    """A snapshot whose checksum has not been verified."""
 
     name: str
     tokens: list[int]
@@ -43,18 +43,18 @@ def folder() -> Path:
     return cache_dir() / "snapshots"
 
 
-def discard(place: Path) -> None:
+def discard(path: Path) -> None:
     """Remove all snapshots; instances that hold the folder open write no more.
 
     Raises:
         OSError: they cannot be removed.
     """
     with suppress(FileNotFoundError):  # another process was faster
-        while place.exists():
-            for path in place.iterdir():
-                path.unlink(missing_ok=True)
+        while path.exists():
+            for file in path.iterdir():
+                file.unlink(missing_ok=True)
             try:
-                place.rmdir()
+                path.rmdir()
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # one was written meanwhile
                     raise
@@ -64,20 +64,20 @@ class Snapshots:
     """The snapshots of one identity: the model, and everything its cache depends on.
 
     Args:
-        place: the folder; it is made.
-        identity: snapshots of others are left alone.
-        room: bytes that all snapshots may take together.
+        path: the folder; it is created.
+        identity: snapshots of others are ignored.
+        budget: bytes that all snapshots may take together.
 
     Raises:
         OSError: the folder cannot be made.
     """
 
-    def __init__(self, place: Path, identity: str, room: int) -> None:
-        private_folder(place)
-        self._folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    def __init__(self, path: Path, identity: str, budget: int) -> None:
+        private_folder(path)
+        self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         os.fchmod(self._folder, 0o700)
         self._identity = blake2b(os.fsencode(identity), digest_size=_CHECKSUM).digest()
-        self._room = room
+        self._budget = budget
 
     def find(self) -> Iterator[FoundSnapshot]:
         """Yield the snapshots there are."""
@@ -110,7 +110,7 @@ class Snapshots:
         ids = _ids(len(tokens)).pack(*tokens)
         size = _HEAD.size + len(ids) + len(state)
         disk = os.fstatvfs(self._folder)
-        if size > min(self._room, disk.f_bavail * disk.f_frsize - SPARE):
+        if size > min(self._budget, disk.f_bavail * disk.f_frsize - SPARE):
             return
         head = _HEAD.pack(MAGIC, bytes(_CHECKSUM), self._identity, len(tokens), len(state))
         digest = blake2b(head[_SUMMED:], digest_size=_CHECKSUM)
@@ -119,9 +119,9 @@ class Snapshots:
         name = digest.hexdigest() + SUFFIX
         with self._fresh(name) as file:
             file.writelines((MAGIC, digest.digest(), head[_SUMMED:], ids, state))
-        for found in list(self.find()):
-            if found.name != name and found.tokens == list(tokens[: len(found.tokens)]):
-                self.remove(found.name)
+        for other in list(self.find()):
+            if other.name != name and other.tokens == list(tokens[: len(other.tokens)]):
+                self.remove(other.name)
         self._shrink()
 
     def remove(self, name: str) -> None:
@@ -130,11 +130,11 @@ class Snapshots:
             os.unlink(name, dir_fd=self._folder)
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the folder."""
         os.close(self._folder)
 
     def _claims(self, file: BinaryIO) -> tuple[bytes, list[int]]:
-        """Return the checksum and the tokens, positioned after them.
+        """Return the checksum and the tokens of a file, and leave it positioned after them.
 
         Raises:
             ValueError: it is not a complete snapshot of this identity.
@@ -154,7 +154,7 @@ class Snapshots:
 
     @contextmanager
     def _fresh(self, name: str) -> Iterator[BinaryIO]:
-        """Make a file in one step."""
+        """Write a file atomically."""
         part = f"{name}.{os.getpid()}.part"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
         try:
@@ -169,8 +169,8 @@ class Snapshots:
         return [name for name in os.listdir(self._folder) if name.endswith(suffix)]
 
     def _shrink(self) -> None:
-        """Remove what was used longest ago until the rest has room, and what a kill left over."""
-        left = self._room
+        """Remove the least recently used beyond the budget, and stale partial files."""
+        left = self._budget
         for name, status in self._by_use(SUFFIX):
             left -= status.st_size
             if left < 0:
@@ -180,7 +180,7 @@ class Snapshots:
                 self.remove(name)
 
     def _by_use(self, suffix: str) -> list[tuple[str, os.stat_result]]:
-        """Return the files there are, the one used last first."""
+        """Return the files, most recently used first."""
         files = []
         for name in self._names(suffix):
             with suppress(FileNotFoundError):

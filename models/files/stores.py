@@ -1,4 +1,4 @@
-"""The model files of this and other programs: where they are kept, and which there are."""
+"""The model files of this and other programs on this machine."""
 
 import json
 import os
@@ -87,17 +87,17 @@ def _in(store: str, folders: Iterable[Path]) -> Iterator[ModelFile]:
 
 
 def _llama_cpp() -> list[Path]:
-    told = os.environ.get("LLAMA_CACHE")
+    chosen = os.environ.get("LLAMA_CACHE")
     mac = [Path.home() / "Library/Caches/llama.cpp"] if sys.platform == "darwin" else []
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return [*([Path(told)] if told else []), *mac, cache / "llama.cpp"]
+    return [*([Path(chosen)] if chosen else []), *mac, cache / "llama.cpp"]
 
 
 def _ollama_folders() -> list[Path]:
     """Return where Ollama may keep models: its setting, the user's folder, the service's."""
-    told = os.environ.get("OLLAMA_MODELS")
-    places = [Path(told).expanduser()] if told else []
-    return [*places, Path.home() / ".ollama/models", Path("/usr/share/ollama/.ollama/models")]
+    chosen = os.environ.get("OLLAMA_MODELS")
+    folders = [Path(chosen).expanduser()] if chosen else []
+    return [*folders, Path.home() / ".ollama/models", Path("/usr/share/ollama/.ollama/models")]
 
 
 def _ollama() -> Iterator[tuple[str, Path]]:
@@ -148,11 +148,11 @@ def _lm_studio() -> list[Path]:
     moved = _note(home / ".lmstudio-home-pointer").strip()
     homes = [Path(moved)] if os.path.isabs(moved) else []
     homes += [home / ".lmstudio", home / ".cache/lm-studio"]
-    return [place / "models" for place in homes]
+    return [folder / "models" for folder in homes]
 
 
 def _jan() -> Iterator[ModelFile]:
-    """Yield Jan's models: a folder each, with the file's place in `model.yml`."""
+    """Yield Jan's models: each has a folder, and its path in `model.yml`."""
     for data in (*_shared("Jan/data"), Path.home() / "jan"):
         for models in (data / "llamacpp/models", data / "models"):
             yield from _named_in_notes(data, models)
@@ -161,8 +161,8 @@ def _jan() -> Iterator[ModelFile]:
 
 def _named_in_notes(data: Path, models: Path) -> Iterator[ModelFile]:
     for folder, names in tree(models):
-        if "model.yml" in names and (told := _JAN_PATH.search(_note(folder / "model.yml"))):
-            path = data / told[1].strip()
+        if "model.yml" in names and (match := _JAN_PATH.search(_note(folder / "model.yml"))):
+            path = data / match[1].strip()
             name = folder.relative_to(models).as_posix()
             with suppress(ValueError):  # a null character in what the note says
                 if os.path.isfile(path) and path.name.lower().endswith(".gguf"):

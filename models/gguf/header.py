@@ -1,4 +1,4 @@
-"""The header of a GGUF file: what describes a model."""
+"""The header of a GGUF file, which describes its model."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from models.errors import ModelError
 from models.gguf.tensors import Tensors, read_tensors
-from models.gguf.values import Length, Malformed, Stream, Value, reading
+from models.gguf.values import Length, Malformed, Stream, Value, open_stream
 from models.gguf.vocabulary import TOKENS
 
 _MAX_VALUES = 10_000
@@ -42,7 +42,7 @@ _NO_CHAT = {"t5": "an encoder-decoder model, which specchat does not run", "t5en
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says about its model; None if it says nothing."""
+    """A file's description of its model; values that are missing are None."""
 
     path: Path
     size: int  # bytes of the file
@@ -56,7 +56,7 @@ class Header:
 
     @property
     def name(self) -> str | None:
-        """What its maker calls the model."""
+        """The model's own name."""
         return self._text("general.name")
 
     @property
@@ -123,7 +123,7 @@ class Header:
 
     @property
     def helper(self) -> str | None:
-        """What the file is if it only belongs to another model, such as "a LoRA adapter"."""
+        """The kind of a file that only belongs to another model, such as "a LoRA adapter"."""
         architecture, tensors = self.architecture or "", self.tensors
         kinds = {architecture, self._text("general.type")}
         if self.vocabulary is None:
@@ -135,8 +135,8 @@ class Header:
         return f"{_HEADS[kind]}, {_NOT_YET}" if kind else None
 
     @property
-    def flaw(self) -> str | None:
-        """What the file is if it is no chat model, such as "an embedding model"; else None."""
+    def unusable_reason(self) -> str | None:
+        """The kind of a file that is not a chat model, such as "an embedding model"; else None."""
         architecture = self.architecture or ""
         if known := self.helper or _NO_CHAT.get(architecture):
             return known
@@ -181,7 +181,7 @@ class Header:
 
 def read(path: Path) -> Header:
     """Read a file's header; a `ModelError` says what is wrong with it, if anything."""
-    with reading(path) as stream:
+    with open_stream(path) as stream:
         return _read(path, stream)
 
 
@@ -207,7 +207,7 @@ def _read(path: Path, stream: Stream) -> Header:
 
 
 def _check_numbers(header: Header) -> None:
-    """Refuse numbers that cannot be true, and would end the process that loads the file."""
+    """Refuse impossible numbers, which would crash the process that loads the file."""
     layers, blocks, n_ctx = header.layers, header.tensors.blocks, header.n_ctx_train
     is_part = header.helper or header.metadata.get("split.count")
     if layers is not None and blocks and not is_part and not blocks <= layers <= 2 * blocks:

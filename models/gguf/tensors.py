@@ -1,4 +1,4 @@
-"""The table of tensors: what the weights are, and whether they are in the file."""
+"""The table of tensors of a GGUF file, and figures of its weights."""
 
 import re
 from collections import Counter
@@ -47,25 +47,25 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Tensors:
-    """All tensors of a file, added up."""
+    """Sums over all tensors of a file."""
 
     count: int
     parameters: int
     matrices: Mapping[int, int]  # bytes of the matrices, by their type
     read: Mapping[int, int]  # bytes that are read for each token, by their type
-    prompt: int  # weights that are multiplied for each token of a prompt, which needs no output
+    prompt: int  # weights that are multiplied for each token of a prefill, which has no output
     row_lengths: frozenset[tuple[int, int]] = frozenset()
-    """Of all tensors with rows: their types, and how many weights such a row has."""
+    """The types and row lengths, in weights, of all tensors with rows."""
     blocks: int = 0
     """How many blocks have tensors."""
     heads: int = 0
-    """How many of them predict further tokens, and are no layers of the model."""
+    """How many of them predict further tokens (MTP), and are not layers of the model."""
 
 
 def read_tensors(stream: Stream, count: int, alignment: int, active: float = 1.0) -> Tensors:
-    """Read the table of tensors and refuse one that reaches beyond the end of the file.
+    """Read the table of tensors; refuse one that reaches beyond the end of the file.
 
-    Each token needs the part `active` of the experts.
+    `active` is the share of the experts that each token uses.
     """
     tensors = read_table(stream, count)
     start = -(-stream.position // alignment) * alignment
@@ -74,7 +74,7 @@ def read_tensors(stream: Stream, count: int, alignment: int, active: float = 1.0
         missing = start + last.offset + last.size - stream.size
         raise Malformed(f"its last {missing} bytes are missing ({last.name} is outside it)")
     names = {tensor.name for tensor in tensors}
-    output = _OUTPUT if _OUTPUT in names else _TABLE  # a table may be both
+    output = _OUTPUT if _OUTPUT in names else _TABLE  # the embedding table may be the output
     matrices, read, prompt = Counter[int](), Counter[int](), 0.0
     for tensor in tensors:
         share = active if _EXPERTS in tensor.name else 1.0

@@ -1,7 +1,7 @@
-"""A GGUF file, opened or refused by what else it is, and its primitive values.
+"""Opens GGUF files, refuses others with the reason, and reads their primitive values.
 
-They are read in bounded memory and time: a header from its start, as far as it is needed, and
-refused where it is longer than that of any model.
+Memory and time are bounded: a header is read from its start, as far as it is needed, and refused
+if it is longer than that of any model.
 """
 
 import hashlib
@@ -61,10 +61,10 @@ class Stream:
         """Read one integer."""
         return int(self._scalars(layout, 1)[0])
 
-    def count(self, what: str, most: int) -> int:
-        """Read a 64-bit count that must not exceed `most`."""
+    def count(self, what: str, limit: int) -> int:
+        """Read a 64-bit count that must not exceed `limit`."""
         count = self.number("<Q")
-        if count > most:
+        if count > limit:
             raise Malformed(f"it claims {count} {what}")
         return count
 
@@ -145,7 +145,7 @@ class Stream:
         raise Malformed(f"a value has the unknown type {kind}")
 
     def _take(self, count: int) -> int:
-        """Return where the next bytes begin, so many, and go on after them."""
+        """Return the start of the next `count` bytes, and move after them."""
         start = self.position
         self.position += count
         if self.position > len(self._data):
@@ -153,7 +153,7 @@ class Stream:
         return start
 
     def _read_to(self, end: int) -> bytes:
-        """Read on, in pieces that double, and return all that was read."""
+        """Read up to `end`, in pieces that double, and return everything read so far."""
         if end > _MAX_HEADER and end <= self.size:
             raise Malformed(f"its header has more than {_MAX_HEADER >> 20} MB")
         if end <= self.size:
@@ -179,7 +179,7 @@ _KINDS: tuple[tuple[bytes | tuple[bytes, ...], str], ...] = (
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[Stream]:
+def open_stream(path: Path) -> Iterator[Stream]:
     """Return what follows the magic number of a GGUF file; a `ModelError` says what is wrong."""
     with _open(path) as file:
         try:

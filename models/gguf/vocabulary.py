@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from models.errors import ModelError
-from models.gguf.values import Stream, reading
+from models.gguf.values import Stream, open_stream
 
 TOKENS, KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 TOKENIZER = "tokenizer.ggml.model"
@@ -61,7 +61,7 @@ def read_vocabulary(path: Path) -> FileVocabulary:
 
     Meant for a file whose header was read before: only what is read here is checked.
     """
-    with reading(path) as stream:
+    with open_stream(path) as stream:
         return _read(path, stream)
 
 

@@ -7,12 +7,11 @@ from typing import Any, NoReturn
 
 from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
-from models.ik import COMPILED, refusal, widest_batch
+from models.ik import COMPILED, unsupported_reason, widest_batch
 from models.ik import bindings as c
 from models.machine import physical_cores
 from models.native import native_log
-from models.native.batch import BATCH
-from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary
+from models.native.engine import BATCH, POSITION_FIELDS, ContextSettings, EngineLibrary
 
 TITLE, PACKAGE = ENGINES["ik"], PACKAGES["ik"]
 CONTEXT_DEFAULTS: dict[str, object] = {
@@ -40,11 +39,11 @@ def _context_params(settings: ContextSettings) -> Any:
     return params
 
 
-def _quantize(source: Path, place: Path) -> NoReturn:
+def _quantize(source: Path, path: Path) -> NoReturn:
     """Replace this process with the `llama-quantize` of the package, by exec."""
     program = PACKAGE.folder / "bin" / "llama-quantize"
     options = "--allow-requantize", "--pure"
-    files = str(source), str(place)
+    files = str(source), str(path)
     os.execv(program, [str(program), *options, *files, "Q4_0", str(physical_cores())])
 
 
@@ -56,8 +55,8 @@ def engine() -> EngineLibrary:
             larger one would overwrite what follows ours.
     """
     if version(PACKAGE.name) != PACKAGE.version:
-        raise ModelError(PACKAGE.misfit)
-    native_log.capture(c)  # first of all: the library talks while it looks for devices
+        raise ModelError(PACKAGE.mismatch)
+    native_log.capture(c)  # first: the library logs while it searches for devices
     is_compiled = c.library_path == str(COMPILED)
     return EngineLibrary(
         TITLE,
@@ -73,7 +72,7 @@ def engine() -> EngineLibrary:
         context_params=_context_params,
         devices=lambda: ["CPU"],  # the wheel supports no others
         quantize=_quantize,
-        refusal=refusal,
+        unsupported_reason=unsupported_reason,
         widest_batch=widest_batch,
         aborts_in_silence=True,  # `llama_decode` drops the status of the computation
         # A thread that is slow to leave the barrier of one node may see the abort of the next, and

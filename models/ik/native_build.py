@@ -1,4 +1,4 @@
-"""Use the library that `make native` compiled if it is faster than the wheel's, and right:
+"""Choose between the library that `make native` compiled and the wheel's, by speed:
 `python -m models.ik.native_build`.
 """
 
@@ -19,48 +19,49 @@ from models.ik import COMPILED, USED, VARIABLE, here
 from models.progress import silent
 
 ENDS = {124: 1, 128: 4, 129: 1}
-"""Where evaluations end, and the rows that each gives: of a prompt, of four tokens, and of one."""
+"""Ends of the evaluations, and their rows: of a prompt, of four tokens, and of one."""
 TURNS, CYCLES = 9, 2
-"""Processes for each library, in turns, and how often each of them measures; its best counts."""
+"""Processes of each library, which take turns, and measurements in each; the best counts."""
 FASTER = 1.02
-"""Times as fast as the wheel's, on average, from which a turn speaks for it: less is noise."""
+"""Speed-up over the wheel from which a turn counts for the new library: less is noise."""
 CLEAR = 7
-"""Turns that agree where no other program decides. It is used where most speak for it."""
+"""Turns that agree if no other program disturbs them. The majority decides."""
 ERROR = 0.25
-"""How far its logits may be from the wheel's; as for wide batches, see `measurement.ERROR`."""
+"""Relative difference of its logits from the wheel's that is allowed, as `measurement.ERROR`."""
 
 
 def compare(target: Path) -> str:
-    """Decide which library is used from now on, by speed with a model; return why, in words.
+    """Choose the faster library for a model; return the result as a sentence.
 
     Raises:
-        OSError: that cannot be written down.
+        OSError: the choice cannot be saved.
     """
     USED.unlink(missing_ok=True)
-    seen: dict[Path, list[Any]] = {PACKAGES["ik"].folder / "lib" / COMPILED.name: [], COMPILED: []}
-    for place in [*seen] * TURNS:
-        os.environ[VARIABLE] = str(place)
-        said, complaint = child_process.run("models.ik.native_build", target)
-        if complaint is not None:
-            return f"the wheel stays in use: {complaint or 'a process ended abruptly'}"
-        seen[place].append(np.frombuffer(said, np.float32))
+    wheel = PACKAGES["ik"].folder / "lib" / COMPILED.name
+    outputs: dict[Path, list[Any]] = {wheel: [], COMPILED: []}
+    for library in [*outputs] * TURNS:
+        os.environ[VARIABLE] = str(library)
+        output, error = child_process.run("models.ik.native_build", target)
+        if error is not None:
+            return f"the wheel stays in use: {error or 'a process ended abruptly'}"
+        outputs[library].append(np.frombuffer(output, np.float32))
     (times, rows), (our_times, our_rows) = (
-        np.split(np.array(each), [len(ENDS)], axis=1) for each in seen.values()
+        np.split(np.array(turns), [len(ENDS)], axis=1) for turns in outputs.values()
     )
     if not np.linalg.norm(our_rows[0] - rows[0]) < ERROR * np.linalg.norm(rows[0]):
         return "the wheel stays in use: the new library computes other logits"
-    # Within a turn, since a program that runs beside it slows both libraries.
+    # Within a turn, because other programs slow both libraries.
     ratios = times / our_times
     prompt, four, one = np.median(ratios, axis=0)
-    found = f"{prompt:.2f} times as fast in prompts, {one:.2f} for one token, {four:.2f} for four"
+    result = f"{prompt:.2f} times as fast in prompts, {one:.2f} for one token, {four:.2f} for four"
     votes = np.count_nonzero(np.log(ratios).mean(axis=1) > log(FASTER))
     if TURNS - CLEAR < votes < CLEAR:
         agree = max(votes, TURNS - votes)
-        found += f"; only {agree} of {TURNS} turns say so, run it again when nothing else runs"
+        result += f"; only {agree} of {TURNS} turns say so, run it again when nothing else runs"
     if votes <= TURNS // 2:
-        return f"the wheel stays in use: {found}"
+        return f"the wheel stays in use: {result}"
     USED.write_text(" ".join(here()))
-    return f"it is used from now on: {found}"
+    return f"it is used from now on: {result}"
 
 
 def _measured(target: Path) -> bytes:

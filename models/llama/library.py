@@ -10,8 +10,7 @@ import llama_cpp.llama_cpp as c
 from models.engines import ENGINES, PACKAGES
 from models.machine import physical_cores
 from models.native import native_log
-from models.native.batch import BATCH
-from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary
+from models.native.engine import BATCH, POSITION_FIELDS, ContextSettings, EngineLibrary
 
 CONTEXT_DEFAULTS: dict[str, object] = {
     "n_batch": 2048, "n_ubatch": 512, "n_rs_seq": 0, "n_outputs_max_per_seq": 1,
@@ -59,7 +58,7 @@ def _devices() -> list[str]:
     return [describe(ctypes.c_void_p(device)).decode() for device in devices]
 
 
-def _quantize(source: Path, place: Path) -> str | None:
+def _quantize(source: Path, path: Path) -> str | None:
     params = c.llama_model_quantize_default_params()
     params.nthread = physical_cores()
     params.allow_requantize = True
@@ -67,13 +66,13 @@ def _quantize(source: Path, place: Path) -> str | None:
     params.pure = True  # including the head, which takes a good part of a small model's time
     params.ftype = c.LLAMA_FTYPE_MOSTLY_Q4_0
     native_log.clear()
-    code = c.llama_model_quantize(os.fsencode(source), os.fsencode(place), ctypes.byref(params))
+    code = c.llama_model_quantize(os.fsencode(source), os.fsencode(path), ctypes.byref(params))
     return native_log.last_errors().rstrip(".") if code else None
 
 
 def engine() -> EngineLibrary:
     """Return the library."""
-    native_log.capture(c)  # first of all: the library talks while it looks for devices
+    native_log.capture(c)  # first: the library logs while it searches for devices
     return EngineLibrary(
         ENGINES["llama"],
         PACKAGES["llama"],

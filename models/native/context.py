@@ -1,4 +1,4 @@
-"""One context over loaded weights: a KV cache that is only a cache, and the tokens it holds."""
+"""A context over loaded weights: a KV cache that is only a cache, and the tokens in it."""
 
 import ctypes
 from collections.abc import Sequence
@@ -8,23 +8,22 @@ import numpy as np
 from models.base import Logits, common_prefix
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native import native_log, state
-from models.native.batch import BATCH, SEQUENCE, Batch
-from models.native.engine import ContextSettings
+from models.native.engine import BATCH, SEQUENCE, Batch, ContextSettings
 from models.native.state import RecurrentState
 from models.native.weights import Weights
 from models.progress import CancelFlag
 
-NO_ROOM, ABORTED = 1, 2  # what llama_decode returns
+NO_CELLS, ABORTED = 1, 2  # results of llama_decode
 SHORT = 32
-"""Tokens of the longest evaluation that ends by itself soon: a round of an answer."""
-_NEVER = CancelFlag()  # is never raised
+"""Tokens up to which an evaluation is short, such as a round of an answer."""
+_NEVER = CancelFlag()  # never raised
 
 
 class Context:
     """A context, its KV cache, and the batch that it evaluates. For one thread.
 
-    The KV cache is only a cache: `held` names the tokens that it holds, and callers say how many of
-    them to keep (`truncate`) before they append (`evaluate`). So a rollback, an abort, another
+    The KV cache is only a cache: `cached_tokens` are those in it, and callers first drop
+    some of them (`truncate`), then append others (`evaluate`). So a rollback, an abort, another
     conversation and a switch of modes are one operation. Lengths are absolute.
 
     Raises:
@@ -37,17 +36,17 @@ class Context:
         self._c = self._engine.c
         self._cancel = cancel
         self._abort_callback = native_log.strlen_as_abort_callback()  # C keeps only its address
-        self._watched: CancelFlag | None = None  # the flag that the library looks at
+        self._watched: CancelFlag | None = None  # the flag that the library polls
         self._handle = self._open(settings)
         self._memory = self._c.llama_get_memory(self._handle)
         self.n_ctx = int(self._c.llama_n_ctx(self._handle))
         """Cells of the cache: what was asked for, padded to a multiple of 256."""
         self._batch = Batch(self._c)
-        self.held: list[int] = []
-        """The tokens that the cache holds."""
+        self.cached_tokens: list[int] = []
+        """The tokens in the cache."""
         self.recurrent = RecurrentState(self._c, self._handle) if weights.is_recurrent else None
-        """What the model has instead of a cache that forgets at will."""
-        # Where a model has two sets of rotations (longrope), the size says which one is used.
+        """The state of a recurrent model, which cannot be truncated at any length."""
+        # For models with two sets of rotations (longrope), the size decides which one is used.
         self.cache_format = f"n_ctx={self.n_ctx} {self._fields}"
         """All settings that determine the bytes of its cache, as text."""
 
@@ -66,13 +65,13 @@ class Context:
         return handle
 
     def _watch(self, handle: int, count: int) -> None:
-        """Have an evaluation of so many tokens end as soon as the cancel flag is raised.
+        """Let the cancel flag abort an evaluation of `count` tokens.
 
-        A short one ends by itself soon, and is left alone where an abort is not safe.
+        A short one is not aborted if the engine cannot abort safely: it ends soon anyway.
         """
         is_safe = self._engine.aborts_safely or count > SHORT
         flag = self._cancel if is_safe else _NEVER
-        if flag is self._watched:  # on one of two machines, to set it again took 2 ms
+        if flag is self._watched:  # setting it takes 2 ms on some machines
             return
         self._watched = flag
         address = ctypes.c_void_p(flag.address)
@@ -94,7 +93,7 @@ class Context:
         """
         if self._cancel.raised:
             raise Cancelled
-        length, count = len(self.held), len(tokens)
+        length, count = len(self.cached_tokens), len(tokens)
         self._batch.fill(tokens, rows, length)
         if not self._batch.is_within(self.weights.vocab.size):
             raise self._failure(count, "one is not in its vocabulary")
@@ -106,20 +105,19 @@ class Context:
         if code == 0 and was_watched and self._cancel.raised and self._engine.aborts_in_silence:
             code = ABORTED
         if code == 0:
-            self.held.extend(tokens)
+            self.cached_tokens.extend(tokens)
             if self.recurrent:
                 self.recurrent.evaluated(count)
             return
-        # After an abort the cache is unchanged or can be restored; after an error nothing is
-        # certain.
+        # After an abort the cache is unchanged or can be restored; after an error it is undefined.
         if self.recurrent and code == ABORTED:
             self.recurrent.mark_broken()
             self.truncate(length)
-        elif code not in (NO_ROOM, ABORTED) or not self._forget_after(length):
+        elif code not in (NO_CELLS, ABORTED) or not self._forget_after(length):
             self.clear()
         if code == ABORTED:
             raise Cancelled
-        if code == NO_ROOM:
+        if code == NO_CELLS:
             raise ContextFull(f"A context of {self.n_ctx} tokens has no room for {count} more.")
         raise self._failure(count, f"{native_log.last_errors()} (code {code})")
 
@@ -150,34 +148,34 @@ class Context:
     def truncate(self, length: int) -> None:
         """Keep the first `length` tokens, or fewer if the model cannot roll back exactly there."""
         if self.recurrent:
-            reached = self.recurrent.reach(len(self.held), length)
-            if reached and self.recurrent.go_back(len(self.held), reached):
-                del self.held[reached:]
+            reached = self.recurrent.reach(len(self.cached_tokens), length)
+            if reached and self.recurrent.go_back(len(self.cached_tokens), reached):
+                del self.cached_tokens[reached:]
             else:
                 self.clear()
             return
-        if length == len(self.held):
+        if length == len(self.cached_tokens):
             return
         if self._reaches_back(length) and self._forget_after(length):
-            del self.held[length:]
+            del self.cached_tokens[length:]
         else:
             self.clear()
 
     def _forget_after(self, length: int) -> bool:
         return bool(self._c.llama_memory_seq_rm(self._memory, SEQUENCE, length, -1))
 
-    def keep(self) -> None:
-        """Make it possible to roll back to what the cache holds now."""
+    def checkpoint(self) -> None:
+        """Make it possible to roll back to the tokens in the cache now."""
         if self.recurrent:
-            self.recurrent.copy(len(self.held))
+            self.recurrent.copy(len(self.cached_tokens))
 
     def reach(self, tokens: Sequence[int]) -> int:
         """Return how many leading `tokens` the cache holds, or can be rolled back to."""
-        common = common_prefix(self.held, tokens)
-        return self.recurrent.reach(len(self.held), common) if self.recurrent else common
+        common = common_prefix(self.cached_tokens, tokens)
+        return self.recurrent.reach(len(self.cached_tokens), common) if self.recurrent else common
 
     def _reaches_back(self, length: int) -> bool:
-        """Say whether the cache holds all that a token after the first `length` attends to."""
+        """Return whether the cache holds everything that a token at `length` attends to."""
         window = self.weights.sliding_window
         needed = max(0, length - window) if window else 0
         return length > 0 and self._c.llama_memory_seq_pos_min(self._memory, SEQUENCE) <= needed
@@ -185,21 +183,22 @@ class Context:
     def clear(self) -> None:
         """Forget everything."""
         self._c.llama_memory_clear(self._memory, False)
-        self.held.clear()
+        self.cached_tokens.clear()
         if self.recurrent:
             self.recurrent.forget()
 
     def state(self) -> memoryview:
-        """Return a copy of what the cache holds."""
+        """Return a copy of the cache."""
         return state.copied(self._c, self._handle)
 
     def restore(self, tokens: Sequence[int], copy: memoryview) -> bool:
-        """Hold nothing but a copy that `state` returned when it held `tokens`; say whether that
-        worked. If not, the cache is empty afterwards. Pass only what `state` returned.
+        """Replace the cache by a copy that `state` returned for `tokens`; return whether it worked.
+
+        If not, the cache is empty afterwards. Pass only what `state` returned.
         """
         self.clear()
         if state.put_back(self._c, self._handle, copy, len(tokens)):
-            self.held += tokens
+            self.cached_tokens += tokens
             return True
         self.clear()
         return False

@@ -1,10 +1,12 @@
-"""What models need of the library that runs them: llama.cpp, or a fork of it."""
+"""The interface of the libraries that run models: llama.cpp, and forks of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from models.engines import Package
 from models.errors import ModelError
@@ -14,7 +16,7 @@ POSITION_FIELDS = (
     "rope_scaling_type", "rope_freq_base", "rope_freq_scale", "yarn_ext_factor", "yarn_attn_factor",
     "yarn_beta_fast", "yarn_beta_slow", "yarn_orig_ctx", "attention_type",
 )  # fmt: skip
-"""Settings of a context that decide how keys are rotated by position, and what is attended to."""
+"""Settings of a context that decide on rotary positions and on attention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class ContextSettings:
     max_rows: int
     threads: int
     rollback_slots: int = 0
-    """How many states of the last tokens to keep, where a model is recurrent and can."""
+    """How many states of the last tokens a recurrent model keeps, to roll back to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +40,25 @@ class EngineLibrary:
     folder: Path  # where its files are
     version: str
     context_defaults: Mapping[str, object]
-    """Some defaults of a context's settings; a library laid out differently shows others."""
+    """Some known defaults of a context's settings, to detect structures of another layout."""
     model_defaults: Mapping[str, object]  # the same for the settings of weights
     cache_fields: tuple[str, ...]
-    """Settings of a context that decide what its cache holds, and how."""
+    """Settings of a context that decide on the content and format of its cache."""
     model_params: Callable[[int | None], Any]
     """Makes the C structure for loading weights and offloading so many layers; None is all."""
     context_params: Callable[[ContextSettings], Any]  # makes the C structure for a context
     devices: Callable[[], list[str]]  # describes each device it computes on, in a line
     quantize: Callable[[Path, Path], str | None]
-    """Writes a file to a place with every matrix as `Q4_0`; returns what went wrong, or None. It
-    may end the process, or replace it; see `models.slim.slim_draft`."""
-    refusal: Callable[[Header], str | None] = lambda _: None
-    """Says why it cannot run a file, before native code sees it; None if it can."""
+    """Writes a file to a path with every matrix as `Q4_0`; returns an error, or None. It may end
+    the process, or replace it; see `models.slim.slim_draft`."""
+    unsupported_reason: Callable[[Header], str | None] = lambda _: None
+    """Returns why it cannot run a file, before native code reads it; None if it can."""
     widest_batch: Callable[[Header], int | None] = lambda _: None
-    """Says how many tokens of a file it evaluates correctly at once; None if any number."""
+    """Returns how many tokens it evaluates correctly at once with a file; None: any number."""
     sliding_window: Callable[[Any], int] = lambda _: 0
-    """Says how many tokens back the cache of loaded weights reaches; 0 means all."""
+    """Returns the size of the sliding window of loaded weights; 0 is none."""
     aborts_in_silence: bool = False
-    """Whether an evaluation that was aborted is reported as a success."""
+    """Whether it reports an aborted evaluation as a success."""
     aborts_safely: bool = True
     """Whether all threads of an evaluation see an abort at the same node; else it may hang."""
     can_repack: bool = True  # whether weights can be rearranged for the processor's kernels
@@ -65,7 +67,7 @@ class EngineLibrary:
     def start(self) -> None:
         """Check that the bindings match the library, and initialise it.
 
-        Misplaced fields would show other values than the defaults that are known.
+        Fields at other offsets have other values than the known defaults.
 
         Raises:
             ModelError: its structures have another layout.
@@ -75,7 +77,7 @@ class EngineLibrary:
             (self.c.llama_model_default_params(), self.model_defaults),
         ):
             if {name: getattr(params, name) for name in defaults} != defaults:
-                raise ModelError(self.package.misfit)
+                raise ModelError(self.package.mismatch)
         self.c.llama_backend_init()
 
     def features(self) -> str:
@@ -90,7 +92,7 @@ class EngineLibrary:
         return " ".join(f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in stamps)
 
     def speed_key(self, path: Path, gpu_layers: int | None) -> str:
-        """Return as text what speed depends on: the file, the library and the machine.
+        """Return everything that speed depends on, as text: file, library and machine.
 
         Raises:
             OSError: there is no such file.
@@ -100,3 +102,39 @@ class EngineLibrary:
         what = f"{package} {self.version} {self.features().strip()}"
         file = f"{status.st_size} {status.st_mtime_ns}"
         return f"{file} | {what} | {', '.join(self.devices())} | gpu_layers={gpu_layers}"
+
+
+BATCH = 256  # tokens per evaluation of a long prompt: few enough to stop soon
+SEQUENCE = 0  # llama.cpp's number of the one text that a context holds
+
+
+class Batch:
+    """A C batch of at most `BATCH` tokens, and numpy views over its arrays."""
+
+    def __init__(self, c: Any) -> None:
+        self._c, size = c, BATCH
+        self.struct = c.llama_batch_init(size, 0, 1)
+        view = np.ctypeslib.as_array
+        self._token = view(self.struct.token, shape=(size,))
+        self._position = view(self.struct.pos, shape=(size,))
+        self._wants_logits = view(self.struct.logits, shape=(size,))
+        view(self.struct.n_seq_id, shape=(size,))[:] = 1
+        for i in range(size):
+            self.struct.seq_id[i][0] = SEQUENCE
+
+    def fill(self, tokens: Sequence[int], rows: int, position: int) -> None:
+        """Put tokens, the first of them at a position; the last `rows` of them want logits."""
+        count = self.struct.n_tokens = len(tokens)
+        self._token[:count] = tokens
+        self._position[:count] = np.arange(position, position + count)
+        self._wants_logits[:count] = 0
+        self._wants_logits[count - rows : count] = 1
+
+    def is_within(self, n_vocab: int) -> bool:
+        """Say whether all tokens are below `n_vocab`; others make a library read out of bounds."""
+        tokens = self._token[: self.struct.n_tokens]
+        return bool(tokens.min() >= 0 and tokens.max() < n_vocab)
+
+    def close(self) -> None:
+        """Free the arrays."""
+        self._c.llama_batch_free(self.struct)

@@ -1,6 +1,6 @@
 """The library that this process has loaded; `python -m models.native.loaded ENGINE` tries one.
 
-All engines define the same C symbols, so a process that has loaded one loads no other.
+All engines define the same C symbols, so a process can load only one.
 """
 
 import sys
@@ -32,14 +32,14 @@ def use(name: EngineName) -> EngineLibrary:
         raise OtherEngine(f"This process runs {ENGINES[_loaded[0]]} and cannot also load {name}.")
     if not _loaded:
         try:
-            found: EngineLibrary = import_module(f"models.{name}.library").engine()
+            library: EngineLibrary = import_module(f"models.{name}.library").engine()
         except (ImportError, OSError, RuntimeError) as error:
             if name not in installed():
                 raise ModelError(missing(name)) from error
             how = f"Reinstall it with: {PACKAGES[name].command}"
             raise ModelError(f"{ENGINES[name]} cannot be loaded ({error}). {how}") from error
-        found.start()
-        _loaded = name, found
+        library.start()
+        _loaded = name, library
     return _loaded[1]
 
 

@@ -1,4 +1,4 @@
-"""Tokens in, logits out: one context over loaded weights. The KV cache is not visible outside."""
+"""Tokens in, logits out: a model whose KV cache is not visible from outside."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,22 +8,21 @@ from time import perf_counter
 from models.base import Logits
 from models.errors import ContextFull, ModelError
 from models.machine import physical_cores
-from models.native.batch import BATCH
 from models.native.context import Context
-from models.native.engine import ContextSettings
+from models.native.engine import BATCH, ContextSettings
 from models.native.weights import Weights
 from models.progress import CancelFlag
 
 MAX_ROWS = 32
-MIN_TOKENS_TIMED = 32  # minimum of tokens, to measure how fast a prompt is read
+MIN_TOKENS_TIMED = 32  # shorter prefills are not counted in `seconds_per_token`
 
 
 class NativeModel:
-    """A loaded model, asked for the logits that follow a text.
+    """A loaded model that computes logits.
 
     Args:
         weights: loaded weights; they must outlive this.
-        n_ctx: tokens to make room for; at most what the model was trained for.
+        n_ctx: size of the context; at most that which the model was trained for.
         max_rows: rows that one call may ask for. Each costs `n_vocab` floats of buffer, twice.
         threads: None is one per physical core, for one token and for batches alike.
         cancel: raised by another thread, it stops an evaluation between two nodes of its graph.
@@ -61,7 +60,7 @@ class NativeModel:
         )
         # A library pads the context to a multiple of 256; more than was trained for is useless.
         self.n_ctx = min(self._context.n_ctx, weights.n_ctx_train)
-        self.decided = 0
+        self.committed = 0
         recurrent = self._context.recurrent
         self.rollback = recurrent.slots if recurrent else None
         self.busy_s = 0.0
@@ -74,13 +73,13 @@ class NativeModel:
 
     @property
     def conditions(self) -> str:
-        """What its speed depends on, as text."""
+        """Everything that its speed depends on, as text."""
         limit = "" if self.batch == BATCH else f" batch={self.batch}"
         return f"{self.weights.conditions} threads={self.threads}{limit}"
 
     @property
     def cache_identity(self) -> str:
-        """What a snapshot depends on, as text, apart from its tokens and the file's name."""
+        """Everything that a snapshot depends on but its tokens and the file's name, as text."""
         return f"{self.conditions} {self.weights.engine.build()} {self._context.cache_format}"
 
     def limit_batch(self, tokens: int) -> None:
@@ -89,14 +88,14 @@ class NativeModel:
         self.max_rows = min(self.max_rows, tokens)
 
     def _warm_up(self) -> bool:
-        """Touch every weight once, and find out whether the cache can forget its last tokens."""
+        """Touch every weight once; return whether the cache can be rolled back."""
         with self._inside:
             if self.weights.is_recurrent:
                 self._evaluate([0], rows=0)
-                self._context.keep()
+                self._context.checkpoint()
             self._evaluate([0, 0], rows=0)
             self._context.truncate(1)
-            rolls_back = len(self.held) == 1
+            rolls_back = len(self.cached_tokens) == 1
             self._context.clear()
         return rolls_back
 
@@ -129,17 +128,17 @@ class NativeModel:
             self._inside.release()
 
     def cached(self, tokens: Sequence[int]) -> int:
-        """Return how many leading tokens the cache already holds."""
+        """Return how many leading tokens the cache holds, or can be rolled back to."""
         return self._context.reach(tokens)
 
     @property
-    def held(self) -> tuple[int, ...]:
-        """The tokens that the cache holds."""
-        return tuple(self._context.held)
+    def cached_tokens(self) -> tuple[int, ...]:
+        """The tokens in the cache."""
+        return tuple(self._context.cached_tokens)
 
     @property
-    def seconds_a_token(self) -> float | None:
-        """Seconds per token of reading a prompt; None before there was a long enough one."""
+    def seconds_per_token(self) -> float | None:
+        """Seconds of prefill per token; None before there was a long enough prompt."""
         return self._read_s / self._read if self._read else None
 
     @property
@@ -153,35 +152,36 @@ class NativeModel:
             return self._context.state()
 
     def restore(self, tokens: Sequence[int], copy: memoryview) -> bool:
-        """Fill the cache with what `state` returned when it held `tokens`; say whether that worked.
+        """Replace the cache by a copy that `state` returned for `tokens`; return whether it worked.
+
         If not, the cache is empty afterwards. Pass only what `state` returned.
         """
         with self._inside:
             return self._context.restore(tokens, copy)
 
     def truncate(self, length: int) -> None:
-        """Forget all but the first `length` tokens; more of them, if it cannot go back there."""
+        """Keep the first `length` tokens in the cache, or fewer if it cannot roll back there."""
         with self._inside:
             self._context.truncate(length)
 
     def _extend(self, tokens: Sequence[int], rows: int) -> None:
-        """Evaluate the tokens that the cache lacks. A recurrent model copies its state on the way.
+        """Evaluate the tokens that the cache lacks. A recurrent model makes a checkpoint.
 
-        In a verify batch all tokens but the first may be rolled back, so the copy is made before
-        it. In a draft's text the tokens after the decided ones may be, so it is made there.
+        All tokens of a verify batch but the first may be rolled back, so the checkpoint is before
+        it. The tokens of a draft after the committed ones may be, so it is after those.
         """
-        held = self._context.held
+        cached_tokens = self._context.cached_tokens
         verifies = self.rollback is not None and rows - 1 > self.rollback
-        while (missing := len(tokens) - len(held)) > 0:
-            start = len(held)
+        while (missing := len(tokens) - len(cached_tokens)) > 0:
+            start = len(cached_tokens)
             if missing > self.batch:
                 self._evaluate(tokens[start : start + min(self.batch, missing - rows)], rows=0)
                 continue
-            if verifies or start <= self.decided < len(tokens):
-                self._context.keep()
+            if verifies or start <= self.committed < len(tokens):
+                self._context.checkpoint()
             self._evaluate(tokens[start:], rows)
-            if self.decided == len(tokens):
-                self._context.keep()
+            if self.committed == len(tokens):
+                self._context.checkpoint()
 
     def _evaluate(self, tokens: Sequence[int], rows: int) -> None:
         started = perf_counter()

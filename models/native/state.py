@@ -5,19 +5,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from models.native.batch import SEQUENCE
+from models.native.engine import SEQUENCE
 
 _BYTES = ctypes.POINTER(ctypes.c_uint8)
 _PARTIAL = 1  # LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY: without the cells of attention
 
 
 def copied(c: Any, context: int, partial: bool = False) -> memoryview:
-    """Return a copy of what a context holds; `partial` is the state of a recurrent model alone."""
+    """Return a copy of a context's state; `partial` is only the recurrent part."""
     flags = _PARTIAL if partial else 0
-    room = c.llama_state_seq_get_size_ext(context, SEQUENCE, flags)
-    state = np.empty(room, np.uint8)
+    capacity = c.llama_state_seq_get_size_ext(context, SEQUENCE, flags)
+    state = np.empty(capacity, np.uint8)
     pointer = state.ctypes.data_as(_BYTES)
-    size = c.llama_state_seq_get_data_ext(context, pointer, room, SEQUENCE, flags)
+    size = c.llama_state_seq_get_data_ext(context, pointer, capacity, SEQUENCE, flags)
     return state[:size].data
 
 
@@ -45,12 +45,12 @@ class _Copy(NamedTuple):
 
 
 class RecurrentState:
-    """The state of one text, in a context whose attention, if there is any, forgets at will.
+    """The recurrent state of one text, and how far it can be rolled back.
 
-    llama.cpp may keep the states that the last tokens of a batch left, a slot for each: it goes
-    back to one of them for nothing, once for each batch. Asked for more, it goes back to slots that
-    an earlier batch has left, and reports success; so what may be asked is counted here. To go back
-    anywhere else takes a copy of the state, of which the last one is kept.
+    llama.cpp may keep the states after the last tokens of a batch, one slot each, and can restore
+    one of them at no cost, once for each batch. Asked for more, it restores slots of an earlier
+    batch and reports success; so the valid slots are counted here. To roll back anywhere else, the
+    last copy of the state is restored.
     """
 
     def __init__(self, c: Any, context: int) -> None:
@@ -58,32 +58,32 @@ class RecurrentState:
         self._memory = c.llama_get_memory(context)
         self.slots = int(c.llama_n_rs_seq(context))
         """How many tokens of a batch can be rolled back without a copy."""
-        self._filled = 0  # how many of them the last batch has left; -1: the state itself is broken
+        self._filled = 0  # slots that are valid after the last batch; -1: the state is broken
         self._copy: _Copy | None = None
 
     def evaluated(self, count: int) -> None:
         """Note that a batch of `count` tokens was evaluated."""
         self._filled = min(self.slots, count - 1)
 
-    def reach(self, held: int, length: int) -> int:
-        """Return the length, at most `length`, that can be rolled back to from `held` tokens."""
-        if held - length <= self._filled:
+    def reach(self, cached: int, length: int) -> int:
+        """Return the length, at most `length`, that can be rolled back to from `cached` tokens."""
+        if cached - length <= self._filled:
             return length
         return self._copy.length if self._copy and self._copy.length <= length else 0
 
-    def copy(self, held: int) -> None:
-        """Copy the state after all `held` tokens; the empty state needs no copy."""
-        if not held or (self._copy and self._copy.length == held):
+    def copy(self, cached: int) -> None:
+        """Copy the state after all `cached` tokens; the empty state needs no copy."""
+        if not cached or (self._copy and self._copy.length == cached):
             return
-        self._copy = _Copy(held, copied(self._c, self._context, partial=True))
+        self._copy = _Copy(cached, copied(self._c, self._context, partial=True))
 
-    def go_back(self, held: int, length: int) -> bool:
+    def go_back(self, cached: int, length: int) -> bool:
         """Roll back to a `length` that `reach` returned; after a failure the cache is undefined."""
-        if held == length and self._filled >= 0:
+        if cached == length and self._filled >= 0:
             return True
         fresh, self._filled = self._filled, 0
-        if held - length > fresh:
-            assert self._copy  # it is what was in reach
+        if cached - length > fresh:
+            assert self._copy  # `reach` returned its length
             copied_length, copy = self._copy
             return put_back(self._c, self._context, copy, copied_length, partial=True)
         if self._copy and self._copy.length > length:

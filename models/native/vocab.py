@@ -12,7 +12,7 @@ ENDINGS = {
     "<|eom_id|>",
     "<|return|>",
     "<|call|>",
-    "<|tool_response>",  # which Gemma 4 says when it waits for the results of its calls
+    "<|tool_response>",  # of Gemma 4, when it waits for the results of its calls
 }
 
 
@@ -41,8 +41,8 @@ class Vocab:
         """The Jinja chat template of the file."""
 
     def _stop_tokens(self) -> frozenset[int]:
-        # A library's own set also holds infilling and repository marks, and any "</s>" that a
-        # vocabulary has for HTML: an answer may contain those.
+        # A library's own set also contains infilling and repository marks, and any "</s>" that a
+        # vocabulary has for HTML. An answer may contain those.
         ends = {self._c.llama_vocab_eos(self._vocab), self._c.llama_vocab_eot(self._vocab)}
         ends |= {self.controls[text] for text in ENDINGS & self.controls.keys()}
         if {"<|return|>", "<|call|>"} <= self.controls.keys():  # an answer has several messages
@@ -63,8 +63,8 @@ class Vocab:
         if needed <= 0:
             return []
         tokens = (ctypes.c_int32 * needed)()
-        found = self._c.llama_tokenize(self._vocab, data, len(data), tokens, needed, False, False)
-        return list(tokens[:found])
+        count = self._c.llama_tokenize(self._vocab, data, len(data), tokens, needed, False, False)
+        return list(tokens[:count])
 
     def piece(self, token: int) -> bytes:
         """Return the bytes of one token; a control token has none."""
@@ -72,9 +72,9 @@ class Vocab:
             self._pieces[token] = self._read_piece(token, 32)
         return self._pieces[token]
 
-    def _read_piece(self, token: int, room: int) -> bytes:
+    def _read_piece(self, token: int, capacity: int) -> bytes:
         if not 0 <= token < self.size:
             return b""
-        buffer = ctypes.create_string_buffer(room)
-        length = self._c.llama_token_to_piece(self._vocab, token, buffer, room, 0, False)
+        buffer = ctypes.create_string_buffer(capacity)
+        length = self._c.llama_token_to_piece(self._vocab, token, buffer, capacity, 0, False)
         return self._read_piece(token, -length) if length < 0 else buffer.raw[:length]

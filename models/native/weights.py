@@ -46,7 +46,7 @@ class Weights:
         self.engine = loaded.engine()
         self.path = path
         self.header = chat_header(path)  # refuses what would end this process
-        if reason := self.engine.refusal(self.header):
+        if reason := self.engine.unsupported_reason(self.header):
             raise _refused(self.engine, f"run {path}: {reason}")
         params = self.engine.model_params(gpu_layers)
         self.conditions = self.engine.speed_key(path, gpu_layers)
@@ -95,7 +95,7 @@ def shared(
     cancel: CancelFlag,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> Iterator[Weights]:
-    """Load a file, unless it is in memory; it is freed when its last user has left. For one thread.
+    """Load a file unless it is in memory; its last user frees it. For one thread.
 
     Raises what `Weights` raises.
     """
@@ -121,12 +121,12 @@ def _load(
     cancel: CancelFlag,
     progress: Callable[[float], None],
 ) -> int:
-    told = -1
+    last_percent = -1
 
     def report(fraction: float, _user_data: object) -> bool:
-        nonlocal told
-        if (percent := int(100 * fraction)) > told:  # it is called for every tensor
-            told = percent
+        nonlocal last_percent
+        if (percent := int(100 * fraction)) > last_percent:  # it is called for every tensor
+            last_percent = percent
             progress(fraction)
         return not cancel.raised
 
@@ -150,8 +150,8 @@ def _refused(engine: EngineLibrary, what: str) -> EngineRefused:
 def release_mapped_pages() -> None:
     """Release the pages of mapped files, which stay in the system's cache. Only on Linux.
 
-    Loading touches the whole file. Weights that are kept rearranged elsewhere would otherwise count
-    twice as memory of this process.
+    Loading touches the whole file. Repacked weights would otherwise count twice as memory of this
+    process.
     """
     if sys.platform != "linux":
         return

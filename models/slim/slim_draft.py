@@ -1,7 +1,7 @@
 """Make a faster draft from a model file: 4-bit weights, and only the tokens that are used most.
 
 Engines cannot be stopped while they quantise, and end their process over some files. That process
-is `python -m models.slim.slim_draft ENGINE SOURCE PLACE`, and the number of this one.
+is `python -m models.slim.slim_draft ENGINE SOURCE PATH`, and the number of this one.
 """
 
 import shutil
@@ -23,7 +23,7 @@ from models.drafts import made_here, mark
 from models.engines import ENGINES, EngineName
 from models.errors import ModelError, SpecchatError, StorageError
 from models.files import checksum
-from models.files.disk import require_room
+from models.files.disk import require_space
 from models.files.gguf_files import parts_of
 from models.files.locate import identify
 from models.files.places import models_dir
@@ -39,7 +39,7 @@ KIND = "Q4_0"
 time of a draft's step."""
 NAME = "general.name"
 SCRATCH = ".slim-"
-"""What folders of unfinished files begin with: hidden, so they are not listed as models."""
+"""Prefix of folders of unfinished files: hidden, so that these are not listed as models."""
 STALE_S = 24 * 3600
 DEFAULT_TOKENS = Path(__file__).with_name("default_tokens.zlib")
 """The tokens that the default pair's draft keeps: a compressed list of bits, one for each token of
@@ -62,33 +62,32 @@ def make(source: Path, ids: Ids, serves: str) -> Path:
     is_whole = len(ids) == (size := read_vocabulary(source).size)
     recipe = KIND if is_whole else f"{KIND}, {len(ids):,} tokens"
     label = KIND.lower() if is_whole else f"{KIND.lower()}-{len(ids)}"
-    place = models_dir() / f"{source.stem}-slim-{label}.gguf"
-    with _write_errors(place.parent), _scratch(place.parent, 2 * source.stat().st_size) as folder:
-        requantised, fresh = folder / "requantised.part", folder / place.name
+    path = models_dir() / f"{source.stem}-slim-{label}.gguf"
+    with _write_errors(path.parent), _scratch(path.parent, 2 * source.stat().st_size) as folder:
+        requantised, fresh = folder / "requantised.part", folder / path.name
         quantize(source, requantised)
         layout = read_layout(requantised)
         values = dict(layout.values) if is_whole else writing.without(layout.values, ids, size)
         name = values[NAME][12:].decode("utf-8", "replace") if NAME in values else source.stem
-        told = {NAME: f"{name} slim", RECIPE: recipe, SOURCE: source.name, SERVES: serves}
-        told[SOURCE_SHA256] = checksum.sha256_once(source)
-        values |= {key: writing.text(value) for key, value in told.items()}
+        origin = {NAME: f"{name} slim", RECIPE: recipe, SOURCE: source.name, SERVES: serves}
+        origin[SOURCE_SHA256] = checksum.sha256_once(source)
+        values |= {key: writing.text(value) for key, value in origin.items()}
         writing.write(layout, fresh, values, ids)
-        fresh.replace(place)
-    checksum.sha256_once(place)
-    return place
+        fresh.replace(path)
+    checksum.sha256_once(path)
+    return path
 
 
-def quantize(source: Path, place: Path) -> None:
-    """Write `source` to `place` with every matrix as Q4_0.
+def quantize(source: Path, path: Path) -> None:
+    """Write `source` to `path` with every matrix as Q4_0.
 
     Raises:
-        ModelError: no engine here can; the text has the reason. What was written is for the caller
-            to remove.
+        ModelError: no engine here can; the text has the reason. The caller removes a partial file.
     """
     engine = engines.first()
     if engine not in engines.installed():
         raise ModelError(f"{source} cannot be requantised. {engines.missing('llama')}")
-    _, complaint = child_process.run("models.slim.slim_draft", engine, source, place)
+    _, complaint = child_process.run("models.slim.slim_draft", engine, source, path)
     if complaint is not None:
         title = ENGINES[engine]
         reason = complaint or f"{title} ended abruptly"
@@ -125,16 +124,16 @@ def default_draft(report: Report) -> Path | None:
 
 
 @contextmanager
-def _scratch(place: Path, needed: int) -> Iterator[Path]:
-    """Open a folder in a place with room for `needed` bytes; it is removed at the end."""
-    place.mkdir(parents=True, exist_ok=True)
-    for left in place.glob(SCRATCH + "[0-9a-f]" * 32):  # by a program that was killed
+def _scratch(parent: Path, needed: int) -> Iterator[Path]:
+    """Open a temporary folder for `needed` bytes in another one; it is removed at the end."""
+    parent.mkdir(parents=True, exist_ok=True)
+    for left in parent.glob(SCRATCH + "[0-9a-f]" * 32):  # by a program that was killed
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > STALE_S:
                 shutil.rmtree(left, ignore_errors=True)
-    require_room(place, needed)
+    require_space(parent, needed)
     # Named before it is made: an interrupt that comes as it appears still finds it.
-    folder = place / f"{SCRATCH}{uuid4().hex}"
+    folder = parent / f"{SCRATCH}{uuid4().hex}"
     try:
         folder.mkdir(0o700)
         yield folder
@@ -154,9 +153,9 @@ def _write_errors(folder: Path) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    name, source, place, parent = sys.argv[1:]
+    name, source, path, parent = sys.argv[1:]
     child_process.die_with(int(parent))
     try:
-        sys.exit(loaded.use(cast(EngineName, name)).quantize(Path(source), Path(place)))
+        sys.exit(loaded.use(cast(EngineName, name)).quantize(Path(source), Path(path)))
     except (SpecchatError, OSError) as error:
         sys.exit(str(error))

@@ -15,7 +15,7 @@ from models.base import Ids
 from models.errors import ModelError
 from models.gguf.header import MERGES
 from models.gguf.tensors import Tensor, read_table
-from models.gguf.values import ARRAY, STRING, Malformed, reading
+from models.gguf.values import ARRAY, STRING, Malformed, open_stream
 from models.gguf.vocabulary import NORMAL, TOKENIZER, TOKENS, FileVocabulary
 
 MATRICES = ("token_embd.weight", "output.weight", "output.bias", "per_layer_token_embd.weight")
@@ -41,7 +41,7 @@ def read_layout(path: Path) -> FileLayout:
 
     Meant for a file whose header was read before, with `read`: only what is read here is checked.
     """
-    with reading(path) as stream:
+    with open_stream(path) as stream:
         stream.number("<I")
         tensors = stream.number("<Q")
         values: dict[str, bytes] = {}
@@ -58,7 +58,7 @@ def read_layout(path: Path) -> FileLayout:
 
 
 def write(
-    layout: FileLayout, place: Path, values: Mapping[str, bytes], ids: Ids | None = None
+    layout: FileLayout, path: Path, values: Mapping[str, bytes], ids: Ids | None = None
 ) -> None:
     """Write a file with other metadata, and of `MATRICES` only the rows `ids`.
 
@@ -71,7 +71,7 @@ def write(
             raise ModelError(f"{layout.path} has weights of type {tensor.kind}, unknown here.")
     rows = {name: ids for name in MATRICES if ids is not None}
     table = _table(layout.tensors, rows, layout.alignment)
-    with place.open("wb") as file:
+    with path.open("wb") as file:
         file.write(_header(values, table, layout.alignment))
         for old, new in zip(layout.tensors, table, strict=True):
             file.writelines(_pieces(layout, old, rows.get(old.name)))
@@ -167,9 +167,9 @@ def without(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, by
     gone: set[str] = set()
     for key, value in values.items():
         if key.endswith("_token_id"):
-            place = _place(value, ids)
-            gone |= {key} if place is None else set()
-            changed[key] = number(place or 0)
+            token = _new_id(value, ids)
+            gone |= {key} if token is None else set()
+            changed[key] = number(token or 0)
         elif key.endswith(".vocab_size"):
             changed[key] = number(len(ids))
         elif key not in changed and (picked := _picked(value, ids, n_vocab)):
@@ -196,11 +196,11 @@ def _merges(value: bytes, left: set[bytes]) -> list[bytes]:
     ]
 
 
-def _place(value: bytes, ids: Ids) -> int | None:
-    """Return the new number of the token that a value names; None when it is not kept."""
+def _new_id(value: bytes, ids: Ids) -> int | None:
+    """Return the new id of the token that a value names; None if it is removed."""
     token = int.from_bytes(value[4:], "little")
-    place = int(np.searchsorted(ids, token))
-    return place if place < len(ids) and ids[place] == token else None
+    index = int(np.searchsorted(ids, token))
+    return index if index < len(ids) and ids[index] == token else None
 
 
 def _picked(value: bytes, ids: Ids, n_vocab: int) -> bytes | None:

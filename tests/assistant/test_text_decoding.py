@@ -11,7 +11,7 @@ from assistant.edit import text_file
 from assistant.edit.rewrite import proposed
 from assistant.passages import file_lines
 from assistant.session.attachments import read
-from assistant.text_decoding import decode
+from assistant.streamed_text import decode
 from assistant.tools.toolbox import Toolbox
 from models.errors import UsageError
 from tests.assistant.tools.boxes import call

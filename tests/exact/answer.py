@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.rules.rule import TokenRule
 from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds
 from tests.exact.exact_rows import keep_all
@@ -13,7 +13,7 @@ from tests.exact.toy import chain_rule
 
 START = (0, 1)  # the prompt, in which no form has a say
 by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
-still = partial(Rounds, begin=0, clock=lambda: 0.0)
+still = partial(Rounds, answer_start=0, clock=lambda: 0.0)
 
 
 def decoded(target, rule, drafter, tokens, length, plan=("sps", 2), warp=keep_all, **held):

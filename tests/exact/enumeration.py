@@ -7,11 +7,10 @@ from functools import partial
 from typing import Any, cast
 
 from assistant.decoding.loops import speculative
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.rule import Rule
-from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.rules.rule import Rule, TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Drafter
 from assistant.decoding.sources.model import ModelSource
@@ -115,7 +114,7 @@ def _vocabularies() -> Iterator[Case]:
     more, fewer = partial(modelled, Toy(4, 2), 3), partial(modelled, Toy(3, 2), 4)
     yield Case("model, padded", FIXED, Toy(3, 1), more, two, 2, warp=repeats_halved)
     yield Case("model, short", FIXED, Toy(4, 1), fewer, two, 2, warp=repeats_halved)
-    unwarped = partial(Cascade, Unwarped(cast(Any, Toy(3, 2)), Mapping.by_number(3, 3)))
+    unwarped = partial(Cascade, Unwarped(cast(Any, Toy(3, 2)), VocabularyMapping.by_number(3, 3)))
     yield Case("model, not warped", FIXED, Toy(3, 1), unwarped, two, warp=best_two)
     four = partial(modelled, Toy(4, 6, "zeros"), 4)
     yield Case("model of four tokens", FIXED, Toy(4, 5, "zeros"), four, two, 3)
@@ -161,9 +160,12 @@ def _decisions(seeds: int) -> Iterator[Case]:
 def _whims(seeds: int) -> Iterator[Case]:
     """Yield plans that decide anything by evidence, offers and past rounds."""
     for seed in range(seeds):
-        for n_vocab, room, length in ((2, 3, 4), (3, 2, 3)):
+        for n_vocab, budget, length in ((2, 3, 4), (3, 2, 3)):
             target = Toy(n_vocab, seed, ("full", "zeros")[seed % 2])
-            drafter, planner = partial(_mixed, n_vocab, seed), partial(WhimsicalPlanner, room, seed)
+            drafter, planner = (
+                partial(_mixed, n_vocab, seed),
+                partial(WhimsicalPlanner, budget, seed),
+            )
             yield Case("parrot, model", WHIMS, target, drafter, planner, length)
 
 

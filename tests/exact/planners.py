@@ -5,9 +5,9 @@ from typing import Protocol
 
 from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.plans import ThroughputPlan
+from assistant.decoding.lookahead.plans import FixedPlan, ThroughputPlan
 from assistant.decoding.loops import Round
-from assistant.decoding.sources.draft import Fixed, Plan
+from assistant.decoding.sources.draft import Plan
 from tests.assistant.decoding.lookahead.machines import Text, decode
 from tests.exact.random_plan import Whims
 
@@ -34,7 +34,7 @@ class FixedPlanner:
         self._lookahead = lookahead
 
     def plan(self) -> Plan:
-        return Fixed(self._lookahead)
+        return FixedPlan(self._lookahead)
 
     def observe(self, round_: Round) -> None:
         """Learn nothing."""
@@ -43,12 +43,12 @@ class FixedPlanner:
 class WhimsicalPlanner:
     """Decide anything by everything that is known, all past rounds included."""
 
-    def __init__(self, room: int, seed: int) -> None:
-        self._room = room
+    def __init__(self, budget: int, seed: int) -> None:
+        self._budget = budget
         self._past: list[object] = [seed]
 
     def plan(self) -> Plan:
-        return Whims(self._room, *self._past)
+        return Whims(self._budget, *self._past)
 
     def observe(self, round_: Round) -> None:
         """Remember the round."""
@@ -62,8 +62,8 @@ class ControllerPlanner:
     VERIFY = {1: 1.0, 2: 1.4, 3: 1.8}  # noqa: RUF012 - where it depends on the odds what pays
     DRAFT = {1: 0.2, 8: 0.6, 512: 24.0}  # noqa: RUF012 - nobody writes to it
 
-    def __init__(self, room: int) -> None:
-        self._room = room
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
         self._real = Costs(self.VERIFY, self.DRAFT)
         self._controller = Controller(Costs(self.VERIFY, self.DRAFT))
         self._plan: ThroughputPlan | None = None
@@ -71,7 +71,7 @@ class ControllerPlanner:
         decode(self._controller, Text(), self._real, rounds=SURE_AFTER)
 
     def plan(self) -> Plan:
-        self._plan = self._controller.plan(self._room)
+        self._plan = self._controller.plan(self._budget)
         return self._plan
 
     def observe(self, round_: Round) -> None:

@@ -19,10 +19,10 @@ class Parrot:
     def read(self, tokens: Sequence[int]) -> None:
         """Do nothing."""
 
-    def offer(self, tokens: Sequence[int], room: int) -> Run | None:
+    def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
         """Offer a run or nothing."""
         random = Random(repr((self._seed, tuple(tokens))))
-        length = random.randint(0, room)
+        length = random.randint(0, budget)
         run = tuple(random.randrange(self._n_vocab) for _ in range(length))
         return Run(self.name, run, tuple(random.randrange(3) for _ in run)) if run else None
 
@@ -34,8 +34,8 @@ class Parrot:
 class Whims:
     """A plan that decides anything by everything it is told, past rounds included."""
 
-    def __init__(self, room: int, *told: Any) -> None:
-        self.room = room
+    def __init__(self, budget: int, *told: Any) -> None:
+        self.budget = budget
         self._told = list(told)
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
@@ -44,12 +44,12 @@ class Whims:
         offer = random.choice([*offers, *offers, None])
         if isinstance(offer, Run):
             offer = offer.first(random.randint(1, len(offer.tokens)))
-        self.room -= len(offer.tokens) if isinstance(offer, Run) else 1
+        self.budget -= len(offer.tokens) if isinstance(offer, Run) else 1
         return offer
 
-    def include(self, rows: Rows, evidence: int) -> bool:
+    def include(self, rows: Rows, bucket: int) -> bool:
         """Draw from most rows."""
-        return self._random(evidence).random() < 0.8
+        return self._random(bucket).random() < 0.8
 
     def _random(self, news: Any) -> Random:
         self._told.append(news)

@@ -12,9 +12,8 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Drafter, Source
 from assistant.decoding.sources.edit import EditSource
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.sources.suffix import SuffixSource
-from assistant.decoding.sources.tail import TailSource
-from assistant.engine.sources.ngram import NgramSource, Tables, learn
+from assistant.decoding.sources.suffix import SuffixSource, TailSource
+from assistant.engine.sources.ngram import NgramSource, Tables, build_tables
 from assistant.lab.bench.baselines import baselines
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.toy import Toy
@@ -22,9 +21,9 @@ from tests.exact.toy_sources import modelled_by
 
 START, SHORT_START = (0, 1, 2, 0, 1), (0, 1, 0, 0, 1)
 """Beginnings that repeat themselves, of three tokens and of two: there is something to copy."""
-LEARNT = Tables(learn([(0, 1, 2, 2, 0, 1, 0), (1, 2, 2, 0, 1, 1)]))
+LEARNT = Tables(build_tables([(0, 1, 2, 2, 0, 1, 0), (1, 2, 2, 0, 1, 1)]))
 PIECES = (b" x", b" y", b"\n")
-OTHERS = Tables(learn([(2, 1, 0, 0, 2, 1, 0), (1, 0, 0, 1, 0, 0)]))
+OTHERS = Tables(build_tables([(2, 1, 0, 0, 2, 1, 0), (1, 0, 0, 1, 0, 0)]))
 
 
 def by_counts(logits: Any, history: Sequence[int]) -> Row:

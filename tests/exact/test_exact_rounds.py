@@ -108,7 +108,7 @@ class FromFile(Toy):
         self.rollback, self.max_rows = self._model.rollback, max_rows
 
     def logits(self, tokens, rows=1):
-        self._model.decided = self.decided
+        self._model.committed = self.committed
         found = self._model.logits([*tokens], rows)
         ends = range(len(tokens) - rows + 1, len(tokens) + 1)
         for end, row in zip(ends, found, strict=True):

@@ -5,9 +5,9 @@ from collections import defaultdict
 from fractions import Fraction
 from functools import partial
 
+from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.loops import autoregressive, speculative
 from assistant.decoding.rules.rule import draw
-from assistant.decoding.sources.draft import Fixed
 from tests.exact.answer import by_every_rule
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.law import law
@@ -17,7 +17,7 @@ from tests.exact.toy_sources import modelled
 
 def a_round(rule, target, drafter, k, rng, warp=keep_all):
     """Return a round that proposes `k` tokens."""
-    plan = Fixed(k)
+    plan = FixedPlan(k)
     return next(speculative(target, drafter, [], lambda: plan, warp, rule(rng)))
 
 

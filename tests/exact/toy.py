@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from assistant.decoding.warp import Row
+from assistant.decoding.row import Row
 from tests.exact.exact_rows import Exact, keep_all, normalised, row_of
 
 
@@ -25,7 +25,7 @@ class Toy:
     max_rows = 16
     can_roll_back = True
     rollback: int | None = None
-    decided = 0
+    committed = 0
 
     def __init__(self, n_vocab: int, seed: int, style: str = "full") -> None:
         self.n_vocab, self._seed, self._style = n_vocab, seed, style

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, cast
 
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
+from assistant.decoding.row import EMPTY, Row, one_hot
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Proposal, Rows
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.warp import EMPTY, Row, one_hot
 from models.errors import ModelError
 from tests.exact.exact_rows import row_of
 from tests.exact.toy import Toy
@@ -37,7 +37,7 @@ class Stepwise:
     def propose(self, tokens: Sequence[int], plan: Any, warp: Any, draw: Any) -> Draft:
         """Propose as far as `plan` likes, or until a row ends it."""
         context, proposals = list(tokens), list[Proposal]()
-        while plan.room > 0 and plan.next([Rows(self.source)]):
+        while plan.budget > 0 and plan.next([Rows(self.source)]):
             row = self.row(context, warp)
             mass = row.probs.sum() if len(row.ids) else 0
             if not mass or (mass < 1 and not self._goes_on(mass, draw)):
@@ -132,7 +132,7 @@ def modelled(draft: Toy, n_vocab: int = 3) -> Cascade:
 
 def modelled_by(draft: Toy, n_vocab: int = 3) -> ModelSource:
     """Return a source that asks a model, for a target of `n_vocab` tokens."""
-    mapping = Mapping.by_number(n_vocab, draft.n_vocab)
+    mapping = VocabularyMapping.by_number(n_vocab, draft.n_vocab)
     return ModelSource(cast(Any, draft), mapping, failures=(ModelError,))
 
 

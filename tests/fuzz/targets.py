@@ -52,7 +52,7 @@ def _header(data: bytes) -> object:
     except ModelError as error:
         plain_sentence(str(error), path)
         raise
-    return header.flaw, header.scale, header.vocabulary, rollback_slots(header, 32)
+    return header.unusable_reason, header.scale, header.vocabulary, rollback_slots(header, 32)
 
 
 def plain_sentence(message: str, path: Path) -> None:

@@ -47,7 +47,7 @@ def said():
 
 
 def sentences(said):
-    return " ".join(each.notice for each in said)
+    return " ".join(each.warning for each in said)
 
 
 def test_it_keeps_what_the_list_says_and_is_the_targets_draft_from_then_on(pair, said):
@@ -72,10 +72,10 @@ def test_it_is_made_once_and_the_same_bytes_each_time(pair, said):
 
 
 def test_a_draft_that_was_measured_here_is_neither_replaced_nor_passed_over(pair, said):
-    shipped = slim_draft.default_draft(said.append)
+    bundled = slim_draft.default_draft(said.append)
     source = identify("small").path
     own = slim_draft.make(source, np.arange(340), mark(identify("big")))
-    assert own.stat().st_size > shipped.stat().st_size
+    assert own.stat().st_size > bundled.stat().st_size
     target = identify("big")
     assert best_draft(target, discover())[0].path == made_here(target).path == own
     assert slim_draft.default_draft(said.append) == own
@@ -87,7 +87,7 @@ def no_room(*arguments):
 
 def test_where_it_cannot_be_made_the_draft_serves_and_the_reason_is_said(pair, said, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(slim_draft, "require_room", no_room)
+        patched.setattr(slim_draft, "require_space", no_room)
         assert slim_draft.default_draft(said.append) is None
     assert "There is no room. The draft is used as downloaded." in sentences(said)
     with monkeypatch.context() as patched:

@@ -184,7 +184,7 @@ def test_a_sound_file_is_not_refused(tmp_path, model):
     layout = read_layout(model)
     wide = FileLayout(layout.path, layout.values, layout.tensors, 64, layout.data)
     write(wide, tmp_path / "wide.gguf", {**layout.values, "general.alignment": aligned})
-    assert read(tmp_path / "wide.gguf").flaw is None
+    assert read(tmp_path / "wide.gguf").unusable_reason is None
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_strange_value_in_a_sound_model_is_no_obstacle(tmp_path, model, key, s
     layout = read_layout(model)
     write(layout, tmp_path / "strange.gguf", {**layout.values, key: strange})
     found = read(tmp_path / "strange.gguf")
-    assert (found.flaw or "").isprintable()
+    assert (found.unusable_reason or "").isprintable()
     assert found.vocabulary is None or len(found.vocabulary) == 32
 
 

@@ -13,7 +13,7 @@ import pytest
 from models import gguf
 from models.errors import Cancelled
 from models.native import loaded
-from models.native.batch import BATCH
+from models.native.engine import BATCH
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from models.progress import CancelFlag
@@ -68,7 +68,7 @@ def evaluate(model: NativeModel, tokens: list[int], proposed: list[int]) -> np.n
     """Return the logits after `tokens` and each proposal, as a target asks for them or a draft."""
     if model.max_rows > 1:
         return model.logits(tokens + proposed, rows=len(proposed) + 1).copy()
-    model.decided = len(tokens)
+    model.committed = len(tokens)
     ends = range(len(tokens), len(tokens) + len(proposed) + 1)
     return np.concatenate([model.logits((tokens + proposed)[:end]).copy() for end in ends])
 
@@ -184,7 +184,7 @@ def test_a_copy_of_what_was_taken_back_is_not_gone_back_to(tmp_path, kind):
         tokens = random_tokens(random.Random(7), 40)
         model.logits([*tokens, 1], rows=0)
         model.logits([*tokens, 1, 2, 3], rows=2)
-        model._context.keep()
+        model._context.checkpoint()
         model.truncate(len(tokens) + 2)
         other = [*tokens, 1, 2, 9, 8, 7, 6, 5]
         model.logits(other, rows=1)
@@ -202,7 +202,7 @@ def test_a_cancelled_recurrent_model_goes_back_or_begins_again(tmp_path, kind, m
         for copies in (False, True):
             model.logits(tokens, rows=0)
             if copies:
-                model._context.keep()
+                model._context.checkpoint()
             with raised_on_entry(flag, monkeypatch), pytest.raises(Cancelled):
                 model.logits([*tokens, 1, 2, 3], rows=3)
             flag.lower()

@@ -9,7 +9,7 @@ import pytest
 
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native import loaded
-from models.native.batch import BATCH
+from models.native.engine import BATCH
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import Weights
 from models.progress import CancelFlag
@@ -205,7 +205,7 @@ def test_an_evaluation_that_no_cancel_could_cut_is_kept(open_model, tiny_target,
     with monkeypatch.context() as patched:
         patched.setattr(engine.c, "llama_decode", ended)
         row = model.logits(tokens).copy()
-    assert list(model.held) == tokens
+    assert list(model.cached_tokens) == tokens
     with pytest.raises(Cancelled):
         model.logits([*tokens, 9])  # nothing begins while the flag is up
     flag.lower()

@@ -29,7 +29,7 @@ def test_logits_after_a_restore_are_to_the_bit_what_they_were_to_be(tmp_path, ki
         other = another(model)
         other.logits(MORE, rows=2)  # a past that is to leave no trace
         assert other.restore(TOKENS, memoryview(state))
-        assert other.held == tuple(TOKENS)
+        assert other.cached_tokens == tuple(TOKENS)
         assert (other.logits(TOKENS + MORE, rows=5) == expected).all()
         other.close()
 
@@ -41,9 +41,9 @@ def test_a_state_in_which_tokens_were_taken_back_holds_the_others(tmp_path, kind
         model.logits(TOKENS[:-2], rows=0)
         model.logits(TOKENS, rows=2)
         model.truncate(len(TOKENS) - 1)
-        held, state = model.held, model.state()
+        cached_tokens, state = model.cached_tokens, model.state()
         other = another(model)
-        assert other.restore(held, state)
+        assert other.restore(cached_tokens, state)
         changed = [*TOKENS[:-1], *MORE]
         assert_same(other.logits(changed, rows=2), fresh(model, changed, 2))
         other.close()
@@ -73,18 +73,18 @@ def test_what_llama_cpp_refuses_leaves_an_empty_cache_that_works(open_model, tmp
         for bad in (b"", state[:1], state[:-1], state[: len(state) // 2], bytes(stranger.state())):
             model.logits(MORE, rows=0)
             assert not model.restore(TOKENS, memoryview(bad))
-            assert model.held == ()
+            assert model.cached_tokens == ()
             assert_same(model.logits(MORE), fresh(model, MORE))
 
 
-@pytest.mark.parametrize("held", [TOKENS[:-1], [*TOKENS, 7], [], TOKENS[:1]], ids=len)
-def test_a_state_is_refused_if_it_holds_more_or_fewer_tokens_than_is_said(tmp_path, held):
+@pytest.mark.parametrize("cached_tokens", [TOKENS[:-1], [*TOKENS, 7], [], TOKENS[:1]], ids=len)
+def test_a_state_is_refused_if_it_holds_more_or_fewer_tokens_than_is_said(tmp_path, cached_tokens):
     with tiny_model(tmp_path) as model:
         model.logits(TOKENS, rows=0)
         other = another(model)
-        assert not other.restore(held, model.state())
-        assert other.held == ()
-        assert_same(other.logits([*held, *MORE]), fresh(model, [*held, *MORE]))
+        assert not other.restore(cached_tokens, model.state())
+        assert other.cached_tokens == ()
+        assert_same(other.logits([*cached_tokens, *MORE]), fresh(model, [*cached_tokens, *MORE]))
         other.close()
 
 
@@ -101,17 +101,17 @@ def test_forgetting_keeps_the_first_tokens(open_model, tiny_target):
     model = open_model(tiny_target)
     model.logits(TOKENS, rows=0)
     model.truncate(200)
-    assert model.held == tuple(TOKENS[:200])
+    assert model.cached_tokens == tuple(TOKENS[:200])
     assert_same(model.logits(TOKENS[:200] + MORE), fresh(model, TOKENS[:200] + MORE))
     model.truncate(0)
-    assert model.held == ()
+    assert model.cached_tokens == ()
 
 
 def test_the_pace_of_reading_is_known_after_a_long_prompt(open_model, tiny_target):
     model = open_model(tiny_target)
     model.logits(MORE)
-    assert model.seconds_a_token is None
+    assert model.seconds_per_token is None
     model.logits(TOKENS, rows=0)
-    assert model.seconds_a_token is not None
-    assert 0 < model.seconds_a_token < 1
+    assert model.seconds_per_token is not None
+    assert 0 < model.seconds_per_token < 1
     assert np.isfinite(model.logits(TOKENS)).all()

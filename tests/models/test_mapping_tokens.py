@@ -5,12 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
+from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.warp import Row, warp
+from assistant.decoding.warp import warp
 from assistant.request import Sampling
 from models.gguf import FileVocabulary, read_vocabulary
 from models.gguf.vocabulary import BYTE, BYTE_NAMES, NORMAL, UNUSED
@@ -37,43 +38,43 @@ def sentencepiece(*words: str):
     return FileVocabulary(texts, [BYTE] * 256 + [NORMAL] * len(words), "llama")
 
 
-def pairs(mapping: Mapping, n_draft: int) -> dict[int, int]:
+def pairs(mapping: VocabularyMapping, n_draft: int) -> dict[int, int]:
     """Return the draft's id of each of the target's, read off what the mapping does to rows."""
     drafts = mapping.shared(np.arange(n_draft, dtype=np.float32)).astype(int)
-    targets = mapping.named(np.arange(len(drafts)))
+    targets = mapping.to_target(np.arange(len(drafts)))
     return dict(zip(targets.tolist(), drafts.tolist(), strict=True))
 
 
 def test_equal_vocabularies_cost_nothing():
-    mapping = Mapping(*shared_tokens(gpt2("one"), gpt2("one")))
+    mapping = VocabularyMapping(*shared_tokens(gpt2("one"), gpt2("one")))
     logits, ids, tokens = np.zeros(257, np.float32), np.array([3, 5]), [1, 2]
     assert np.shares_memory(mapping.shared(logits), logits)
-    assert mapping.named(ids) is ids
-    assert mapping.places(tokens) is tokens
-    assert mapping.known(tokens) == tokens
+    assert mapping.to_target(ids) is ids
+    assert mapping.indices(tokens) is tokens
+    assert mapping.to_draft(tokens) == tokens
 
 
 @pytest.mark.parametrize("longer", ["target", "draft"])
 def test_padding_of_one_side_is_never_proposed_and_read_as_token_0(longer):
     padded, plain = gpt2("one", "pad", kinds={257: UNUSED}), gpt2("one")
     target, draft = (padded, plain) if longer == "target" else (plain, padded)
-    mapping = Mapping(*shared_tokens(target, draft))
+    mapping = VocabularyMapping(*shared_tokens(target, draft))
     assert len(mapping.shared(np.zeros(draft.size, np.float32))) == 257
-    assert mapping.known([5, target.size - 1]) == [5, 0 if longer == "target" else 256]
+    assert mapping.to_draft([5, target.size - 1]) == [5, 0 if longer == "target" else 256]
 
 
 def test_tokens_of_the_same_bytes_are_the_same_however_they_are_written():
     target, draft = gpt2(" the", "Größe", "\n\n"), sentencepiece("\n\n", "Größe", " the", "other")
-    mapping = Mapping(*shared_tokens(target, draft))
+    mapping = VocabularyMapping(*shared_tokens(target, draft))
     found = pairs(mapping, draft.size)
     assert [found[token] for token in (256, 257, 258)] == [258, 257, 256]
     assert all(found[byte] == byte for byte in range(256))
-    assert mapping.known([256, 65]) == [258, 65]
+    assert mapping.to_draft([256, 65]) == [258, 65]
 
 
 def test_character_is_preferred_to_the_byte_that_it_is():
     target, draft = gpt2(), sentencepiece("A")
-    assert pairs(Mapping(*shared_tokens(target, draft)), draft.size)[65] == 256
+    assert pairs(VocabularyMapping(*shared_tokens(target, draft)), draft.size)[65] == 256
 
 
 def test_control_tokens_are_the_same_by_name_and_never_text():
@@ -81,16 +82,16 @@ def test_control_tokens_are_the_same_by_name_and_never_text():
     target = gpt2(name, "x", kinds={256: CONTROL})
     as_control = gpt2("y", name, kinds={257: CONTROL})
     as_text = gpt2("y", name)
-    assert pairs(Mapping(*shared_tokens(target, as_control)), 258)[256] == 257
-    assert 256 not in pairs(Mapping(*shared_tokens(target, as_text)), 258)
+    assert pairs(VocabularyMapping(*shared_tokens(target, as_control)), 258)[256] == 257
+    assert 256 not in pairs(VocabularyMapping(*shared_tokens(target, as_text)), 258)
 
 
 def test_ids_ascend_wherever_the_control_tokens_are_so_that_each_can_be_looked_up():
     target = gpt2("<|end|>", "ab", kinds={256: CONTROL})
     draft = gpt2("ab", "cd", "<|end|>", kinds={258: CONTROL})
-    mapping = Mapping(*shared_tokens(target, draft))
+    mapping = VocabularyMapping(*shared_tokens(target, draft))
     probs = np.arange(1.0, mapping.size + 1)
-    row = Row(mapping.named(np.arange(mapping.size)), probs / probs.sum())
+    row = Row(mapping.to_target(np.arange(mapping.size)), probs / probs.sum())
     assert row.ids.tolist() == list(range(258))
     assert [row.prob(token) for token in range(258)] == row.probs.tolist()
     assert pairs(mapping, draft.size)[256] == 258
@@ -102,7 +103,7 @@ def test_each_token_is_mapped_at_most_once_whatever_the_vocabularies_are():
     for _ in range(50):
         target = gpt2(*rng.permutation(words), kinds={257: int(rng.choice([1, 3, 4, 5]))})
         draft = (gpt2, sentencepiece)[rng.integers(2)](*rng.choice(words, 8))  # some twice
-        found = pairs(Mapping(*shared_tokens(target, draft)), draft.size)
+        found = pairs(VocabularyMapping(*shared_tokens(target, draft)), draft.size)
         assert list(found) == sorted(set(found))
         assert len(set(found.values())) == len(found)
         for ours, theirs in found.items():
@@ -112,25 +113,25 @@ def test_each_token_is_mapped_at_most_once_whatever_the_vocabularies_are():
 
 def test_what_the_draft_lacks_is_spelt_by_the_longest_that_it_has():
     target, draft = gpt2("unbelievable", "🎈"), gpt2("un", "believ", "able", "unb")
-    mapping = Mapping(*shared_tokens(target, draft))
-    spelt = mapping.known([256])
+    mapping = VocabularyMapping(*shared_tokens(target, draft))
+    spelt = mapping.to_draft([256])
     assert b"".join(map(draft.piece, spelt)) == b"unbelievable"
     assert spelt[0] == 259
-    assert mapping.known([257]) == list("🎈".encode())
+    assert mapping.to_draft([257]) == list("🎈".encode())
 
 
 def test_something_is_read_for_every_token():
     target, draft = gpt2("é"), gpt2("x", base=BYTES[:128])
-    assert Mapping(*shared_tokens(target, draft)).known([256]) == [0]
+    assert VocabularyMapping(*shared_tokens(target, draft)).to_draft([256]) == [0]
 
 
 def test_beginning_of_a_text_is_read_as_the_beginning_of_what_is_read_for_it():
     target, draft = gpt2("unbelievable", " the", "x" * 9), gpt2("believ", " t")
-    mapping = Mapping(*shared_tokens(target, draft))
+    mapping = VocabularyMapping(*shared_tokens(target, draft))
     tokens = np.random.default_rng(1).integers(0, target.size, 60).tolist()
-    whole = mapping.known(tokens)
+    whole = mapping.to_draft(tokens)
     for end in range(len(tokens)):
-        part = mapping.known(tokens[:end])
+        part = mapping.to_draft(tokens[:end])
         assert whole[: len(part)] == part
 
 
@@ -146,7 +147,7 @@ def test_beginning_of_a_text_is_read_as_the_beginning_of_what_is_read_for_it():
 def test_warping_what_is_shared_is_warping_a_row_in_which_all_else_is_impossible(sampling):
     rng = np.random.default_rng(2)
     target, draft = gpt2("ab", "cd", " the"), gpt2(" the", "xy", "ab")
-    mapping = Mapping(*shared_tokens(target, draft))
+    mapping = VocabularyMapping(*shared_tokens(target, draft))
     found = pairs(mapping, draft.size)
     for _ in range(20):
         logits = rng.normal(0, 3, draft.size).astype(np.float32)
@@ -155,13 +156,13 @@ def test_warping_what_is_shared_is_warping_a_row_in_which_all_else_is_impossible
         dense = np.full(target.size, -np.inf, np.float32)
         dense[list(found)] = logits[list(found.values())]
         expected = warp(dense, sampling, history)
-        row = warp(mapping.shared(logits), sampling, mapping.places(history))
-        assert mapping.named(row.ids).tolist() == expected.ids.tolist()
+        row = warp(mapping.shared(logits), sampling, mapping.indices(history))
+        assert mapping.to_target(row.ids).tolist() == expected.ids.tolist()
         np.testing.assert_allclose(row.probs, expected.probs, rtol=1e-6)
 
 
 # Draft tokens 0 and 3 are the target's 3 and 1; its 1 and 2 mean nothing to the target.
-PERMUTED = Mapping(np.array([1, 3]), np.array([3, 0]), 4, lambda token: (1, 2) if token else ())
+PERMUTED = VocabularyMapping({1: 3, 3: 0}, 4, lambda token: (1, 2) if token else ())
 
 
 @pytest.mark.parametrize("rule", [TokenRule, BlockRule])
@@ -190,7 +191,7 @@ def test_tiny_files_are_read_as_they_were_written(tmp_path):
 @pytest.mark.weights
 def test_a_foreign_draft_covers_most_of_what_the_default_target_says(default_pair, smollm2):
     target, foreign = read_vocabulary(default_pair[0]), read_vocabulary(smollm2)
-    mapping = Mapping(*shared_tokens(target, foreign))
+    mapping = VocabularyMapping(*shared_tokens(target, foreign))
     assert 35_000 < mapping.size < 45_000
     for ours, theirs in itertools.islice(pairs(mapping, foreign.size).items(), 0, None, 97):
         assert target.piece(ours) == foreign.piece(theirs)

@@ -69,11 +69,11 @@ def test_states_to_go_back_to_take_a_tenth_of_the_weights_at_most(tmp_path, kind
 def test_what_is_repacked_is_not_held_and_of_two_models_one_at_a_time():
     large = memory.Memory(weights=1000, repacked=600, cache=10, states=0, buffers=5)
     small = memory.Memory(weights=100, repacked=80, cache=1, states=0, buffers=1)
-    assert (large.needed, large.held) == (1615, 1015)
-    assert (large + small).held == large.held + small.held
+    assert (large.needed, large.resident) == (1615, 1015)
+    assert (large + small).resident == large.resident + small.resident
     assert (large + small).needed == large.needed  # the peak is the first one's
-    assert (small + large).needed == small.held + large.needed
-    assert (small + small).needed == small.held + small.needed
+    assert (small + large).needed == small.resident + large.needed
+    assert (small + small).needed == small.resident + small.needed
 
 
 def test_a_fit_is_tight_between_what_is_held_and_what_is_needed(monkeypatch):

@@ -42,7 +42,7 @@ def test_an_engine_that_is_not_there_is_told_with_its_command(ik_alone, monkeypa
 
 def test_a_file_that_is_refused_is_one_for_the_other(ik_alone, tmp_path, monkeypatch):
     path = tiny.write(tmp_path / "m.gguf")
-    refusing = replace(loaded.engine(), refusal=lambda header: "it is too new")
+    refusing = replace(loaded.engine(), unsupported_reason=lambda header: "it is too new")
     monkeypatch.setattr(loaded, "_loaded", (ENGINE, refusing))
     with pytest.raises(ModelError, match=r"cannot run .*m\.gguf: it is too new\. " + COMMAND):
         weights.Weights(path)

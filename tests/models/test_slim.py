@@ -11,7 +11,7 @@ import gguf as reference
 import numpy as np
 import pytest
 
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
 from models.errors import ModelError, StorageError
 from models.gguf import FileVocabulary, read, read_vocabulary
 from models.gguf.header import RECIPE, SERVES, SOURCE, SOURCE_SHA256
@@ -65,10 +65,10 @@ def digest(path):
 def test_tokens_that_are_kept_have_the_logits_they_had(models, source, open_model, unquantised):
     path = made(source)
     whole, part = open_model(source), open_model(path)
-    mapping = Mapping(*shared_tokens(read_vocabulary(source), read_vocabulary(path)))
+    mapping = VocabularyMapping(*shared_tokens(read_vocabulary(source), read_vocabulary(path)))
     assert part.n_vocab == mapping.size == KEPT
-    expected = whole.logits(TEXT)[0][mapping.named(np.arange(KEPT))]
-    assert np.array_equal(mapping.shared(part.logits(mapping.known(TEXT))[0]), expected)
+    expected = whole.logits(TEXT)[0][mapping.to_target(np.arange(KEPT))]
+    assert np.array_equal(mapping.shared(part.logits(mapping.to_draft(TEXT))[0]), expected)
 
 
 def test_tokens_with_low_numbers_are_the_most_frequent_and_some_are_indispensable(source):

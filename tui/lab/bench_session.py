@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from assistant.engine.engine_choice import told_apart
+from assistant.engine.engine_choice import with_engines
 from assistant.lab.bench.answers import Compared, RunAnswer
 from assistant.lab.bench.plan import Asked
 from assistant.lab.bench.reports import surroundings
@@ -81,7 +81,7 @@ def _setups(systems: Sequence[System], settings: Settings) -> dict[str, EngineAr
         if system.mode == "sps" and own.draft is None and not COPYING & sources:
             raise ModelError(f"{system.name} needs a draft. {why_none}")
     report_missing_draft(no_draft, settings, is_measured=True)
-    return dict(zip(setups, told_apart([*setups.values()]), strict=True))
+    return dict(zip(setups, with_engines([*setups.values()]), strict=True))
 
 
 def _about(

@@ -157,7 +157,7 @@ def _check(name: str) -> None:
     from tui.shell.progress_bar import meter
 
     model = identify(name)
-    reason = whole_header(model.path).flaw  # raises if the header is broken
+    reason = whole_header(model.path).unusable_reason  # raises if the header is broken
     parts = parts_of(model.path)
     for part in parts or [model.path]:
         label = part.name if parts else name

@@ -118,7 +118,7 @@ class Downloads(Vertical):
 
     def _report(self, what: str, progress: Progress) -> None:
         now, whole = monotonic(), progress.done == progress.total
-        if now - self._reported >= REPORT_EVERY_S or whole or progress.notice:
+        if now - self._reported >= REPORT_EVERY_S or whole or progress.warning:
             self._reported = now
             self.post_message(self.Arrived(what, progress))
 
@@ -130,8 +130,8 @@ class Downloads(Vertical):
     def _show(self, message: Arrived) -> None:
         """Show the progress of a file; a notice stays until the next download."""
         progress = message.progress
-        if progress.notice:
-            self._notice.update(safe(progress.notice))
+        if progress.warning:
+            self._notice.update(safe(progress.warning))
             self._notice.display = True
             return
         self._speed.add_sample(monotonic(), progress.done)

@@ -49,7 +49,7 @@ def all_facts(reference: str, inventory: ModelInventory) -> Facts:
     template = header.template
     source, digest, recipe = (header.metadata.get(key) for key in (SOURCE, SOURCE_SHA256, RECIPE))
     return facts | _summary(model, inventory) | {
-        "problem": model.refusal,
+        "problem": model.unusable_reason,
         "path": str(model.path),
         "made_from": f"{source}, sha256 {digest}: {recipe}" if source else None,
         "verified_sha256": checksum.known_sha256(model.path),
@@ -65,7 +65,7 @@ def file_facts(model: ModelFile, inventory: ModelInventory) -> Facts:
         "store": model.store,
         "path": str(model.path),
         "repo": model.gguf and model.gguf.repo,
-        "problem": model.refusal,
+        "problem": model.unusable_reason,
     }
     return facts | _summary(model, inventory)
 
@@ -130,7 +130,7 @@ def lines_here(inventory: ModelInventory) -> Iterator[str]:
         yield f"{figures}  {model.weights:<8} {model.store:<12}  {short(model.reference)}"
         served = header and header.serves
         for text in (
-            model.refusal,
+            model.unusable_reason,
             served and f"made to guess for {model_name(served.rpartition(',')[0])}",
         ):
             yield from wrapped(text or "", "            ")

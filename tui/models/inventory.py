@@ -48,7 +48,7 @@ class ModelEntry:
     @property
     def refused(self) -> bool:
         """Whether it is unusable as a target."""
-        return self.here is not None and self.here.refusal is not None
+        return self.here is not None and self.here.unusable_reason is not None
 
     def matches(self, text: str) -> bool:
         """Return whether every word of a filter occurs in its fields."""
@@ -60,8 +60,8 @@ def _role(model: ModelFile, now: str, verdict: DraftVerdict | None) -> tuple[str
     """Return the present or possible role of a file, and its style."""
     if now:
         return f"● {'answers' if now == 'target' else 'guesses'} now", "bold $text-accent"
-    if model.refusal:
-        return f"✗ {model.refusal}", "$text-error"
+    if model.unusable_reason:
+        return f"✗ {model.unusable_reason}", "$text-error"
     if verdict is None:
         return "answers", ""
     if verdict.serves:
@@ -162,7 +162,7 @@ class ModelInventory:
     def fit(self, target: ModelFile, draft: ModelFile | None = None) -> Fit | None:
         """Return whether a target and a draft fit into memory together."""
         needed = memory.of_pair(target, draft, self._settings.n_ctx)
-        return None if needed is None else memory.fit(needed.needed, needed.held, self._freed)
+        return None if needed is None else memory.fit(needed.needed, needed.resident, self._freed)
 
     @property
     def available(self) -> int:
@@ -185,7 +185,7 @@ class ModelInventory:
             role = "answers, or guesses"
         needed, resident = (
             memory.estimate_by_size(gguf.size, gguf.file),
-            memory.held_by_size(gguf.size),
+            memory.resident_by_size(gguf.size),
         )
         fit = memory.fit(needed, resident, self._freed)
         expected = self.expect(gguf, draft_for(gguf))

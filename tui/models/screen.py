@@ -141,8 +141,8 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         model, advice = entry.model, self.details.advice
         if isinstance(model, GGUF):
             self.pull(needed(model), then_use=True)
-        elif model.refusal:
-            self.show_message(f"{model.name} cannot be used: {model.refusal}")
+        elif model.unusable_reason:
+            self.show_message(f"{model.name} cannot be used: {model.unusable_reason}")
         else:
             draft = advice.draft if advice else None
             self._choose((model.reference, draft.reference if draft else None), model, draft)

@@ -46,7 +46,7 @@ def line_up(
     Raises:
         ModelError: a lane lacks its target, or an SpS lane its draft.
     """
-    from assistant.engine.engine_choice import told_apart  # imports what decodes
+    from assistant.engine.engine_choice import with_engines  # imports what decodes
 
     lanes: list[Lane] = []
     for entry in entries:
@@ -54,7 +54,7 @@ def line_up(
         if entry.mode == "sps" and setup.draft is None and settings.draft != NO_DRAFT:
             raise ModelError(f"SpS needs a draft. {no_draft}")
         lanes.append(_lane(setup, entry, settings))
-    setups = told_apart([lane.setup for lane in lanes])
+    setups = with_engines([lane.setup for lane in lanes])
     chosen = (replace(lane, setup=setup) for lane, setup in zip(lanes, setups, strict=True))
     return Race(tuple(chosen), _fair(settings.request(prompt)))
 

@@ -49,8 +49,8 @@ class _Bar:
         self._note, self._task = "", TaskID(0)
 
     def __call__(self, progress: Progress) -> None:
-        if progress.notice:
-            self._bars.console.print(safe(progress.notice), markup=False, highlight=False)
+        if progress.warning:
+            self._bars.console.print(safe(progress.warning), markup=False, highlight=False)
         elif progress.note != self._note:
             self._start(progress)
         else:
@@ -74,8 +74,8 @@ class _Lines:
         self._name, self._note, self._printed_at = safe(name), "", 0.0
 
     def __call__(self, progress: Progress) -> None:
-        if progress.notice:
-            click.echo(safe(progress.notice), err=True)
+        if progress.warning:
+            click.echo(safe(progress.warning), err=True)
         elif progress.note != self._note or monotonic() - self._printed_at > _LINE_EVERY_S:
             self._note, self._printed_at = progress.note, monotonic()
             share = f" {progress.done / progress.total:.0%}" if progress.total else ""

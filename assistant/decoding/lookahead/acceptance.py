@@ -130,14 +130,14 @@ class Acceptance:
         """The chance of a draft model's proposals here, by the target's rows alone."""
         return self._sure.value
 
-    def estimate(self, source: str, evidence: int) -> float:
+    def estimate(self, source: str, bucket: int) -> float:
         """Return the estimate for a proposal of which the evidence is known."""
-        return probability(self._kind(source, evidence).value + self._tendency(source))
+        return probability(self._kind(source, bucket).value + self._tendency(source))
 
     def along(self, run: Run) -> list[float]:
         """Return the estimates for the tokens of a run, each given those before it."""
-        uncertain = run.evidence[run.certain :]
-        return [1.0] * run.certain + [self.estimate(run.source, evidence) for evidence in uncertain]
+        uncertain = run.buckets[run.certain :]
+        return [1.0] * run.certain + [self.estimate(run.source, bucket) for bucket in uncertain]
 
     def optimistic(self, source: str) -> float:
         """Return what a proposal of which nothing is known yet may well be worth.
@@ -163,9 +163,9 @@ class Acceptance:
         is known to have become good as soon as it is.
         """
         shown = set[str]()
-        for source, evidence, odds in _observed(round_, runs):
-            expected = self.estimate(source, evidence)
-            self._kind(source, evidence).learn(odds, expected)
+        for source, bucket, odds in _observed(round_, runs):
+            expected = self.estimate(source, bucket)
+            self._kind(source, bucket).learn(odds, expected)
             self._text_effect(source).learn(odds, expected)
             self._source(source).learn(odds, expected)
             shown.add(source)
@@ -191,11 +191,11 @@ class Acceptance:
         """Return how much better or worse than usual a source does, by all that is known."""
         return self._source(source).value + self._text_effect(source).value
 
-    def _kind(self, source: str, evidence: int) -> Odds:
-        key = source, evidence
+    def _kind(self, source: str, bucket: int) -> Odds:
+        key = source, bucket
         if key not in self._kinds:
             known = KNOWN.get(source, UNKNOWN)
-            self._kinds[key] = Odds(log_odds(known[min(evidence, len(known) - 1)]), KIND_PRECISION)
+            self._kinds[key] = Odds(log_odds(known[min(bucket, len(known) - 1)]), KIND_PRECISION)
         return self._kinds[key]
 
     def _source(self, source: str) -> Odds:
@@ -210,12 +210,12 @@ class Acceptance:
 def _observed(round_: Round, runs: Sequence[Run]) -> Iterator[tuple[str, int, float]]:
     """Yield what a round shows: of which source, by what evidence, the odds of a proposal."""
     for run in runs:
-        yield run.source, run.evidence[0], round_.tokens[0].target_row.prob(run.tokens[0])
+        yield run.source, run.buckets[0], round_.tokens[0].target_row.prob(run.tokens[0])
     judged = {run.source for run in runs}
     for i, token in enumerate(round_.tokens[: round_.tested]):
         row, proposal = token.target_row, token.proposal
         if proposal and (i or proposal.source not in judged):
             odds = row.overlap(proposal.row)
-            yield proposal.source, proposal.evidence, odds
+            yield proposal.source, proposal.bucket, odds
             if proposal.source == MODEL and row.margin is not None:
                 yield SURE, row.margin, odds

@@ -76,7 +76,7 @@ class Controller:
 
     def plan(
         self,
-        room: int,
+        budget: int,
         least: int = 0,
         again: int = 0,
         repeats: bool = False,
@@ -90,7 +90,7 @@ class Controller:
         return ThroughputPlan(
             self._costs,
             self._acceptance,
-            room,
+            budget,
             least=least,
             patience=SHORT,
             limit_s=inf if least else (1 + left) * self._costs.verify(1),
@@ -110,11 +110,11 @@ class Controller:
         """
         best = max(options, key=lambda option: self._saved_s(option, options, more))
         goes_on = self._is_reading and best is options[0]
-        piece = self._piece(best.unread, self._left * self._token_s)
+        piece = self._piece(best.pending, self._left * self._token_s)
         enough = 1 if goes_on else SHORT
-        if best.unread <= enough or not piece or self._saved_s(best, options, more) <= 0:
+        if best.pending <= enough or not piece or self._saved_s(best, options, more) <= 0:
             return None
-        self._is_reading = piece < best.unread
+        self._is_reading = piece < best.pending
         self._known = best.context
         return best._replace(piece=piece)
 
@@ -131,9 +131,9 @@ class Controller:
         self._compare(round_.proposed, seconds - draft_s - tables_s, again)
         self._acceptance.learn(round_, plan.runs)
         self._costs.saw_tables(plan.table_rows, tables_s)
-        expected = [self._costs.draft(unread) for unread in reads]
-        for unread, usual in zip(reads, expected, strict=True):
-            self._costs.saw_draft(unread, usual * draft_s / sum(expected))
+        expected = [self._costs.draft(pending) for pending in reads]
+        for pending, usual in zip(reads, expected, strict=True):
+            self._costs.saw_draft(pending, usual * draft_s / sum(expected))
         if not plan.is_owed:
             return
         if round_.proposed or reads or plan.table_rows or again:
@@ -203,13 +203,13 @@ class Controller:
             self._reference.saw_plain(seconds * self._costs.verify(1) / expected_s)
         self._costs.saw_verify(width, seconds)
 
-    def _piece(self, unread: int, left_s: float) -> int:
+    def _piece(self, pending: int, left_s: float) -> int:
         """Return how many tokens can be paid for even if they take much longer than believed."""
-        while unread and self._costs.draft(unread) * self._costs.doubt(unread) > left_s:
-            unread //= 2
-        return unread
+        while pending and self._costs.draft(pending) * self._costs.doubt(pending) > left_s:
+            pending //= 2
+        return pending
 
-    def _reading_s(self, unread: int) -> float:
+    def _reading_s(self, pending: int) -> float:
         """Return the seconds of a reading, in pieces that can be paid for.
 
         It is of no use unless all of it can be, and a first proposal after it. The first piece
@@ -218,15 +218,15 @@ class Controller:
         draft, verify = self._costs.draft, self._costs.verify
         proposal_s = draft(2) + self._costs.batch_doubt(2) * (verify(2) - verify(1))
         left_s = self._left * self._token_s - proposal_s
-        piece, read_s = self._piece(unread, left_s), 0.0
+        piece, read_s = self._piece(pending, left_s), 0.0
         doubt, most = self._costs.doubt(piece), 2 ** piece.bit_length() - 1
-        while unread and piece:
+        while pending and piece:
             took_s = draft(piece) * self._costs.slowness
             if read_s + max(doubt * draft(piece), took_s) > left_s:
                 return inf
-            read_s, unread, doubt = read_s + took_s, unread - piece, max(1.0, doubt**TRUST)
-            piece = min(unread, most)
-        return inf if unread else read_s
+            read_s, pending, doubt = read_s + took_s, pending - piece, max(1.0, doubt**TRUST)
+            piece = min(pending, most)
+        return inf if pending else read_s
 
     def _saved_s(self, option: PrefillOption, options: Sequence[PrefillOption], more: int) -> float:
         """Return the seconds that the draft saves after a reading, over the rest of the answer.
@@ -234,7 +234,7 @@ class Controller:
         The draft's acceptance is unknown before it has read, so the saving is averaged over its
         distribution, and a loss counts as zero: where it does not pay it is not asked.
         """
-        read_s, step_s = self._reading_s(option.unread), self._costs.draft(1)
+        read_s, step_s = self._reading_s(option.pending), self._costs.draft(1)
         whole = options[-1].context
         token_s = self._costs.verify(1)
         if read_s == inf or self._answered < option.context < whole:

@@ -117,12 +117,12 @@ class Costs:
             return 1.0  # a table's row
         return max(self.slowness, self._draft_doubt(tokens))
 
-    def row(self, source: str, unread: int = 1) -> float:
-        """Return the seconds in which a source makes a row, with `unread` tokens to read for it.
+    def row(self, source: str, pending: int = 1) -> float:
+        """Return the seconds in which a source makes a row, with `pending` tokens to read for it.
 
         Tables have nothing to read, and take the same time for every row.
         """
-        return self.draft(unread) if source == MODEL else self._table(1)
+        return self.draft(pending) if source == MODEL else self._table(1)
 
     def saw_verify(self, width: int, seconds: float) -> None:
         """Learn how long the target took to verify `width` tokens."""

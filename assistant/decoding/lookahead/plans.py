@@ -6,17 +6,17 @@ from math import inf
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.forecast import Reason
-from assistant.decoding.sources.draft import Fixed, Offer, Rows, Run
+from assistant.decoding.sources.draft import Offer, Rows, Run
 from assistant.decoding.sources.model import MODEL
 
 DEEPEST = 16  # steps that a source of rows is thought ahead
 
 
-class FixedPlan(Fixed):
-    """Propose a number of tokens that was not decided here: it is not owed, whatever it takes.
+class FixedPlan:
+    """Propose `budget` tokens, each from the first source that offers any; their time is not owed.
 
-    `reason` says who decided, or why it is nothing. The rest is what `ThroughputPlan` tells of
-    itself, so that nobody has to ask which of the two a plan is.
+    `reason` says who chose the number, or why it is 0. The class attributes are those that a
+    `ThroughputPlan` computes, so that both plans have one interface.
     """
 
     runs: tuple[Run, ...] = ()
@@ -26,9 +26,24 @@ class FixedPlan(Fixed):
     expected_s = 0.0
     speedup = None
 
-    def __init__(self, room: int, reason: Reason) -> None:
-        super().__init__(room)
-        self.reason = reason
+    def __init__(self, budget: int, reason: Reason = Reason.CHOSEN) -> None:
+        self.budget, self.reason = budget, reason
+
+    def next(self, offers: Sequence[Offer]) -> Offer | None:
+        """Take the first offer, cut to the budget."""
+        match offers:
+            case [Run() as run, *_]:
+                run = run.first(self.budget)
+                self.budget -= len(run.tokens)
+                return run
+            case [Rows() as rows, *_]:
+                self.budget -= 1
+                return rows
+        return None
+
+    def include(self, rows: Rows, bucket: int) -> bool:
+        """Draw from every row."""
+        return True
 
 
 class ThroughputPlan:
@@ -54,7 +69,7 @@ class ThroughputPlan:
         self,
         costs: Costs,
         acceptance: Acceptance,
-        room: int,
+        budget: int,
         *,
         least: int = 0,
         patience: int = 0,
@@ -64,7 +79,7 @@ class ThroughputPlan:
         again: int = 0,
         repeats: bool = False,
     ) -> None:
-        self.room, self.least, self.pause = room, least, pause
+        self.budget, self.least, self.pause = budget, least, pause
         self.runs: tuple[Run, ...] = ()
         """What was on offer at the beginning."""
         self.reads: list[int] = []
@@ -73,7 +88,7 @@ class ThroughputPlan:
         """How many rows of tables were asked for."""
         self.taken = 0
         """How many proposals it has made."""
-        self._verify_s = [costs.verify(again + width) for width in range(1, room + 2)]
+        self._verify_s = [costs.verify(again + width) for width in range(1, budget + 2)]
         self.expected_tokens, self.expected_s = 1.0, self._verify_s[0]
         self.limit_s = limit_s
         self._clock, self._started = clock, clock()
@@ -91,7 +106,7 @@ class ThroughputPlan:
         if self.pause is Reason.SPENT:
             runs = [offer for offer in offers if isinstance(offer, Run) and offer.certain]
             offers = [run.first(run.certain) for run in runs]
-        near = [each for each in offers if isinstance(each, Run) or each.unread <= self._patience]
+        near = [each for each in offers if isinstance(each, Run) or each.pending <= self._patience]
         weighed = [(*self._weigh(offer), offer) for offer in near]
         pace, count, best = max(weighed, key=lambda each: each[0], default=(0.0, 0, None))
         pauses = self.pause not in (None, Reason.SPENT)
@@ -105,9 +120,9 @@ class ThroughputPlan:
                 self._ask(best)
         return best
 
-    def include(self, rows: Rows, evidence: int) -> bool:
+    def include(self, rows: Rows, bucket: int) -> bool:
         """Draw from a row if its evidence promises more than the place in the batch costs."""
-        chance = self._acceptance.estimate(rows.source, evidence)
+        chance = self._acceptance.estimate(rows.source, bucket)
         included = self._must or self._ahead(rows, chance)[0] > self._pace
         if included:
             self._take([chance])
@@ -146,14 +161,14 @@ class ThroughputPlan:
         if isinstance(offer, Run):
             return self._best(self._acceptance.along(offer))
         chance = self._acceptance.optimistic(offer.source)
-        first_s = self._costs.row(offer.source, offer.unread)
-        return self._ahead(offer, chance, first_s, self._costs.doubt(offer.unread))
+        first_s = self._costs.row(offer.source, offer.pending)
+        return self._ahead(offer, chance, first_s, self._costs.doubt(offer.pending))
 
     def _ahead(
         self, rows: Rows, chance: float, first_s: float = 0.0, doubt: float = 1.0
     ) -> tuple[float, int]:
         """Return the pace of the round with a row, in hand or not, and those that may follow it."""
-        later = [self._acceptance.optimistic(rows.source)] * min(self.room - 1, DEEPEST)
+        later = [self._acceptance.optimistic(rows.source)] * min(self.budget - 1, DEEPEST)
         step_s, risk_s = self._costs.row(rows.source), self._risk_s(first_s, doubt)
         return self._best([chance, *later], first_s, step_s, risk_s)
 
@@ -199,10 +214,10 @@ class ThroughputPlan:
 
     def _ask(self, rows: Rows) -> None:
         if rows.source == MODEL:
-            self.reads.append(rows.unread)
+            self.reads.append(rows.pending)
         else:
             self.table_rows += 1
-        self.expected_s += self._costs.row(rows.source, rows.unread)
+        self.expected_s += self._costs.row(rows.source, rows.pending)
 
     def _take(self, chances: Sequence[float]) -> None:
         for i, chance in enumerate(chances, start=self.taken):
@@ -211,7 +226,7 @@ class ThroughputPlan:
             self.expected_tokens += self._survival
         before = self._verify_s[self.taken]
         self.taken += len(chances)
-        self.room -= len(chances)
+        self.budget -= len(chances)
         self.expected_s += self._verify_s[self.taken] - before
 
 

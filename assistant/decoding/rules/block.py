@@ -1,29 +1,30 @@
-"""The block rule: keep the longest beginning of a draft that the target supports as a whole.
+"""The block rule: accept the longest prefix of a draft that the target supports as a whole.
 
 Sun et al. 2025, "Block Verification Accelerates Speculative Decoding", arXiv 2403.10444, algorithm
 2. No rule that sees one draft accepts more on average. With the target's rows t and the draft's
-rows d, a beginning x1 ... xi has
+rows d, a prefix x1 ... xi has
 
     share(x1 ... xi)  =  min(1, share(x1 ... xi-1) t(xi) / d(xi)),   1 for none
     left(x1 ... xi)   =  sum over y of (share t(y) - d(y))+
 
-in which t and d are the rows after it. From the longest beginning down, the first one is kept
-whose uniform number is below left / (left + 1 - share), and the token after it is drawn from what
-left sums up. Beginnings need not pass one by one: a token may be kept that would have failed alone.
+in which t and d are the rows after it. From the longest prefix down, the first one is accepted
+whose uniform number is below left / (left + 1 - share), and the token after it is drawn from the
+summands of left. Prefixes need not pass one by one: a token may be accepted that would have failed
+alone.
 
-Whenever x1 ... xi was proposed, it is kept, with more after it or not, with probability share: a
-longer one is kept with probability
+Whenever x1 ... xi was proposed, it is accepted, alone or as part of a longer prefix, with
+probability share: a longer one is accepted with probability
 
     sum over y of d(y) min(1, share t(y) / d(y))  =  sum of min(d, share t)  =  share - left
 
-by what was just said of the longer ones; this one itself otherwise, with its threshold, which makes
+by induction from the longer ones; this one itself otherwise, with its threshold, which makes
 (1 - share + left) left / (left + 1 - share) = left. Together that is share, and at the end of a
-draft, where d is nothing, left is share and so is the threshold. Hence a token y follows with
+draft, where d is empty, left is share and so is the threshold. Hence a token y follows with
 
     min(d(y), share t(y))  +  (share t(y) - d(y))+   =   share t(y)
 
-kept as a proposal or drawn, out of share: with the target's probability, whatever came before. As
-under the token rule, mass that a draft's row lacks is its way of ending and needs no case.
+accepted or drawn, out of share: with the target's probability, whatever came before. As under the
+token rule, the mass that a draft's row lacks is the probability that the draft ends there.
 """
 
 from collections.abc import Iterable
@@ -37,26 +38,26 @@ class BlockRule(DrawingRule):
     """Draw and accept by a stream of uniform numbers."""
 
     def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
-        """Accept a beginning of `draft`; one uniform is used for each that is tried.
+        """Accept a prefix of `draft`; one uniform is used for each prefix that is tried.
 
-        All `target_rows` are read, or those up to a proposal that the target forbids.
+        `target_rows` are read up to the first proposal that the target forbids.
         """
         targets, shares = _shares(draft, target_rows)
         uniforms: list[float | None] = [None] * min(len(targets), len(draft.proposals))
         thresholds: list[float | None] = list(uniforms)
-        for kept in range(len(shares) - 1, 0, -1):
-            left = excess(_scaled(targets[kept], shares[kept]), draft.rows[kept])
-            thresholds[kept - 1] = threshold = _threshold(left, shares[kept])
-            uniforms[kept - 1] = uniform = self._rng.random()
+        for accepted in range(len(shares) - 1, 0, -1):
+            left = excess(_scaled(targets[accepted], shares[accepted]), draft.rows[accepted])
+            thresholds[accepted - 1] = threshold = _threshold(left, shares[accepted])
+            uniforms[accepted - 1] = uniform = self._rng.random()
             if uniform < threshold:
                 break
         else:
-            kept, left = 0, residual(targets[0], draft.rows[0])
-        return Verdict(kept, left, targets, tuple(uniforms), tuple(thresholds))
+            accepted, left = 0, residual(targets[0], draft.rows[0])
+        return Verdict(accepted, left, targets, tuple(uniforms), tuple(thresholds))
 
 
 def _shares(draft: Draft, target_rows: Iterable[Row]) -> tuple[tuple[Row, ...], list[float]]:
-    """Return the target's rows that were read, and the share of each beginning that has one."""
+    """Return the target's rows that were read, and the shares of the prefixes that may pass."""
     read: list[Row] = []
     shares: list[float] = [1]  # not 1.0: a share of exact fractions stays one
     for proposal, target in zip([*draft.proposals, None], target_rows, strict=False):
@@ -69,7 +70,7 @@ def _shares(draft: Draft, target_rows: Iterable[Row]) -> tuple[tuple[Row, ...], 
 
 
 def carried(share: float, target: Row, proposal: Proposal) -> float:
-    """Return the share of a beginning that one more proposal makes longer.
+    """Return the share of a prefix after one more proposal.
 
     It is 0 if the target forbids that, even if the draft could not have drawn it.
     """

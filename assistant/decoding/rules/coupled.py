@@ -7,11 +7,11 @@ Each token has an exponential number E of its own at each position, fixed by the
 a row is the token with the greatest row(x) / E(x). The rate of E / row(x) is row(x), so token x is
 the first of them all with probability row(x): a race of exponentials, or the Gumbel-max trick.
 
-The target would draw from its own row with the same numbers. So a proposal is judged by looking: it
-is accepted if it is the token that the target draws. What comes out is what the target draws at
-every position, which no draft has a say in; and since draft and target draw with the same numbers,
-similar rows mostly draw the same token: with probability (1 - TV) / (1 + TV) at least, where the
-token rule accepts 1 - TV, the overlap of the rows.
+The target draws from its own row with the same numbers, and a proposal is accepted if it is the
+token that the target draws. So the output is the target's draw at every position, which does not
+depend on the draft. Since draft and target draw with the same numbers, similar rows mostly draw the
+same token: with probability (1 - TV) / (1 + TV) at least, where the token rule accepts 1 - TV, the
+overlap of the rows.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ _30, _27, _31, _11 = (np.uint64(bits) for bits in (30, 27, 31, 11))
 
 
 class Noise:
-    """Exponential numbers, as good as independent. A seed counts modulo 2 ** 64."""
+    """Pseudorandom exponential numbers. A seed counts modulo 2 ** 64."""
 
     def __init__(self, seed: int) -> None:
         self._seed = _mixed(np.array([seed % 2**64], np.uint64))
@@ -63,7 +63,7 @@ def _mixed(words: Words) -> Words:
 
 
 class CoupledRule:
-    """Draw by numbers that belong to the place, so that like rows draw like tokens there."""
+    """Draw by numbers that belong to the position, so that similar rows draw the same token."""
 
     def __init__(self, seed: int) -> None:
         self._noise = Noise(seed)
@@ -75,7 +75,7 @@ class CoupledRule:
         return max(best, key=itemgetter(0))[1]
 
     def _best(self, row: Row, block: slice, position: int) -> tuple[float, int]:
-        """Return the best score in a block, and whose it is."""
+        """Return the best score in a block, and its token."""
         ids = row.ids[block]
         scores = row.probs[block] / self._noise.exponentials(position, ids)
         best = np.argmax(scores)
@@ -84,8 +84,8 @@ class CoupledRule:
     def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
         """Accept the proposals that the target draws too; no uniform is used.
 
-        `target_rows` are read only up to the first rejection. The token after it is to be drawn
-        from the target's own row, at its own position, so it is the target's own.
+        `target_rows` are read only up to the first rejection. The token that replaces it is drawn
+        from the target's own row at that position.
         """
         read: list[Row] = []
         for token, target in zip([*draft.tokens, None], target_rows, strict=False):

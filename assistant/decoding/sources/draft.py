@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from assistant.decoding.warp import EMPTY, Row, Warp, one_hot
+from assistant.decoding.row import EMPTY, Row, one_hot
+from assistant.decoding.warp import Warp
 
 Draw = Callable[[Row, int], int]
 """Draws a token from a row for a position in the context, with a rule's randomness."""
@@ -18,12 +19,12 @@ class Proposal:
     token: int
     row: Row  # one-hot, when the source copies
     source: str
-    evidence: int = 0  # how much speaks for it, from 0 on; what a step means is the source's affair
+    bucket: int = 0  # of confidence, 0 is the lowest; the source defines the buckets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """Proposals, and the row that was in force when the draft ended."""
+    """Proposals, and the row from which the token after them would have been drawn."""
 
     proposals: tuple[Proposal, ...] = ()
     last: Row = EMPTY
@@ -45,13 +46,13 @@ class Run:
 
     source: str
     tokens: tuple[int, ...]
-    evidence: tuple[int, ...]  # for each token, in the sense of `Proposal`
+    buckets: tuple[int, ...]  # of confidence, one for each token, as in `Proposal`
     certain: int = 0  # how many of the first tokens the target cannot reject
 
     def first(self, count: int) -> "Run":
-        """Return its beginning."""
+        """Return the first `count` tokens."""
         certain = min(self.certain, count)
-        return Run(self.source, self.tokens[:count], self.evidence[:count], certain)
+        return Run(self.source, self.tokens[:count], self.buckets[:count], certain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,50 +60,27 @@ class Rows:
     """A source that makes one row at a time, at a cost."""
 
     source: str
-    unread: int = 0  # tokens that it has to read before the row is there, one at least
+    pending: int = 0  # tokens to evaluate before the row is there, at least one
 
 
 Offer = Run | Rows
 
 
 class Plan(Protocol):
-    """What one draft is made of, decided while it is made.
+    """Decides, while a draft is made, what it consists of.
 
     Whether there is an i-th proposal, and from which source, may depend on everything known before
     that token is drawn, and on nothing after, or the output is biased. The tokens of a run are
-    known beforehand and drawn from one-hot rows, so they may be looked at.
+    known beforehand and drawn from one-hot rows, so a plan may depend on them.
     """
 
-    room: int  # how many proposals more there may be
+    budget: int  # how many more proposals there may be
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
-        """Return the offer to take, a run shortened as wanted, or None to end the draft."""
+        """Return the offer to take, possibly a shorter run, or None to end the draft."""
 
-    def include(self, rows: Rows, evidence: int) -> bool:
-        """Say whether to draw from a row that was asked for, by the evidence it gives."""
-
-
-class Fixed:
-    """Propose a given number of tokens: from the first source that offers any, at each position."""
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-
-    def next(self, offers: Sequence[Offer]) -> Offer | None:
-        """Take the first offer, as far as there is room."""
-        match offers:
-            case [Run() as run, *_]:
-                taken = run.first(self.room)
-                self.room -= len(taken.tokens)
-                return taken
-            case [Rows() as rows, *_]:
-                self.room -= 1
-                return rows
-        return None
-
-    def include(self, rows: Rows, evidence: int) -> bool:
-        """Draw from every row."""
-        return True
+    def include(self, rows: Rows, bucket: int) -> bool:
+        """Return whether to draw from a row that was computed, given its confidence bucket."""
 
 
 class Source(Protocol):
@@ -110,39 +88,39 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name that settings and stats have for it."""
 
     def read(self, tokens: Sequence[int]) -> None:
-        """Take in what has been decided: all tokens of the context so far."""
+        """Update the source with the context: the tokens that are final."""
 
-    def offer(self, tokens: Sequence[int], room: int) -> Offer | None:
-        """Offer to continue `tokens`, the context and what is proposed already; None if it cannot.
+    def offer(self, tokens: Sequence[int], budget: int) -> Offer | None:
+        """Offer to continue the context and earlier proposals, `tokens`; None if it cannot.
 
-        A run has 1 to `room` tokens.
+        A run has 1 to `budget` tokens.
         """
 
     def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
-        """Return the row of the token after `tokens`, and its evidence. Asked of `Rows` alone."""
+        """Return the row after `tokens` and its bucket; called only if `Rows` were offered."""
 
 
 class Drafter(Protocol):
-    """Whatever makes drafts."""
+    """Makes drafts."""
 
     def propose(self, tokens: Sequence[int], plan: Plan, warp: Warp, draw: Draw) -> Draft:
         """Propose tokens to follow `tokens`."""
 
 
 class Copying(ABC):
-    """A source that says beforehand which tokens it proposes."""
+    """A source that copies tokens, so they are known before anything is drawn."""
 
     def read(self, tokens: Sequence[int]) -> None:  # noqa: B027 - not every copy needs it
-        """Do nothing: most copies depend on the tokens that are to be continued alone."""
+        """Do nothing: most copying sources depend only on the tokens they are to continue."""
 
     @abstractmethod
-    def offer(self, tokens: Sequence[int], room: int) -> Run | None:
-        """Offer to continue `tokens` with up to `room` tokens; None if there is nothing to copy."""
+    def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
+        """Offer up to `budget` tokens to continue `tokens`; None if there is nothing to copy."""
 
     def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
-        """Return the one-hot row of the first token that it would offer, and its evidence."""
+        """Return the one-hot row of the first token that it would offer, and its bucket."""
         run = self.offer(tokens, 1)
-        return (one_hot(run.tokens[0]), run.evidence[0]) if run else (EMPTY, 0)
+        return (one_hot(run.tokens[0]), run.buckets[0]) if run else (EMPTY, 0)

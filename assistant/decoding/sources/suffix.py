@@ -1,23 +1,24 @@
-"""The conversation itself as a draft source: what followed the last similar passage."""
+"""Draft sources that copy from the conversation, and from rejected drafts."""
 
+from bisect import bisect
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from assistant.decoding.sources.draft import Copying, Run
+from assistant.decoding.sources.draft import Copying, Proposal, Run
 
-SHORTEST = 2  # tokens in common, to speak of a repetition
-UNMISTAKABLE = 8  # tokens in common, for the latest of several ways to go on to be worth a try
-EDGES = (SHORTEST, 3, 4, 5, 7, 10, 16, 32)  # of the classes of evidence, in tokens in common
-DEPTH = 16  # how many ever shorter suffixes get to know that they occurred again
-MAX_TRIED = 64  # and how many are tried to continue from
+SHORTEST = 2  # length from which a match counts as a repetition
+UNMISTAKABLE = 8  # length from which it counts although different tokens have followed it
+EDGES = (SHORTEST, 3, 4, 5, 7, 10, 16, 32)  # of the buckets, in tokens of the match
+DEPTH = 16  # how many suffixes, ever shorter, are updated when they occur again
+MAX_TRIED = 64  # and how many are tried to extend a match
 
 
 class SuffixMatch(NamedTuple):
-    """A stretch of the text that the tokens looked at end with."""
+    """A suffix of some tokens that occurs in the text."""
 
     state: int
     length: int
-    end: int  # the place after one of its occurrences, as a rule the latest
+    end: int  # the index after one of its occurrences, usually the latest
     followers: int  # how many different tokens have come after it
 
 
@@ -25,12 +26,12 @@ NO_MATCH = SuffixMatch(0, 0, 0, 0)
 
 
 class Automaton:
-    """A text that grows: whether and where a stretch of it has occurred before.
+    """A growing text, and where its substrings have occurred before.
 
     Blumer et al. 1985, "The smallest automaton recognizing the subwords of a text". A state stands
-    for the stretches that end at the same places. They are suffixes of one another, so a state
-    knows its longest one, and links to the state of the longest that also ends elsewhere. A text of
-    n tokens has at most 2n states, and one more token costs the same whatever n is, on average.
+    for the substrings that end at the same positions. They are suffixes of one another, so a state
+    stores the longest one, and links to the state of the longest that also ends elsewhere. A text
+    of n tokens has at most 2n states; appending a token takes amortised constant time.
     """
 
     def __init__(self) -> None:
@@ -55,7 +56,7 @@ class Automaton:
         state = self._link[new] = 0 if at < 0 else self._branch(at, token)
         self._last = new
         self.match = self._match(state, self._longest[state])
-        # All suffixes end here, but in a text like "aaaa" there is no end to them.
+        # All suffixes end here, but a text like "aaaa" has too many of them.
         for _ in range(DEPTH):
             if not state:
                 break
@@ -65,12 +66,12 @@ class Automaton:
     def follow(self, match: SuffixMatch, token: int) -> SuffixMatch:
         """Return the longest suffix of a match and `token` after it that occurs in the text.
 
-        In a text that repeats itself endlessly, one that is much shorter is not looked for.
+        In a text that repeats itself endlessly, much shorter ones are not searched for.
         """
         state, length = match.state, match.length
         for _ in range(MAX_TRIED):
-            if (found := self._next[state].get(token)) is not None:
-                return self._match(found, length + 1)
+            if (following := self._next[state].get(token)) is not None:
+                return self._match(following, length + 1)
             if not state:
                 break
             state = self._link[state]
@@ -81,7 +82,7 @@ class Automaton:
         return SuffixMatch(state, length, self._end[state], len(self._next[state]))
 
     def _branch(self, at: int, token: int) -> int:
-        """Return the state of the longest stretch of `at` and `token` after it, alone."""
+        """Return the state of the longest substring of `at` followed by `token`, alone."""
         whole = self._next[at][token]
         length = self._longest[at] + 1
         if self._longest[whole] == length:
@@ -122,27 +123,64 @@ class SuffixSource(Copying):
         for token in tokens[len(self._automaton.text) :]:
             self._automaton.append(token)
 
-    def offer(self, tokens: Sequence[int], room: int) -> Run | None:
-        """Offer up to `room` tokens. A repetition that reaches the end goes on repeating itself."""
+    def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
+        """Offer up to `budget` tokens. A repetition that reaches the end is continued."""
         automaton = self._automaton
         match = automaton.match
         for token in tokens[len(automaton.text) :]:
             match = automaton.follow(match, token)
         run: list[int] = []
-        evidence: list[int] = []
-        while len(run) < room and is_telling(match):
+        buckets: list[int] = []
+        while len(run) < budget and is_telling(match):
             beyond = match.end - len(tokens)
             run.append(tokens[match.end] if beyond < 0 else run[beyond])
-            evidence.append(strength(match))
+            buckets.append(match_bucket(match))
             match = automaton.follow(match, run[-1])
-        return Run(self.name, tuple(run), tuple(evidence)) if run else None
+        return Run(self.name, tuple(run), tuple(buckets)) if run else None
 
 
 def is_telling(match: SuffixMatch) -> bool:
-    """Say whether what followed a match tells anything about what follows now."""
+    """Return whether a match is long enough to predict what follows."""
     return match.length >= (SHORTEST if match.followers < 2 else UNMISTAKABLE)
 
 
-def strength(match: SuffixMatch) -> int:
-    """Return the class of a match: 0 where different tokens followed it, else by its length."""
-    return sum(match.length >= edge for edge in EDGES) if match.followers < 2 else 0
+def match_bucket(match: SuffixMatch) -> int:
+    """Return the bucket of a match: 0 where different tokens followed it, else by its length."""
+    return bisect(EDGES, match.length) if match.followers < 2 else 0
+
+
+class TailSource(Copying):
+    """Copy what was proposed after a rejected token.
+
+    A draft that contains a tail has no tail itself: drafts that were wrong twice are rarely right.
+    """
+
+    name = "tail"
+
+    def __init__(self) -> None:
+        self._start = 0
+        self._draft: list[int] = []  # the context and the proposals after it
+
+    def remember(self, tokens: Sequence[int], proposals: Sequence[Proposal]) -> None:
+        """Remember the proposals after `tokens`, if there are any."""
+        if proposals:
+            own = any(proposal.source == self.name for proposal in proposals)
+            self._start = len(tokens)
+            self._draft = [] if own else [*tokens, *(proposal.token for proposal in proposals)]
+
+    def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
+        """Offer the rest of the draft, if exactly one of its tokens was replaced."""
+        since = zip(tokens[self._start :], self._draft[self._start :], strict=False)
+        right = [token == proposed for token, proposed in since]
+        rest = self._draft[len(tokens) :][:budget]
+        if right.count(False) != 1 or not rest:
+            return None
+        before = right.index(False)
+        fits = len(right) - before - 1
+        buckets = (tail_bucket(before, fits + i) for i in range(len(rest)))
+        return Run(self.name, tuple(rest), tuple(buckets))
+
+
+def tail_bucket(before: int, after: int) -> int:
+    """Return the bucket, 0 to 9, by how many tokens were right before and after the wrong one."""
+    return 2 * min(after, 4) + (before >= 2)

@@ -1,9 +1,9 @@
 """Earlier answers as a draft source: the user's stored answers, then others.
 
-The tables of what usually follows a few tokens are looked up where they lie, in one file: a header
-and two columns of as many 8-byte numbers as it says, the keys, ascending, and the values. A key is
-a hash of tokens. A value has, from its highest bits on, how often the most frequent token followed
-them (16 bits), in how many of 100 cases it did (16 bits), and that token.
+The tables of what usually follows a few tokens are read in place from one file: a header with a
+count, and two columns of that many 8-byte numbers, the keys, ascending, and the values. A key is a
+hash of tokens. A value has, from its highest bits on, how often the most frequent token followed
+them (16 bits), in how many percent of the cases (16 bits), and that token.
 """
 
 import mmap
@@ -20,16 +20,16 @@ import numpy.typing as npt
 from assistant.decoding.sources.draft import Copying, Run
 from models.files.disk import open_regular
 
-LENGTHS = (4, 3, 2)  # tokens before the one that follows, the most telling first
+LENGTHS = (4, 3, 2)  # of contexts, in tokens; longer ones are tried first
 HEADER = struct.Struct("=24sQ")
 MAGIC = b"specchat n-grams 1".ljust(24, b"\0")
 
-USUAL = 80  # percent of the cases, to speak of a habit
+USUAL = 80  # percent of the cases from which on a continuation is proposed
 ALWAYS = 95
-MIN_TIMES = 2  # times that a token must have followed; what was said once teaches nothing
+MIN_TIMES = 2  # how often a token must have followed
 MAX_ENTRIES = 2_000_000  # entries, of 16 bytes each
 
-_END = -1  # no token; stands between two answers, and after the last
+_END = -1  # no token; separates answers
 _MASK = 2**64 - 1
 _FACTOR = 0x9E3779B97F4A7C15  # of Knuth's multiplicative hashing: 2^64 over the golden ratio
 
@@ -38,7 +38,7 @@ Column = npt.NDArray[np.uint64]
 
 
 class Continuation(NamedTuple):
-    """What followed some tokens most often."""
+    """The token that most often followed some tokens."""
 
     token: int
     times: int  # how often it did
@@ -58,20 +58,20 @@ class Tables:
         return len(self._keys)
 
     def find(self, context: Sequence[int]) -> Continuation | None:
-        """Return what usually follows the last tokens of a context, as many as are known."""
+        """Return what usually follows the last tokens of a context, as many of them as possible."""
         return next(filter(None, (self._find(context[-length:]) for length in LENGTHS)), None)
 
     def _find(self, context: Sequence[int]) -> Continuation | None:
         wanted = key(context)
-        place = bisect_left(self._keys, wanted)
-        if place == len(self) or self._keys[place] != wanted:
+        index = bisect_left(self._keys, wanted)
+        if index == len(self) or self._keys[index] != wanted:
             return None
-        value = self._values[place]
+        value = self._values[index]
         return Continuation(value & 0xFFFFFFFF, value >> 48, value >> 32 & 0xFFFF)
 
 
 def opened(path: Path) -> Tables:
-    """Return the tables of a file; empty ones if there is none, or none that can be read."""
+    """Return the tables of a file; empty ones if it is missing or cannot be read."""
     try:
         with open_regular(path) as file:
             return Tables(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -89,7 +89,7 @@ def key(context: Sequence[Any]) -> Any:
 
 
 def _count(whole: memoryview) -> int:
-    """Return how many keys there are; 0 if the content is not whole, or something else."""
+    """Return the number of keys; 0 if the content is incomplete or of another kind."""
     if len(whole) < HEADER.size:
         return 0
     magic, count = HEADER.unpack_from(whole)
@@ -108,41 +108,43 @@ class NgramSource(Copying):
         self._n_vocab = n_vocab
         self._tables = tables
 
-    def offer(self, tokens: Sequence[int], room: int) -> Run | None:
-        """Offer up to `room` tokens, as long as each is a habit."""
+    def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
+        """Offer up to `budget` tokens, as long as each is usual."""
         context = list(tokens[-max(LENGTHS) :])
-        found: list[Continuation] = []
-        while len(found) < room and (entry := self._find(context)):
+        entries: list[Continuation] = []
+        while len(entries) < budget and (entry := self._find(context)):
             if entry.percent < USUAL or entry.token >= self._n_vocab:
                 break
-            found.append(entry)
+            entries.append(entry)
             context = [*context[1:], entry.token]
-        if not found:
+        if not entries:
             return None
-        tokens = tuple(entry.token for entry in found)
-        return Run(self.name, tokens, tuple(strength(entry) for entry in found))
+        tokens = tuple(entry.token for entry in entries)
+        return Run(self.name, tokens, tuple(bucket(entry) for entry in entries))
 
     def _find(self, context: Sequence[int]) -> Continuation | None:
         return next(filter(None, (tables.find(context) for tables in self._tables)), None)
 
 
-def strength(entry: Continuation) -> int:
-    """Return the class of an entry: 0 to 3 by how often it held, 4 to 7 if it hardly ever fails."""
+def bucket(entry: Continuation) -> int:
+    """Return the bucket of an entry: 0 to 3 by its count, 4 to 7 if it is nearly always right."""
     often = min(entry.times.bit_length() - 2, 3)
     return often + 4 if entry.percent >= ALWAYS else often
 
 
-def learn(answers: Iterable[Sequence[int]], most: int = MAX_ENTRIES) -> bytes:
-    """Return the content of the tables' file: what followed what in `answers`.
+def build_tables(answers: Iterable[Sequence[int]], limit: int = MAX_ENTRIES) -> bytes:
+    """Return the content of a file of tables from `answers`.
 
-    If there are more than `most` entries, those with the lowest counts are left out.
+    Beyond `limit` entries, those with the lowest counts are left out.
     """
     tokens = chain.from_iterable((*answer, _END) for answer in answers)
     text = np.append(np.fromiter(tokens, np.int64), [_END] * (max(LENGTHS) + 1))
     keys, values = np.concatenate([_table(text, length) for length in LENGTHS], axis=1)
-    kept = np.argsort(values)[-most:]
-    kept = kept[np.argsort(keys[kept])]
-    return b"".join((HEADER.pack(MAGIC, len(kept)), keys[kept].tobytes(), values[kept].tobytes()))
+    chosen = np.argsort(values)[-limit:]
+    chosen = chosen[np.argsort(keys[chosen])]
+    return b"".join(
+        (HEADER.pack(MAGIC, len(chosen)), keys[chosen].tobytes(), values[chosen].tobytes())
+    )
 
 
 def _table(text: npt.NDArray[np.int64], length: int) -> npt.NDArray[np.uint64]:
@@ -167,6 +169,6 @@ def _table(text: npt.NDArray[np.int64], length: int) -> npt.NDArray[np.uint64]:
 
 
 def _starts(*columns: Column) -> npt.NDArray[np.intp]:
-    """Return where a new combination of values begins, in columns where equal ones are together."""
+    """Return the starts of runs of equal values in sorted columns."""
     new = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     return np.flatnonzero(np.concatenate([[True], new]))

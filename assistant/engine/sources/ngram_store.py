@@ -1,10 +1,10 @@
-"""What is learnt from the user's stored answers; it is stored next to them and deleted with them.
+"""N-gram tables of the user's stored answers; they are stored next to them and deleted with them.
 
-For the default pair there is something to begin with: tables of its target's answers to questions
-that were written for this, `python -m tests.tools.public_text.ngrams`.
+For the default pair, tables are bundled: of its target's answers to questions that were written for
+this, `python -m tests.tools.public_text.ngrams`.
 
-The tables hold what one model's answers have said more than once. They stay in the data folder,
-for nobody else to read, and are made again from the store, so they know nothing that it has lost.
+The tables of a model have what its answers said more than once. They are private files in the data
+folder, and are rebuilt from the store, so deleted answers leave them.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # tables import numpy
     from assistant.engine.sources.ngram import Tables
 
 MAX_TOKENS = 2_000_000  # older answers are left alone
-SHIPPED = Path(__file__).parent
+BUNDLED = Path(__file__).parent
 
 
 def folder() -> Path:
@@ -30,7 +30,7 @@ def folder() -> Path:
 
 
 def clear() -> None:
-    """Remove all tables: something was deleted for good, or nobody wants them.
+    """Remove all tables, because answers were deleted for good, or the source was turned off.
 
     Raises:
         StorageError: one cannot be removed.
@@ -44,44 +44,44 @@ def clear() -> None:
 
 
 def recalled(model: str) -> list["Tables"]:
-    """Return what is known of a model's answers, if that is anything."""
-    return _opened(_place(model))
+    """Return the tables of a model's answers, if there are any."""
+    return _opened(_path(model))
 
 
-def shipped(vocabulary: str | None) -> list["Tables"]:
-    """Return what came with the program for a vocabulary, by its digest, if anything did."""
-    return _opened(SHIPPED / f"{vocabulary}.ngrams")
+def bundled(vocabulary: str | None) -> list["Tables"]:
+    """Return the bundled tables for the digest of a vocabulary, if there are any."""
+    return _opened(BUNDLED / f"{vocabulary}.ngrams")
 
 
-def _opened(place: Path) -> list["Tables"]:
-    if not place.exists():
+def _opened(path: Path) -> list["Tables"]:
+    if not path.exists():
         return []
     from assistant.engine.sources.ngram import opened
 
-    return [opened(place)]
+    return [opened(path)]
 
 
 def refresh(model: str, answers: Iterable[tuple[int, ...]]) -> None:
-    """Learn the tokens of a model's answers, the newest first, and forget all but those.
+    """Rebuild the tables of a model from the tokens of its answers, the newest first.
 
     It takes a moment: call it from a thread.
 
     Raises:
         StorageError: the answers cannot be read, or the tables cannot be written.
     """
-    from assistant.engine.sources.ngram import learn
+    from assistant.engine.sources.ngram import build_tables
 
     try:
-        disk.write_private(_place(model), learn(_newest(answers)))
+        disk.write_private(_path(model), build_tables(_newest(answers)))
     except OSError as error:
         raise StorageError(
-            f"{_place(model)} cannot be written ({error.strerror}), so nothing is learnt from "
+            f"{_path(model)} cannot be written ({error.strerror}), so nothing is learnt from "
             "stored answers. Make its folder writable, or set SPECCHAT_HOME to another one."
         ) from error
 
 
-def _place(model: str) -> Path:
-    # A name of a model may hold anything, but not every file system takes it.
+def _path(model: str) -> Path:
+    # A model's name may contain anything, but a file's name may not.
     return folder() / hashlib.sha256(model.encode()).hexdigest()[:16]
 
 

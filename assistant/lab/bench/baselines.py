@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assistant.decoding.row import everything
+from assistant.decoding.row import Row, everything
 from assistant.decoding.sources.draft import Rows, Source
-from assistant.decoding.warp import Row, Warp
+from assistant.decoding.warp import Warp
 
 
 class FrequencySource:

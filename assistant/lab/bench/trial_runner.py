@@ -158,7 +158,7 @@ class TrialRunner:
         steering = Control(request.mode, request.lookahead)
         steering.cancel = self._state.control.cancel
         if recording:
-            assistant.read_beginning(steering)
+            assistant.prefill_common_prefix(steering)
         before_s = recording.steps_s if recording else 0.0
         return TrialLane(Runner(number, assistant, request, steering), ready, recording, before_s)
 

@@ -7,7 +7,7 @@ from typing import Any
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.loops import Round
-from assistant.decoding.model import Model
+from assistant.decoding.model import Logits, Model
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
@@ -16,7 +16,6 @@ from assistant.engine.policy import Control, Policy
 from assistant.engine.reply import Assistant
 from assistant.engine.rounds import PlannedRound, Rounds
 from assistant.request import Message, Sampling
-from models.base import Logits
 
 EVALUATION_S = 1000.0
 """What an evaluation takes on an imagined machine, whatever its width: there, proposals always pay.
@@ -67,7 +66,15 @@ def decoded(
     """
     start, limit = 0 if has_begun else len(tokens), len(tokens) + length
     rounds = Rounds(
-        target, tokens, drafter, rule, warp, policy, begin=start, limit=limit, clock=target.clock
+        target,
+        tokens,
+        drafter,
+        rule,
+        warp,
+        policy,
+        answer_start=start,
+        limit=limit,
+        clock=target.clock,
     )
     return (step.round for step in rounds if isinstance(step, PlannedRound))
 

@@ -18,16 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assistant.decoding.loops import autoregressive
-from assistant.decoding.model import Model
+from assistant.decoding.model import Logits, Model
 from assistant.decoding.rules.coupled import CoupledRule
-from assistant.decoding.rules.rule import Rule
-from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.rules.rule import Rule, TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.warp import warped
 from assistant.engine.measurement import ERROR, NARROW, WIDE, error_of_wide_batches
 from assistant.engine.policy import Control, Policy
+from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import rule_of
-from assistant.engine.resume import Resuming
 from assistant.lab.protocol import Check, Layer
 from assistant.lab.prove.pair import (
     DecodedText,
@@ -38,7 +37,6 @@ from assistant.lab.prove.pair import (
     emptied,
 )
 from assistant.request import Request, Sampling
-from models.base import Logits
 
 APART = 2.0
 """The largest difference of rows relative to the measured noise, which may be exceeded."""
@@ -144,11 +142,11 @@ def restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: float)
     slow: Any = AlwaysSnapshotModel(pair.target)
     with TemporaryDirectory() as folder:
         for is_written in (True, False):
-            snapshots = Path(folder) / "snapshots"
-            with closing(Resuming(slow, "proof", ROOM, snapshots)) as resuming:
-                resuming.begin(text.tokens, stored=True)
+            path = Path(folder) / "snapshots"
+            with closing(PromptCache(slow, "proof", ROOM, path)) as prompt_cache:
+                prompt_cache.prepare(text.tokens, stored=True)
                 if is_written:
-                    resuming.keep()
+                    prompt_cache.save()
                     pair.target.logits([*reversed(text.tokens)], rows=0)
     if pair.target.cached(text.tokens) < len(text.tokens) - 1:
         return Check("restored", name, None, note="there was no room for a snapshot")
@@ -159,7 +157,7 @@ def restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: float)
 class AlwaysSnapshotModel(RecordingModel):
     """A model that reads so slowly that all it has read is worth a snapshot."""
 
-    seconds_a_token = inf
+    seconds_per_token = inf
 
 
 def noise_checks(target: Model, text: DecodedText, widths: Sequence[int]) -> Iterator[Check]:

@@ -15,7 +15,7 @@ from math import exp, log
 from typing import Any
 
 from assistant.decoding.loops import Rejected, Sampled
-from assistant.decoding.model import Model
+from assistant.decoding.model import Logits, Model
 from assistant.decoding.row import Row
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
@@ -25,7 +25,6 @@ from assistant.decoding.warp import Warp, warp, warped
 from assistant.lab.protocol import FALSE_ALARM, Check, Layer
 from assistant.lab.prove.pair import RecordingModel, auto_policy, decoded
 from assistant.request import Sampling
-from models.base import Logits
 
 TOKENS = 3  # tokens of a sample: two may be proposed, and one follows
 NARROW = 4  # tokens that a row keeps, so that answers begin alike

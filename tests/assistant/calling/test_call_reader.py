@@ -84,7 +84,7 @@ def test_however_tokens_cut_an_answer_text_and_calls_are_the_same(form, text, ca
         assert (said, written, reader.cut) == (text, call, "")
         assert [(each.name, each.arguments) for each in found] == calls
         for place, each in enumerate(found):
-            own = [delta for delta in deltas if delta.place == place]
+            own = [delta for delta in deltas if delta.index == place]
             assert (own[0].id, own[0].name) == (each.id, each.name)
             assert not any(delta.id or delta.name for delta in own[1:])
             assert "".join(delta.arguments for delta in own) == each.arguments

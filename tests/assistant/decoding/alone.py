@@ -8,13 +8,13 @@ import sys
 import numpy as np
 from law import distance, law  # type: ignore[import-not-found]
 
+from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.loops import speculative
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Fixed
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 
@@ -25,7 +25,7 @@ class Toy:
     """Logits that are the logarithms of small weights, a function of the last two tokens."""
 
     n_ctx, n_vocab, max_rows, can_roll_back = 64, VOCABULARY, 16, True
-    rollback, decided, busy_s = None, 0, 0.0
+    rollback, committed, busy_s = None, 0, 0.0
 
     def __init__(self, seed):
         self._weights = np.random.default_rng(seed).integers(1, 7, (VOCABULARY, VOCABULARY, 3))
@@ -46,9 +46,9 @@ def row(logits, history):
 
 def sampled(rule, rng, target, draft):
     tokens = [0, 1, 0]
-    model = ModelSource(draft, Mapping.by_number(VOCABULARY, VOCABULARY))
+    model = ModelSource(draft, VocabularyMapping.by_number(VOCABULARY, VOCABULARY))
     rounds = speculative(
-        target, Cascade(SuffixSource(), model), tokens, lambda: Fixed(2), row, rule(rng)
+        target, Cascade(SuffixSource(), model), tokens, lambda: FixedPlan(2), row, rule(rng)
     )
     while len(tokens) < 3 + LENGTH:
         next(rounds)

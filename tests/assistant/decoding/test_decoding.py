@@ -5,12 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.loops import speculative
 from assistant.decoding.row import Row, one_hot
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
-from assistant.decoding.rules.token import TokenRule
-from assistant.decoding.sources.draft import Fixed
+from assistant.decoding.rules.rule import TokenRule
 from assistant.events import Origin
 from tests.assistant.decoding.rules.given import Given, drafted
 from tests.exact.exact_rows import row_of
@@ -32,16 +32,16 @@ class Written:
         return self._rows[:rows]
 
 
-def decided(rule, draft, *rows):
+def committed(rule, draft, *rows):
     """Return the round that comes of a draft where the target has `rows`."""
     written = Written(draft, *rows)
-    return next(speculative(written, written, [], lambda: Fixed(3), lambda row, _: row, rule))
+    return next(speculative(written, written, [], lambda: FixedPlan(3), lambda row, _: row, rule))
 
 
 def test_the_block_rule_tells_the_threshold_of_each_beginning_that_it_tried():
     draft = drafted((0, 0, 1), (EVEN, EVEN, EVEN))
     # Uniforms from the longest on, and one for the token after what is kept.
-    round_ = decided(BlockRule(Given(0.9, 0.9, 0.9, 0.5)), draft, *[LEANING] * 4)
+    round_ = committed(BlockRule(Given(0.9, 0.9, 0.9, 0.5)), draft, *[LEANING] * 4)
     assert round_.accepted == 0
     assert [each.uniform for each in round_.rejected] == [0.9, 0.9, 0.9]
     assert [each.threshold for each in round_.rejected] == [0, 0, Fraction(3, 8)]
@@ -51,7 +51,9 @@ def test_the_block_rule_tells_the_threshold_of_each_beginning_that_it_tried():
 def test_what_is_kept_with_what_follows_it_had_no_need_of_a_uniform():
     draft = drafted((0, 0), (EVEN, EVEN))
     certain = row_of([1, 0])
-    first, second, _ = decided(BlockRule(Given(0.9, 0.0)), draft, LEANING, certain, certain).tokens
+    first, second, _ = committed(
+        BlockRule(Given(0.9, 0.0)), draft, LEANING, certain, certain
+    ).tokens
     assert (first.uniform, first.threshold) == (None, 1)
     assert (second.uniform, second.threshold) == (0.9, 1)
 
@@ -59,14 +61,14 @@ def test_what_is_kept_with_what_follows_it_had_no_need_of_a_uniform():
 def test_what_the_target_forbids_had_no_need_of_one_either_and_hides_what_is_after():
     draft = drafted((1, 0), (EVEN, EVEN))
     certain = row_of([1, 0])
-    forbidden, behind = decided(BlockRule(Given(0.0)), draft, *[certain] * 3).rejected
+    forbidden, behind = committed(BlockRule(Given(0.0)), draft, *[certain] * 3).rejected
     assert (forbidden.target_row, forbidden.uniform, forbidden.threshold) == (certain, None, 0)
     assert (behind.target_row, behind.uniform, behind.threshold) == (None, None, None)
 
 
 def test_the_token_rule_compares_with_no_threshold_of_its_own():
     draft = drafted((1, 0, 0), (EVEN, EVEN, EVEN))
-    round_ = decided(TokenRule(Given(0.9, 0.9, 0.0)), draft, *[LEANING] * 4)
+    round_ = committed(TokenRule(Given(0.9, 0.9, 0.0)), draft, *[LEANING] * 4)
     first, second = round_.rejected
     assert [(each.uniform, each.threshold) for each in round_.tokens] == [(0.9, None)] * 2
     assert (first.uniform, first.threshold, first.target_row) == (0.9, None, LEANING)
@@ -78,7 +80,7 @@ def test_a_seed_draws_from_the_targets_own_row_though_a_proposal_is_replaced():
     rule, target = CoupledRule(1), Row(np.arange(4), np.full(4, 0.25))
     own = rule.draw(target, 0)
     wrong = (own + 1) % 4
-    round_ = decided(rule, drafted((wrong, 0), (target, target)), *[target] * 3)
+    round_ = committed(rule, drafted((wrong, 0), (target, target)), *[target] * 3)
     (token,) = round_.tokens
     assert (token.id, token.origin, token.uniform) == (own, Origin.TARGET, None)
     assert [each.proposal.token for each in round_.rejected] == [wrong, 0]
@@ -87,5 +89,5 @@ def test_a_seed_draws_from_the_targets_own_row_though_a_proposal_is_replaced():
 
 @pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 def test_without_a_seed_what_replaces_a_proposal_is_from_the_residual(rule):
-    round_ = decided(rule(Given(0.5, 0.5)), drafted((1,), (EVEN,)), one_hot(0), one_hot(0))
+    round_ = committed(rule(Given(0.5, 0.5)), drafted((1,), (EVEN,)), one_hot(0), one_hot(0))
     assert [token.origin for token in round_.tokens] == [Origin.RESIDUAL]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from assistant.decoding.row import Row
 from assistant.decoding.rules.rule import BLOCK, LONG, draw
-from assistant.decoding.warp import Row
 from tests.assistant.decoding.rules.given import Given
 
 HALVES = Row(np.array([3, 7]), np.array([0.5, 0.5]))

@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from assistant.decoding.row import EMPTY, Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
-from assistant.decoding.rules.rule import draw
-from assistant.decoding.rules.token import TokenRule
-from assistant.decoding.warp import COLDEST, EMPTY, Row, penalise, warp
+from assistant.decoding.rules.rule import TokenRule, draw
+from assistant.decoding.warp import COLDEST, penalise, warp
 from assistant.request import Sampling
 from tests.assistant.decoding.rules.given import Given, drafted
 from tests.patience import examples

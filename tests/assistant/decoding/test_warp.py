@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from assistant.decoding.row import highest
-from assistant.decoding.warp import EDGES, EMPTY, Row, margin, one_hot, warp
+from assistant.decoding.row import EMPTY, Row, highest, one_hot
+from assistant.decoding.warp import EDGES, margin, warp
 from assistant.request import Sampling
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.load import load
@@ -21,7 +21,7 @@ def assistant_of(open_model, target, draft=None, *sources, n_ctx=1024, draft_ctx
     known = [*sources] or [SuffixSource()]
     if draft:
         small = open_model(draft, n_ctx=draft_ctx, max_rows=1)
-        known.append(ModelSource(small, Mapping.by_number(model.n_vocab, small.n_vocab)))
+        known.append(ModelSource(small, VocabularyMapping.by_number(model.n_vocab, small.n_vocab)))
     made: Any = Assistant(model, model.weights.vocab, known)
     made.control = control
     return made

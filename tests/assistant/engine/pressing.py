@@ -5,14 +5,14 @@ from random import Random
 
 import numpy as np
 
+from assistant.decoding.lookahead.forecast import Reason
+from assistant.decoding.model import Logits
 from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.warp import warp
 from assistant.engine.policy import Control
-from assistant.events import Reason
 from assistant.request import Mode, Sampling
-from models.base import Logits
 
 KEYS: tuple[tuple[Mode, int | None], ...] = (
     ("auto", None), ("sps", 7), ("ars", None), ("sps", None), ("auto", 3),
@@ -28,9 +28,9 @@ class Pressed(SuffixSource):
         super().__init__()
         self._control, self._rng = control, Random(1)
 
-    def offer(self, tokens: Sequence[int], room: int) -> Run | None:
+    def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
         self._control.mode, self._control.lookahead = self._rng.choice(KEYS)
-        return super().offer(tokens, room)
+        return super().offer(tokens, budget)
 
 
 class Counting:
@@ -38,7 +38,7 @@ class Counting:
 
     n_ctx, n_vocab, max_rows, can_roll_back = 4096, 50, 32, True
     rollback: int | None = None
-    decided = 0
+    committed = 0
     busy_s = 0.0
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from models.base import Logits, common_prefix
+from assistant.decoding.model import Logits
+from models.base import common_prefix
 from models.errors import Cancelled
 
 
@@ -13,9 +14,9 @@ class Stopwatched:
 
     n_vocab = 11
     busy_s = 0.0
-    seconds_a_token: float | None = None
+    seconds_per_token: float | None = None
     rollback: int | None = None
-    decided = 0
+    committed = 0
 
     def __init__(
         self,
@@ -39,7 +40,7 @@ class Stopwatched:
         return self.now
 
     @property
-    def held(self) -> list[int]:
+    def cached_tokens(self) -> list[int]:
         return self._tokens
 
     def cached(self, tokens: Sequence[int]) -> int:

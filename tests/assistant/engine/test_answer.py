@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.loops import Rejected, Round, Sampled
+from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Proposal
-from assistant.decoding.warp import Row
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.figures import Figures
-from assistant.events import Alternative, Finished, Forecast, Origin, Reason, Stats, Stop, Tally
+from assistant.events import Alternative, Finished, Origin, Stats, Stop, Tally
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.thoughts import AnswerBeginning, PartPosition, find_markers
 from assistant.request import Message, Request
@@ -219,7 +220,7 @@ def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_b
     figures = Figures(Stats("sps"), IDLE, draft, lambda: clock.time)
     text = AnswerText(AnswerBeginning(TEXT))
     begun = AnswerBuilder(Request((Message("user", "?"),)), VOCAB, figures, text)
-    figures.begin()
+    figures.start_decoding()
 
     def round_(sampled, at_s, drafting_s=0.0):
         clock.time, draft.busy_s = at_s, draft.busy_s + drafting_s

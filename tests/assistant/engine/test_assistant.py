@@ -2,7 +2,8 @@
 
 import pytest
 
-from assistant.events import Decoded, Prepared, Reason, Stop
+from assistant.decoding.lookahead.forecast import Reason
+from assistant.events import Decoded, Prepared, Stop
 from assistant.request import Message, Request, Sampling
 from tests import tiny
 from tests.assistant.engine.answering import answer, ids_of, tokens

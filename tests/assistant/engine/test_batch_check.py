@@ -12,8 +12,8 @@ from assistant.engine.machine_cache import limit_batch
 from assistant.engine.measurement import ERROR, NARROW, error_of_wide_batches
 from assistant.request import EngineArgs
 from models.errors import EngineRefused, OtherEngine
-from models.native.batch import BATCH
 from models.native.context import Context
+from models.native.engine import BATCH
 from tests.assistant.engine.answering import loaded
 from tests.engine import needs_both
 

@@ -15,18 +15,17 @@ import pytest
 
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.rules.coupled import CoupledRule
-from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.sources.suffix import SuffixSource
-from assistant.decoding.sources.tail import TailSource
+from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.decoding.warp import warp
 from assistant.engine.policy import Control, Policy
 from assistant.engine.reply import Assistant
 from assistant.engine.rounds import PlannedRound, Rounds
-from assistant.engine.sources.ngram import NgramSource, Tables, learn
+from assistant.engine.sources.ngram import NgramSource, Tables, build_tables
 from assistant.events import Decoded, Origin, Stop
 from assistant.request import Constraint, Message, Request, Sampling
 from models.errors import ContextFull, UsageError
@@ -64,7 +63,7 @@ class Edge:
     def plain(self, request: Request) -> list[Any]:
         """Return the events of the same answer by ArS, and have its tokens in the tables."""
         events = Edge(self.assistant, "ars", None).events(request)
-        tables = Tables(learn([[token.id for token in tokens(events)]] * 3))
+        tables = Tables(build_tables([[token.id for token in tokens(events)]] * 3))
         self.assistant.sources["ngram"] = NgramSource(self.assistant.vocab.size, tables)
         return events
 
@@ -122,7 +121,7 @@ def pair(opened):
 
     def pair(target: str, draft: str, n_ctx: int = N_CTX) -> Assistant:
         model, small = opened(target, n_ctx), opened(draft, rows=1)
-        source = ModelSource(small, Mapping.by_number(model.n_vocab, small.n_vocab))
+        source = ModelSource(small, VocabularyMapping.by_number(model.n_vocab, small.n_vocab))
         return Assistant(model, model.weights.vocab, [SuffixSource(), TailSource(), source])
 
     return pair

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.engine import resume
+from assistant.engine import prompt_cache
 from assistant.engine.machine_cache import known_acceptance
 from assistant.events import Decoded, Failed, Finished, Prepared
 from assistant.request import EngineArgs
@@ -89,7 +89,7 @@ def snapshots():
 @pytest.fixture
 def worth_keeping(monkeypatch):
     """Everything that was read is worth a snapshot, as soon as the engine rests."""
-    monkeypatch.setattr(resume, "LONG_S", 0.0)
+    monkeypatch.setattr(prompt_cache, "LONG_S", 0.0)
     monkeypatch.setattr("assistant.engine.engine.REST_S", 0.05)
 
 

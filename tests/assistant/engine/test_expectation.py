@@ -9,10 +9,10 @@ from typing import cast
 import pytest
 
 from assistant.engine.expectation import Expectation, Expectations, Span
-from assistant.engine.records import Records
 from assistant.engine.times import Times
 from models import catalog, engines, memory
 from models.catalog import FILES, GGUF
+from models.files.disk import Records
 from models.files.locate import identify
 from models.files.model_file import ModelFile
 from tests import tiny

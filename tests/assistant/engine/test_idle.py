@@ -30,15 +30,15 @@ def assistant(opened, tiny_target):
     return opened(tiny_target)
 
 
-def read_ahead(assistant, request=TYPED):
-    return list(idle.read_ahead(assistant, request, assistant.control))
+def prefill_idle(assistant, request=TYPED):
+    return list(idle.prefill_idle(assistant, request, assistant.control))
 
 
 def test_what_was_read_ahead_is_not_read_again_by_either_model(opened, tiny_target, tiny_draft):
     fresh, assistant = (opened(tiny_target, tiny_draft) for _ in range(2))
-    read = read_ahead(assistant)
+    read = prefill_idle(assistant)
     assert [event.done for event in read] == sorted({event.done for event in read})
-    assert read[-1].done == len(assistant.draft.held) == read[-1].total - 1
+    assert read[-1].done == len(assistant.draft.cached_tokens) == read[-1].total - 1
     events = answer(assistant, ASKED)
     ending = "<|im_end|>\n<|im_start|>assistant\n"
     assert events[0].cached_tokens >= read[-1].total - len(ending)
@@ -48,7 +48,7 @@ def test_what_was_read_ahead_is_not_read_again_by_either_model(opened, tiny_targ
 def test_a_conversation_is_read_up_to_the_question_that_nobody_has_typed(assistant):
     answer(assistant, ASKED)
     path = (*ASKED.messages, Message("assistant", "The largest."), Message("user", ""))
-    read_ahead(assistant, replace(ASKED, messages=path))
+    prefill_idle(assistant, replace(ASKED, messages=path))
     for question in ("Why?", "And for an empty list?"):
         (prepared,) = (
             event
@@ -61,15 +61,15 @@ def test_a_conversation_is_read_up_to_the_question_that_nobody_has_typed(assista
 
 
 def test_it_gives_way_to_another_job_and_goes_on_later(assistant):
-    reading = idle.read_ahead(assistant, TYPED, assistant.control)
+    reading = idle.prefill_idle(assistant, TYPED, assistant.control)
     first = next(reading)
     assert isinstance(first, Prefilled)
     assistant.control.cancel.raise_()
     with pytest.raises(Cancelled):
         list(reading)
-    assert len(assistant.target.held) == first.done
+    assert len(assistant.target.cached_tokens) == first.done
     assistant.control.cancel.lower()
-    assert read_ahead(assistant)[0].done > first.done
+    assert prefill_idle(assistant)[0].done > first.done
 
 
 @pytest.mark.parametrize(
@@ -86,19 +86,19 @@ def test_no_piece_takes_longer_than_another_job_may_wait(each_s, pieces):
 def test_a_target_that_cannot_forget_reads_nothing_that_may_change(open_model, tmp_path):
     model = open_model(tiny.write(tmp_path / "mamba.gguf", kind="mamba"))
     assistant = Assistant(model, model.weights.vocab)
-    assert not list(idle.read_ahead(assistant, TYPED, Control()))
-    assert not model.held
+    assert not list(idle.prefill_idle(assistant, TYPED, Control()))
+    assert not model.cached_tokens
 
 
 def test_what_is_on_disk_is_brought_back_before_it_is_read(assistant):
     begun = []
 
     class Resumed:
-        def begin(self, tokens, stored):
+        def prepare(self, tokens, stored):
             begun.append((len(tokens), stored))
 
-    assistant.resuming = Resumed()
-    total = read_ahead(assistant, replace(TYPED, stored=True))[-1].total
+    assistant.prompt_cache = Resumed()
+    total = prefill_idle(assistant, replace(TYPED, stored=True))[-1].total
     assert begun == [(total, True)]
 
 
@@ -112,7 +112,7 @@ def test_a_reading_continues_with_pieces_as_large_as_the_last_ones(assistant):
         return evaluate(tokens, rows)
 
     assistant.target.logits = noting
-    reading = idle.read_ahead(assistant, text, assistant.control)
+    reading = idle.prefill_idle(assistant, text, assistant.control)
     for _ in range(4):
         next(reading)
     assistant.control.cancel.raise_()
@@ -121,5 +121,5 @@ def test_a_reading_continues_with_pieces_as_large_as_the_last_ones(assistant):
     assistant.control.cancel.lower()
     *_, largest = sizes
     sizes.clear()
-    next(idle.read_ahead(assistant, text, assistant.control))
+    next(idle.prefill_idle(assistant, text, assistant.control))
     assert sizes[0] >= largest > 4

@@ -7,7 +7,7 @@ import pytest
 from assistant.decoding.sources.draft import Run
 from assistant.engine.policy import Control
 from assistant.engine.sources import ngram_store
-from assistant.engine.sources.ngram import learn
+from assistant.engine.sources.ngram import build_tables
 from assistant.request import EngineArgs, Message, Request
 from models import gguf
 from models.errors import Cancelled
@@ -46,7 +46,7 @@ def test_a_context_whose_first_evaluation_is_stopped_is_freed(tiny_target, calls
 def test_tables_that_came_with_the_program_serve_a_target_of_their_vocabulary_alone(
     tiny_target, tmp_path, monkeypatch, recalls
 ):
-    monkeypatch.setattr(ngram_store, "SHIPPED", tmp_path)
+    monkeypatch.setattr(ngram_store, "BUNDLED", tmp_path)
     setup = EngineArgs(tiny_target, None, 512, threads=1, recalls=recalls)
 
     def offered() -> object:
@@ -56,20 +56,20 @@ def test_tables_that_came_with_the_program_serve_a_target_of_their_vocabulary_al
         return run.tokens if isinstance(run, Run) else None
 
     tables = tmp_path / f"{gguf.read(tiny_target).vocabulary}.ngrams"
-    tables.with_name("another.ngrams").write_bytes(learn([[1, 2, 3]] * 3))
+    tables.with_name("another.ngrams").write_bytes(build_tables([[1, 2, 3]] * 3))
     assert offered() is None
-    tables.write_bytes(learn([[1, 2, 3]] * 3))
+    tables.write_bytes(build_tables([[1, 2, 3]] * 3))
     assert offered() == (3,)
 
 
 def test_what_every_conversation_begins_with_is_read_at_loading(tiny_target, tiny_draft, tmp_path):
     setup = EngineArgs(tiny_target, tiny_draft, 512, engine="llama", cache=tmp_path)
     with loaded(setup) as (assistant, _):
-        held = list(assistant.target.held)
-        assert held == list(assistant.draft.held)
+        cached_tokens = list(assistant.target.cached_tokens)
+        assert cached_tokens == list(assistant.draft.cached_tokens)
         asked = Request((Message("user", "Why?"),), max_tokens=1)
         prompt = assistant.prompt(asked, Control()).tokens
-        assert 0 < len(held) < len(prompt)
-        assert prompt[: len(held)] == held
+        assert 0 < len(cached_tokens) < len(prompt)
+        assert prompt[: len(cached_tokens)] == cached_tokens
     with loaded(replace(setup, measure=False)) as (assistant, _):
-        assert not assistant.target.held
+        assert not assistant.target.cached_tokens

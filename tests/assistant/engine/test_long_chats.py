@@ -18,7 +18,7 @@ HOT = Sampling(temperature=30, top_k=20)
 
 def spoken(assistant) -> str:
     """Return what the target has read last, as text."""
-    tokens = assistant.target.held
+    tokens = assistant.target.cached_tokens
     return b"".join(map(assistant.vocab.piece, tokens)).decode("utf-8", "replace")
 
 
@@ -109,15 +109,15 @@ def watch(vocab):
 @pytest.mark.parametrize("seed", range(20))
 def test_leaving_out_what_is_hopeless_changes_nothing_but_the_time(seed):
     rng = random.Random(seed)
-    room = 20_000
+    budget = 20_000
     lengths = [rng.choice((10, 500, 9000, 16_000, 26_000, 40_000, 90_000)) for _ in range(9)]
     messages = conversation(*lengths, 30)
-    tokens, dropped = fit(messages, encode, room)
-    rest, hopeless = drop_oversized(messages, lambda text: [ord(c) for c in text], room)
+    tokens, dropped = fit(messages, encode, budget)
+    rest, hopeless = drop_oversized(messages, lambda text: [ord(c) for c in text], budget)
     assert hopeless == max(
-        (i + 1 for i, length in enumerate(lengths) if length > 1.25 * room), default=0
+        (i + 1 for i, length in enumerate(lengths) if length > 1.25 * budget), default=0
     )
-    again, more = fit(rest, encode, room)
+    again, more = fit(rest, encode, budget)
     assert (again, hopeless + more) == (tokens, dropped)
 
 

@@ -12,7 +12,6 @@ import pytest
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.loops import Round, Sampled
 from assistant.decoding.sources.draft import Run
-from assistant.engine import records
 from assistant.engine.machine_cache import (
     FURTHEST,
     Learnt,
@@ -24,10 +23,11 @@ from assistant.engine.machine_cache import (
     remember_acceptance,
 )
 from assistant.engine.measurement import CostLooks
-from assistant.engine.records import Records
 from assistant.engine.times import Times
 from assistant.events import Origin
 from models.errors import Cancelled
+from models.files import disk
+from models.files.disk import Records
 from models.native import loaded
 from tests.assistant.decoding.lookahead.machines import coin
 from tests.assistant.engine.stopwatched import Stopwatched
@@ -152,7 +152,7 @@ def test_a_pipe_instead_of_the_file_is_not_waited_for(tmp_path):
 
 
 def test_records_are_bounded_and_the_oldest_make_room(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "MAX_RECORDS", 3)
+    monkeypatch.setattr(disk, "MAX_RECORDS", 3)
     notes = Records(tmp_path, "notes.json", int)
     for number in (1, 2, 3, 1, 4):
         notes.put(f"note {number}", number)
@@ -187,9 +187,9 @@ def test_how_fast_prompts_are_read_is_kept(pair, tmp_path):
     )
     learnt.keep()
     assert known_reading(pair[0], tmp_path) == 0
-    for target.seconds_a_token in (0.02, 0.01):
+    for target.seconds_per_token in (0.02, 0.01):
         learnt.keep()
-        assert known_reading(pair[0], tmp_path) == target.seconds_a_token
+        assert known_reading(pair[0], tmp_path) == target.seconds_per_token
     assert known_reading(pair[1], tmp_path) == 0
 
 

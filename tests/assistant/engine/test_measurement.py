@@ -122,7 +122,9 @@ def test_what_the_caches_held_they_hold_afterwards():
     for model in (machine.target, machine.draft):
         model.logits([1, 2, 3])
     machine.looks().again()
-    assert [list(model.held) for model in (machine.target, machine.draft)] == [[1, 2, 3]] * 2
+    assert [list(model.cached_tokens) for model in (machine.target, machine.draft)] == [
+        [1, 2, 3]
+    ] * 2
 
 
 def test_after_a_long_text_nothing_is_looked_at():

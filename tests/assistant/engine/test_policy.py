@@ -1,10 +1,10 @@
 """Who decides what a round proposes."""
 
 from assistant.decoding.lookahead.controller import SHORT, Controller
+from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.model import PrefillOption, restart_options
 from assistant.engine.policy import FIXED_LOOKAHEAD, Control, Policy
-from assistant.events import Reason
 from tests.assistant.decoding.lookahead.machines import FLAT, STEEP, Text, costs, decode
 
 
@@ -21,8 +21,8 @@ def under_way(machine=FLAT, draft=1.0):
 
 
 def test_without_measurements_sps_proposes_a_few_and_auto_nothing():
-    assert policy("sps", machine=None).plan(31).room == FIXED_LOOKAHEAD
-    assert policy("auto", machine=None).plan(31).room == 0
+    assert policy("sps", machine=None).plan(31).budget == FIXED_LOOKAHEAD
+    assert policy("auto", machine=None).plan(31).budget == 0
 
 
 def test_sps_proposes_at_least_one_where_there_is_room():
@@ -30,24 +30,26 @@ def test_sps_proposes_at_least_one_where_there_is_room():
     assert policy("auto").plan(31).least == 0
 
 
-def ways(unread, context=400):
-    """The ways to go on after `unread` tokens, or to begin again."""
-    return [PrefillOption(context, unread), *restart_options(context)]
+def ways(pending, context=400):
+    """The ways to go on after `pending` tokens, or to begin again."""
+    return [PrefillOption(context, pending), *restart_options(context)]
 
 
 def test_the_draft_reads_what_it_would_earn_back_and_no_more_than_may_be_lost():
-    assert under_way().reading(ways(SHORT + 1), 200)[:2] == (400, SHORT + 1)
-    assert under_way().reading(ways(SHORT), 200) is None  # it does that within a round
-    assert under_way().reading(ways(100_000), 200).unread == 16  # a little first
-    assert under_way(machine=STEEP, draft=4).reading(ways(SHORT + 1), 200) is None
-    assert under_way().reading(ways(30, context=30), 1) is None
-    assert policy().reading(ways(SHORT + 1), 200) is None  # the target is not sure of itself yet
+    assert under_way().next_prefill(ways(SHORT + 1), 200)[:2] == (400, SHORT + 1)
+    assert under_way().next_prefill(ways(SHORT), 200) is None  # it does that within a round
+    assert under_way().next_prefill(ways(100_000), 200).pending == 16  # a little first
+    assert under_way(machine=STEEP, draft=4).next_prefill(ways(SHORT + 1), 200) is None
+    assert under_way().next_prefill(ways(30, context=30), 1) is None
+    assert (
+        policy().next_prefill(ways(SHORT + 1), 200) is None
+    )  # the target is not sure of itself yet
 
 
 def test_a_user_who_wants_sps_has_the_draft_read():
-    assert policy("sps", machine=STEEP, draft=4).reading(ways(100_000), 200).unread == 100_000
-    assert policy("sps", 0).reading(ways(100_000), 200) is None
-    assert policy("ars").reading(ways(100_000), 200) is None
+    assert policy("sps", machine=STEEP, draft=4).next_prefill(ways(100_000), 200).pending == 100_000
+    assert policy("sps", 0).next_prefill(ways(100_000), 200) is None
+    assert policy("ars").next_prefill(ways(100_000), 200) is None
 
 
 def test_the_reason_tells_a_likely_guess_from_a_pause():

@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
+from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.loops import autoregressive, speculative
-from assistant.decoding.mapping import Mapping
-from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.mapping import VocabularyMapping
+from assistant.decoding.row import one_hot
+from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Draft, Fixed, Proposal
+from assistant.decoding.sources.draft import Draft, Proposal
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.warp import one_hot, warp
+from assistant.decoding.warp import warp
 from assistant.prompt.prompt_tokens import ChatTokens
 from assistant.request import Message, Sampling
 from models.native.model import NativeModel
@@ -65,7 +67,7 @@ class Echo:
         self._answer = answer
 
     def propose(self, tokens, plan, warp, draw):
-        ahead = self._answer[len(tokens) : len(tokens) + plan.room]
+        ahead = self._answer[len(tokens) : len(tokens) + plan.budget]
         spoilt = [
             token + 1 if (len(tokens) + i) % 3 == 0 else token for i, token in enumerate(ahead)
         ]
@@ -95,7 +97,7 @@ def test_greedy_ars_and_sps_say_the_same_where_batches_compute_alike(smol, noise
     start, said = ars
     sps = said[:start]
     rule = TokenRule(np.random.default_rng())
-    decode(speculative(smol, Echo(said), sps, lambda: Fixed(k), greedy, rule), sps, LENGTH)
+    decode(speculative(smol, Echo(said), sps, lambda: FixedPlan(k), greedy, rule), sps, LENGTH)
     check_same_or_near_tie(smol, said, sps[: len(said)], noise)
 
 
@@ -123,9 +125,16 @@ def test_the_default_pair_parts_from_ars_only_at_near_ties(open_model, default_p
     noise = max(width_difference(target, ars, width)[0] for width in (2, 4, 8))
     for k in (1, 3, 7):
         sps, accepted, tested = list(prompt), 0, 0
-        drafter = Cascade(ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab)))
+        drafter = Cascade(
+            ModelSource(draft, VocabularyMapping.by_number(target.n_vocab, draft.n_vocab))
+        )
         rounds = speculative(
-            target, drafter, sps, lambda k=k: Fixed(k), greedy, TokenRule(np.random.default_rng())
+            target,
+            drafter,
+            sps,
+            lambda k=k: FixedPlan(k),
+            greedy,
+            TokenRule(np.random.default_rng()),
         )
         while len(sps) < len(ars):
             round_ = next(rounds)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from assistant.engine.resume import MIN_TOKENS_KEPT, Resuming
+from assistant.engine.prompt_cache import MIN_TOKENS_SAVED, PromptCache
 from assistant.request import EngineArgs
 from models.base import common_prefix
 from models.files.snapshots import discard
@@ -25,7 +25,7 @@ ANSWER = random_tokens(random.Random(3), 90)
 class Slow(NativeModel):
     """A model that claims to read slowly."""
 
-    seconds_a_token = 0.02  # 100 tokens are worth a snapshot
+    seconds_per_token = 0.02  # 100 tokens are worth a snapshot
 
 
 @pytest.fixture
@@ -36,23 +36,23 @@ def places(tmp_path):
 @pytest.fixture
 def start(open_model, tiny_target, places):
     """Start a model again, as after the program was closed."""
-    opened: list[Resuming] = []
+    opened: list[PromptCache] = []
 
-    def start(kind: type[NativeModel] = Slow, identity: str = "a", room: int = 1 << 30):
+    def start(kind: type[NativeModel] = Slow, identity: str = "a", budget: int = 1 << 30):
         model = kind(open_model(tiny_target).weights, n_ctx=1024, threads=1)
-        resuming = Resuming(model, identity, room, places)
-        opened.append(resuming)
-        return model, resuming
+        prompt_cache = PromptCache(model, identity, budget, places)
+        opened.append(prompt_cache)
+        return model, prompt_cache
 
     yield start
-    for resuming in opened:
-        resuming.close()
-        resuming._model.close()
+    for prompt_cache in opened:
+        prompt_cache.close()
+        prompt_cache._model.close()
 
 
-def answer(model, resuming, prompt, stored=True, said=ANSWER):
+def answer(model, prompt_cache, prompt, stored=True, said=ANSWER):
     tokens = list(prompt)
-    resuming.begin(tokens, stored)
+    prompt_cache.prepare(tokens, stored)
     found = model.cached(prompt)
     tokens += said
     model.logits([*tokens, 9, 9, 9])  # a draft that was rejected
@@ -61,10 +61,10 @@ def answer(model, resuming, prompt, stored=True, said=ANSWER):
 
 def kept(start, **how):
     """Start a model, and keep what it has read of a conversation."""
-    model, resuming = start(**how)
-    answer(model, resuming, CHAT)
-    resuming.keep()
-    return model, resuming
+    model, prompt_cache = start(**how)
+    answer(model, prompt_cache, CHAT)
+    prompt_cache.save()
+    return model, prompt_cache
 
 
 def files(places):
@@ -72,33 +72,33 @@ def files(places):
 
 
 def test_a_conversation_of_yesterday_is_not_read_again(start):
-    model, resuming = start()
-    assert answer(model, resuming, CHAT) == 0
+    model, prompt_cache = start()
+    assert answer(model, prompt_cache, CHAT) == 0
     expected = model.logits([*CHAT, *ANSWER, 7]).copy()
-    resuming.keep()
-    model, resuming = start()
-    resuming.begin([*CHAT, *ANSWER], stored=True)
-    assert model.held == (*CHAT, *ANSWER)
+    prompt_cache.save()
+    model, prompt_cache = start()
+    prompt_cache.prepare([*CHAT, *ANSWER], stored=True)
+    assert model.cached_tokens == (*CHAT, *ANSWER)
     assert (model.logits([*CHAT, *ANSWER, 7]) == expected).all()
 
 
 def test_leaving_a_conversation_keeps_it(start, places):
-    model, resuming = start()
-    answer(model, resuming, CHAT)
+    model, prompt_cache = start()
+    answer(model, prompt_cache, CHAT)
     assert files(places) == []
-    assert answer(model, resuming, OTHER) == 0
+    assert answer(model, prompt_cache, OTHER) == 0
     assert len(files(places)) == 1
-    assert answer(model, resuming, CHAT) == len(CHAT)
+    assert answer(model, prompt_cache, CHAT) == len(CHAT)
     assert len(files(places)) == 2
 
 
 def test_the_one_that_spares_most_is_taken(start):
-    model, resuming = start()
+    model, prompt_cache = start()
     for prompt in (CHAT, CHAT[:200] + OTHER[:150], OTHER):
-        answer(model, resuming, prompt)
-        resuming.keep()
-    model, resuming = start()
-    assert answer(model, resuming, CHAT[:200] + OTHER) == 350
+        answer(model, prompt_cache, prompt)
+        prompt_cache.save()
+    model, prompt_cache = start()
+    assert answer(model, prompt_cache, CHAT[:200] + OTHER) == 350
 
 
 def test_what_comes_back_for_a_question_that_differs_is_what_both_begin_with(tmp_path):
@@ -106,60 +106,60 @@ def test_what_comes_back_for_a_question_that_differs_is_what_both_begin_with(tmp
     with tiny_model(tmp_path) as model:
         read, again = (Slow(model.weights, n_ctx=1024, threads=1) for _ in range(2))
         for slow, prompt in ((read, CHAT), (again, CHAT[:200] + OTHER)):
-            resuming = Resuming(slow, "a", 1 << 30, tmp_path / "snapshots")
-            resuming.begin(prompt, stored=True)
-            assert slow.held == tuple(CHAT[:200] if slow is again else ())
+            prompt_cache = PromptCache(slow, "a", 1 << 30, tmp_path / "snapshots")
+            prompt_cache.prepare(prompt, stored=True)
+            assert slow.cached_tokens == tuple(CHAT[:200] if slow is again else ())
             assert_same(slow.logits(prompt), fresh(model, prompt))
-            resuming.keep()
-            resuming.close()
+            prompt_cache.save()
+            prompt_cache.close()
             slow.close()
 
 
 def test_what_is_not_stored_leaves_nothing_on_disk(start, places):
-    model, resuming = start()
-    answer(model, resuming, CHAT, stored=False)
-    resuming.keep()
-    answer(model, resuming, OTHER, stored=False)
-    resuming.keep()
+    model, prompt_cache = start()
+    answer(model, prompt_cache, CHAT, stored=False)
+    prompt_cache.save()
+    answer(model, prompt_cache, OTHER, stored=False)
+    prompt_cache.save()
     assert not places.exists()
 
 
 def test_a_private_conversation_between_stored_ones_is_never_kept(start):
-    model, resuming = start()
+    model, prompt_cache = start()
     private = [*CHAT, *OTHER]
-    answer(model, resuming, CHAT)
-    resuming.keep()
-    answer(model, resuming, private, stored=False)
-    resuming.keep()
-    resuming.begin(CHAT, stored=True)  # stopped before anything is computed
-    resuming.keep()
-    assert model.held == tuple(CHAT)
-    answer(model, resuming, [*CHAT, *ANSWER, *OTHER[:200]])
-    resuming.keep()
-    held = [found.tokens for found in resuming._snapshots.find()]
-    assert all(common_prefix(tokens, private) <= len(CHAT) for tokens in held)
+    answer(model, prompt_cache, CHAT)
+    prompt_cache.save()
+    answer(model, prompt_cache, private, stored=False)
+    prompt_cache.save()
+    prompt_cache.prepare(CHAT, stored=True)  # stopped before anything is computed
+    prompt_cache.save()
+    assert model.cached_tokens == tuple(CHAT)
+    answer(model, prompt_cache, [*CHAT, *ANSWER, *OTHER[:200]])
+    prompt_cache.save()
+    cached_tokens = [found.tokens for found in prompt_cache._snapshots.find()]
+    assert all(common_prefix(tokens, private) <= len(CHAT) for tokens in cached_tokens)
 
 
 def test_a_private_conversation_reads_no_snapshot(start):
     kept(start)
-    model, resuming = start()
-    assert answer(model, resuming, CHAT, stored=False) == 0
+    model, prompt_cache = start()
+    assert answer(model, prompt_cache, CHAT, stored=False) == 0
 
 
 def test_a_deletion_leaves_nothing_of_what_was_computed_before_it(start, places):
-    model, resuming = start()
-    answer(model, resuming, CHAT)
+    model, prompt_cache = start()
+    answer(model, prompt_cache, CHAT)
     discard(places)
-    resuming.keep()
+    prompt_cache.save()
     assert not places.exists()
-    answer(model, resuming, OTHER)
-    resuming.keep()
+    answer(model, prompt_cache, OTHER)
+    prompt_cache.save()
     assert len(files(places)) == 1
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "foreign"])
 def test_a_bad_snapshot_never_reaches_llama_cpp(start, places, monkeypatch, damage):
-    model, resuming = kept(start)
+    model, prompt_cache = kept(start)
     (path,) = files(places)
     data = bytearray(path.read_bytes())
     data[-100] ^= damage == "flip"
@@ -167,42 +167,42 @@ def test_a_bad_snapshot_never_reaches_llama_cpp(start, places, monkeypatch, dama
     path.write_bytes(data)
     handed: list[int] = []
     monkeypatch.setattr(Slow, "restore", lambda self, tokens, copy: handed.append(len(tokens)))
-    model, resuming = start(identity="b" if damage == "foreign" else "a")
-    assert answer(model, resuming, CHAT) == 0
+    model, prompt_cache = start(identity="b" if damage == "foreign" else "a")
+    assert answer(model, prompt_cache, CHAT) == 0
     assert handed == []
     assert (path in files(places)) == (damage != "flip")
 
 
 def test_what_is_read_in_no_time_is_not_written(start, places):
-    model, resuming = start(NativeModel)
-    answer(model, resuming, CHAT)
-    assert model.seconds_a_token is not None
-    resuming.keep()
+    model, prompt_cache = start(NativeModel)
+    answer(model, prompt_cache, CHAT)
+    assert model.seconds_per_token is not None
+    prompt_cache.save()
     assert files(places) == []
 
 
 def test_a_short_turn_writes_nothing_new(start, places):
-    model, resuming = kept(start)
+    model, prompt_cache = kept(start)
     before = files(places)
-    answer(model, resuming, [*CHAT, *ANSWER], said=[1] * 50)
-    resuming.keep()
+    answer(model, prompt_cache, [*CHAT, *ANSWER], said=[1] * 50)
+    prompt_cache.save()
     assert files(places) == before
-    answer(model, resuming, [*CHAT, *ANSWER, *OTHER[:100]])
-    resuming.keep()
+    answer(model, prompt_cache, [*CHAT, *ANSWER, *OTHER[:100]])
+    prompt_cache.save()
     assert len(files(places)) == 1
     assert files(places) != before
 
 
 def test_a_few_tokens_are_not_worth_a_look(start):
     kept(start)
-    model, resuming = start()
-    assert answer(model, resuming, [*CHAT[: MIN_TOKENS_KEPT - 1], *OTHER]) == 0
-    model, resuming = start()
-    assert answer(model, resuming, [*CHAT[:MIN_TOKENS_KEPT], *OTHER]) == MIN_TOKENS_KEPT
+    model, prompt_cache = start()
+    assert answer(model, prompt_cache, [*CHAT[: MIN_TOKENS_SAVED - 1], *OTHER]) == 0
+    model, prompt_cache = start()
+    assert answer(model, prompt_cache, [*CHAT[:MIN_TOKENS_SAVED], *OTHER]) == MIN_TOKENS_SAVED
 
 
 def test_no_room_means_no_snapshots(start, places):
-    kept(start, room=0)
+    kept(start, budget=0)
     assert not places.exists()
 
 
@@ -213,21 +213,21 @@ def test_a_folder_that_cannot_be_made_is_no_obstacle(start, places):
 
 
 def test_a_model_that_cannot_roll_back_tokens_only_continues(start):
-    model, resuming = kept(start)
+    model, prompt_cache = kept(start)
     for prompt, found in (
         ([*CHAT, *ANSWER, 5], len(CHAT) + len(ANSWER)),
         ([*CHAT, *ANSWER], 0),
         ([*CHAT, 5], 0),
     ):
-        model, resuming = start()
+        model, prompt_cache = start()
         model.rollback = 0
-        assert answer(model, resuming, prompt) == found
+        assert answer(model, prompt_cache, prompt) == found
 
 
 @contextmanager
 def slow(path, n_ctx, monkeypatch):
     """Load a model that reads slowly enough for its snapshots to be kept."""
-    monkeypatch.setattr(NativeModel, "seconds_a_token", Slow.seconds_a_token)
+    monkeypatch.setattr(NativeModel, "seconds_per_token", Slow.seconds_per_token)
     setup = EngineArgs(path, n_ctx=n_ctx, threads=1, engine=ENGINE, measure=False)
     with loaded(setup) as (assistant, _):
         yield assistant
@@ -243,27 +243,27 @@ def longrope(tmp_path):
 @pytest.mark.parametrize("n_ctx", [512, 1024])
 def test_a_snapshot_of_another_context_size_is_read_again(longrope, monkeypatch, n_ctx):
     with slow(longrope, n_ctx, monkeypatch) as assistant:
-        answer(assistant.target, assistant.resuming, CHAT, stored=False)
+        answer(assistant.target, assistant.prompt_cache, CHAT, stored=False)
         expected = assistant.target.logits([*CHAT, 7]).copy()
     with slow(longrope, 1536 - n_ctx, monkeypatch) as assistant:
-        answer(assistant.target, assistant.resuming, CHAT)
+        answer(assistant.target, assistant.prompt_cache, CHAT)
         other = assistant.target.logits([*CHAT, 7]).copy()
     assert (other != expected).any()  # else it would not matter
     with slow(longrope, n_ctx, monkeypatch) as assistant:
-        found = answer(assistant.target, assistant.resuming, CHAT)
+        found = answer(assistant.target, assistant.prompt_cache, CHAT)
         assert (assistant.target.logits([*CHAT, 7]) == expected).all()
         assert found == 0
     with slow(longrope, n_ctx, monkeypatch) as assistant:
-        assert answer(assistant.target, assistant.resuming, CHAT) == len(CHAT)
+        assert answer(assistant.target, assistant.prompt_cache, CHAT) == len(CHAT)
 
 
 @llama_alone
 def test_a_snapshot_of_another_build_of_the_library_is_read_again(longrope, monkeypatch):
     with slow(longrope, 512, monkeypatch) as assistant:
-        answer(assistant.target, assistant.resuming, CHAT)
+        answer(assistant.target, assistant.prompt_cache, CHAT)
     monkeypatch.setattr(EngineLibrary, "build", lambda engine: "another")
     with slow(longrope, 512, monkeypatch) as assistant:
-        assert answer(assistant.target, assistant.resuming, CHAT) == 0
+        assert answer(assistant.target, assistant.prompt_cache, CHAT) == 0
 
 
 def test_a_model_whose_name_is_no_text_has_snapshots_too(tmp_path, monkeypatch):
@@ -271,4 +271,4 @@ def test_a_model_whose_name_is_no_text_has_snapshots_too(tmp_path, monkeypatch):
     tiny.write(tmp_path / "model.gguf").rename(path)
     for found in (0, len(CHAT)):
         with slow(path, 512, monkeypatch) as assistant:
-            assert answer(assistant.target, assistant.resuming, CHAT) == found
+            assert answer(assistant.target, assistant.prompt_cache, CHAT) == found

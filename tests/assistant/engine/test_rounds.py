@@ -5,15 +5,15 @@ import pytest
 
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
-from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.engine.policy import Control, Policy
 from assistant.engine.reply import rule_of, warp_of
 from assistant.engine.rounds import Rounds
-from assistant.events import Reason
 from assistant.request import Sampling
 from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed, greedy
 from tests.assistant.engine.test_assistant import ask

@@ -360,7 +360,7 @@ async def test_an_event_loop_that_was_held_up_does_not_end_its_worker(setup: Eng
 async def test_who_does_not_read_holds_the_engine_up_and_fills_no_memory(
     setup: EngineArgs, monkeypatch: pytest.MonkeyPatch, cancelled: bool
 ) -> None:
-    monkeypatch.setattr("assistant.service.MAX_UNREAD", 20)
+    monkeypatch.setattr("assistant.service.MAX_QUEUED", 20)
     engine = EngineProcess()
     await events_of(engine.do(setup))
     stream = engine.do(ask(max_tokens=LONG if cancelled else 1500, mode="ars", lookahead=None))
@@ -369,7 +369,7 @@ async def test_who_does_not_read_holds_the_engine_up_and_fills_no_memory(
     async with asyncio.timeout(WAIT_S):
         while not worker._inbox.full():
             await asyncio.sleep(0.01)
-    assert stream._unread.qsize() == 20
+    assert stream._queued.qsize() == 20
     if cancelled:
         stream.cancel()
     *decoded, end = await events_of(stream)
@@ -381,11 +381,11 @@ async def test_who_does_not_read_holds_the_engine_up_and_fills_no_memory(
 async def test_closing_does_not_wait_for_who_does_not_read(
     setup: EngineArgs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assistant.service.MAX_UNREAD", 5)
+    monkeypatch.setattr("assistant.service.MAX_QUEUED", 5)
     engine = EngineProcess()
     await events_of(engine.do(setup))
     stream = engine.do(ask(max_tokens=LONG))
-    while stream._unread.qsize() < 5:
+    while stream._queued.qsize() < 5:
         await asyncio.sleep(0.01)
     await engine.close()
     assert (await events_of(stream))[-1] == CLOSED

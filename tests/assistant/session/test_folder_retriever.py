@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from assistant.engine.records import Records
 from assistant.passages import folder_index
 from assistant.passages.folder_index import IndexProgress
 from assistant.session import folder_retriever
@@ -18,6 +17,7 @@ from assistant.session.messages import CITING
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment
 from models.errors import StorageError
+from models.files.disk import Records
 from models.files.places import cache_dir
 from tests.assistant.session.stage import MODEL, Stage
 from tests.patience import WAIT_S

@@ -146,14 +146,14 @@ def test_a_split_model_is_one_and_says_which_part_is_missing(data, tmp_path, her
     (found,) = discover([tmp_path])
     assert found.size == len(here) * len(data)
     lost = f"it lacks 1 of its 3 parts, first big-{missing:05d}-of-00003.gguf."
-    assert found.problem == (lost if missing else None)
+    assert found.unreadable_reason == (lost if missing else None)
 
 
 def test_a_vocabulary_alone_and_a_damaged_file_say_so(tmp_path, data):
     odd(tmp_path / "vocab.gguf", "llama", tokens=True)
     file(tmp_path / "cut.gguf", data[:-1])
     file(tmp_path / "mmproj-model.gguf", data[:-1])  # whose header says nothing
-    found = {each.name: each.refusal for each in discover([tmp_path])}
+    found = {each.name: each.unusable_reason for each in discover([tmp_path])}
     assert found.keys() == {"vocab.gguf", "cut.gguf"}
     assert "without weights" in found["vocab.gguf"]
     assert "damaged" in found["cut.gguf"]

@@ -16,7 +16,7 @@ from tests import tiny
 def large(tmp_path, monkeypatch):
     """A file with a header that is worth a record, and what is read of files."""
     path = tiny.write(tmp_path / "m.gguf")
-    monkeypatch.setattr(model_file, "LEAST", 1)
+    monkeypatch.setattr(model_file, "CACHED_FROM", 1)
     return path
 
 

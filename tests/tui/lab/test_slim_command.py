@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
 from assistant.settings.settings import Settings
 from models.drafts import Pairing, best_draft, made_here
 from models.errors import ModelError, ModelMissing
@@ -51,7 +51,10 @@ def test_what_is_made_drafts_for_its_target_from_then_on(here):
     setup, problem = Settings(target=str(target.path)).setup()
     assert (setup.draft, problem) == (made, None)
     assert "300 tokens in common" in Pairing(target).judge(draft).reason
-    assert Mapping(*shared_tokens(read_vocabulary(target.path), read_vocabulary(made))).size == 300
+    assert (
+        VocabularyMapping(*shared_tokens(read_vocabulary(target.path), read_vocabulary(made))).size
+        == 300
+    )
 
 
 def test_what_was_made_for_one_target_is_not_preferred_for_another(here):

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.events import (
     Decoded,
     Event,
     Finished,
-    Forecast,
     LaneEvent,
     ModelInfo,
     Origin,
@@ -15,7 +15,6 @@ from assistant.events import (
     RaceOver,
     RaceReady,
     Ready,
-    Reason,
     RejectedToken,
     Stats,
     Stop,

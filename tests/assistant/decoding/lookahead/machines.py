@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.loops import Rejected, Round, Sampled
-from assistant.decoding.row import Row
+from assistant.decoding.row import Row, one_hot
 from assistant.decoding.sources.draft import Offer, Proposal, Rows, Run
-from assistant.decoding.warp import one_hot
 from assistant.events import Origin
 from tests.exact.exact_rows import row_of
 
@@ -34,17 +33,17 @@ class Text:
 
     copied: Callable[[int], float | None] = lambda i: None
     modelled: Callable[[int], float | None] = lambda i: None
-    evidence: int = 5
+    bucket: int = 5
     sure: int = 9
     """How sure the target is of the tokens for which nothing was proposed."""
     rng: random.Random = field(default_factory=lambda: random.Random(1))
 
-    def offers(self, i: int, room: int) -> list[Offer]:
+    def offers(self, i: int, budget: int) -> list[Offer]:
         """Return what is on offer in round `i`."""
         offers: list[Offer] = []
-        if self.copied(i) is not None and room:
-            offers.append(Run("suffix", (0,) * room, (self.evidence,) * room))
-        if self.modelled(i) is not None and room:
+        if self.copied(i) is not None and budget:
+            offers.append(Run("suffix", (0,) * budget, (self.bucket,) * budget))
+        if self.modelled(i) is not None and budget:
             offers.append(Rows("model", 1))
         return offers
 
@@ -87,14 +86,14 @@ def decode(
         real.at(depth(i))
         plan = controller.plan(31, again=again, repeats=repeats)
         proposals, draft_s = list[Proposal](), 0.0
-        while plan.room > 0 and (offer := plan.next(text.offers(i, plan.room))):
+        while plan.budget > 0 and (offer := plan.next(text.offers(i, plan.budget))):
             if isinstance(offer, Run):
-                proposals += [Proposal(0, one_hot(0), "suffix", e) for e in offer.evidence]
+                proposals += [Proposal(0, one_hot(0), "suffix", e) for e in offer.buckets]
                 continue
             draft_s += real.draft(1)
-            if not plan.include(offer, text.evidence):
+            if not plan.include(offer, text.bucket):
                 break
-            proposals.append(Proposal(0, one_hot(0), "model", text.evidence))
+            proposals.append(Proposal(0, one_hot(0), "model", text.bucket))
         round_ = judged(proposals, [text.acceptance(p.source, i) for p in proposals], text, i)
         noise = text.rng.uniform(0.97, 1.03)
         width = len(proposals) + 1
@@ -115,7 +114,7 @@ def judged(proposals: Sequence[Proposal], chances: Sequence[float], text: Text, 
     for proposal, chance in zip(proposals, chances, strict=True):
         uniform = text.rng.random()
         origin = Origin.DRAFT if uniform < chance else Origin.RESIDUAL
-        row = replace(coin(chance), margin=text.evidence)
+        row = replace(coin(chance), margin=text.bucket)
         tokens.append(Sampled(0, origin, row, proposal.row, proposal, uniform))
         if origin is Origin.RESIDUAL:
             break

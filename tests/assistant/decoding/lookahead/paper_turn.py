@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.sources.suffix import SuffixSource
-from assistant.decoding.sources.tail import TailSource
+from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import PlannedRound, Rounds
 from models.base import common_prefix
@@ -61,14 +60,14 @@ class Text:
     """An answer to come, and what a draft makes of it.
 
     `right` gives the probability that the draft is right at a place of the answer, `sure` the
-    target's margins, and `evidence` how sure the draft is where it is right or wrong.
+    target's margins, and `bucket` how sure the draft is where it is right or wrong.
     """
 
     prompt: int
     length: int
     right: Callable[[int], float]
     sure: int = 9
-    evidence: Callable[[bool], int] = lambda is_right: 8
+    bucket: Callable[[bool], int] = lambda is_right: 8
     repeats: float = 0.0
     rng: random.Random = field(default_factory=lambda: random.Random(1))
 
@@ -98,8 +97,8 @@ class Text:
             if tokens == self.tokens[max(0, place - len(tokens)) : place]:
                 answered = place - self.prompt
                 is_right = self.luck[answered] < self.right(answered)
-                return self.tokens[place] if is_right else WRONG, self.evidence(is_right)
-        return WRONG, self.evidence(False)
+                return self.tokens[place] if is_right else WRONG, self.bucket(is_right)
+        return WRONG, self.bucket(False)
 
 
 class PaperModel:
@@ -107,17 +106,17 @@ class PaperModel:
 
     n_ctx, n_vocab, max_rows, can_roll_back = 8192, VOCABULARY, 32, True
     rollback: int | None = None
-    decided = 0
+    committed = 0
 
     def __init__(self, role: str, machine: Machine, text: Text) -> None:
         self._role, self._machine = role, machine
         self._says = text.target if role == "target" else text.draft
-        self.held: list[int] = []
+        self.cached_tokens: list[int] = []
         self.busy_s = 0.0
 
     def cached(self, tokens: Sequence[int]) -> int:
         """Return how many leading tokens are known."""
-        return common_prefix(self.held, tokens)
+        return common_prefix(self.cached_tokens, tokens)
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> np.ndarray:
         """Return rows of logits, as `assistant.decoding.model.Model` says."""
@@ -126,7 +125,7 @@ class PaperModel:
             costs, is_target = self._machine.costs, self._role == "target"
             seconds = costs.verify(new) if is_target else costs.draft(new)
             self.busy_s += self._machine.evaluate(seconds, is_target and new == 1)
-        self.held = tokens
+        self.cached_tokens = tokens
         logits = np.zeros((rows, VOCABULARY), np.float32)
         for i, row in enumerate(logits):
             token, margin = self._says(tokens[: len(tokens) - rows + 1 + i])
@@ -158,8 +157,8 @@ def answered(controller, machine: Machine, text: Text):
     """Decode an answer; how long it will be nobody knows before it ends."""
     target, draft = (PaperModel(role, machine, text) for role in ("target", "draft"))
     tokens = text.tokens[: text.prompt]
-    target.held = tokens[:-1]
-    model = ModelSource(draft, Mapping.by_number(VOCABULARY, VOCABULARY))
+    target.cached_tokens = tokens[:-1]
+    model = ModelSource(draft, VocabularyMapping.by_number(VOCABULARY, VOCABULARY))
     drafter, rule = Cascade(SuffixSource(), TailSource(), model), BlockRule(random.Random(0))
     policy, said, proposed = Policy(Control("auto"), controller), 0, 0
     for step in Rounds(target, tokens, drafter, rule, greedy, policy, clock=lambda: machine.now):

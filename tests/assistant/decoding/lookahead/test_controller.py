@@ -5,10 +5,10 @@ import pytest
 from assistant.decoding.lookahead.budget import ALLOWANCE, CAUTIOUS_ALLOWANCE, CAUTIOUS_SHARE, SHARE
 from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.sources.draft import Rows, Run
 from assistant.decoding.sources.model import PrefillOption, restart_options
-from assistant.events import Reason
 from tests.assistant.decoding.lookahead.machines import (
     FLAT,
     STAIRS,
@@ -79,7 +79,7 @@ def test_the_model_goes_on_where_copies_run_dry():
 def test_no_round_stakes_more_than_may_be_lost_yet():
     """At first nobody can afford the bargain of thirty-two for the price of eight and a half."""
     dear = {1: 1.0, 2: 1.5, 4: 2.5, 8: 8.0, 32: 8.5}
-    outcome = decoded(dear, Text(copied=lambda i: 0.98, evidence=7), rounds=200)
+    outcome = decoded(dear, Text(copied=lambda i: 0.98, bucket=7), rounds=200)
     prices = [costs(dear).verify(1 + k) for k in outcome.proposed]
     assert 1 < max(prices[:12]) <= 1 + ALLOWANCE * (1 + 12 * SHARE)
     assert max(prices) > 1 + ALLOWANCE
@@ -138,7 +138,7 @@ def test_a_draft_that_cannot_afford_the_whole_text_waits_for_an_answer_as_long_a
         decode(known, Text(), costs(FLAT), rounds=1)
         waited += 1
     assert chosen
-    assert waited == chosen.context == chosen.unread == 16
+    assert waited == chosen.context == chosen.pending == 16
 
 
 def test_what_a_draft_has_saved_buys_it_more_to_read():
@@ -146,8 +146,8 @@ def test_what_a_draft_has_saved_buys_it_more_to_read():
     decode(known, Text(), costs(FLAT, 2.0), rounds=20)
     for _ in range(12):
         if chosen := reading(known, context=300):
-            known.read(chosen.unread, costs(FLAT, 2.0).draft(chosen.unread))
-            lengths.append(chosen.unread)
+            known.read(chosen.pending, costs(FLAT, 2.0).draft(chosen.pending))
+            lengths.append(chosen.pending)
         decode(known, Text(modelled=lambda i: 0.8), costs(FLAT, 2.0), rounds=5)
     assert lengths[0] == 16
     assert max(lengths) == 300
@@ -166,14 +166,14 @@ def test_what_the_draft_reads_is_owed():
 @pytest.mark.parametrize("context", [20, 60, 200])
 def test_a_reading_is_begun_only_if_it_can_be_finished_and_a_guess_be_made(dearer, context):
     real = costs(FLAT, dearer)
-    known, unread, read = Controller(costs(FLAT, dearer)), context, 0
+    known, pending, read = Controller(costs(FLAT, dearer)), context, 0
     decode(known, Text(), costs(FLAT), rounds=8)
-    while chosen := known.reading([PrefillOption(context, unread)], 200):
+    while chosen := known.reading([PrefillOption(context, pending)], 200):
         known.read(chosen.piece, real.draft(chosen.piece))
-        unread, read = unread - chosen.piece, read + chosen.piece
-    assert unread in (0, 1, context)
+        pending, read = pending - chosen.piece, read + chosen.piece
+    assert pending in (0, 1, context)
     if read:
-        assert known.plan(31).next([Rows("model", 1 + unread)])
+        assert known.plan(31).next([Rows("model", 1 + pending)])
 
 
 def test_what_a_busy_machine_would_have_taken_is_not_owed_on_a_calm_one():

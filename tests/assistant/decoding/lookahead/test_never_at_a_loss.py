@@ -56,7 +56,7 @@ def text_of(rng):
         length=rng.choice((8, 20, 40, 70, 100, 150, 300, 600)),
         right=right,
         sure=rng.choice((0, 5, 9)),
-        evidence=lambda is_right: rng.randrange(6, 10) if is_right or not knows else 1,
+        bucket=lambda is_right: rng.randrange(6, 10) if is_right or not knows else 1,
         repeats=rng.choice((0, 0.1, 0.3)),
         rng=rng,
     )

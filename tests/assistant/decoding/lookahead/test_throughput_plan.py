@@ -4,9 +4,9 @@ import pytest
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.lookahead.plans import ThroughputPlan
 from assistant.decoding.sources.draft import Rows, Run
-from assistant.events import Reason
 from tests.assistant.decoding.lookahead.machines import FLAT, STAIRS, STEEP, costs
 
 
@@ -16,20 +16,20 @@ class Known(Acceptance):
     def __init__(self, **sources: float) -> None:
         self._known = sources
 
-    def estimate(self, source, evidence):
-        return self._known[source] if evidence else 0.0
+    def estimate(self, source, bucket):
+        return self._known[source] if bucket else 0.0
 
     def optimistic(self, source):
         return self._known[source]
 
 
-def weighing(machine, room=31, draft=1.0, **settings):
+def weighing(machine, budget=31, draft=1.0, **settings):
     sources = {"suffix": 0.8, "model": 0.8, **settings.pop("acceptance", {})}
-    return ThroughputPlan(costs(machine, draft), Known(**sources), room, patience=64, **settings)
+    return ThroughputPlan(costs(machine, draft), Known(**sources), budget, patience=64, **settings)
 
 
-def run(length: int, evidence: int = 5) -> Run:
-    return Run("suffix", tuple(range(length)), (evidence,) * length)
+def run(length: int, bucket: int = 5) -> Run:
+    return Run("suffix", tuple(range(length)), (bucket,) * length)
 
 
 def test_a_step_that_costs_more_than_one_token_is_taken_for_those_after_it():
@@ -102,9 +102,9 @@ def test_a_table_is_paid_for_what_its_own_rows_take():
 
 
 def test_there_are_never_more_proposals_than_room():
-    plan = weighing(FLAT, room=7, acceptance={"suffix": 0.99})
+    plan = weighing(FLAT, budget=7, acceptance={"suffix": 0.99})
     assert len(plan.next([run(7)]).tokens) == 7
-    assert plan.room == 0
+    assert plan.budget == 0
 
 
 def settled(machine) -> Costs:

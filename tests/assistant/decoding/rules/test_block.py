@@ -11,7 +11,7 @@ import pytest
 
 from assistant.decoding.row import EMPTY, Row, one_hot
 from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.rules.rule import TokenRule
 from tests.assistant.decoding.rules.given import Given, drafted
 from tests.exact.exact_rows import row_of
 from tests.exact.test_exactness import law_of_acceptance, law_of_round

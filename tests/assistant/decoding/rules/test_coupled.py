@@ -9,13 +9,14 @@ from itertools import product
 import numpy as np
 import pytest
 
+from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.loops import autoregressive, speculative
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.row import Row, one_hot
 from assistant.decoding.rules import coupled
 from assistant.decoding.rules.coupled import BLOCK, CoupledRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Draft, Fixed, Rows
+from assistant.decoding.sources.draft import Draft, Rows
 from assistant.decoding.sources.model import ModelSource
 from assistant.lab.bench.baselines import RandomSource
 from tests.assistant.chi_square import agrees
@@ -66,7 +67,7 @@ def test_sps_says_what_ars_says_whatever_the_lookahead(warp):
     for seed in range(3):
         said = ars(target, seed, warp)
         for k in (0, 1, 2, 3, 7):
-            text, kept = sps(target, drafter, seed, lambda k=k: Fixed(k), warp)
+            text, kept = sps(target, drafter, seed, lambda k=k: FixedPlan(k), warp)
             assert text == said, (seed, k)
             accepted += kept
     assert accepted > 0
@@ -86,7 +87,11 @@ class Hindsight(Cascade):
 @pytest.mark.parametrize("drafter", [Cascade, Hindsight])
 def test_sps_says_what_ars_says_whatever_the_plan_and_even_if_it_looks_at_what_was_drawn(drafter):
     target, lengths = Toy(4, 3), set()
-    sources = (Parrot(4), ModelSource(Toy(4, 4), Mapping.by_number(4, 4)), RandomSource(4))
+    sources = (
+        Parrot(4),
+        ModelSource(Toy(4, 4), VocabularyMapping.by_number(4, 4)),
+        RandomSource(4),
+    )
     for seed in range(5):
         text, kept = sps(target, drafter(*sources), seed, lambda s=seed: Whims(5, s))
         assert text == ars(target, seed)
@@ -99,7 +104,7 @@ def test_a_draft_that_equals_the_target_is_always_accepted():
     for seed in range(3):
         tokens, drafter = [], modelled(Toy(5, 1), 5)
         loop = speculative(
-            Toy(5, 1), drafter, tokens, lambda: Fixed(3), keep_all, CoupledRule(seed)
+            Toy(5, 1), drafter, tokens, lambda: FixedPlan(3), keep_all, CoupledRule(seed)
         )
         assert [next(loop).accepted for _ in range(6)] == [3] * 6
 
@@ -116,7 +121,7 @@ def test_an_answer_that_is_continued_goes_on_as_if_it_had_not_stopped():
     for cut in (1, 7, 16):
         assert ars(target, 6, start=whole[:cut]) == whole
         drafter = modelled(Toy(5, 2), 5)
-        assert sps(target, drafter, 6, lambda: Fixed(3), start=whole[:cut])[0] == whole
+        assert sps(target, drafter, 6, lambda: FixedPlan(3), start=whole[:cut])[0] == whole
 
 
 def test_draws_along_the_positions_have_the_law_of_the_row():

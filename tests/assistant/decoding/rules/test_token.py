@@ -7,7 +7,7 @@ import pytest
 from assistant.decoding.row import one_hot
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
-from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.rules.rule import TokenRule
 from tests.assistant.decoding.rules.given import Given, drafted
 from tests.exact.exact_rows import row_of
 

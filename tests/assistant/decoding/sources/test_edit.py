@@ -45,12 +45,12 @@ class Tokens:
         return b"".join(map(self.piece, tokens)).decode()
 
 
-def offered(new, old=OLD, room=8, size=99, ahead=""):
+def offered(new, old=OLD, budget=8, size=99, ahead=""):
     """Return the text that is offered after a new text; what comes `ahead` is only proposed."""
     known = Tokens(size)
     source, tokens = EditSource(old, 0, known.piece, known.tokenize), known.tokenize(new)
     source.read(tokens)
-    run = source.offer([*tokens, *known.tokenize(ahead)], room)
+    run = source.offer([*tokens, *known.tokenize(ahead)], budget)
     return known.text(run.tokens) if run else None
 
 
@@ -64,7 +64,7 @@ def edited(*replaced, upto):
 
 
 def test_what_is_left_as_it_is_is_offered_to_its_end():
-    assert offered("def best(items", room=200) == OLD.removeprefix("def best(items")
+    assert offered("def best(items", budget=200) == OLD.removeprefix("def best(items")
     assert offered(OLD) is None
     assert offered("", old="") is None
 
@@ -85,7 +85,7 @@ def test_nothing_is_offered_within_an_insertion():
 @pytest.mark.parametrize("size", [99, 3])
 def test_a_name_that_was_replaced_is_offered_replaced_whatever_its_tokens_are(size):
     def after(upto):
-        return offered(edited(("maxc", "largest"), upto=upto), size=size, room=4)
+        return offered(edited(("maxc", "largest"), upto=upto), size=size, budget=4)
 
     assert after(" largest:").startswith(" largest:")
     assert after("largest\n    return").startswith("largest\n")
@@ -93,7 +93,7 @@ def test_a_name_that_was_replaced_is_offered_replaced_whatever_its_tokens_are(si
 
 
 def test_a_name_that_has_begun_is_completed_whatever_blanks_are_before_it():
-    assert offered("def best(items,ma", size=2, room=3) == "xc):"
+    assert offered("def best(items,ma", size=2, budget=3) == "xc):"
 
 
 def test_the_old_text_goes_on_at_once_where_a_name_was_replaced():
@@ -102,20 +102,20 @@ def test_the_old_text_goes_on_at_once_where_a_name_was_replaced():
 
 def test_a_replacement_that_is_not_repeated_is_forgotten():
     once = edited(("items, maxc", "items, largest"), upto=" maxc:")
-    assert offered(once, room=1) == " largest"
-    assert offered(f"{once} maxc:\n            count =", room=1) == " maxc"
+    assert offered(once, budget=1) == " largest"
+    assert offered(f"{once} maxc:\n            count =", budget=1) == " maxc"
 
 
 def test_a_stretch_that_was_deleted_is_skipped():
     kept = OLD[: OLD.index("def worst")]
     assert offered(f"{kept}def mean") == "(items):\n   "
-    assert offered(f"{kept}def mean(items):\n    total", room=99) == OLD[OLD.index(" = sum") :]
+    assert offered(f"{kept}def mean(items):\n    total", budget=99) == OLD[OLD.index(" = sum") :]
 
 
 def test_lines_that_are_indented_further_stay_so():
     deeper = edited(("    for", "        for"), upto="        if")
-    assert offered(deeper, room=14) == "            if item "
-    assert offered(f"{deeper}            if item > maxc:\n", room=16) == " " * 16 + "count"
+    assert offered(deeper, budget=14) == "            if item "
+    assert offered(f"{deeper}            if item > maxc:\n", budget=16) == " " * 16 + "count"
 
 
 def test_the_place_after_the_alignment_counts_more_than_any_other():
@@ -126,12 +126,12 @@ def test_the_place_after_the_alignment_counts_more_than_any_other():
 
 
 def test_what_stands_before_the_new_text_is_passed_over():
-    assert offered("Here is the new version:\n\n```python\n", room=2) == "def best"
+    assert offered("Here is the new version:\n\n```python\n", budget=2) == "def best"
 
 
 def test_what_is_only_proposed_is_followed_and_teaches_nothing():
     ahead = ", largest):\n    count = 0\n    for item in items:\n        if item >"
-    assert offered("def best(items", ahead=ahead, room=1) == " maxc"
+    assert offered("def best(items", ahead=ahead, budget=1) == " maxc"
 
 
 def test_the_evidence_is_how_many_words_were_as_expected():
@@ -140,27 +140,29 @@ def test_the_evidence_is_how_many_words_were_as_expected():
     for read in range(1, 150):
         source.read(tokens[:read])
         run = source.offer(tokens[:read], 9)
-        assert run.evidence == tuple(sorted(run.evidence))
-        assert run.evidence[0] <= sum(read >= edge for edge in EDGES)
-    assert run.evidence[0] == len(EDGES)
+        assert run.buckets == tuple(sorted(run.buckets))
+        assert run.buckets[0] <= sum(read >= edge for edge in EDGES)
+    assert run.buckets[0] == len(EDGES)
     source.read([*tokens[:150], *known.tokenize(" new")])
-    assert source.offer([*tokens[:150], *known.tokenize(" new")], 1).evidence == (0,)
+    assert source.offer([*tokens[:150], *known.tokenize(" new")], 1).buckets == (0,)
 
 
 TEXTS = st.text("ab \n(=é", max_size=40)
 
 
 @given(TEXTS, TEXTS, st.integers(1, 9), st.integers(0, 40))
-def test_what_is_offered_depends_on_the_tokens_alone_and_is_what_they_spell(old, new, room, first):
+def test_what_is_offered_depends_on_the_tokens_alone_and_is_what_they_spell(
+    old, new, budget, first
+):
     known = Tokens(2)
     tokens = known.tokenize(new)
     sources = [EditSource(old, 0, known.piece, known.tokenize) for _ in range(2)]
     sources[0].read(tokens[:first])
     for source in sources:
         source.read(tokens)
-    one, other = (source.offer(tokens, room) for source in sources)
+    one, other = (source.offer(tokens, budget) for source in sources)
     assert one == other
-    assert one is None or 1 <= len(one.tokens) == len(one.evidence) <= room
+    assert one is None or 1 <= len(one.tokens) == len(one.buckets) <= budget
 
 
 def test_within_a_character_that_is_cut_in_two_tokens_nothing_is_offered():

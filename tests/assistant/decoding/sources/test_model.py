@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.sources.model import ModelSource
 from tests.assistant.engine.pressing import greedy
 
@@ -16,13 +16,13 @@ def model(open_model, tiny_draft):
 
 @pytest.fixture
 def source(model):
-    return ModelSource(model, Mapping.by_number(model.n_vocab, model.n_vocab), WINDOW)
+    return ModelSource(model, VocabularyMapping.by_number(model.n_vocab, model.n_vocab), WINDOW)
 
 
 def test_of_a_long_new_text_the_end_is_read(source):
     text = [i % 97 for i in range(200)]
     source.read(text)
-    assert source.unread(text) == WINDOW
+    assert source.pending(text) == WINDOW
     assert source.seen(text) == text[-WINDOW:]
 
 
@@ -32,7 +32,7 @@ def test_a_text_that_grows_is_read_on_until_the_context_is_full(source, model):
         source.read(text)
         assert source.offer(text, 4) is not None
         source.row(text, greedy)
-        assert source.unread(text) == 0
+        assert source.pending(text) == 0
         text.append(len(text) % 89)
     assert len(source.seen(text)) < model.n_ctx
 

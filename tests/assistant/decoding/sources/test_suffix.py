@@ -11,7 +11,7 @@ from assistant.decoding.sources.suffix import (
     Automaton,
     SuffixMatch,
     SuffixSource,
-    strength,
+    match_bucket,
 )
 
 # Few different tokens repeat in every way there is.
@@ -68,14 +68,14 @@ def test_a_text_of_one_token_has_as_many_states_as_tokens():
 TEXTS = st.lists(st.integers(0, 2), max_size=40)
 
 
-def offered(tokens, room=4, ahead=()):
+def offered(tokens, budget=4, ahead=()):
     source = SuffixSource()
     source.read(tokens)
-    return source.offer([*tokens, *ahead], room)
+    return source.offer([*tokens, *ahead], budget)
 
 
 def test_there_is_no_offer_where_there_is_no_room():
-    assert offered([1, 2, 1, 2], room=0) is None
+    assert offered([1, 2, 1, 2], budget=0) is None
 
 
 def match(length, followers=1):
@@ -83,32 +83,36 @@ def match(length, followers=1):
 
 
 def test_evidence_grows_along_a_run():
-    evidence = offered([*range(60), *range(30)], room=8).evidence
-    assert evidence == (strength(match(30)), strength(match(31)), *[strength(match(32))] * 6)
-    assert evidence[-1] > evidence[0] > 0
-    assert strength(match(10**6)) == len(EDGES)
+    buckets = offered([*range(60), *range(30)], budget=8).buckets
+    assert buckets == (
+        match_bucket(match(30)),
+        match_bucket(match(31)),
+        *[match_bucket(match(32))] * 6,
+    )
+    assert buckets[-1] > buckets[0] > 0
+    assert match_bucket(match(10**6)) == len(EDGES)
 
 
 def test_where_different_tokens_followed_the_latest_counts_if_the_repetition_is_long():
     assert offered([1, 2, 3, 1, 2, 4, 1, 2]) is None
     same = [*range(10, 10 + UNMISTAKABLE)]
-    run = offered([*same, 1, *same, 2, *same], room=2)
+    run = offered([*same, 1, *same, 2, *same], budget=2)
     assert run.tokens == (2, same[0])
-    assert run.evidence == (0, strength(match(UNMISTAKABLE + 1)))
+    assert run.buckets == (0, match_bucket(match(UNMISTAKABLE + 1)))
 
 
 @settings(max_examples=200)
 @given(TEXTS, st.lists(st.integers(0, 3), max_size=4), st.integers(1, 9))
 @example([0, 0, 0], [1, 0, 0], 1)  # the latest occurrence is followed by what is proposed
-def test_every_token_offered_followed_the_longest_repetition(text, ahead, room):
-    run = offered(text, room, ahead)
+def test_every_token_offered_followed_the_longest_repetition(text, ahead, budget):
+    run = offered(text, budget, ahead)
     context, before = text + ahead, len(text) + bool(ahead)
     for token in run.tokens if run else ():
         part = longest(context, text, before)
         assert token in {context[end] for end in ends(text, part, before)}
         assert is_telling(part, text)
         context, before = [*context, token], len(text) + 1
-    if not run or len(run.tokens) < room:
+    if not run or len(run.tokens) < budget:
         assert not is_telling(longest(context, text, before), text)
 
 
@@ -148,6 +152,6 @@ def test_offering_changes_nothing():
 def test_its_row_is_the_first_token_of_its_offer():
     source = SuffixSource()
     source.read([1, 2, 3, 1, 2])
-    row, evidence = source.row([1, 2, 3, 1, 2], lambda logits, history: None)
-    assert (list(row.ids), list(row.probs), evidence) == ([3], [1.0], strength(match(2)))
+    row, own = source.row([1, 2, 3, 1, 2], lambda logits, history: None)
+    assert (list(row.ids), list(row.probs), own) == ([3], [1.0], match_bucket(match(2)))
     assert len(source.row([1, 2, 3, 1, 2, 9], lambda logits, history: None)[0].ids) == 0

@@ -2,11 +2,11 @@
 
 import pytest
 
+from assistant.decoding.lookahead.plans import FixedPlan
+from assistant.decoding.row import one_hot
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Fixed, Proposal
-from assistant.decoding.sources.suffix import SuffixSource
-from assistant.decoding.sources.tail import TailSource, strength
-from assistant.decoding.warp import one_hot
+from assistant.decoding.sources.draft import Proposal
+from assistant.decoding.sources.suffix import SuffixSource, TailSource, tail_bucket
 
 CONTEXT = [8, 9]
 
@@ -17,17 +17,17 @@ def proposals(*tokens, source="model"):
 
 def tail(*drafted):
     source = TailSource()
-    source.keep(CONTEXT, proposals(*drafted))
+    source.remember(CONTEXT, proposals(*drafted))
     return source
 
 
-def offered(source, *said, room=9):
-    run = source.offer([*CONTEXT, *said], room)
+def offered(source, *said, budget=9):
+    run = source.offer([*CONTEXT, *said], budget)
     return run.tokens if run else None
 
 
 @pytest.mark.parametrize(
-    ("said", "room", "rest"),
+    ("said", "budget", "rest"),
     [
         ((1, 7), 9, (3, 4, 5)),  # what was proposed after the replaced token
         ((7,), 9, (2, 3, 4, 5)),
@@ -40,43 +40,43 @@ def offered(source, *said, room=9):
         ((7, 2, 3, 4, 5), 9, None),
     ],
 )
-def test_what_was_proposed_after_the_one_wrong_token_is_offered(said, room, rest):
-    assert offered(tail(1, 2, 3, 4, 5), *said, room=room) == rest
+def test_what_was_proposed_after_the_one_wrong_token_is_offered(said, budget, rest):
+    assert offered(tail(1, 2, 3, 4, 5), *said, budget=budget) == rest
 
 
 def test_a_round_without_proposals_forgets_nothing():
     source = tail(1, 2, 3, 4)
-    source.keep([*CONTEXT, 7], [])
+    source.remember([*CONTEXT, 7], [])
     assert offered(source, 7, 2) == (3, 4)
 
 
 def test_another_draft_replaces_the_one_before():
     source = tail(1, 2, 3, 4)
-    source.keep([*CONTEXT, 7], proposals(5, 6, 7))
+    source.remember([*CONTEXT, 7], proposals(5, 6, 7))
     assert offered(source, 7, 1) == (6, 7)
 
 
 def test_what_a_tail_proposed_has_no_tail():
     source = tail(1, 2, 3, 4)
-    source.keep([*CONTEXT, 7], proposals(2, 3, source="tail"))
+    source.remember([*CONTEXT, 7], proposals(2, 3, source="tail"))
     assert offered(source, 7, 9) is None
 
 
 def test_evidence_grows_with_every_token_that_comes_true():
     source = tail(1, 2, 3, 4, 5, 6, 7)
     run = source.offer([*CONTEXT, 1, 2, 0], 9)
-    assert run.evidence == tuple(strength(2, behind) for behind in range(4))
-    assert source.offer([*CONTEXT, 1, 2, 0, 4], 9).evidence == run.evidence[1:]
-    assert [strength(0, i) for i in range(6)] == [0, 2, 4, 6, 8, 8]
-    assert strength(2, 9) == strength(99, 9) == 9
+    assert run.buckets == tuple(tail_bucket(2, behind) for behind in range(4))
+    assert source.offer([*CONTEXT, 1, 2, 0, 4], 9).buckets == run.buckets[1:]
+    assert [tail_bucket(0, i) for i in range(6)] == [0, 2, 4, 6, 8, 8]
+    assert tail_bucket(2, 9) == tail_bucket(99, 9) == 9
 
 
 def test_a_cascade_tells_its_tail_what_it_proposed():
     text = [1, 2, 3, 4, 5, 6, 7, 1, 2]
     cascade = Cascade(SuffixSource(), TailSource())
-    first = cascade.propose(text, Fixed(4), None, None)
+    first = cascade.propose(text, FixedPlan(4), None, None)
     assert first.tokens == (3, 4, 5, 6)
-    second = cascade.propose([*text, 3, 9], Fixed(4), None, None)
+    second = cascade.propose([*text, 3, 9], FixedPlan(4), None, None)
     assert [(each.token, each.source) for each in second.proposals] == [
         (5, "tail"),
         (6, "tail"),

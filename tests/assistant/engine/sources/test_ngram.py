@@ -13,9 +13,9 @@ from assistant.engine.sources.ngram import (
     Continuation,
     NgramSource,
     Tables,
-    learn,
+    bucket,
+    build_tables,
     opened,
-    strength,
 )
 
 ANSWERS = st.lists(st.lists(st.integers(0, 3), max_size=12), max_size=8)
@@ -38,7 +38,7 @@ def counted(answers):
 @example([[5] * 40])
 def test_tables_hold_what_followed_most_often(answers):
     expected = counted(answers)
-    tables = Tables(learn(answers))
+    tables = Tables(build_tables(answers))
     often = {context for context, counts in expected.items() if max(counts.values()) >= MIN_TIMES}
     assert len(tables) == len(often)
     for context in often:
@@ -51,31 +51,31 @@ def test_tables_hold_what_followed_most_often(answers):
 @settings(max_examples=100)
 @given(ANSWERS, st.lists(st.integers(0, 3), min_size=max(LENGTHS), max_size=6))
 def test_the_longest_context_that_is_known_decides(answers, context):
-    tables = Tables(learn(answers))
+    tables = Tables(build_tables(answers))
     entries = (tables._find(context[-length:]) for length in sorted(LENGTHS, reverse=True))
     assert tables.find(context) == next((entry for entry in entries if entry), None)
 
 
 def test_when_there_is_too_much_the_rarest_goes():
     answers = [[1, 2, 3]] * 9 + [[4, 5, 6]] * 3
-    tables = Tables(learn(answers, most=1))
+    tables = Tables(build_tables(answers, limit=1))
     assert len(tables) == 1
     assert tables.find([1, 2]) == (3, 9, 100)
 
 
 def test_counts_that_do_not_fit_stay_at_the_largest():
-    tables = Tables(learn([[1] * 70_000 + [2]]))
+    tables = Tables(build_tables([[1] * 70_000 + [2]]))
     assert tables.find([1, 1]) == (1, 0xFFFF, 99)
 
 
 def test_a_file_is_read_where_it_lies(tmp_path):
     path = tmp_path / "tables"
-    path.write_bytes(learn([[1, 2, 3]] * 4))
+    path.write_bytes(build_tables([[1, 2, 3]] * 4))
     assert opened(path).find([1, 2]) == (3, 4, 100)
 
 
 def test_a_file_that_is_not_whole_or_something_else_holds_nothing(tmp_path):
-    whole = learn([[1, 2, 3]] * 4)
+    whole = build_tables([[1, 2, 3]] * 4)
     path = tmp_path / "tables"
     assert len(opened(path)) == 0
     for content in (b"", whole[:-1], whole[: HEADER.size], b"x" + whole[1:], whole + b"\0" * 16):
@@ -89,19 +89,19 @@ def test_a_file_that_is_not_whole_or_something_else_holds_nothing(tmp_path):
 
 
 def source(*answers, n_vocab=100):
-    return NgramSource(n_vocab, Tables(learn(answers)))
+    return NgramSource(n_vocab, Tables(build_tables(answers)))
 
 
-def offered(source, *context, room=9):
-    run = source.offer(context, room)
+def offered(source, *context, budget=9):
+    run = source.offer(context, budget)
     return run.tokens if run else None
 
 
 def test_a_habit_is_followed_to_its_end():
     habit = source(*[[1, 2, 3, 4, 5]] * 3)
     assert offered(habit, 9, 1, 2) == (3, 4, 5)
-    assert offered(habit, 9, 1, 2, room=2) == (3, 4)
-    assert offered(habit, 9, 1, 2, room=0) is None
+    assert offered(habit, 9, 1, 2, budget=2) == (3, 4)
+    assert offered(habit, 9, 1, 2, budget=0) is None
 
 
 def test_what_is_not_known_is_not_continued():
@@ -124,8 +124,8 @@ def test_a_longer_context_overrules_a_shorter_one():
 
 
 def test_the_first_tables_decide_where_they_know_the_context_at_all():
-    own = Tables(learn([[1, 2, 3]] * 2))
-    others = Tables(learn([[1, 2, 4]] * 9 + [[2, 3, 5]] * 9))
+    own = Tables(build_tables([[1, 2, 3]] * 2))
+    others = Tables(build_tables([[1, 2, 4]] * 9 + [[2, 3, 5]] * 9))
     assert offered(NgramSource(100, own, others), 1, 2) == (3, 5)
     assert offered(NgramSource(100, others, own), 1, 2) == (4,)
 
@@ -138,8 +138,8 @@ def test_tokens_that_the_target_lacks_are_never_offered():
 
 def test_evidence_tells_how_often_and_how_surely():
     classes = [
-        strength(Continuation(0, times, percent)) for percent in (80, 95) for times in (2, 4, 8, 99)
+        bucket(Continuation(0, times, percent)) for percent in (80, 95) for times in (2, 4, 8, 99)
     ]
     assert classes == list(range(8))
     run = source(*[[1, 2, 3, 4]] * 5).offer([1, 2], 9)
-    assert run.evidence == (5, 5)
+    assert run.buckets == (5, 5)

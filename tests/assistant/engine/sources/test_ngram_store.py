@@ -89,7 +89,7 @@ def test_only_so_many_tokens_are_read(store, monkeypatch):
 
 def test_what_comes_with_the_program_is_for_the_default_vocabulary_alone():
     vocabulary = catalog.VOCABULARIES[catalog.DEFAULT.target.name]
-    (tables,) = ngram_store.shipped(vocabulary)
+    (tables,) = ngram_store.bundled(vocabulary)
     assert len(tables) > 2000
-    assert ngram_store.shipped("0" * 32) == ngram_store.shipped(None) == []
-    assert (ngram_store.SHIPPED / f"{vocabulary}.ngrams").stat().st_size < 100_000
+    assert ngram_store.bundled("0" * 32) == ngram_store.bundled(None) == []
+    assert (ngram_store.BUNDLED / f"{vocabulary}.ngrams").stat().st_size < 100_000

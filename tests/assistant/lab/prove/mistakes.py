@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.rule import Rule, Verdict, residual
-from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.rules.rule import Rule, TokenRule, Verdict, residual
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Source
 from assistant.decoding.sources.model import ModelSource
@@ -69,7 +68,7 @@ CASES: Sequence[tuple[str, Callable[[Any], Rule], type[Cascade], bool]] = (
 
 def sampler(cascade: type[Cascade] = Cascade, sources: Sequence[Source] | None = None) -> Sampler:
     """Return what samples the small example."""
-    draft = ModelSource(table(DRAFT), Mapping.by_number(len(TARGET), len(DRAFT)))
+    draft = ModelSource(table(DRAFT), VocabularyMapping.by_number(len(TARGET), len(DRAFT)))
     made = Sampler(table(TARGET), [draft] if sources is None else sources, [0], WARP)
     made._drafter = cascade(*made._drafter.sources.values())
     return made

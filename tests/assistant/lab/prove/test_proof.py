@@ -5,13 +5,12 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from assistant.decoding.mapping import Mapping
+from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Verdict
 from assistant.decoding.sources.draft import Draft
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.sources.suffix import SuffixSource
-from assistant.decoding.sources.tail import TailSource
+from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.engine.rounds import Rounds
@@ -58,7 +57,7 @@ def pair(open_model, tiny_target, tiny_draft):
 
 
 def pair_of(target, draft, sampling=HOT):
-    source = ModelSource(draft, Mapping.by_number(target.n_vocab, target.n_vocab))
+    source = ModelSource(draft, VocabularyMapping.by_number(target.n_vocab, target.n_vocab))
     sources = [SuffixSource(), TailSource(), source]
     return ProvedPair(Assistant(target, target.weights.vocab, sources), sampling, 3, 5)
 

@@ -1,1 +1,0 @@
-"""Exact decoding: rows, warps, loops, rules, draft sources, the lookahead."""

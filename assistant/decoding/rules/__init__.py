@@ -1,1 +1,0 @@
-"""Which proposals are kept, and the row that the next token is drawn from."""

@@ -1,1 +1,0 @@
-"""The engine: load, answer, race; one job in flight."""

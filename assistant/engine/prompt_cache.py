@@ -1,0 +1,94 @@
+"""KV caches of stored conversations, saved so that these can be resumed without a full prefill."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models.base import common_prefix
+
+if TYPE_CHECKING:  # toys need no native library, and what is not stored no snapshots
+    from models.files.snapshots import FoundSnapshot, Snapshots
+    from models.native.model import NativeModel
+
+LONG_S = 2.0
+"""Seconds of prefill from which on a conversation is saved."""
+MIN_TOKENS_SAVED = 64  # tokens that a snapshot must spare the model to be restored
+
+
+class PromptCache:
+    """Saves a model's KV cache of stored conversations as snapshots, and restores it.
+
+    If a snapshot is missing, damaged or of another model, the conversation is evaluated again.
+    """
+
+    def __init__(
+        self, model: "NativeModel", identity: str, budget: int, path: Path | None = None
+    ) -> None:
+        """`identity` is everything the cache depends on; `budget` is in bytes, 0 saves nothing."""
+        self._model = model
+        self._identity, self._path, self._budget = identity, path, budget
+        self._snapshots: Snapshots | None = None  # None: the conversation is not saved
+        self._tokens: Sequence[int] = ()  # of the conversation
+        self._saved: tuple[int, ...] = ()  # tokens of the newest snapshot
+
+    def prepare(self, tokens: Sequence[int], stored: bool) -> None:
+        """Prepare the cache for a prompt, of a conversation that is `stored` or leaves no trace.
+
+        The tokens of the answer are to be appended to `tokens`. Afterwards the cache holds a prefix
+        of them and nothing else. The folder is opened again for each prompt: if it is discarded
+        later, nothing of this conversation can be saved.
+        """
+        if self._model.cached(tokens) < len(self._model.cached_tokens) - MIN_TOKENS_SAVED:
+            self.save()
+        self.close()
+        self._tokens = tokens
+        if stored and self._budget:
+            from models.files.snapshots import Snapshots, folder
+
+            with suppress(OSError, MemoryError):
+                self._snapshots = Snapshots(self._path or folder(), self._identity, self._budget)
+                self._restore(self._snapshots, tokens)
+        self._model.truncate(self._model.cached(tokens))
+
+    def save(self) -> None:
+        """Write a snapshot, if the tokens that no snapshot has yet take long to evaluate."""
+        self._model.truncate(self._model.cached(self._tokens))  # without rejected proposals
+        cached, snapshots = self._model.cached_tokens, self._snapshots
+        seconds, new = (
+            self._model.seconds_per_token,
+            len(cached) - common_prefix(self._saved, cached),
+        )
+        is_long = new >= MIN_TOKENS_SAVED if seconds is None else new * seconds >= LONG_S
+        if snapshots is None or not is_long:
+            return
+        with suppress(OSError, MemoryError):
+            snapshots.write(cached, self._model.state())
+        self._saved = cached
+
+    def close(self) -> None:
+        """Save nothing more of this conversation."""
+        if self._snapshots is not None:
+            self._snapshots.close()
+            self._snapshots = None
+
+    def _restore(self, snapshots: "Snapshots", tokens: Sequence[int]) -> None:
+        """Restore the snapshot with the longest usable prefix of a prompt, if it spares enough."""
+        rolls_back = self._model.rollback is None and not self._model.restores_in_part
+
+        def spared(snapshot: "FoundSnapshot") -> int:
+            common = common_prefix(snapshot.tokens, tokens)
+            goes_on = common == len(snapshot.tokens) < len(tokens)
+            fits = len(snapshot.tokens) <= self._model.n_ctx
+            return common if fits and (goes_on or rolls_back) else 0
+
+        best = max(snapshots.find(), key=spared, default=None)
+        if best is None or spared(best) < self._model.cached(tokens) + MIN_TOKENS_SAVED:
+            return
+        try:
+            cached, state = snapshots.read(best.name)
+        except ValueError:
+            snapshots.remove(best.name)
+        else:
+            if self._model.restore(cached, state):
+                self._saved = tuple(cached)

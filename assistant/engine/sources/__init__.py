@@ -1,1 +1,0 @@
-"""Sources of proposals that know more than the text: forms, thoughts, stored answers."""

@@ -1,1 +1,0 @@
-"""The engine in a separate process: what llama.cpp breaks, breaks there."""

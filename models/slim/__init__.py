@@ -1,1 +1,0 @@
-"""Smaller and faster drafts, made from a local model file."""
