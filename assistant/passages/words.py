@@ -12,7 +12,7 @@ from pathlib import Path
 
 import snowballstemmer
 
-from assistant.text_decoding import UNSPACED
+from assistant.streamed_text import UNSPACED
 
 _LISTS = Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines()
 STOP_WORDS = {name: frozenset(stop_words) for name, *stop_words in map(str.split, _LISTS)}

@@ -6,7 +6,7 @@ from itertools import groupby, islice
 from unicodedata import normalize
 
 from assistant.store.values import ChatSummary
-from assistant.text_decoding import UNSPACED
+from assistant.streamed_text import UNSPACED
 from models.errors import well_formed
 
 _MAX_WORDS = 32  # each costs a look-up
