@@ -3,15 +3,17 @@
 import importlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
-from pkgutil import walk_packages
+from pkgutil import iter_modules
 
 from textual.app import SystemCommand
 from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-PACKAGES = ("app", "chat", "models", "race", "settings", "widgets")
-"""The packages with screens and widgets that have keys."""
+PACKAGES = (
+    "app", "chat.conversation", "chat", "chat.prompt", "models", "race", "settings", "widgets"
+)  # fmt: skip
+"""The packages with screens and widgets that have keys, in the order of the help page."""
 UNUSED = ("Quit", "Keys", "Maximize", "Minimize")
 """Commands of Textual that the app's keys cover, or that are useless here."""
 _DISPLAY = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "slash": "/"}
@@ -27,7 +29,7 @@ def _owners() -> Iterator[type[DOMNode]]:
     """Yield the classes that have keys; modules of commands have none."""
     for name in PACKAGES:
         package = importlib.import_module(f"tui.{name}")
-        for module in walk_packages(package.__path__, f"{package.__name__}."):
+        for module in iter_modules(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("command"):
                 for value in vars(importlib.import_module(module.name)).values():
                     own = isinstance(value, type) and value.__module__ == module.name

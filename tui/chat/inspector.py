@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len, chop_cells
-from textual import events, on
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal
@@ -30,6 +30,91 @@ WIDE = 110
 EMPTY = "The tokens of this answer were not kept."
 CURSOR = "bold $block-cursor-foreground on $block-cursor-background"
 CURSOR_PLAIN = "bold reverse underline"
+
+
+class Inspector(ModalScreen[None]):
+    """A cursor over the tokens of an answer, and the facts about the token under it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "Close", id="inspector.close"),
+        Binding("f1", "app.help", "Help", id="inspector.help"),
+        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
+    ]
+    DEFAULT_CSS = """
+    Inspector {
+        background: $background;
+
+        & #inspector-head { height: 1; padding: 0 1; background: $panel; }
+        & #inspector-title {
+            width: 1fr; color: $text-accent; text-style: bold;
+            text-wrap: nowrap; text-overflow: ellipsis;
+        }
+        & #inspector-legend { width: auto; padding: 0 0 0 2; }
+        & #inspector-empty { padding: 1 2; color: $text-muted; }
+        & #tokens { width: 1fr; height: 1fr; padding: 1 1 0 2; scrollbar-gutter: stable; }
+        & #facts {
+            height: 13; max-height: 60%; padding: 0 2; border-top: solid $border-blurred;
+        }
+        &.wide #inspector-body { layout: horizontal; }
+        &.wide #facts {
+            width: 56; height: 1fr; max-height: 100%; padding: 1 2;
+            border-top: none; background: $surface;
+        }
+    }
+    """
+
+    def __init__(
+        self, trace: Trace, title: str, more: bool = False, passages: Sequence[Attachment] = ()
+    ) -> None:
+        super().__init__()
+        self._passages = passages
+        self._whose = "Tokens so far of" if more else "Tokens of"
+        self._entries = entries(trace)
+        self._heading = safe(" ".join(title.split()))
+        self._page = TokenPage(self._entries)
+        self._facts = Lines(id="facts")
+        self._facts.can_focus = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out the tokens and the facts."""
+        kinds = {*BASICS, *(entry.kind for entry in self._entries)}
+        with Horizontal(id="inspector-head"):
+            yield Static(f"{self._whose} “{self._heading}”", id="inspector-title", markup=False)
+            shown = legend(styles(self.app.no_color), kinds)
+            yield Static(shown, id="inspector-legend", markup=False)
+        if self._entries:
+            with Container(id="inspector-body"):
+                yield self._page
+                yield self._facts
+        else:
+            yield Static(EMPTY, id="inspector-empty", markup=False)
+        yield KeyLine()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Place the facts by the width of the screen."""
+        self.set_class(event.size.width >= WIDE, "wide")
+        self.call_after_refresh(self.on_token_page_moved)
+
+    def on_token_page_moved(self) -> None:
+        """Show the facts about the token under the cursor."""
+        if self._entries:
+            index = self._page.cursor
+            size = Size(self._facts.line_width, self._facts.size.height)
+            source = source_of(self._entries, index, self._passages)
+            entry, total = self._entries[index], len(self._entries)
+            self._facts.put(facts(entry, index + 1, total, size, source))
+
+
+def source_of(entries: Sequence[InspectedToken], index: int, passages: Sequence[Attachment]) -> str:
+    """Return a sentence that names the passages a token may be copied from, or nothing."""
+    tokens = [
+        entry.item for entry in entries[: index + 1] if not isinstance(entry.item, RejectedToken)
+    ]
+    if not passages or isinstance(entries[index].item, RejectedToken):
+        return ""
+    sources = copied_from("".join(entry.text for entry in tokens), tokens[-1], passages)
+    titles = " and ".join(one_line(entry.title) for entry in sources)
+    return f"These words stand in {titles}." if sources else ""
 
 
 class TokenPiece(NamedTuple):
@@ -198,89 +283,3 @@ class TokenPage(Lines, can_focus=True):
         if self.entries:
             region = Region(0, self._line, self.line_width, 1)
             self.scroll_to_region(region, animate=False, force=True)
-
-
-class Inspector(ModalScreen[None]):
-    """A cursor over the tokens of an answer, and the facts about the token under it."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss", "Close", id="inspector.close"),
-        Binding("f1", "app.help", "Help", id="inspector.help"),
-        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
-    ]
-    DEFAULT_CSS = """
-    Inspector {
-        background: $background;
-
-        & #inspector-head { height: 1; padding: 0 1; background: $panel; }
-        & #inspector-title {
-            width: 1fr; color: $text-accent; text-style: bold;
-            text-wrap: nowrap; text-overflow: ellipsis;
-        }
-        & #inspector-legend { width: auto; padding: 0 0 0 2; }
-        & #inspector-empty { padding: 1 2; color: $text-muted; }
-        & #tokens { width: 1fr; height: 1fr; padding: 1 1 0 2; scrollbar-gutter: stable; }
-        & #facts {
-            height: 13; max-height: 60%; padding: 0 2; border-top: solid $border-blurred;
-        }
-        &.wide #inspector-body { layout: horizontal; }
-        &.wide #facts {
-            width: 56; height: 1fr; max-height: 100%; padding: 1 2;
-            border-top: none; background: $surface;
-        }
-    }
-    """
-
-    def __init__(
-        self, trace: Trace, title: str, more: bool = False, passages: Sequence[Attachment] = ()
-    ) -> None:
-        super().__init__()
-        self._passages = passages
-        self._whose = "Tokens so far of" if more else "Tokens of"
-        self._entries = entries(trace)
-        self._heading = safe(" ".join(title.split()))
-        self._page = TokenPage(self._entries)
-        self._facts = Lines(id="facts")
-        self._facts.can_focus = False
-
-    def compose(self) -> ComposeResult:
-        """Lay out the tokens and the facts."""
-        kinds = {*BASICS, *(entry.kind for entry in self._entries)}
-        with Horizontal(id="inspector-head"):
-            yield Static(f"{self._whose} “{self._heading}”", id="inspector-title", markup=False)
-            shown = legend(styles(self.app.no_color), kinds)
-            yield Static(shown, id="inspector-legend", markup=False)
-        if self._entries:
-            with Container(id="inspector-body"):
-                yield self._page
-                yield self._facts
-        else:
-            yield Static(EMPTY, id="inspector-empty", markup=False)
-        yield KeyLine()
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Place the facts by the width of the screen."""
-        self.set_class(event.size.width >= WIDE, "wide")
-        self.call_after_refresh(self.show_facts)
-
-    @on(TokenPage.Moved)
-    def show_facts(self) -> None:
-        """Show the facts about the token under the cursor."""
-        if self._entries:
-            index = self._page.cursor
-            size = Size(self._facts.line_width, self._facts.size.height)
-            source = source_of(self._entries, index, self._passages)
-            entry, total = self._entries[index], len(self._entries)
-            self._facts.put(facts(entry, index + 1, total, size, source))
-
-
-def source_of(entries: Sequence[InspectedToken], index: int, passages: Sequence[Attachment]) -> str:
-    """Return a sentence that names the passages a token may be copied from, or nothing."""
-    tokens = [
-        entry.item for entry in entries[: index + 1] if not isinstance(entry.item, RejectedToken)
-    ]
-    if not passages or isinstance(entries[index].item, RejectedToken):
-        return ""
-    sources = copied_from("".join(entry.text for entry in tokens), tokens[-1], passages)
-    titles = " and ".join(one_line(entry.title) for entry in sources)
-    return f"These words stand in {titles}." if sources else ""

@@ -1,1 +1,0 @@
-"""The app: its screens, keys, signals and colours."""

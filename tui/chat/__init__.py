@@ -1,1 +1,0 @@
-"""A chat in progress, apart from how it looks."""

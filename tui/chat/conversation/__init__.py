@@ -1,1 +1,0 @@
-"""The conversation: turns, the newest at the bottom."""

@@ -1,1 +1,0 @@
-"""Where the user types, and the attachments."""

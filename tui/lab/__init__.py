@@ -1,1 +1,0 @@
-"""The laboratories' commands, with their reports."""

@@ -1,1 +1,0 @@
-"""Models: found, chosen, fetched, listed."""

@@ -1,1 +1,0 @@
-"""`specchat race`: lanes side by side, on the screen or as a table."""

@@ -1,1 +1,0 @@
-"""The settings on the screen, in the editor, and in the command line."""

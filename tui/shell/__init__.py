@@ -1,1 +1,0 @@
-"""The command line: one module per command, those of `bench` in `tui/lab`."""
