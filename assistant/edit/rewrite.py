@@ -124,10 +124,10 @@ class Rewrite:
         )
 
     def _fitted(self, answer: str) -> list[str]:
-        new = without_surroundings(self.file.lines, self.part, self._written(answer))
+        new = without_surroundings(self.file.lines, self.part, self.written(answer))
         return new if LAYOUT.search(self.wish) else indented(self.file.lines, self.part, new)
 
-    def _written(self, answer: str) -> list[str]:
+    def written(self, answer: str) -> list[str]:
         """Return the lines of an answer without the block's end, and without fences around it."""
         lines = answer.strip("\n").split("\n")
         is_tagged = self.block[1] != FENCE

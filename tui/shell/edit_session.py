@@ -5,22 +5,25 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import closing
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import click
+from msgspec import structs
 from rich.text import Text
 
 from assistant.edit import kept_versions, text_file
 from assistant.edit.comparison import Comparison, patch
 from assistant.edit.part import find, split
+from assistant.edit.restoring import Restored, restored
 from assistant.edit.review import review
 from assistant.edit.rewrite import Rewrite
 from assistant.edit.text_file import TextFile
 from assistant.events import Decoded, Event, Finished, Prefilled, Ready, TokenCount
-from assistant.request import CountTokens
+from assistant.request import CountTokens, Request
 from assistant.settings.settings import DEFAULT, Settings
 from models.errors import SpecchatError, StorageError, UsageError
 from tui.labels import figures
@@ -161,25 +164,63 @@ class EditSession:
         if request.max_tokens is None:
             request = replace(request, max_tokens=2 * part + 500)
         printing = DiffPrinting(console.console, rewrite.file.lines, len(rewrite.old.split("\n")))
-        lines = [""]  # of the new part, the last one incomplete
-
-        def handle(event: Event) -> None:
-            match event:
-                case Prefilled():
-                    console.show_prefill(str(path), event)
-                case Decoded(tokens):
-                    console.hide_progress()
-                    lines.extend(
-                        (lines.pop() + "".join(token.text for token in tokens)).split("\n")
-                    )
-                    printing.show(rewrite.so_far(lines[:-1]), len(lines) - 1)
-
         with closing(printing):
-            finished: Finished = console.run(rewrite.request(request, shown), handle)
+            finished = self._answered(rewrite, rewrite.request(request, shown), printing)
         if console.interrupted:
             self._print(f"Stopped: {path} stays as it is.")
             raise KeyboardInterrupt
         return finished, printing.end(rewrite.new(finished.text))
+
+    def _answered(
+        self,
+        rewrite: Rewrite,
+        request: Request,
+        printing: DiffPrinting,
+        prefix: Sequence[str] = (),
+        tried: AbstractSet[str] = frozenset(),
+    ) -> Finished:
+        """Have the model write a part; lines that it leaves out unasked are put back.
+
+        Args:
+            rewrite: the part and the request.
+            request: of the whole answer.
+            printing: shows the lines written so far.
+            prefix: lines that the answer begins with.
+            tried: the words of what was put back before.
+        """
+        console, lines, back = self._console, [*prefix, ""], list[Restored]()
+
+        def handle(event: Event) -> None:
+            match event:
+                case Prefilled():
+                    console.show_prefill(str(rewrite.file.path), event)
+                case Decoded(tokens) if not back:
+                    console.hide_progress()
+                    first = len(lines)  # that this event may complete
+                    text = lines.pop() + "".join(token.text for token in tokens)
+                    lines.extend(text.split("\n"))
+                    printing.show(rewrite.so_far(lines[:-1]), len(lines) - 1)
+                    ends = range(first, len(lines)) if rewrite.is_whole else ()
+                    losses = (restored(rewrite, lines[:end], tried) for end in ends)
+                    back.extend(islice(filter(None, losses), 1))
+                    if back:
+                        console.stop()
+
+        *earlier, start = request.messages
+        head = "".join(f"{line}\n" for line in prefix)
+        start = replace(start, content=f"{start.content}{head}")
+        finished: Finished = console.run(replace(request, messages=(*earlier, start)), handle)
+        finished = structs.replace(finished, text=head + finished.text)
+        if not back and rewrite.is_whole and not rewrite.gap(finished.text, finished.stop):
+            written = rewrite.written(finished.text)
+            back += filter(None, [restored(rewrite, written, tried, is_whole=True)])
+        if not back or console.interrupted:
+            return finished
+        (loss,) = back
+        self._print(f"Kept: lines {loss.first} to {loss.last}, which it left out unasked.", "dim")
+        rest = self._answered(rewrite, request, printing, loss.lines, tried | loss.lost)
+        total: Finished = structs.replace(rest, stats=finished.stats.plus(rest.stats))
+        return total
 
     def _count(self, text: str) -> int:
         counted: TokenCount = self._console.run(CountTokens("", text), keeps=False)
@@ -191,7 +232,7 @@ class EditSession:
         fragment = [f"This is only a fragment: {gap}."] if gap else []
         warnings = [*fragment, *review(suffix, file.text, text, wish)]
         for warning in warnings:
-            self._print(warning, "yellow")
+            self._print(warning, "yellow", by_words=True)
         return warnings
 
     def _confirmed(self, file: TextFile, new: bytes, wish: str, fragment: bool) -> bytes:
@@ -243,9 +284,11 @@ class EditSession:
         undo = f" {kept_versions.undoing(file.path)} undoes it." if self._settings.save else ""
         self._print(f"Written: {file.path}.{undo}")
 
-    def _print(self, text: str, style: str = "") -> None:
+    def _print(self, text: str, style: str = "", by_words: bool = False) -> None:
+        """Print a line; a terminal breaks it where it ends, so that paths are copied whole."""
         self._console.hide_progress()
-        self._console.console.print(Text(safe(text), style), soft_wrap=True)
+        soft_wrap = not (by_words and self._console.console.is_terminal)
+        self._console.console.print(Text(safe(text), style), soft_wrap=soft_wrap)
 
 
 def _put_aside(file: TextFile, data: bytes, what: str) -> str:

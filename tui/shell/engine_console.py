@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
@@ -58,10 +59,12 @@ class EngineConsole:
 
     @cached_property
     def console(self) -> "Console":
-        """Standard error."""
+        """Standard error; progress would overwrite the screen of an editor whose filter this is."""
         from rich.console import Console  # while the engine starts
 
-        return Console(stderr=True, highlight=False, markup=False)
+        is_filter = not any(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
+        force = False if is_filter else None
+        return Console(stderr=True, highlight=False, markup=False, force_terminal=force)
 
     @cached_property
     def _status(self) -> "Status":
@@ -135,6 +138,11 @@ class EngineConsole:
     def stop_with(self, stop: Callable[[], None]) -> None:
         """Have Ctrl-C call `stop` in the loop of `wait`."""
         self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
+
+    def stop(self) -> None:
+        """Have the engine stop what was begun last; its last event still comes."""
+        if self._cancel is not None:
+            self._cancel()
 
     def error(self, end: Failed) -> BaseException:
         """Return the exception to raise for a failed job."""
@@ -210,8 +218,7 @@ class EngineConsole:
         if self.interrupted or not self.keeps:
             raise KeyboardInterrupt
         self.interrupted = True
-        if self._cancel is not None:
-            self._cancel()
+        self.stop()
 
     def _pause(self, number: int, frame: FrameType | None) -> None:
         """Stop the process at Ctrl-Z, with the cursor visible."""

@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import signal
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 
@@ -55,7 +54,7 @@ def test_interrupt_ends_it_with_130_and_leaves_nothing(slow: Path, home: Path) -
 def test_death_of_the_engine_is_a_model_error_and_the_terminal_is_fine(slow: Path) -> None:
     ours, theirs = pty.openpty()
     tuned = (*TUNE, "--target", slow, "--draft", "none")
-    process = start(*tuned, first=ENDLESS, stdout=subprocess.DEVNULL, stderr=theirs)
+    process = start(*tuned, first=ENDLESS, stdout=theirs, stderr=theirs)
     os.close(theirs)
     said = b""
     while b"measuring" not in said:

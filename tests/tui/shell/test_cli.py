@@ -170,7 +170,9 @@ def test_control_c_while_python_imports_is_no_traceback():
 @pytest.mark.some(3)
 def test_a_terminated_or_paused_answer_gives_the_cursor_back(endless, number):
     master, slave = pty.openpty()
-    process = start("ask", "--target", endless, "--draft", "none", *ENDLESS, "hello", stderr=slave)
+    process = start(
+        "ask", "--target", endless, "--draft", "none", *ENDLESS, "hello", stdout=slave, stderr=slave
+    )
     os.close(slave)
     shown = b""
     while b"\x1b[?25l" not in shown:

@@ -39,7 +39,7 @@ module.DiffPrinting.show = show
 
 
 class Scripted(NearEngine):
-    """An engine whose answers are given, one after another."""
+    """An engine whose answers are given, one after another, and nothing after them."""
 
     answers: list[str] = []  # noqa: RUF012 - of one test
     stop = Stop.STOP_STRING
@@ -51,7 +51,7 @@ class Scripted(NearEngine):
         return super().do(job)
 
     def said(self, event, last):
-        answer = self.answers[len(self.requests) - 1] if self.requests else ""
+        answer = dict(enumerate(self.answers, 1)).get(len(self.requests), "")
         match event:
             case Decoded():
                 tokens = (Token(1, answer, Origin.TARGET, None, 1.0, None),)
@@ -263,19 +263,53 @@ BROKEN = [
 def test_what_is_broken_is_said_before_the_question_and_written_unasked_only_by_force(
     edit, answer, why
 ):
-    Path("a.py").write_text(WHOLE)
-    done = edit("a.py", "add type hints", "--yes", answers=[answer])
+    Path("a.py").write_text(f"{WHOLE}LAST = 1\n")
+    done = edit("a.py:1-9", "add type hints", "--yes", answers=[answer])
     assert str(done.exception).startswith("a.py stays as it is; --force writes it anyway. ")
     assert why in str(done.exception)
-    assert Path("a.py").read_text() == WHOLE
-    done = edit("a.py", "add type hints", answers=[answer] * 2, keys="n")
+    assert Path("a.py").read_text() == f"{WHOLE}LAST = 1\n"
+    done = edit("a.py:1-9", "add type hints", answers=[answer] * 2, keys="n")
     above, _, below = done.stderr.partition("Write a.py?")
     assert why in above
     assert "of guesses right" not in above
     assert "tokens" in below
-    done = edit("a.py", "add type hints", "--yes", "--force", answers=[answer] * 3)
+    done = edit("a.py:1-9", "add type hints", "--yes", "--force", answers=[answer] * 3)
     assert done.exit_code == 0, done.output
-    assert Path("a.py").read_text() == answer.rstrip("\n") + "\n"
+    assert Path("a.py").read_text() == answer.rstrip("\n") + "\nLAST = 1\n"
+
+
+def test_what_is_broken_is_said_in_whole_words_on_a_narrow_terminal(edit, monkeypatch):
+    printed = io.StringIO()
+    terminal = Console(file=printed, force_terminal=True, width=40)
+    monkeypatch.setattr(engine_console.EngineConsole, "console", terminal)
+    Path("a.py").write_text(f"{WHOLE}LAST = 1\n")
+    edit("a.py:1-9", "add type hints", answers=[BROKEN[0][0]], keys="n")
+    shown = Text.from_ansi(printed.getvalue()).plain
+    assert "os is used in line 5, and defined \nnowhere." in shown
+
+
+@pytest.mark.parametrize(
+    ("answers", "kept", "prefix"),
+    [
+        (
+            (BROKEN[0][0], WHOLE[len("import os") :]),
+            "Kept: lines 1 to 3",
+            "from os import *\n\n\nimport os\n\n\n",
+        ),
+        ((BROKEN[1][0], ""), "Kept: lines 6 to 9", WHOLE),
+    ],
+)
+def test_what_an_answer_leaves_out_unasked_is_put_back_and_the_answer_goes_on(
+    edit, answers, kept, prefix
+):
+    Path("a.py").write_text(WHOLE)
+    done = edit("a.py", "add type hints", "--diff", answers=answers)
+    assert f"{kept}, which it left out unasked." in done.stderr
+    first, second = Scripted.requests
+    assert second.messages[:-1] == first.messages[:-1]
+    assert second.messages[-1].content == f"{first.messages[-1].content}{prefix}"
+    assert "-import os" not in done.stdout
+    assert "-def two" not in done.stdout
 
 
 def test_to_insist_where_somebody_is_asked_is_a_usage_error(edit):

@@ -1,5 +1,7 @@
 """Shells, pipes and terminals that offer little: what they get, and that it is said."""
 
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +10,7 @@ import pytest
 
 from assistant.session.attachments import LIMIT
 from models.errors import UsageError
+from tests.patience import WAIT_S
 from tests.terminal.recording import _run as at_terminal
 from tests.tui.shell.program import HOT, run_apart, start
 from tui.shell import standard_output
@@ -71,6 +74,18 @@ def test_output_that_is_closed_is_an_error(arguments, target):
     )  # fmt: skip
     assert done.returncode == 4
     assert "Standard output cannot be written (closed)" in done.stderr
+
+
+def test_a_filter_of_an_editor_writes_nothing_on_the_screen_of_the_editor(target):
+    screen, slave = pty.openpty()
+    known = ("--target", target, "--draft", "none", *HOT, "--max-tokens", 9)
+    process = start("ask", *known, "as a poem", stdin=subprocess.PIPE, stderr=slave)
+    os.close(slave)
+    answer, _ = process.communicate("line 3\n", timeout=WAIT_S)
+    assert (process.returncode, bool(answer.strip())) == (0, True)
+    with pytest.raises(OSError):  # noqa: PT011 - nothing was written, and nobody writes any more
+        os.read(screen, 1)
+    os.close(screen)
 
 
 @pytest.mark.parametrize("name", ["dumb", ""])

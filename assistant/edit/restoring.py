@@ -1,0 +1,79 @@
+"""Old lines that a new version leaves out while it is written, to be put back at once."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from assistant.edit.review import review
+from assistant.edit.rewrite import Rewrite
+
+ABOVE = ("@", "#", "//", "/*", "*")
+"""What the lines right above a definition begin with that belong to it."""
+PARSES = {"parses"}
+"""What stands for a text that no longer parses: half of one seldom does."""
+
+
+class Restored(NamedTuple):
+    """Where a rewrite goes on after old lines were put back."""
+
+    lines: list[str]  # of the new version, all that there is of it
+    first: int  # old line that was put back, from 1
+    last: int
+    lost: AbstractSet[str]  # words of what the review missed without them
+
+
+def restored(
+    rewrite: Rewrite, new: Sequence[str], tried: AbstractSet[str], is_whole: bool = False
+) -> Restored | None:
+    """Return where to go on, if the last of the new lines follows old ones that must not be lost.
+
+    A review of the new lines, with the rest of the old ones, says what is lost that the request
+    does not name. A line that stands once in the old text says how far the new one has come.
+
+    Args:
+        rewrite: of a whole file.
+        new: its complete lines so far.
+        tried: what was put back before; it is not put back twice.
+        is_whole: whether nothing follows.
+    """
+    old = rewrite.file.lines
+    count = Counter(old)
+    positions = {line: i for i, line in enumerate(old) if count[line] == 1 and line.strip()}
+    end = len(new) if is_whole else len(new) - 1
+    start = next((i + 1 for i in reversed(range(end)) if new[i] in positions), 0)
+    # The old lines between the last two of the new ones that stand once in the old text.
+    first = positions[new[start - 1]] + 1 if start else 0
+    last = len(old) if is_whole else positions.get(new[-1], 0)
+    if first >= last:
+        return None
+    written, replaced = [*new[:end], *old[last:]], [*new[:start], *old[first:]]
+    lost = _missing(rewrite, written) - _missing(rewrite, replaced) - tried
+    if not lost or lost <= PARSES:
+        return None
+    for line in reversed(range(first, last)):  # the fewest lines that bring back what is lost
+        completed = [*new[:end], *old[line:]]
+        if old[line].strip() and not _missing(rewrite, completed) & (lost | PARSES):
+            line = _with_lines_above(old, line, first, end > 0 and bool(new[end - 1].strip()))
+            return Restored([*new[:end], *old[line:last]], line + 1, last, lost)
+    return Restored([*new[:start], *old[first:last]], first + 1, last, lost)
+
+
+def _with_lines_above(lines: Sequence[str], line: int, first: int, blanks: bool) -> int:
+    """Return where the comments and decorators above a line begin, or the blank lines above."""
+    while line > first and lines[line - 1].lstrip().startswith(ABOVE):
+        line -= 1
+    while blanks and line > first and not lines[line - 1].strip():
+        line -= 1
+    return line
+
+
+def _missing(rewrite: Rewrite, lines: Sequence[str]) -> set[str]:
+    """Return the words of what a review says of a version, without numbers of lines, which move."""
+    file, new = rewrite.file, "\n".join(lines)
+    words = set[str]()
+    for problem in review(file.path.suffix, file.text, new, rewrite.wish):
+        parses = not problem.startswith("It no longer parses")
+        words |= {*re.findall(r"[^\W\d]\w*", problem)} if parses else PARSES
+    return words
