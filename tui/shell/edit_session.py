@@ -12,13 +12,12 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 import click
-from msgspec import structs
 from rich.text import Text
 
 from assistant.edit import kept_versions, text_file
 from assistant.edit.comparison import Comparison, patch
 from assistant.edit.part import find, split
-from assistant.edit.restoring import Restored, restored
+from assistant.edit.restoring import Restored, joined, restored, with_prefix
 from assistant.edit.review import review
 from assistant.edit.rewrite import Rewrite
 from assistant.edit.text_file import TextFile
@@ -210,7 +209,7 @@ class EditSession:
         head = "".join(f"{line}\n" for line in prefix)
         start = replace(start, content=f"{start.content}{head}")
         finished: Finished = console.run(replace(request, messages=(*earlier, start)), handle)
-        finished = structs.replace(finished, text=head + finished.text)
+        finished = with_prefix(head, finished)
         if not back and rewrite.is_whole and not rewrite.gap(finished.text, finished.stop):
             written = rewrite.written(finished.text)
             back += filter(None, [restored(rewrite, written, tried, is_whole=True)])
@@ -219,8 +218,7 @@ class EditSession:
         (loss,) = back
         self._print(f"Kept: lines {loss.first} to {loss.last}, which it left out unasked.", "dim")
         rest = self._answered(rewrite, request, printing, loss.lines, tried | loss.lost)
-        total: Finished = structs.replace(rest, stats=finished.stats.plus(rest.stats))
-        return total
+        return joined(finished, rest)
 
     def _count(self, text: str) -> int:
         counted: TokenCount = self._console.run(CountTokens("", text), keeps=False)
