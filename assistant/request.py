@@ -59,6 +59,7 @@ class EngineArgs:
     snapshots: int = 1 << 30  # bytes on disk for KV caches of stored conversations; 0 is none
     measure: bool = True  # whether to measure costs, in a second or two; mode auto needs them
     cache: Path | None = None  # folder for measurements; None stores none
+    copies: bool = False  # whether to write copies that load at once
 
 
 ToolChoice = Literal["auto", "none", "required"]

@@ -20,7 +20,7 @@ from assistant.engine.times import typical_costs
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.request import EngineArgs
 from models.errors import EngineRefused, ModelError, SpecchatError, well_formed
-from models.native import loaded
+from models.native import loaded, repacked
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import shared
 from models.progress import CancelFlag
@@ -94,6 +94,8 @@ def _open(
         weights, n_ctx=setup.n_ctx, max_rows=max_rows, threads=setup.threads, cancel=cancel
     )
     opened.callback(model.close)
+    if setup.copies:  # once nobody waits for an answer
+        opened.callback(repacked.make_later, weights.engine, path)
     return model
 
 

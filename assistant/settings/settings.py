@@ -126,6 +126,9 @@ class Settings:
         words=("auto", *ENGINES), variable=True,
     )  # fmt: skip
     gpu_layers: int | None = _machine("auto: all if there is a GPU.", 0, 999)
+    copies: bool = _key(
+        True, "Keep copies of models that load at once.", RELOAD, option=False, variable=True
+    )
     folders: tuple[Path, ...] = _key(
         (), "Folders with GGUF files.", RELOAD, name="model_folders", option=False, variable=True
     )
@@ -209,6 +212,7 @@ class Settings:
             self.engine,
             recalls=self.save and self.learn,
             cache=cache_dir(),
+            copies=self.copies,
         )
         return setup, no_draft
 

@@ -24,9 +24,9 @@ MODEL_DEFAULTS: dict[str, object] = {
 }  # fmt: skip
 
 
-def _model_params(gpu_layers: int | None) -> Any:
+def _model_params(gpu_layers: int | None, is_repacked: bool) -> Any:
     params = c.llama_model_default_params()
-    params.repack_tensors = True
+    params.repack_tensors = not is_repacked
     if gpu_layers is not None:
         params.n_gpu_layers = gpu_layers
     return params
@@ -41,10 +41,18 @@ def _context_params(settings: ContextSettings) -> Any:
 
 def _quantize(source: Path, path: Path) -> NoReturn:
     """Replace this process with the `llama-quantize` of the package, by exec."""
-    program = PACKAGE.folder / "bin" / "llama-quantize"
-    options = "--allow-requantize", "--pure"
     files = str(source), str(path)
-    os.execv(program, [str(program), *options, *files, "Q4_0", str(physical_cores())])
+    options = "--allow-requantize", "--pure", *files, "Q4_0", str(physical_cores())
+    os.execv(_quantizer(), [_quantizer(), *options])
+
+
+def _repack(source: Path, path: Path) -> list[str]:
+    """Return the command; the type in it is ignored, each tensor has its own."""
+    return [_quantizer(), "--repack", str(source), str(path), "Q4_0", str(physical_cores())]
+
+
+def _quantizer() -> str:
+    return str(PACKAGE.folder / "bin" / "llama-quantize")
 
 
 def engine() -> EngineLibrary:
@@ -72,6 +80,7 @@ def engine() -> EngineLibrary:
         context_params=_context_params,
         devices=lambda: ["CPU"],  # the wheel supports no others
         quantize=_quantize,
+        repack=_repack,
         unsupported_reason=unsupported_reason,
         widest_batch=widest_batch,
         aborts_in_silence=True,  # `llama_decode` drops the status of the computation

@@ -21,7 +21,7 @@ CACHE_FIELDS = (*POSITION_FIELDS, "flash_attn_type", "type_k", "type_v", "swa_fu
 MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are requantised at once
 
 
-def _model_params(gpu_layers: int | None) -> Any:
+def _model_params(gpu_layers: int | None, _is_repacked: bool) -> Any:
     params = c.llama_model_default_params()
     params.load_mtp = False  # prediction heads, which some files have
     params.use_extra_bufts = not has_amx()

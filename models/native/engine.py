@@ -44,13 +44,17 @@ class EngineLibrary:
     model_defaults: Mapping[str, object]  # the same for the settings of weights
     cache_fields: tuple[str, ...]
     """Settings of a context that decide on the content and format of its cache."""
-    model_params: Callable[[int | None], Any]
-    """Makes the C structure for loading weights and offloading so many layers; None is all."""
+    model_params: Callable[[int | None, bool], Any]
+    """Makes the C structure for loading weights and offloading so many layers; None is all. The
+    second argument says whether they lie in the file as the kernels want them."""
     context_params: Callable[[ContextSettings], Any]  # makes the C structure for a context
     devices: Callable[[], list[str]]  # describes each device it computes on, in a line
     quantize: Callable[[Path, Path], str | None]
     """Writes a file to a path with every matrix as `Q4_0`; returns an error, or None. It may end
     the process, or replace it; see `models.slim.slim_draft`."""
+    repack: Callable[[Path, Path], Sequence[str]] | None = None
+    """Returns the command that writes a copy of a file with the weights as its kernels want them;
+    None if there is no such form on disk."""
     unsupported_reason: Callable[[Header], str | None] = lambda _: None
     """Returns why it cannot run a file, before native code reads it; None if it can."""
     widest_batch: Callable[[Header], int | None] = lambda _: None

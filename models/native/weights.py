@@ -12,13 +12,12 @@ from typing import Any
 from models import engines
 from models.errors import Cancelled, EngineRefused, ModelError
 from models.files.model_file import chat_header
-from models.native import loaded, native_log
+from models.native import loaded, native_log, repacked
 from models.native.engine import EngineLibrary
 from models.native.vocab import NO_VOCABULARY, Vocab
 from models.progress import CancelFlag
 
 _DONTNEED = 4  # MADV_DONTNEED
-_LARGE = 1 << 20
 
 
 class Weights:
@@ -26,6 +25,7 @@ class Weights:
 
     Args:
         gpu_layers: how many layers to offload; None is all, when the library can offload.
+        copy: a copy of the file that is mapped in its place; see `models.native.repacked`.
         cancel: raised by another thread, it stops the loading.
         progress: called with the fraction that is loaded; must not raise.
 
@@ -40,6 +40,7 @@ class Weights:
         path: Path,
         gpu_layers: int | None = None,
         *,
+        copy: Path | None = None,
         cancel: CancelFlag | None = None,
         progress: Callable[[float], None] = lambda fraction: None,
     ) -> None:
@@ -48,12 +49,14 @@ class Weights:
         self.header = chat_header(path)  # refuses what would end this process
         if reason := self.engine.unsupported_reason(self.header):
             raise _refused(self.engine, f"run {path}: {reason}")
-        params = self.engine.model_params(gpu_layers)
+        self.copy = copy
+        params = self.engine.model_params(gpu_layers, copy is not None)
         self.conditions = self.engine.speed_key(path, gpu_layers)
         started = perf_counter()
         cancel = CancelFlag() if cancel is None else cancel
-        self.handle: int | None = _load(self.engine, path, params, cancel, progress)
-        release_mapped_pages()
+        self.handle: int | None = _load(self.engine, copy or path, params, cancel, progress)
+        if copy is None:
+            release_mapped_pages(path)
         self.load_s = perf_counter() - started
         c = self.engine.c
         try:
@@ -101,7 +104,9 @@ def shared(
     """
     key = path.resolve(), gpu_layers
     if key not in _in_memory:
-        _in_memory[key] = Weights(path, gpu_layers, cancel=cancel, progress=progress), 0
+        copy = repacked.find(loaded.engine(), path)
+        weights = Weights(path, gpu_layers, copy=copy, cancel=cancel, progress=progress)
+        _in_memory[key] = weights, 0
     weights, users = _in_memory[key]
     _in_memory[key] = weights, users + 1
     try:
@@ -147,8 +152,8 @@ def _refused(engine: EngineLibrary, what: str) -> EngineRefused:
     return EngineRefused(f"{engine.title} cannot {what}.{engines.without_llama()}")
 
 
-def release_mapped_pages() -> None:
-    """Release the pages of mapped files, which stay in the system's cache. Only on Linux.
+def release_mapped_pages(path: Path) -> None:
+    """Release the pages of a mapped file, which stay in the system's cache. Only on Linux.
 
     Loading touches the whole file. Repacked weights would otherwise count twice as memory of this
     process.
@@ -157,9 +162,10 @@ def release_mapped_pages() -> None:
         return
     advise = ctypes.CDLL(None).madvise
     advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    name = b" " + os.fsencode(path.resolve())
     with suppress(OSError):  # no /proc here
         for line in Path("/proc/self/maps").read_bytes().splitlines():
             addresses, access = line.split()[:2]
             start, end = (int(address, 16) for address in addresses.split(b"-"))
-            if access == b"r--s" and end - start >= _LARGE:  # never written: nothing can be lost
+            if access == b"r--s" and line.endswith(name):  # never written: nothing can be lost
                 advise(start, end - start, _DONTNEED)

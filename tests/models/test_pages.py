@@ -33,7 +33,9 @@ def test_pages_of_a_mapped_file_go_and_come_again(path):
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
         expected = mapped[:]
         assert resident(path.name) >= SIZE
-        weights.release_mapped_pages()
+        weights.release_mapped_pages(path.with_name("other"))
+        assert resident(path.name) >= SIZE
+        weights.release_mapped_pages(path)
         assert resident(path.name) == 0
         assert mapped[:] == expected
 
@@ -41,13 +43,13 @@ def test_pages_of_a_mapped_file_go_and_come_again(path):
 def test_what_was_written_to_memory_alone_stays(path):
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as mapped:
         mapped[:] = bytes(SIZE)
-        weights.release_mapped_pages()
+        weights.release_mapped_pages(path)
         assert mapped[:] == bytes(SIZE)
 
 
-def test_without_proc_nothing_happens(monkeypatch):
+def test_without_proc_nothing_happens(monkeypatch, path):
     def missing(path):
         raise FileNotFoundError(path)
 
     monkeypatch.setattr("models.native.weights.Path.read_bytes", missing)
-    weights.release_mapped_pages()
+    weights.release_mapped_pages(path)

@@ -21,6 +21,7 @@ DAY = (
     "tests/models/test_llama_state.py",
     "tests/models/test_conditions.py",
     "tests/models/test_wide_batches.py",
+    "tests/models/test_repacked.py",
     "tests/assistant/engine/test_real_models.py",
     "tests/assistant/engine/test_edges.py",
 )

@@ -16,6 +16,7 @@ from models.files.locate import identify
 from models.files.model_file import whole_header
 from models.files.stores import discover, find, installed
 from models.memory import estimate_by_size
+from models.native import repacked
 from tui.formatting import size
 from tui.labels import counted
 from tui.models.facts import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from assistant.settings.settings import Settings
     from models.files.model_file import ModelFile
 
-BYTES = ("size", "memory_at_8192")  # facts in bytes
+BYTES = ("size", "memory_at_8192", "copy_that_loads_at_once")  # facts in bytes
 DEFAULT_LABEL = "Q4_K_M"  # the quantisation for a repository alone, as in llama.cpp
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(?<!\.gguf)(?:@[\w.-]+)?")
 
@@ -64,8 +65,25 @@ def list_(as_json: bool) -> None:
         }
         click.echo(json.dumps(report, default=asdict))
         return
-    for line in (*lines_here(inventory), "", *lines_fetchable(inventory)):
+    for line in (*lines_here(inventory), *_copies(), "", *lines_fetchable(inventory)):
         click.echo(safe(line))
+
+
+def _copies() -> Iterator[str]:
+    if copied := repacked.copied_bytes():
+        remove = "Remove them with: specchat models clear"
+        yield f"Copies that load at once take {size(copied)}. {remove}"
+
+
+@models.command()
+def clear() -> None:
+    """Remove the copies that load at once.
+
+    They are made again when the models have been used, unless `copies = false` is set.
+    """
+    freed = repacked.copied_bytes()
+    repacked.remove()
+    click.echo(f"{size(freed)} freed.")
 
 
 @models.command()

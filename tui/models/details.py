@@ -11,6 +11,7 @@ from models.catalog import GGUF
 from models.files.model_file import ModelFile
 from models.files.places import hub_cache, models_dir
 from models.memory import Fit
+from models.native import repacked
 from tui.formatting import duration, size
 from tui.models.facts import short
 from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed
@@ -66,10 +67,11 @@ class ModelDetails(Static):
 
 
 def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int) -> list[Content]:
-    known = [model.store]
+    known, copied = [model.store], repacked.copied_bytes(model.path)
     if header := model.header:
         known += [text for text in (header.scale, header.file_type) if text]
         known += [f"context {header.n_ctx_train:,}"] if header.n_ctx_train else []
+    known += [f"{size(copied)} more for a copy that loads at once"] if copied else []
     muted, path = "$foreground-muted", fitted(short(str(model.path)), width).rstrip()
     title = Content.assemble((safe(model.name), "bold"), "  ", (safe(" · ".join(known)), muted))
     lines = [title, Content.styled(safe(path), muted)]

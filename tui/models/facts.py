@@ -16,6 +16,7 @@ from models.files.model_file import ModelFile
 from models.files.stores import find
 from models.gguf.header import RECIPE, SOURCE, SOURCE_SHA256
 from models.memory import MACHINES, ROWS, estimate, machine, of_pair
+from models.native import repacked
 from models.rollback import rollback_slots, state_bytes
 from tui.formatting import MISSING
 from tui.formatting import size as amount
@@ -52,6 +53,7 @@ def all_facts(reference: str, inventory: ModelInventory) -> Facts:
         "problem": model.unusable_reason,
         "path": str(model.path),
         "made_from": f"{source}, sha256 {digest}: {recipe}" if source else None,
+        "copy_that_loads_at_once": repacked.copied_bytes(model.path) or None,
         "verified_sha256": checksum.known_sha256(model.path),
         "template_sha256": template and hashlib.sha256(template.encode()).hexdigest(),
         "template": template,

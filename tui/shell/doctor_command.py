@@ -25,7 +25,7 @@ from models.files import checksum, places
 from models.files.locate import identify
 from models.files.stores import find
 from models.machine import physical_cores
-from models.native import loaded
+from models.native import loaded, repacked
 from models.native.loaded import load_error
 from tui.formatting import size
 from tui.safe import safe
@@ -140,6 +140,8 @@ def _machine() -> Iterator[Finding]:
         next(parent for parent in (folder, *folder.parents) if parent.exists())
     ).free
     yield Finding("disk", "ok", f"{size(free)} free where models go, {folder}")
+    copied, limit = size(repacked.copied_bytes()), size(repacked.LIMIT)
+    yield Finding("copies", "ok", f"{copied} of models that load at once, of {limit} at most")
 
 
 def _pair() -> Iterator[Finding]:

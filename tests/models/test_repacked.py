@@ -1,0 +1,134 @@
+"""Copies of models that are mapped: the same logits, and only if they are as they were written."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import gguf
+import pytest
+
+from models import child_process
+from models.files import checksum
+from models.native import loaded, repacked
+from models.native.model import NativeModel
+from models.native.weights import shared
+from models.progress import CancelFlag
+from tests import tiny
+from tests.engine import ENGINE
+from tests.patience import WAIT_S
+
+pytestmark = pytest.mark.skipif(ENGINE != "ik", reason="the other engine has no such form on disk")
+TOKENS = [token % 250 for token in range(0, 999, 27)]
+
+
+@pytest.fixture(autouse=True)
+def roomy(monkeypatch):
+    """However full the disk of the tests is, there is room."""
+    monkeypatch.setattr(repacked, "SPARE", 0)
+
+
+@pytest.fixture
+def source(tmp_path) -> Path:
+    return tiny.write(tmp_path / "tiny.gguf", weights=gguf.GGMLQuantizationType.Q4_0)
+
+
+def logits(source: Path) -> tuple[bytes, bool]:
+    """Return the logits of some tokens, and whether a copy was mapped."""
+    with shared(source, None, CancelFlag()) as weights:
+        model = NativeModel(weights, n_ctx=256)
+        sizes = (30, 1), (31, 1), (37, 4)
+        rows = b"".join(model.logits(TOKENS[:end], count).tobytes() for end, count in sizes)
+        model.close()
+        maps = Path("/proc/self/maps").read_text()
+        return rows, weights.copy is not None and str(weights.copy) in maps
+
+
+def test_a_copy_is_mapped_and_has_the_logits_of_its_model_bit_for_bit(source):
+    plain, mapped = logits(source)
+    assert not mapped
+    copy = repacked.make(loaded.engine(), source)
+    assert copy is not None
+    assert copy.read_bytes() != source.read_bytes()
+    assert repacked.copied_bytes(source) == repacked.copied_bytes() == copy.stat().st_size
+    assert logits(source) == (plain, True)
+    repacked.remove()
+    assert not copy.exists()
+    assert logits(source) == (plain, False)
+
+
+def shorter(copy: Path) -> None:
+    os.truncate(copy, copy.stat().st_size - 1)
+
+
+def later(copy: Path) -> None:
+    os.utime(copy, ns=(0, copy.stat().st_mtime_ns + 1))
+
+
+def link(copy: Path) -> None:
+    copy.rename(copy.with_suffix(".moved"))
+    copy.symlink_to(copy.with_suffix(".moved"))
+
+
+def replaced_model(copy: Path) -> None:
+    source = copy.parents[2] / "tiny.gguf"
+    tiny.write(source, seed=1, weights=gguf.GGMLQuantizationType.Q4_0)
+    checksum.sha256_once(source)
+
+
+@pytest.mark.parametrize("change", [Path.unlink, shorter, later, link, replaced_model])
+def test_a_copy_that_is_not_as_it_was_written_or_of_another_model_is_not_used(source, change):
+    copy = repacked.make(loaded.engine(), source)
+    change(copy)
+    assert repacked.find(loaded.engine(), source) is None
+    assert repacked.make(loaded.engine(), source) is not None
+    assert logits(source)[1]
+
+
+def test_the_copies_used_last_stay_within_the_limit(tmp_path, monkeypatch):
+    kind = gguf.GGMLQuantizationType.Q4_0
+    sources = [tiny.write(tmp_path / f"{n}.gguf", seed=n, weights=kind) for n in range(4)]
+    monkeypatch.setattr(repacked, "LIMIT", 7 * sources[0].stat().st_size // 2)
+    engine = loaded.engine()
+    first, _, third = (repacked.make(engine, source) for source in sources[:3])
+    monkeypatch.setattr(repacked, "DAY_S", 0)
+    assert repacked.find(engine, sources[0]) == first  # used last
+    (repacked.folder() / "0.part").touch()  # of a program that was killed
+    fourth = repacked.make(engine, sources[3])
+    assert set(repacked.folder().glob("*.*")) - {*repacked.folder().glob("*.lock")} == {
+        first, third, fourth, repacked.folder() / "copies.json",
+    }  # fmt: skip
+    sources[0].unlink()
+    repacked.remove(repacked.LIMIT)
+    assert not first.exists()
+
+
+def test_a_model_without_room_or_that_no_copy_can_be_made_of_is_used_as_it_is(source, monkeypatch):
+    monkeypatch.setattr(repacked, "SPARE", 1 << 60)
+    assert repacked.make(loaded.engine(), source) is None
+    monkeypatch.setattr(repacked, "SPARE", 0)
+    monkeypatch.setattr(repacked, "_answers", lambda source, copy=None: copy)
+    assert repacked.make(loaded.engine(), source) is None
+    assert not [*repacked.folder().glob("*.[rp]*")]
+    started = []
+    monkeypatch.setattr(repacked, "SMALLEST", 0)
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: started.append(True))
+    repacked.make_later(loaded.engine(), source)
+    assert not started  # it would fail again
+
+
+@pytest.mark.parametrize("after_s", [0.3, 0.5, 0.7, 0.9])
+def test_a_kill_at_any_moment_leaves_no_copy_or_a_sound_one(source, monkeypatch, after_s):
+    command = [sys.executable, "-P", "-m", repacked.__name__, str(source)]
+    process = subprocess.Popen(command, env=child_process.environment(), start_new_session=True)
+    try:
+        process.wait(after_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(WAIT_S)
+    expected, _ = logits(source)
+    copy = repacked.make(loaded.engine(), source)
+    assert copy is not None
+    assert [*repacked.folder().glob("*.part")] == []
+    assert logits(source) == (expected, True)
