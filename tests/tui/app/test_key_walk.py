@@ -14,6 +14,7 @@ from assistant.store.values import Attachment, ChatSummary, StoredMessage
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
 from tests.assistant.session.stage import READ, Box
+from tests.patience import ALL
 from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, ghost, token
@@ -38,6 +39,11 @@ PLACES = {
 """The keys that lead to each place; in the last two a call waits."""
 NARROW = ("answer", "list", "panel")
 """Places that are walked on a narrow screen as well, where one part covers another."""
+WALKS = {
+    **{f"wide {i}": (120, tuple(PLACES)[i : i + 7]) for i in range(0, len(PLACES), 7)},
+    "narrow": (60, NARROW),
+}
+"""The places of each walk; neighbours are alike, and share what is tried."""
 EVERYWHERE, IN_CHAT = ("z", "space"), ("f2", "f3", "escape")
 GUESSED = Step((token("bl"), token("ue", RESIDUAL)), (ghost("ack"),))
 CALLS = ("call", "asked")
@@ -129,6 +135,12 @@ class Walker(Chat):
         return self.app.screen, self.app.screen.focused, shown
 
     @property
+    def situation(self) -> tuple[object, ...]:
+        """What gives keys their meaning; places of the same one differ in what is shown."""
+        sides = self.screen.chats.display, self.screen.panel.display
+        return type(self.app.screen), type(self.app.screen.focused), sides, *self.promised
+
+    @property
     def stored(self) -> tuple[Sequence[ChatSummary], list[StoredMessage], str]:
         """All that is kept."""
         return self.store.summaries(), list(self.path.records), Path("a.txt").read_text()
@@ -136,9 +148,10 @@ class Walker(Chat):
     def faults(self, key: str, before: tuple[str, bool, object], stored: object) -> Iterator[str]:
         """Yield what was wrong with what a key did."""
         seen, offered, focused = before
-        if offered and self.seen == seen and not isinstance(self.app.screen, RaceScreen):
+        now = self.seen
+        if offered and now == seen and not isinstance(self.app.screen, RaceScreen):
             yield "is offered, and nothing happens"
-        if self.stored != stored and self.seen == seen:
+        if self.stored != stored and now == seen:
             yield "changes what is kept, and nothing is seen"
         if isinstance(focused, Turn) and key in EVERYWHERE and not self.prompt.text:
             yield "is no key of a message, and the prompt does not get it"
@@ -150,29 +163,39 @@ class Walker(Chat):
             yield f"leaves the keys to {focus}, which is covered"
 
 
+@pytest.mark.parametrize(("width", "places"), WALKS.values(), ids=WALKS)
 async def test_what_is_offered_happens_and_nothing_unseen_changes(
-    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pair: Pair,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+    places: Sequence[str],
 ) -> None:
+    """Every day a key is tried once in each situation, and in a thorough run in every place."""
     monkeypatch.chdir(tmp_path)  # where conversations are exported to
     faults: list[str] = []
-    async with open_chat(*pair, size=(120, 24), max_tokens=2, n_ctx=4096) as chat:
+    tried: set[tuple[object, ...]] = set()
+    async with open_chat(*pair, size=(width, 24), max_tokens=2, n_ctx=4096) as chat:
         chat.__class__ = Walker
         assert isinstance(chat, Walker)
         await chat.ready()
         chat.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), Box())
-        for width in (120, 60):
-            await chat.pilot.resize_terminal(width, 24)
-            for place in PLACES if width == 120 else NARROW:
-                await chat.stand(place)
-                for key in chat.keys:
-                    here, stored = chat.here, chat.stored
-                    before = chat.seen, key in chat.offered, chat.app.screen.focused
-                    await chat.press(key)
-                    await chat.until(lambda: chat.screen.session.idle)
-                    found = chat.faults(key, before, stored)
-                    faults += [f"{place}, {width} cells: {key} {fault}" for fault in found]
-                    if (chat.here, chat.stored) != (here, stored):
-                        await chat.stand(place)
+        for place in places:
+            await chat.stand(place)
+            for key in chat.keys:
+                trial = (*chat.situation, key, key in chat.offered)
+                if trial in tried and not ALL:
+                    continue
+                tried.add(trial)
+                here, stored = chat.here, chat.stored
+                before = chat.seen, key in chat.offered, chat.app.screen.focused
+                await chat.press(key)
+                await chat.until(lambda: chat.screen.session.idle)
+                found = chat.faults(key, before, stored)
+                faults += [f"{place}, {width} cells: {key} {fault}" for fault in found]
+                if (chat.here, chat.stored) != (here, stored):
+                    await chat.stand(place)
+    assert tried
     assert not faults, "\n".join(faults)
 
 
