@@ -11,7 +11,7 @@ import pytest
 
 from models import child_process
 from models.files import checksum
-from models.native import loaded, repacked
+from models.native import loaded, repacked, repacking
 from models.native.model import NativeModel
 from models.native.weights import shared
 from models.progress import CancelFlag
@@ -26,7 +26,7 @@ TOKENS = [token % 250 for token in range(0, 999, 27)]
 @pytest.fixture(autouse=True)
 def roomy(monkeypatch):
     """However full the disk of the tests is, there is room."""
-    monkeypatch.setattr(repacked, "SPARE", 0)
+    monkeypatch.setattr(repacking, "SPARE", 0)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def logits(source: Path) -> tuple[bytes, bool]:
 def test_a_copy_is_mapped_and_has_the_logits_of_its_model_bit_for_bit(source):
     plain, mapped = logits(source)
     assert not mapped
-    copy = repacked.make(loaded.engine(), source)
+    copy = repacking.make(loaded.engine(), source)
     assert copy is not None
     assert copy.read_bytes() != source.read_bytes()
     assert repacked.copied_bytes(source) == repacked.copied_bytes() == copy.stat().st_size
@@ -79,48 +79,52 @@ def replaced_model(copy: Path) -> None:
 
 @pytest.mark.parametrize("change", [Path.unlink, shorter, later, link, replaced_model])
 def test_a_copy_that_is_not_as_it_was_written_or_of_another_model_is_not_used(source, change):
-    copy = repacked.make(loaded.engine(), source)
+    copy = repacking.make(loaded.engine(), source)
     change(copy)
     assert repacked.find(loaded.engine(), source) is None
-    assert repacked.make(loaded.engine(), source) is not None
+    assert repacking.make(loaded.engine(), source) is not None
     assert logits(source)[1]
 
 
 def test_the_copies_used_last_stay_within_the_limit(tmp_path, monkeypatch):
     kind = gguf.GGMLQuantizationType.Q4_0
     sources = [tiny.write(tmp_path / f"{n}.gguf", seed=n, weights=kind) for n in range(4)]
-    monkeypatch.setattr(repacked, "LIMIT", 7 * sources[0].stat().st_size // 2)
+    limit = 7 * sources[0].stat().st_size // 2
+    monkeypatch.setattr(repacking, "LIMIT", limit)
     engine = loaded.engine()
-    first, _, third = (repacked.make(engine, source) for source in sources[:3])
+    first, _, third = (repacking.make(engine, source) for source in sources[:3])
     monkeypatch.setattr(repacked, "DAY_S", 0)
     assert repacked.find(engine, sources[0]) == first  # used last
     (repacked.folder() / "0.part").touch()  # of a program that was killed
-    fourth = repacked.make(engine, sources[3])
+    fourth = repacking.make(engine, sources[3])
     assert set(repacked.folder().glob("*.*")) - {*repacked.folder().glob("*.lock")} == {
         first, third, fourth, repacked.folder() / "copies.json",
     }  # fmt: skip
     sources[0].unlink()
-    repacked.remove(repacked.LIMIT)
+    repacked.remove(limit)
     assert not first.exists()
 
 
 def test_a_model_without_room_or_that_no_copy_can_be_made_of_is_used_as_it_is(source, monkeypatch):
-    monkeypatch.setattr(repacked, "SPARE", 1 << 60)
-    assert repacked.make(loaded.engine(), source) is None
-    monkeypatch.setattr(repacked, "SPARE", 0)
-    monkeypatch.setattr(repacked, "_answers", lambda source, copy=None: copy)
-    assert repacked.make(loaded.engine(), source) is None
+    monkeypatch.setattr(repacking, "SPARE", 1 << 60)
+    assert repacking.make(loaded.engine(), source) is None
+    monkeypatch.setattr(repacking, "SPARE", 0)
+    monkeypatch.setattr(repacking, "_answers", lambda source, copy=None: copy)
+    assert repacking.make(loaded.engine(), source) is None
     assert not [*repacked.folder().glob("*.[rp]*")]
     started = []
     monkeypatch.setattr(repacked, "SMALLEST", 0)
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: started.append(True))
     repacked.make_later(loaded.engine(), source)
     assert not started  # it would fail again
+    monkeypatch.setattr(repacked, "RETRY_S", 0)
+    repacked.make_later(loaded.engine(), source)
+    assert started
 
 
 @pytest.mark.parametrize("after_s", [0.3, 0.5, 0.7, 0.9])
 def test_a_kill_at_any_moment_leaves_no_copy_or_a_sound_one(source, monkeypatch, after_s):
-    command = [sys.executable, "-P", "-m", repacked.__name__, str(source)]
+    command = [sys.executable, "-P", "-m", repacking.__name__, str(source)]
     process = subprocess.Popen(command, env=child_process.environment(), start_new_session=True)
     try:
         process.wait(after_s)
@@ -128,7 +132,7 @@ def test_a_kill_at_any_moment_leaves_no_copy_or_a_sound_one(source, monkeypatch,
         os.killpg(process.pid, signal.SIGKILL)
         process.wait(WAIT_S)
     expected, _ = logits(source)
-    copy = repacked.make(loaded.engine(), source)
+    copy = repacking.make(loaded.engine(), source)
     assert copy is not None
     assert [*repacked.folder().glob("*.part")] == []
     assert logits(source) == (expected, True)

@@ -1,0 +1,85 @@
+"""Make a copy of a model whose weights lie as the kernels want them, and check what it computes.
+
+`python -m models.native.repacking SOURCE` does so for ik_llama.cpp, with the lowest priority.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from time import time
+from uuid import uuid4
+
+import psutil
+from filelock import FileLock
+
+from models.errors import SpecchatError
+from models.files import checksum
+from models.files.gguf_files import parts_of
+from models.native import loaded
+from models.native.engine import EngineLibrary
+from models.native.model import NativeModel
+from models.native.repacked import LIMIT, Copy, folder, name_of, note, remove
+from models.native.weights import Weights
+
+SPARE = 10_000_000_000
+"""Bytes that stay free on the disk."""
+TIMES_SIZE = 1.5
+"""The memory that it takes to check a copy, by the size of the model."""
+_BATCHES = (30, 1), (31, 1), (33, 2), (37, 4)
+"""What a copy is checked with: how many tokens have been read after each batch, and its rows."""
+
+
+def make(engine: EngineLibrary, source: Path) -> Path | None:
+    """Write the copy of a model; return its path, or None if there is no room or it differs.
+
+    Raises:
+        OSError: it cannot be written.
+        SpecchatError: the model cannot be read.
+    """
+    size, directory = source.stat().st_size, folder()
+    directory.mkdir(0o700, parents=True, exist_ok=True)
+    with FileLock(directory / "making.lock", timeout=0):  # one at a time on this machine
+        remove(LIMIT - size)
+        free = min(LIMIT, shutil.disk_usage(directory).free - SPARE)
+        memory = psutil.virtual_memory().available / TIMES_SIZE
+        if engine.repack is None or parts_of(source) or size > min(free, memory):
+            return None
+        digest, copy = checksum.sha256_once(source), Copy(str(source.resolve()), used_s=time())
+        path, fresh = directory / name_of(engine, source), directory / f"{uuid4().hex}.part"
+        note(path.name, copy)  # if this ends the process, it is not tried again soon
+        try:
+            subprocess.run(engine.repack(source, fresh), check=True, capture_output=True)
+            if _answers(source, fresh) != _answers(source) or checksum.sha256(source) != digest:
+                return None
+            with fresh.open("rb+") as file:
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        finally:
+            fresh.unlink(missing_ok=True)
+        status = path.stat()
+        note(
+            path.name,
+            replace(copy, size=status.st_size, mtime_ns=status.st_mtime_ns, used_s=time()),
+        )
+    return path
+
+
+def _answers(source: Path, copy: Path | None = None) -> bytes:
+    """Return the logits of a few tokens in batches of several sizes, bit for bit."""
+    weights = Weights(source, copy=copy)
+    model = NativeModel(weights, n_ctx=256, max_rows=4)
+    tokens = [token % model.n_vocab for token in range(1000, 1037)]
+    answers = b"".join(model.logits(tokens[:end], rows).tobytes() for end, rows in _BATCHES)
+    model.close()
+    weights.close()
+    return answers
+
+
+if __name__ == "__main__":
+    os.nice(19)
+    with suppress(OSError, SpecchatError, subprocess.CalledProcessError):  # as without a copy
+        make(loaded.use("ik"), Path(sys.argv[1]))
