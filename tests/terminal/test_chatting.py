@@ -80,6 +80,31 @@ def test_forty_sizes_a_second_while_it_answers(tmp_path: Path, slow: list[str]) 
         terminal.quit()
 
 
+def test_an_answer_is_as_it_was_after_resizes_with_no_token_between(
+    tmp_path: Path, slow: list[str]
+) -> None:
+    with opened(tmp_path, *slow, size=(60, 20)) as terminal:
+        streaming(terminal)
+        terminal.until(lambda screen: "Go on" not in screen)  # it has scrolled away
+        (worker,) = terminal.workers()
+        worker.suspend()
+        while terminal.read(1.0):  # tokens on their way
+            pass
+        before = terminal.text.split("\n")[:12]
+        assert len("".join(before)) > 300
+        for size in ((10, 20), (20, 5), (50, 20)):
+            for each in (size, (60, 20)):
+                terminal.resize(*each)
+                os.kill(terminal.process.pid, signal.SIGWINCH)
+                while terminal.read(1.0):
+                    pass
+            assert terminal.text.split("\n")[:12] == before
+        worker.resume()
+        terminal.press(ESCAPE)
+        terminal.shows("stopped")
+        terminal.quit()
+
+
 def test_the_size_is_the_terminals_and_not_what_a_shell_still_says(
     tmp_path: Path, models: list[str]
 ) -> None:

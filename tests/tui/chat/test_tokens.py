@@ -1,5 +1,7 @@
 """How tokens look by where they came from, while they stream and afterwards."""
 
+import re
+
 import pytest
 from textual.app import App, ComposeResult
 from textual.content import Content
@@ -8,6 +10,7 @@ from assistant.events import Step
 from tests.tui.chat.turns import (
     RESIDUAL,
     TARGET,
+    Shown,
     characters,
     ghost,
     open_page,
@@ -15,6 +18,7 @@ from tests.tui.chat.turns import (
     token,
     tokens_of,
 )
+from tui.chat.conversation.token_view import MAX_FLOWING_RUNS
 from tui.chat.conversation.turn import Head
 from tui.widgets.token_styles import COLOURED, GHOST, NAMES, OTHER, PLAIN, kind, legend, styles
 
@@ -97,19 +101,70 @@ async def test_ghosts_stand_struck_before_the_token_that_replaced_them() -> None
         assert tokens_of(answer) == tokens_of(second) == "abxy⏎c▍"
 
 
-async def test_a_streaming_answer_is_as_if_drawn_afresh_after_any_resizes() -> None:
-    text = said("A long sentence goes around many corners of the narrow screen. " * 30)
-    async with open_page(size=(100, 30)) as page:
-        answer = await page.stream(text)
-        for size in ((10, 30), (100, 30), (20, 5), (31, 12), (101, 30)):
+SENTENCE = "A long sentence goes around many corners of the narrow screen. "
+SIZES = [(100, 30), (10, 30), (20, 5), (46, 4), (31, 12), (101, 30)]
+
+
+@pytest.mark.parametrize("more", ["", "more "])
+@pytest.mark.parametrize("sentences", [5, 30])
+async def test_a_streaming_answer_is_as_if_drawn_afresh_after_any_resizes(
+    sentences: int, more: str
+) -> None:
+    steps = [said(SENTENCE * sentences)]
+    async with open_page(size=SIZES[0]) as page:
+        answer = await page.stream(*steps)
+        for size in (*SIZES[1:], *reversed(SIZES)):
             await page.pilot.resize_terminal(*size)
             await page.settle()
-            answer.add(said("more "))
+            if more:
+                steps.append(said(more))
+                answer.add(steps[-1])
+                await page.settle()
+            assert timeless(page) == await afresh(steps, size)
+
+
+async def test_lines_that_came_while_the_window_was_narrow_have_room_in_a_wide_one() -> None:
+    steps = [said(SENTENCE + "\n"), *[said("x\n")] * MAX_FLOWING_RUNS]  # shown at once
+    async with open_page(size=(100, 30)) as page:
+        answer = await page.stream(*steps)
+        while len(answer.tokens.lines) < answer.tokens.size.height:  # all of its room is used
+            steps.append(said("x\n"))
+            answer.add(steps[-1])
             await page.settle()
-        resized = page.screen()
-    async with open_page(size=(101, 30)) as page:
-        await page.stream(text, *[said("more ")] * 5)
-        assert page.screen() == resized
+        await page.pilot.resize_terminal(50, 30)  # where the sentence takes two lines
+        await page.settle()
+        steps.append(said("y\n"))
+        answer.add(steps[-1])
+        await page.settle()
+        await page.pilot.resize_terminal(100, 30)
+        await page.settle()
+        assert len(answer.tokens.lines) <= answer.tokens.size.height
+        assert timeless(page) == await afresh(steps, (100, 30))
+
+
+async def test_a_resize_is_followed_by_rest() -> None:
+    layouts: list[object] = []
+    async with open_page(size=SIZES[0]) as page:
+        await page.stream(said(SENTENCE * 30))
+        page.app.screen.screen_layout_refresh_signal.subscribe(page.app, layouts.append)
+        for size in (*SIZES, *reversed(SIZES)):
+            await page.pilot.resize_terminal(*size)
+            await page.settle()
+            count = len(layouts)
+            for _ in range(5):
+                await page.pilot.pause()
+            assert len(layouts) == count
+
+
+async def afresh(steps: list[Step], size: tuple[int, int]) -> str:
+    async with open_page(size=size) as page:
+        await page.stream(*steps)
+        return timeless(page)
+
+
+def timeless(page: Shown) -> str:
+    """What is on the screen, whenever it was begun."""
+    return re.sub(r"\d\d:\d\d", "00:00", page.screen())
 
 
 async def test_everything_is_there_however_many_rounds_come_at_once() -> None:

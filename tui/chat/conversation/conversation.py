@@ -37,7 +37,8 @@ class Conversation(VerticalScroll):
     BLANK = True
     DEFAULT_CSS = """
     Conversation {
-        layers: turns hint; padding: 1 2 0 2; align-horizontal: center;
+        layers: turns hint; padding: 1 0 0 2; align-horizontal: center;
+        scrollbar-gutter: stable;
 
         & > #new-text {
             layer: hint; dock: bottom; width: auto; height: 1; display: none;
@@ -225,6 +226,8 @@ class Conversation(VerticalScroll):
     def on_resize(self) -> None:
         """Bring as many turns as a taller screen has room for."""
         self.call_after_refresh(self._older.fill)
+        # Textual 8.2.8 moves the thumb of an anchored widget without painting it.
+        self.call_after_refresh(self.vertical_scrollbar.refresh)
 
     @on(Click, "#new-text")
     def follow(self) -> None:

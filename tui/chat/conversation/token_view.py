@@ -110,11 +110,20 @@ class TokenView(Still):
         """Return the number of lines; those of another width are laid out again."""
         if width and (self._flow is None or self._flow.width != width):
             self._lay_out(width)
-        if not self.growing:
-            self._height = len(self.lines)
-        elif self._height < len(self.lines):
-            self._height = len(self.lines) + viewport.height // ROOM
+        self._height = len(self.lines)
+        if self.growing:
+            room = viewport.height // ROOM + 1
+            self._height += -self._height % room
         return self._height
+
+    def on_resize(self) -> None:
+        """Lay out for the width there is: Textual asks for no height that it remembers."""
+        width, height = self.size
+        if not width or self._flow is None or self._flow.width == width:
+            return
+        self._lay_out(width)
+        self._height = height
+        self.refresh(layout=len(self.lines) > height)
 
     def notify_style_update(self) -> None:
         """Take the colours of another theme."""
