@@ -16,6 +16,7 @@ from assistant.calling.lark import LarkRules
 from assistant.constraints.grammar import (
     LIMITS,
     STYLE,
+    check_factors,
     compiled,
     matcher_of,
     named,
@@ -127,6 +128,7 @@ class Constraints:
     ) -> tuple[bool, str]:
         """Return whether a schema cannot be enforced at all, and why not completely."""
         try:
+            check_factors(json.dumps(schema))
             grammar = LLMatcher.grammar_from_json_schema(schema, overrides=_STYLE)
         except ValueError as error:
             return True, reason(str(error))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer, TokenizerWrapper
@@ -76,6 +78,9 @@ VALUES = ("const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveM
 NOTES = ("default", "example", "examples")
 LARGEST = 2**63 - 1  # as a bound, many schemas have it, and it is one after rounding, too
 LONGEST_WHY = 200  # characters of an explanation
+LARGEST_FACTOR = 10_000  # llguidance has a state for each remainder: a million take minutes
+MOST_RULES = 500  # of GBNF, whose converter takes a time that grows with their square
+_FACTOR = re.compile(r'"multipleOf"\s*:\s*([-+.\deE]+)')
 
 
 def matcher_of(constraint: Constraint, tokenizer: LLTokenizer) -> LLMatcher:
@@ -125,12 +130,31 @@ def named(constraint: Constraint, name: str) -> dict[str, object]:
     return {**grammar, "name": name}
 
 
+def check_factors(text: str) -> None:
+    """Refuse a schema, or a grammar with one, whose multiples would take minutes to compile.
+
+    Raises:
+        ValueError: a factor has too many digits.
+    """
+    for factor in _FACTOR.findall(text):
+        digits = Decimal(factor).normalize().as_tuple().digits
+        if int("".join(map(str, digits[:9]))) > LARGEST_FACTOR:
+            raise ValueError(f"its multipleOf {factor[:30]} has too many digits")
+
+
 def _read(constraint: Constraint) -> str:
     try:
+        check_factors(constraint.text)
         return _READERS[constraint.kind](constraint.text)
     # The converter of grammars raises plain exceptions, and what it recurses into is a stranger's.
     except Exception as error:
         raise _refused(constraint, str(error) or type(error).__name__) from error
+
+
+def _grammar(text: str) -> str:
+    if text.count("::=") > MOST_RULES:
+        raise ValueError(f"it has more than {MOST_RULES} rules")
+    return LLMatcher.grammar_from_lark(any_to_lark(text))
 
 
 def _schema(text: str) -> str:
@@ -186,5 +210,5 @@ _KNOWN = (
 _READERS: dict[ConstraintKind, Callable[[str], str]] = {
     "schema": _schema,
     "regex": LLMatcher.grammar_from_regex,
-    "grammar": lambda text: LLMatcher.grammar_from_lark(any_to_lark(text)),
+    "grammar": _grammar,
 }

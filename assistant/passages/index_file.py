@@ -11,6 +11,7 @@ from pathlib import Path
 from assistant.passages import words
 from assistant.passages.splitting import Passage
 from assistant.passages.walking import Found
+from models.files.disk import check_ours
 
 VERSION = 2
 """Of the tables, and of how words are indexed; an index of another version is made again."""
@@ -29,9 +30,22 @@ def opened(path: Path) -> sqlite3.Connection:
     Raises:
         sqlite3.DatabaseError: there is none that can be read.
     """
+    _check_regular(path)
     sql = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     _check(sql, VERSION)
     return sql
+
+
+def _check_regular(path: Path) -> None:
+    """Refuse a link, perhaps to a database of another program, and a pipe, for which SQLite waits.
+
+    Raises:
+        sqlite3.OperationalError: it is there and no regular file.
+    """
+    try:
+        check_ours(path)
+    except OSError as error:
+        raise sqlite3.OperationalError(str(error.strerror)) from error
 
 
 def remove(path: Path) -> None:
@@ -58,8 +72,7 @@ class IndexFile:
             sqlite3.OperationalError: it cannot be written.
             sqlite3.DatabaseError: it is damaged, or of another version.
         """
-        if path.is_symlink():  # perhaps to a database of another program
-            raise sqlite3.OperationalError("it is a link; move it away")
+        _check_regular(path)
         self._sql = sqlite3.connect(path)
         if not _check(self._sql, 0, VERSION):
             tables = _TABLES.format(path=os.fsencode(folder).hex(), version=VERSION)

@@ -151,7 +151,8 @@ class StoreLock:
             OSError: the lock file cannot be created.
             StorageError: another program has held it alone for 30 seconds.
         """
-        self._descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        self._descriptor = os.open(path.with_suffix(".lock"), flags, 0o600)
         self.alone = False
         """Whether no other program has the store open."""
         deadline = time.monotonic() + _LOCK_TIMEOUT_S

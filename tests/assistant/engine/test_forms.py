@@ -122,6 +122,9 @@ def test_a_continued_answer_ends_the_form_that_it_began(assistant):
             Constraint("schema", '{"items": {"minimum": 9007199254740993}}'),
             "rounded: 9007199254740993",
         ),
+        (Constraint("schema", '{"multipleOf": 999983}'), "multipleOf 999983 has too many digits"),
+        (Constraint("grammar", 'start: %json {"multipleOf":123.456}'), "multipleOf 123.456 has"),
+        (Constraint("grammar", 'root ::= "a"\n' * 501), "it has more than 500 rules"),
         (Constraint("regex", "(ab"), "unclosed group"),
         (Constraint("regex", "[^\\s\\S]"), "nothing matches it"),
         (Constraint("regex", "(?=a)b"), "look-around"),
@@ -142,6 +145,8 @@ def test_a_form_that_cannot_be_used_is_refused_in_a_sentence(assistant, form, wh
     [
         {"type": "integer", "maximum": 2**63 - 1, "minimum": 0, "default": 2**53 + 1},
         {"type": "object", "properties": {"const": {"default": 2**53 + 1}, "enum": {}}},
+        {"type": "number", "multipleOf": 0.01},
+        {"type": "integer", "multipleOf": 10**7},
     ],
 )
 def test_whole_numbers_that_nothing_rounds_are_used(assistant, schema):

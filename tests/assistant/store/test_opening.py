@@ -170,6 +170,14 @@ def test_what_is_not_a_file_is_refused(path, kind):
         Store(path)
 
 
+def test_a_link_instead_of_the_lock_makes_no_file_elsewhere(path, tmp_path):
+    path.parent.mkdir()
+    path.with_suffix(".lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StorageError):
+        Store(path)
+    assert not (tmp_path / "elsewhere").exists()
+
+
 LINKED = {
     "text": b"Dear diary,\n" * 500,
     "empty": b"",
