@@ -348,7 +348,7 @@ async def test_an_index_whose_folder_cannot_be_made_is_said_so(folder, cache):
 async def test_an_index_that_cannot_be_written_is_said_so(folder, cache):
     (folder / "a.txt").write_text("zebra")
     index_file.index_path(folder, cache).mkdir(parents=True)
-    with pytest.raises(StorageError, match=r"cannot be written.*unable to open"):
+    with pytest.raises(StorageError, match=r"cannot be written.*not a regular file"):
         await updated(folder, cache)
 
 
