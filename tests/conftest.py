@@ -30,7 +30,7 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 sys.dont_write_bytecode = False
 # Which engine is faster with a tiny model is nobody's question, and seconds for each.
 os.environ["SPECCHAT_ENGINE"] = ENGINE
-# Nor does a test of real weights leave a process behind that copies them.
+# No test of real weights starts a process that copies them and outlives it.
 os.environ["SPECCHAT_COPIES"] = "false"
 # The same prompts every day.
 os.environ["SPECCHAT_DATE"] = "no"
