@@ -41,10 +41,15 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 test-all: export SPECCHAT_TEST_ALL = 1
 test-all: test
 
-attack: export SPECCHAT_TEST_ALL = 1
+# The hostile texts are some of each family; `make test-all` takes all of them everywhere.
 attack: ready-to-test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/terminal/test_attacks.py \
-		tests/terminal/test_hostile_* tests/terminal/test_pasting.py tests/assistant/tools \
+	@folder=$$(mktemp -d) && chmod 711 "$$folder" && trap 'rm -rf "$$folder"' EXIT && \
+	export TMPDIR="$$folder" HYPOTHESIS_STORAGE_DIRECTORY="$$folder" && \
+	export PYTHONPYCACHEPREFIX="$$folder/compiled" && \
+	pytest="$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider" && \
+	$$pytest --basetemp "$$folder/shown" tests/terminal/test_hostile_* && \
+	SPECCHAT_TEST_ALL=1 $$pytest --basetemp "$$folder/tests" tests/terminal/test_attacks.py \
+		tests/terminal/test_pasting.py tests/assistant/tools \
 		tests/assistant/serve/test_http.py tests/assistant/store/test_opening.py \
 		tests/assistant/passages/test_walking.py tests/assistant/edit/test_text_file.py
 

@@ -9,6 +9,7 @@ from assistant.serve.api_error import refuse
 
 UNREADABLE = "unreadable"  # the key under which arguments stand that are no JSON object
 
+MOST_CALLS = 10_000  # in a conversation, as of messages
 MOST_TOOLS = 128
 LONGEST_TOOLS = 1_000_000  # characters of all together; more takes minutes to parse
 _NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -65,6 +66,8 @@ def conversation(
     Raises:
         ApiError: a result belongs to no call, or the last calls have no results.
     """
+    if sum(len(message.tool_calls or ()) for message in incoming) > MOST_CALLS:
+        refuse(f"There are more than {MOST_CALLS:,} calls.", "messages")
     unanswered: set[str] = set()
     for i, message in enumerate(incoming):
         _check(message, f"messages[{i}]", unanswered)

@@ -12,7 +12,7 @@ ATTACK = "abc \x1b[31m \x11 \x03\x03 def\r\n"
 
 @pytest.mark.parametrize(
     "text",
-    [ATTACK * 40, ATTACK * 40 + END + "\x11\r" + ATTACK, ATTACK * 40_000, "\udcff\udcc3\x11" * 90],
+    [ATTACK * 40, ATTACK * 40 + END + "\x11\r" + ATTACK, ATTACK * 40_000, "\udcff\udcc3\x11" * 80],
     ids=["keys", "an end mark", "a megabyte", "no UTF-8"],
 )
 @pytest.mark.some(2)

@@ -117,8 +117,9 @@ class EditSession:
             for file, now in written.items():
                 try:
                     self._print(kept_versions.bring_back(file, now, self._settings.save))
-                except SpecchatError as error:
-                    why = f"{error} {_put_aside(file, file.data, 'version before the edit')}"
+                except (SpecchatError, FileNotFoundError) as error:  # even the folder may be gone
+                    saved = _put_aside(file, file.data, "version before the edit")
+                    why = f"{str(error).rstrip('.')}. {saved}"
                     self._print(why, "red")
         return False
 

@@ -9,7 +9,7 @@ from assistant.request import Message, Request, Tool, ToolCall
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.api_error import ApiError
 from assistant.serve.completion_schema import parse_completion
-from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_TOOLS, UNREADABLE
+from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_CALLS, MOST_TOOLS, UNREADABLE
 from tests.assistant.serve.conftest import finished
 
 ASKED = [{"role": "user", "content": "Hello"}]
@@ -112,6 +112,8 @@ def test_arguments_that_are_no_object_are_kept_in_one(written: str) -> None:
         ({"messages": [{**ASKED[0], "tool_calls": [call()]}]}, "messages[0].tool_calls"),
         ({"messages": [*ASKED, called(call(), call())]}, "messages[1].tool_calls[1].id"),
         ({"messages": [*ASKED, called(call())]}, "messages"),
+        ({"messages": [*ASKED, called(*(call(id_=f"{i}") for i in range(MOST_CALLS + 1))),
+                       result("0")]}, "messages"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_called_is_refused_by_name(wanted: dict[str, Any], param: str) -> None:

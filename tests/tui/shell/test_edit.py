@@ -429,6 +429,14 @@ def test_a_check_that_changes_the_file_and_fails_loses_no_version(edit, check, s
         assert Path("file.txt").read_text() == (FORMATTED if "sed" in check else f"{NEW}\n")
 
 
+def test_a_check_that_removes_the_folder_and_fails_loses_no_version(edit, tmp_path):
+    done = edit("file.txt", "spell 9", "--yes", "--check", "rm -r ../work; false")
+    assert done.exit_code == 1
+    assert "The version before the edit is in" in done.stderr
+    (saved,) = tmp_path.glob("tmp*/file.txt")
+    assert saved.read_text() == OLD
+
+
 @pytest.mark.parametrize("keys", ["", "y"])
 def test_a_check_that_is_stopped_has_failed(edit, monkeypatch, keys):
     def stopped(*arguments, **options):
