@@ -13,13 +13,16 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from time import time
+from typing import TYPE_CHECKING
 
 from models import child_process
 from models.files import checksum
 from models.files.disk import JsonFile
 from models.files.places import models_dir
 from models.machine import processor
-from models.native.engine import EngineLibrary
+
+if TYPE_CHECKING:
+    from models.native.engine import EngineLibrary
 
 SMALLEST = 200_000_000
 """Bytes of a file from which on a copy is worth its place; smaller ones load in half a second."""
@@ -49,7 +52,7 @@ def folder() -> Path:
     return models_dir() / "repacked"
 
 
-def find(engine: EngineLibrary, source: Path) -> Path | None:
+def find(engine: "EngineLibrary", source: Path) -> Path | None:
     """Return the copy of a model for a library on this machine, if it is as it was written."""
     if engine.repack is None or not (name := name_of(engine, source)):
         return None
@@ -62,7 +65,7 @@ def find(engine: EngineLibrary, source: Path) -> Path | None:
     return path
 
 
-def make_later(engine: EngineLibrary, source: Path) -> None:
+def make_later(engine: "EngineLibrary", source: Path) -> None:
     """Have a process that outlives this one make the copy of a model, if it is worth it."""
     with suppress(OSError):
         if _is_wanted(engine, source):
@@ -74,7 +77,7 @@ def make_later(engine: EngineLibrary, source: Path) -> None:
             )  # fmt: skip
 
 
-def _is_wanted(engine: EngineLibrary, source: Path) -> bool:
+def _is_wanted(engine: "EngineLibrary", source: Path) -> bool:
     if engine.repack is None or source.stat().st_size < SMALLEST or find(engine, source):
         return False
     copy = copies().get(name_of(engine, source))
@@ -125,7 +128,7 @@ def _file() -> JsonFile[_Copies]:
     return JsonFile(folder() / "copies.json", _Copies)
 
 
-def name_of(engine: EngineLibrary, source: Path) -> str:
+def name_of(engine: "EngineLibrary", source: Path) -> str:
     """Return the name of a copy's file, from all that it depends on; empty if that is unknown."""
     digest = checksum.known_sha256(source)
     if digest is None:

@@ -68,7 +68,7 @@ def test_what_is_said_was_counted_and_measured(stats, forecast, worth, why, save
 def test_ask_says_why_nothing_was_guessed_as_the_figures_do():
     last = Decoded((), (), 0, 300, NONE, unlikely(cost=0.7, right=0.5))
     received, end = ReceivedAnswer(last=last), Finished("", (), Stop.LENGTH, NONE)
-    assert received.summary(end, Settings(), has_form=False, conversation=None)[1:] == [
+    assert received.summary(end, Settings(), constrained=False, conversation=None)[1:] == [
         f"{NO_GUESSES}. {DEAR}"
     ]
 

@@ -205,7 +205,7 @@ async def test_an_answer_that_grows_too_long_for_markdown_goes_on_as_it_came(tex
         shown.add(said(text))
         await until(page.pilot, lambda: "Too long to format" in page.screen())
         await page.settle()
-        shown.add(said("The end"))
+        shown.add(said("\nThe end"))
         await page.end(shown)
         assert "Too long to format" in page.screen()
         assert "The end" in page.screen()
