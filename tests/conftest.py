@@ -26,6 +26,7 @@ loaded.use(ENGINE)
 # A shell that runs the tests in the background ignores these, and so would all they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # Many tests start processes: what these share is compiled once, not by each, nor by each run.
 sys.dont_write_bytecode = False
 # Which engine is faster with a tiny model is nobody's question, and seconds for each.
