@@ -43,11 +43,11 @@ def make(engine: EngineLibrary, source: Path) -> Path | None:
     size, directory = source.stat().st_size, folder()
     directory.mkdir(0o700, parents=True, exist_ok=True)
     with FileLock(directory / "making.lock", timeout=0):  # one at a time on this machine
-        remove(LIMIT - size)
         free = min(LIMIT, shutil.disk_usage(directory).free - SPARE)
         memory = psutil.virtual_memory().available / TIMES_SIZE
         if engine.repack is None or parts_of(source) or size > min(free, memory):
             return None
+        remove(LIMIT - size)
         digest, copy = checksum.sha256_once(source), Copy(str(source.resolve()), used_s=time())
         path, fresh = directory / name_of(engine, source), directory / f"{uuid4().hex}.part"
         note(path.name, copy)  # if this ends the process, it is not tried again soon

@@ -106,6 +106,13 @@ def test_the_copies_used_last_stay_within_the_limit(tmp_path, monkeypatch):
 
 
 def test_a_model_without_room_or_that_no_copy_can_be_made_of_is_used_as_it_is(source, monkeypatch):
+    other = tiny.write(source.with_name("other"), weights=gguf.GGMLQuantizationType.Q4_0, seed=3)
+    copy = repacking.make(loaded.engine(), other)
+    with monkeypatch.context() as patch:
+        patch.setattr(repacking, "LIMIT", 1)
+        assert repacking.make(loaded.engine(), source) is None
+    assert copy.exists()  # nothing is removed for a model that is too large itself
+    repacked.remove()
     monkeypatch.setattr(repacking, "SPARE", 1 << 60)
     assert repacking.make(loaded.engine(), source) is None
     monkeypatch.setattr(repacking, "SPARE", 0)
