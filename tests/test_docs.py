@@ -180,7 +180,7 @@ def test_each_kind_of_fault_is_found(text: str, fault: str) -> None:
     assert found.startswith(fault)
 
 
-def test_what_is_right_passes() -> None:
+def test_a_page_without_faults_passes() -> None:
     right = """[a](docs/using.md#install) `tests/exact` `loops.py.` `decoding/loops.py`
     `make test` `specchat bench prompts FILE --repeats N` `.venv/bin/python -m tests.tools.lock`
     `SPECCHAT_HOME` `specchat` don't `specchat ask -k auto "a # b" -f x`

@@ -177,7 +177,7 @@ def test_a_worker_that_chats_loads_few_files_and_no_laboratory(sources, tiny_tar
         ),
     ],
 )
-def test_what_a_module_never_uses_is_not_loaded_with_it(modules, unused):
+def test_a_library_that_a_module_never_uses_is_not_loaded_with_it(modules, unused):
     printed(f"import sys, {modules}\nassert not {unused} & {{*sys.modules}}")
 
 

@@ -99,7 +99,7 @@ def test_the_source_has_what_a_test_needs(sdist):
     assert not [name for name in names if name.startswith((".ci", ".venv"))]
 
 
-def test_what_was_installed_runs_and_is_what_was_built(installed, tmp_path):
+def test_the_installed_wheel_runs_and_is_the_one_that_was_built(installed, tmp_path):
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     said = run(installed, "--version")
     assert (said.returncode, said.stdout) == (0, f"specchat, version {version}\n")
@@ -116,7 +116,7 @@ def test_what_was_installed_runs_and_is_what_was_built(installed, tmp_path):
     assert '"generated_tokens":3' in answer.stdout.replace(" ", "")
 
 
-def test_what_is_locked_is_what_is_required_and_no_more_and_from_no_place():
+def test_the_lock_names_all_required_libraries_no_more_and_no_url():
     """Each library that specchat or its tests need, and each that those need, at one version."""
     assert not re.search("://| @ ", lock.FILE.read_text())
     locked = lock.read()

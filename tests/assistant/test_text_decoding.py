@@ -59,7 +59,7 @@ def test_of_cut_data_a_cut_character_is_left_out(data: bytes, encoding: str) -> 
 
 
 @pytest.mark.parametrize(("data", "encoding"), ENCODED)
-async def test_what_was_attached_is_what_is_edited_read_by_tools_and_found_in_folders(
+async def test_an_attached_text_is_the_one_that_is_edited_read_by_tools_and_found_in_folders(
     tmp_path: Path, data: bytes, encoding: str
 ) -> None:
     path = tmp_path / "file.txt"
@@ -81,7 +81,9 @@ async def test_what_was_attached_is_what_is_edited_read_by_tools_and_found_in_fo
 
 
 @pytest.mark.parametrize("data", BINARY)
-async def test_what_is_no_text_is_none_for_all(tmp_path: Path, data: bytes) -> None:
+async def test_binary_data_is_no_text_for_attachments_edits_tools_and_folders(
+    tmp_path: Path, data: bytes
+) -> None:
     path = tmp_path / "file.txt"
     path.write_bytes(data)
     for opened in (read, text_file.read):

@@ -152,7 +152,7 @@ def test_a_form_that_begins_where_a_thought_ends_has_the_law_of_masked_ars(rule,
     assert distance(law(run), chain_rule(target, 3, masked_by_definition(budget), PROMPT)) == 0
 
 
-def test_what_is_forced_costs_no_evaluation_of_its_own():
+def test_a_forced_token_costs_no_evaluation_of_its_own():
     source = ForcedSource(reader(THINK, 3).forced)
     assert source.offer([*PROMPT, 2, 2], 4) is None
     assert source.offer([*PROMPT, 2, 2, 2], 4).tokens == (1, 0)

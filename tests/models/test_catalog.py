@@ -17,7 +17,7 @@ def test_default_pair_is_pinned_to_the_byte():
         assert gguf.licence == "Apache-2.0"
 
 
-def test_what_is_only_listed_is_owned_up_to_as_never_run():
+def test_models_that_are_only_listed_are_marked_as_never_run():
     assert [pair for pair in PAIRS if pair.tested] == [DEFAULT]
     assert {gguf.name for gguf in FILES.values() if gguf.tested} == catalog.VOCABULARIES.keys()
 

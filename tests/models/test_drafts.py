@@ -36,7 +36,7 @@ def test_a_smaller_file_of_the_same_vocabulary_serves(large, tmp_path):
         ({"layers": 12, "seed": 3}, "it is not smaller"),
     ],
 )
-def test_what_does_not_serve_says_why(large, tmp_path, options, reason):
+def test_a_draft_that_does_not_serve_says_why(large, tmp_path, options, reason):
     verdict = Pairing(large).judge(small(tmp_path, **options))
     assert not verdict.serves
     assert reason in verdict.reason

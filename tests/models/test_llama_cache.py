@@ -139,7 +139,7 @@ def test_a_deep_model_keeps_no_more_states_than_its_graph_has_room_for(tmp_path,
 
 @llama_alone
 @pytest.mark.parametrize("kind", RECURRENT)
-def test_what_was_rejected_is_not_read_again_nor_what_came_before_it(tmp_path, kind):
+def test_rejected_tokens_and_those_before_them_are_not_evaluated_again(tmp_path, kind):
     for max_rows in (32, 1):
         with tiny_model(tmp_path, kind, max_rows=max_rows) as model:
             tokens = random_tokens(random.Random(1), 400)

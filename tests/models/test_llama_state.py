@@ -64,7 +64,7 @@ def test_tokens_can_be_taken_back_after_a_restore(tmp_path, kind, length):
         other.close()
 
 
-def test_what_llama_cpp_refuses_leaves_an_empty_cache_that_works(open_model, tmp_path):
+def test_a_state_that_llama_cpp_refuses_leaves_an_empty_cache_that_works(open_model, tmp_path):
     with tiny_model(tmp_path) as model:
         model.logits(TOKENS, rows=0)
         state = bytes(model.state())

@@ -111,7 +111,7 @@ def test_each_token_is_mapped_at_most_once_whatever_the_vocabularies_are():
             assert not target.is_unused(ours)
 
 
-def test_what_the_draft_lacks_is_spelt_by_the_longest_that_it_has():
+def test_a_token_that_the_draft_lacks_is_spelt_by_the_longest_that_it_has():
     target, draft = gpt2("unbelievable", "🎈"), gpt2("un", "believ", "able", "unb")
     mapping = VocabularyMapping(*shared_tokens(target, draft))
     spelt = mapping.to_draft([256])

@@ -66,7 +66,7 @@ def test_states_to_go_back_to_take_a_tenth_of_the_weights_at_most(tmp_path, kind
     assert bool(state) == (kind != "llama")
 
 
-def test_what_is_repacked_is_not_held_and_of_two_models_one_at_a_time():
+def test_repacked_weights_are_not_resident_twice_and_two_models_repack_in_turn():
     large = memory.Memory(weights=1000, repacked=600, cache=10, states=0, buffers=5)
     small = memory.Memory(weights=100, repacked=80, cache=1, states=0, buffers=1)
     assert (large.needed, large.resident) == (1615, 1015)

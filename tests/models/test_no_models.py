@@ -76,7 +76,7 @@ def test_a_file_that_is_no_model_is_called_what_it_is(tmp_path, monkeypatch, nam
     assert os.listdir() == ["model.gguf"]  # nothing was unpickled
 
 
-def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path):
+def test_a_path_that_is_no_file_is_refused_and_never_waited_for(tmp_path):
     (tmp_path / "folder.gguf").mkdir()
     os.mkfifo(tmp_path / "pipe.gguf")
     (tmp_path / "link.gguf").symlink_to(tmp_path / "pipe.gguf")

@@ -21,7 +21,7 @@ def ik_alone(monkeypatch):
     monkeypatch.setattr(engines, "installed", lambda: ["ik"])
 
 
-def test_it_is_chosen_and_for_a_gpu_the_other_one_that_is_not_there(ik_alone, tmp_path):
+def test_ik_alone_is_chosen_and_a_gpu_asks_for_the_missing_engine(ik_alone, tmp_path):
     assert choose(EngineArgs(tmp_path / "any.gguf", cache=tmp_path)).engine == "ik"
     assert choose(EngineArgs(tmp_path / "any.gguf", gpu_layers=1)).engine == "llama"
 

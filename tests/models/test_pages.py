@@ -40,7 +40,7 @@ def test_pages_of_a_mapped_file_go_and_come_again(path):
         assert mapped[:] == expected
 
 
-def test_what_was_written_to_memory_alone_stays(path):
+def test_a_change_in_memory_alone_stays(path):
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as mapped:
         mapped[:] = bytes(SIZE)
         weights.release_mapped_pages(path)

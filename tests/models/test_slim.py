@@ -157,7 +157,7 @@ def test_all_matrices_are_requantised(models, source):
     assert kinds == {"Q4_0"}
 
 
-def test_what_is_kept_says_how_it_was_made(models, source):
+def test_a_slim_draft_says_how_it_was_made(models, source):
     before = digest(source)
     place = made(source)
     assert place == models / "source-slim-q4_0-290.gguf"
@@ -200,7 +200,9 @@ def test_after_any_end_it_can_be_made_afresh(models, source, monkeypatch, moment
     assert read(made(source)).n_vocab == KEPT
 
 
-def test_what_llama_cpp_refuses_is_one_sentence_and_leaves_nothing(models, tmp_path):
+def test_a_model_that_llama_cpp_cannot_requantise_is_one_sentence_and_leaves_nothing(
+    models, tmp_path
+):
     source = tiny.write(tmp_path / "source.gguf")
     layout = read_layout(source)
     values = {**layout.values, "general.architecture": writing.text("fancynet")}
@@ -210,7 +212,7 @@ def test_what_llama_cpp_refuses_is_one_sentence_and_leaves_nothing(models, tmp_p
     assert list(models.iterdir()) == []
 
 
-def test_what_a_killed_program_left_is_removed_later(models, source):
+def test_the_folder_of_a_killed_program_is_removed_later(models, source):
     stale, fresh, other = (models / f".slim-{end}" for end in ("0f" * 16, "1e" * 16, "framework"))
     for folder in (stale, fresh, other):
         folder.mkdir(parents=True)

@@ -53,7 +53,7 @@ def test_a_minute_of_random_keys_ends_in_no_error_and_a_sound_terminal(
         assert terminal.end() == 0, terminal.text
 
 
-def test_what_was_seen_stays_when_the_disk_is_full_while_an_answer_streams(
+def test_the_saved_part_of_an_answer_stays_when_the_disk_fills_up_while_it_streams(
     tmp_path: Path, models: list[str]
 ) -> None:
     with opened(tmp_path, *models) as terminal:
@@ -116,7 +116,7 @@ def test_clients_that_leave_at_any_moment_leave_a_server_that_answers(target: Pa
 
 
 @pytest.mark.parametrize("case", ["EndlessPages", "EndlessLine"])
-async def test_what_a_server_of_tools_never_ends_is_limited(case: str) -> None:
+async def test_an_endless_output_of_a_tool_server_is_limited(case: str) -> None:
     async with boxes.opened(boxes.odd(case)) as tools:
         if case == "EndlessLine":
             assert (await boxes.call(tools)).state == "failed"

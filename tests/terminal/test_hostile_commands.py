@@ -43,18 +43,22 @@ def harmless(home: Path, *commands: Sequence[str], code: int = 0, says: str = "q
 
 
 @pytest.mark.parametrize("form", JSON, ids=str)
-def test_ask(tmp_path: Path, pair: list[str], texts: list[str], form: list[str]) -> None:
+def test_an_answer_in_a_shell_commands_no_terminal(
+    tmp_path: Path, pair: list[str], texts: list[str], form: list[str]
+) -> None:
     told = [*pair, "--ctx", "8192", "--max-tokens", str(len(texts)), *form]
     harmless(tmp_path, ["ask", texts[5].replace("\0", ""), *told])
 
 
 @pytest.mark.parametrize("form", JSON, ids=str)
-def test_race(tmp_path: Path, pair: list[str], texts: list[str], form: list[str]) -> None:
+def test_a_race_in_a_shell_commands_no_terminal(
+    tmp_path: Path, pair: list[str], texts: list[str], form: list[str]
+) -> None:
     told = [*pair, "--ctx", "8192", "--max-tokens", "100", *form, "--lanes", "ars,sps=2"]
     harmless(tmp_path, ["race", texts[5].replace("\0", ""), *told], says="tokens")
 
 
-def test_chats(tmp_path: Path, texts: list[str]) -> None:
+def test_stored_chats_in_a_shell_command_no_terminal(tmp_path: Path, texts: list[str]) -> None:
     store = Store(tmp_path / "home" / "chats.db")
     for text in texts:
         number = store.create(title=text, system=text)
@@ -69,7 +73,7 @@ def test_chats(tmp_path: Path, texts: list[str]) -> None:
     harmless(tmp_path, *(["chats", *command] for command in commands))
 
 
-def test_models(tmp_path: Path, texts: list[str]) -> None:
+def test_model_files_in_a_shell_command_no_terminal(tmp_path: Path, texts: list[str]) -> None:
     folder = tmp_path / "models"
     folder.mkdir()
     count = 40 if ALL else 12
@@ -92,7 +96,7 @@ def test_models(tmp_path: Path, texts: list[str]) -> None:
         assert leaks(seen, spins=True) == []
 
 
-def test_settings(tmp_path: Path, texts: list[str]) -> None:
+def test_settings_in_a_shell_command_no_terminal(tmp_path: Path, texts: list[str]) -> None:
     home = tmp_path / "home"
     home.mkdir()
     lines = [f"system = {quoted(''.join(texts[:50]))}", f"{quoted(texts[0])} = 1"]

@@ -90,7 +90,9 @@ def painted_of(painted: str, texts: Sequence[str]) -> float:
 
 
 @pytest.mark.parametrize("view", ["words", "tokens"])
-def test_turns(tmp_path: Path, models: list[str], view: str) -> None:
+def test_the_turns_of_a_conversation_command_no_terminal(
+    tmp_path: Path, models: list[str], view: str
+) -> None:
     for number, texts in enumerate(batches(share(20), 100)):
         home = tmp_path / str(number)
         store = Store(home / "home" / "chats.db")
@@ -113,7 +115,9 @@ def test_turns(tmp_path: Path, models: list[str], view: str) -> None:
             assert terminal.leave() == []
 
 
-def test_without_care_they_reach_the_terminal(home: Path, store: Store, models: list[str]) -> None:
+def test_hostile_texts_reach_the_terminal_without_care(
+    home: Path, store: Store, models: list[str]
+) -> None:
     """The test is tested: all that it looks for is found when nothing is made safe."""
     conversation(store, share(40, whole=40))
     store.close()
@@ -126,7 +130,9 @@ def test_without_care_they_reach_the_terminal(home: Path, store: Store, models: 
     assert len(found) > 100
 
 
-def test_chats_and_what_is_found_in_them(home: Path, store: Store, models: list[str]) -> None:
+def test_the_list_of_chats_and_its_hits_command_no_terminal(
+    home: Path, store: Store, models: list[str]
+) -> None:
     texts = share(20)
     for text in texts:
         number = store.create(title=text)
@@ -145,7 +151,7 @@ def test_chats_and_what_is_found_in_them(home: Path, store: Store, models: list[
         assert terminal.leave() == []
 
 
-def test_files_to_attach(home: Path, models: list[str]) -> None:
+def test_files_to_attach_command_no_terminal(home: Path, models: list[str]) -> None:
     folder = home / "files"
     folder.mkdir()
     texts = [name(text) for text in share(80)]
@@ -174,7 +180,7 @@ def name(text: str) -> str:
     return text.replace("\n", "_").encode()[:80].decode("utf-8", "ignore")
 
 
-def test_models(home: Path) -> None:
+def test_the_models_screen_commands_no_terminal(home: Path) -> None:
     texts = share(10, whole=200)
     folder = home / "models"
     folder.mkdir()
@@ -192,7 +198,7 @@ def test_models(home: Path) -> None:
         assert terminal.leave() == []
 
 
-def test_what_a_model_says(home: Path) -> None:
+def test_the_text_of_a_model_commands_no_terminal(home: Path) -> None:
     """Its tokens are the texts whole and in halves, so that sequences come in parts, too."""
     texts = [valid(text) for text in share(20)]
     halves = [

@@ -106,7 +106,7 @@ def test_commands_show_it_and_end_as_with_any_name(place: Place) -> None:
             assert str(place.target) in said
 
 
-def test_what_is_said_of_it_is_exported_and_imported(place: Place) -> None:
+def test_a_conversation_about_a_file_of_any_name_is_exported_and_imported(place: Place) -> None:
     home = place.text.with_suffix(".home")
     kept = [f"{place.text}.md", f"{place.text}.jsonl"]
     commands = [

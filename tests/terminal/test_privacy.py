@@ -141,7 +141,7 @@ def traced(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return trace
 
 
-def test_what_is_said_is_in_one_file_and_deleted_in_none(
+def test_a_conversation_is_in_one_file_and_in_none_when_deleted(
     used: Used, models: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holding = {path.name for path in with_canary(used.home)}

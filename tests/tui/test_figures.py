@@ -7,7 +7,7 @@ from tests.assistant.test_stats import BOTH, FIRST
 from tui.labels import constraint_figures, counted, figures, model_name
 
 
-def test_what_a_form_has_done_is_said_in_a_sentence() -> None:
+def test_the_effect_of_a_constraint_is_one_sentence() -> None:
     fixed = replace(BOTH, sources={"form": Tally(20, 19)}, masked_rows=50, mask_s=0.005)
     assert constraint_figures(fixed) == (
         "The form fixed 19 of 30 tokens; checking it cost 0.10 ms a token."

@@ -82,7 +82,7 @@ def _has_no_markup(call: ast.Call) -> bool:
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_is_not_written_out_is_not_read_as_markup(path: Path) -> None:
+def test_a_text_not_written_out_in_the_source_is_not_read_as_markup(path: Path) -> None:
     assert complaints(path.read_text()) == []
 
 

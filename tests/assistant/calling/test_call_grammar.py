@@ -104,7 +104,7 @@ def test_calls_of_some_models_may_be_bare_json():
     assert read(NAMED, bare.replace("kelvin", "F")) == WHOLE
 
 
-def test_what_must_follow_is_proposed_up_to_a_control_token():
+def test_the_tokens_of_a_call_that_must_follow_are_proposed_up_to_a_control_token():
     trigger, between = (WORDS.controls[name] for name in ("[TOOL_CALLS]", "[ARGS]"))
     mask, _ = calls(WORDS, NAMED, asking(TOOLS[0]))
     assert (mask.only([]), list(mask.likely([]))) == (trigger, [])
@@ -172,7 +172,9 @@ def test_an_answer_with_a_form_has_it_or_is_calls():
         ({"required": ["b"], "properties": {}}, "", '{"b": 1}'),
     ],
 )
-def test_what_cannot_be_enforced_of_a_schema_is_left_out_with_a_remark(schema, remark, arguments):
+def test_a_keyword_of_a_schema_that_cannot_be_enforced_is_left_out_with_a_warning(
+    schema, remark, arguments
+):
     text = schema if isinstance(schema, str) else json.dumps(schema)
     tools = (Tool("odd", "", text),)
     _, remarks = calls(WORDS, HERMES, asking(*tools, choice="auto"))

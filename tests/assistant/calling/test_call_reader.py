@@ -93,7 +93,7 @@ def test_however_tokens_cut_an_answer_text_and_calls_are_the_same(form, text, ca
 
 
 @pytest.mark.parametrize("form", [HERMES, NAMED, LISTED, LLAMA])
-def test_what_there_is_of_a_call_that_was_cut_is_not_lost(form):
+def test_the_text_of_a_call_that_was_cut_is_not_lost(form):
     whole = wrote(form, ("get_weather", PARIS))
     end = whole.index("kelvin")
     text, _, reader, _ = read(form, cut(whole[:end], iter(lambda: 3, None)))
@@ -112,7 +112,7 @@ def test_arguments_come_as_they_are_written():
     assert len(deltas) > 40
 
 
-def test_what_is_thought_is_no_call_and_a_stop_string_within_one_is_none():
+def test_a_call_in_a_thought_is_no_call_and_a_stop_string_in_a_call_is_none():
     think = find_markers("</think>", lambda text: False)
     call = wrote(HERMES, ("get_time", "{}"))
     reader, words = CallReader(HERMES, SCHEMAS), ["<think>", call, "</think>", "So", call]

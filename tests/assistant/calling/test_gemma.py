@@ -102,7 +102,7 @@ def test_arguments_fit_the_schema_in_the_order_of_its_keys(words, said, fits):
         {**properties({"b": TEXT}), "anyOf": [properties({"a": {"type": "array"}})]},
     ],
 )
-def test_what_is_not_understood_of_a_schema_allows_any_value(words, schema):
+def test_a_schema_that_is_not_understood_allows_any_value(words, schema):
     assert allows(words, schema, "a:[1,{b:null}]")
     assert not allows(words, schema, "a:[1,{b:nil}]")
 
@@ -153,7 +153,7 @@ CASES = objects(st.recursive(LEAVES, lambda inner: lists(inner) | objects(inner)
 
 
 @by_vocabulary
-def test_whatever_fits_a_schema_may_be_written_and_is_read_as_the_same(words):
+def test_any_value_that_fits_a_schema_may_be_written_and_is_read_as_the_same(words):
     @settings(max_examples=100, deadline=None)
     @given(CASES.flatmap(lambda case: st.tuples(st.just(case[0]), case[1])))
     def law(case):

@@ -71,7 +71,9 @@ BEYOND = [
 @pytest.mark.parametrize(
     ("form", "schema", "what"), [(form, *rest) for forms, *rest in BEYOND for form in forms]
 )
-def test_what_a_syntax_leaves_to_the_tool_is_refused_of_a_strict_one_alone(form, schema, what):
+def test_a_keyword_that_a_syntax_cannot_enforce_is_refused_of_a_strict_tool_alone(
+    form, schema, what
+):
     assert calls(KINDS[0], form, finding(schema))[1] == []
     with pytest.raises(UsageError, match=f"^The tool find cannot be strict: {what} cannot be enf"):
         calls(KINDS[0], form, finding(schema, strict=True))
@@ -122,7 +124,7 @@ WHOLE = {
 
 
 @by_syntax
-def test_whatever_is_written_of_a_strict_tool_fits_its_schema(form, words):
+def test_the_arguments_of_a_strict_tool_fit_its_schema(form, words):
     """Tokens by chance, under the mask."""
     jsonschema = pytest.importorskip("jsonschema")
     right = jsonschema.Draft202012Validator(WHOLE, format_checker=jsonschema.FormatChecker())
@@ -146,7 +148,7 @@ def test_whatever_is_written_of_a_strict_tool_fits_its_schema(form, words):
 
 
 @pytest.mark.parametrize("value", ["1e999", "9" * 5000, "[" * 5000, "NaN", "-0", '{"b": [1, 2]}'])
-def test_what_is_read_of_a_value_in_an_element_is_json(value):
+def test_a_value_in_an_element_is_read_as_json(value):
     reader = XmlArguments({"properties": {"a": {"type": "number"}}})
     said, _ = reader.read(f"<parameter=a>\n{value}\n</parameter>\n</function>")
     kept = said == f'{{"a": {value}}}'

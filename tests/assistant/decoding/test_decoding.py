@@ -48,7 +48,7 @@ def test_the_block_rule_tells_the_threshold_of_each_beginning_that_it_tried():
     assert all(each.target_row is LEANING for each in round_.rejected)
 
 
-def test_what_is_kept_with_what_follows_it_had_no_need_of_a_uniform():
+def test_a_token_accepted_with_its_successor_needed_no_uniform():
     draft = drafted((0, 0), (EVEN, EVEN))
     certain = row_of([1, 0])
     first, second, _ = committed(
@@ -58,7 +58,7 @@ def test_what_is_kept_with_what_follows_it_had_no_need_of_a_uniform():
     assert (second.uniform, second.threshold) == (0.9, 1)
 
 
-def test_what_the_target_forbids_had_no_need_of_one_either_and_hides_what_is_after():
+def test_a_token_that_the_target_forbids_needed_no_uniform_and_hides_those_after_it():
     draft = drafted((1, 0), (EVEN, EVEN))
     certain = row_of([1, 0])
     forbidden, behind = committed(BlockRule(Given(0.0)), draft, *[certain] * 3).rejected

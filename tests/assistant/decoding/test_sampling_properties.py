@@ -143,7 +143,7 @@ def test_nothing_comes_out_that_the_target_forbids(data, name, n):
 
 @settings(max_examples=examples(300))
 @given(TARGETS, st.integers(0, 7), UNIFORMS, st.sampled_from((TokenRule, BlockRule)))
-def test_what_the_draft_and_the_target_agree_on_is_accepted(target, token, uniform, kind):
+def test_a_token_of_equal_draft_and_target_rows_is_accepted(target, token, uniform, kind):
     assume(target.prob(token) > 0)
     verdict = kind(Given(uniform)).verify(drafted([token], [target]), [target, target], 0)
     assert verdict.accepted == 1

@@ -90,7 +90,7 @@ def test_the_best_are_found_wherever_they_are():
         assert highest(logits, k).tolist() == best.tolist()
 
 
-def test_what_is_not_weighed_at_first_still_counts_for_the_nucleus():
+def test_tokens_below_the_floor_still_count_for_the_nucleus():
     # Below the floor are 100,000 tokens that together weigh a ten-thousandth of the best.
     rest = np.full(100_000, np.log(1e-9), np.float32)
     logits = np.concatenate([np.array([0], np.float32), rest])

@@ -60,7 +60,7 @@ def test_the_command_that_takes_an_edit_back_can_be_pasted(name):
     assert not argument.startswith("-")
 
 
-def test_what_was_never_edited_or_is_back_already_is_said(path):
+def test_the_undo_of_a_file_never_edited_or_already_restored_is_refused(path):
     with pytest.raises(UsageError, match="No earlier version"):
         kept_versions.undo(path)
     write(path, b"new\n")
@@ -138,7 +138,9 @@ def test_a_kill_leaves_the_last_edit_that_was_done_to_be_taken_back(path, call, 
     assert path.read_text() == before
 
 
-def test_what_killed_programs_left_does_not_count_and_goes_after_a_day(path, tmp_path, monkeypatch):
+def test_files_of_killed_programs_do_not_count_as_versions_and_go_after_a_day(
+    path, tmp_path, monkeypatch
+):
     monkeypatch.setattr(kept_versions, "MOST", 2)
     write(path, b"new\n")
     (kept,) = (tmp_path / "home/edits").iterdir()

@@ -76,5 +76,5 @@ def test_the_lines_are_named_and_nothing_is_left_out_where_the_code_stands(new, 
     "line",
     ["    def f(self): ...", "    ...", "# ... existing ...", "call(...args)", "Point { ..rest }"],
 )
-def test_what_an_old_version_has_already_is_no_placeholder(line):
+def test_a_line_that_the_old_version_has_is_no_placeholder(line):
     assert left_out([*OLD, line, line], [*OLD[:11], *OLD[13:], line, line]) == ""

@@ -18,7 +18,7 @@ FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE)]
         (f"````md\n{PROSE}\nMore.\n````", "notes.md", f"{PROSE}\nMore.\n"),
     ],
 )
-def test_it_is_found(answer, name, text):
+def test_a_new_version_is_found_in_an_answer(answer, name, text):
     found = proposed(answer, FILES)
     assert found is not None
     assert (found.name, found.text, found.gap) == (name, text, "")
@@ -28,7 +28,7 @@ def test_it_is_found(answer, name, text):
     "answer",
     ["", CODE, "```\ndef three():\n    return 3\n```", f"```\n{CODE}\n```", f"```\n{CODE} # cut"],
 )
-def test_what_is_no_new_version_is_not_taken_for_one(answer):
+def test_an_answer_without_a_new_version_proposes_none(answer):
     assert proposed(answer, FILES) is None
 
 

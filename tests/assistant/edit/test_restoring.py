@@ -30,7 +30,7 @@ def rewrite(wish: str = "Rename a to path") -> Rewrite:
         ([*HEAD, *FIRST, "#", THIRD[1]], [*HEAD, *FIRST, "#", "", "", *SECOND, THIRD[0]], 6, 13),
     ],
 )
-def test_what_is_left_out_is_put_back_before_what_follows_it(new, lines, first, last):
+def test_lines_left_out_unasked_are_put_back_before_those_that_follow(new, lines, first, last):
     back = restored(rewrite(), new, set())
     assert back is not None
     assert back.lines == lines
@@ -56,5 +56,5 @@ def test_the_end_that_is_left_out_is_put_back_once_all_is_written():
         ("Rename a to path", [*HEAD, *FIRST, "    return something"]),
     ],
 )  # fmt: skip
-def test_what_is_asked_for_or_not_left_out_is_not_touched(wish, new):
+def test_lines_removed_on_request_or_still_there_are_not_put_back(wish, new):
     assert restored(rewrite(wish), new, set()) is None

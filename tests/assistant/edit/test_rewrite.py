@@ -86,7 +86,7 @@ OPEN = "```sh\ntool\n\nend"
 @pytest.mark.parametrize(
     "around", ["{}", "{}\n```", "{}\n```python>", "```py\n{}\n```", "{}\n</file>", "\n{}\n\n"]
 )
-def test_what_models_write_around_a_file_with_fences_is_no_part_of_it(text, around):
+def test_the_fences_that_models_write_around_a_file_are_no_part_of_it(text, around):
     text = f"A\n{text}"
     rewrite = Rewrite(
         text_file.parse(Path("a.txt"), text.encode()), Part(0, text.count("\n") + 1), "x"

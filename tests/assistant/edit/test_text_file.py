@@ -65,7 +65,7 @@ def test_a_character_that_the_encoding_lacks_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("data", [b"\0\1\2", b"\xff\xfea\0\0\0", b"\xe9\x04 x"])
-def test_what_is_no_text_is_refused(tmp_path, data):
+def test_a_binary_file_is_refused(tmp_path, data):
     (tmp_path / "file").write_bytes(data)
     with pytest.raises(UsageError, match="not text"):
         text_file.read(tmp_path / "file")
@@ -108,7 +108,7 @@ def refused(path, old=b"old", new=b"new"):
     return str(error.value)
 
 
-def test_what_must_not_be_replaced_is_named_and_stays(tmp_path):
+def test_a_file_that_must_not_be_replaced_is_named_with_the_reason_and_stays(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
     path.chmod(0o444)
@@ -206,7 +206,7 @@ text_file.replace(Path(sys.argv[1]), b"old", b"new")
 """
 
 
-def test_what_a_killed_program_left_goes_with_the_next_edit(tmp_path):
+def test_the_file_that_a_killed_edit_left_goes_with_the_next_one(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
     subprocess.run([sys.executable, "-c", KILLED, str(path)], cwd=ROOT, check=False)

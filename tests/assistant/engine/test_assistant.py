@@ -46,7 +46,7 @@ def test_same_seed_and_settings_give_the_same_tokens(assistant, mode):
     assert ids_of(answer(assistant, ask(mode=mode, lookahead=None, seed=2))) != first
 
 
-def test_what_caches_held_changes_no_seeded_answer(opened, assistant, tiny_target, tiny_draft):
+def test_cached_tokens_change_no_seeded_answer(opened, assistant, tiny_target, tiny_draft):
     for text in ("one", "two " * 90, "three"):
         answer(assistant, ask([Message("user", text)], seed=7))
     here = ids_of(answer(assistant, ask()))

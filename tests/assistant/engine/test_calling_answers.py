@@ -47,7 +47,7 @@ def fits(call):
 
 @pytest.mark.parametrize("mode", ["ars", "sps"])
 @pytest.mark.parametrize("sampling", [Sampling(0), LOUD, Sampling(1.5, 5, 0.9, 0.05, 1.3)])
-def test_whatever_a_model_would_say_a_call_fits_its_tool(assistant, mode, sampling):
+def test_a_call_fits_its_tool_whatever_the_model_would_say(assistant, mode, sampling):
     for _ in range(3):
         events = ask(assistant, mode=mode, sampling=sampling)
         over = end(events)
@@ -61,7 +61,7 @@ def test_whatever_a_model_would_say_a_call_fits_its_tool(assistant, mode, sampli
         assert "".join(each.arguments for each in others) == over.tool_calls[0].arguments
 
 
-def test_what_a_call_leaves_no_choice_about_takes_few_evaluations(assistant):
+def test_the_fixed_text_of_a_call_takes_few_evaluations(assistant):
     stats = end(ask(assistant, lookahead=16)).stats
     assert stats.sources["form"].accepted > 60
     assert stats.tokens_per_eval > 3
@@ -151,7 +151,7 @@ def test_a_call_comes_after_the_thought_and_what_is_thought_is_no_call(tmp_path,
         assert parts.index("call") > max(thought, default=0)
 
 
-def test_what_is_wrong_with_tools_is_said(assistant):
+def test_unusable_tools_are_refused_and_unenforceable_ones_warned_of(assistant):
     asked = (Message("user", "?"),)
     with pytest.raises(UsageError, match="a call is required"):
         Request(asked, tool_choice="required")

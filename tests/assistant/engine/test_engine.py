@@ -18,7 +18,7 @@ from tests.engine import ENGINE
 from tests.patience import until
 
 
-def test_what_an_answer_shows_of_the_draft_is_kept_before_its_last_word(setup, tmp_path):
+def test_the_acceptance_of_a_draft_is_saved_before_the_last_event_of_its_answer(setup, tmp_path):
     """Whoever asked may end the process as soon as that is heard."""
     cached, heard = replace(setup, engine=ENGINE, cache=tmp_path), Heard()
     kept: list[bool] = []

@@ -40,7 +40,7 @@ def test_ik_llama_cpp_runs_what_it_can_and_llama_cpp_what_it_cannot(setup, tmp_p
 
 
 @needs_both
-def test_what_is_said_is_done_and_what_one_engine_alone_can_do_is_left_to_it(setup, monkeypatch):
+def test_the_engine_that_is_named_or_that_alone_can_run_a_file_is_chosen(setup, monkeypatch):
     assert choose(replace(setup, engine="llama")).engine == "llama"
     assert choose(replace(setup, gpu_layers=1)).engine == "llama"
     monkeypatch.setattr(engines, "llama_uses_gpu", lambda: True)

@@ -25,7 +25,7 @@ class Something:
         self.is_open = False
 
 
-def test_what_a_handler_keeps_stays_until_models_are_freed(tiny_target):
+def test_the_state_of_a_handler_stays_until_models_are_freed(tiny_target):
     heard = Heard()
     handlers = {**HANDLERS, Open: lambda job, state: state.get_or_create(Something)}
     engine = Asking(partial(NearEngine, handlers), heard.emit)

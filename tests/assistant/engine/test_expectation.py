@@ -71,7 +71,9 @@ def test_unsaid_weights_tell_nothing(machine: Machine, monkeypatch: pytest.Monke
     assert machine.expectations.of(replace(ENTRY, size=0), None) is None
 
 
-def test_what_was_measured_is_told_closely_what_is_less_like_it_less_so(machine: Machine) -> None:
+def test_a_measured_file_has_a_narrow_forecast_and_one_less_like_it_a_wider_one(
+    machine: Machine,
+) -> None:
     machine.measure(machine.files[0], 0.02, 0.004)
     models: list[ModelFile | GGUF] = [*machine.files, ENTRY]
     own, other, listed = (machine.told(each) for each in models)
@@ -102,7 +104,7 @@ def test_a_larger_model_is_slower_and_so_is_its_reading(machine: Machine) -> Non
     assert one.tokens_per_s > twelve.tokens_per_s
 
 
-def test_what_a_token_does_not_need_costs_nothing(machine: Machine) -> None:
+def test_weights_that_a_token_does_not_need_cost_nothing(machine: Machine) -> None:
     machine.measure(machine.files[0], 0.0002, 0.0001)
     dense, sparse = (machine.told(replace(ENTRY, active=part)) for part in (1.0, 0.1))
     assert sparse.tokens_per_s.low > 3 * dense.tokens_per_s.high

@@ -51,7 +51,9 @@ def is_person(text):
     [Sampling(0), Sampling(1.0, 0, 1.0), Sampling(1.5, 5, 0.9, 0.05, 1.3), Sampling(0.7, 40, 0.95)],
     ids=["greedy", "plain", "everything", "usual"],
 )
-def test_whatever_a_model_would_say_the_answer_has_the_form(assistant, mode, rule, sampling):
+def test_an_answer_meets_its_constraint_whatever_the_model_would_say(
+    assistant, mode, rule, sampling
+):
     for _ in range(3):
         said = end(ask(assistant, SCHEMA, mode, sampling=sampling, rule=rule))
         assert (said.stop, said.complete) == (Stop.STOP_TOKEN, True)
@@ -71,7 +73,7 @@ def test_regular_expressions_and_grammars_of_both_kinds_are_followed(assistant, 
         assert re.fullmatch(pattern, end(ask(assistant, form, seed=seed)).text)
 
 
-def test_what_the_form_leaves_no_choice_about_is_proposed_and_never_rejected(assistant):
+def test_the_tokens_that_a_constraint_fixes_are_proposed_and_never_rejected(assistant):
     form = Constraint("regex", "The answer is (yes|no), and that is all there is to say\\.")
     events = ask(assistant, form, lookahead=8)
     tally = end(events).stats.sources["form"]

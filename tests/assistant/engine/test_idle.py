@@ -34,7 +34,7 @@ def prefill_idle(assistant, request=TYPED):
     return list(idle.prefill_idle(assistant, request, assistant.control))
 
 
-def test_what_was_read_ahead_is_not_read_again_by_either_model(opened, tiny_target, tiny_draft):
+def test_an_idle_prefill_is_not_repeated_by_either_model(opened, tiny_target, tiny_draft):
     fresh, assistant = (opened(tiny_target, tiny_draft) for _ in range(2))
     read = prefill_idle(assistant)
     assert [event.done for event in read] == sorted({event.done for event in read})
@@ -90,7 +90,7 @@ def test_a_target_that_cannot_forget_reads_nothing_that_may_change(open_model, t
     assert not model.cached_tokens
 
 
-def test_what_is_on_disk_is_brought_back_before_it_is_read(assistant):
+def test_a_snapshot_on_disk_is_restored_before_an_idle_prefill(assistant):
     begun = []
 
     class Resumed:

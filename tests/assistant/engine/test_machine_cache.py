@@ -62,7 +62,7 @@ def test_the_first_load_measures_and_the_others_nothing(tmp_path):
     assert evaluations(tmp_path) == 0
 
 
-def test_what_a_busy_machine_showed_is_measured_again_by_the_next_load(tmp_path):
+def test_times_of_a_busy_machine_are_measured_again_by_the_next_load(tmp_path):
     uneven = cycle([0.0, 0.3, 0.1, 0.9, 0.0, 0.5])
     assert evaluations(tmp_path, noise=lambda: next(uneven)) > 0
     assert evaluations(tmp_path) > 0
@@ -97,7 +97,7 @@ def test_a_file_that_verifies_is_not_taken_for_one_that_drafts(tmp_path):
     assert draft.widths
 
 
-def test_what_rounds_showed_while_others_were_busy_does_not_outlive_the_load(tmp_path):
+def test_times_of_rounds_on_a_busy_machine_do_not_outlive_the_load(tmp_path):
     measured = {1: 1.0, 2: 1.5, 3: 1.75, 4: 2.0, 8: 4.0}
     remember(model(), model("draft"), tmp_path, measured, measured)
     costs = kept_looks(model(), model("draft"), tmp_path).costs()
@@ -222,7 +222,7 @@ def test_of_several_measurements_the_newest_counts(pair, tmp_path):
     assert recorded(pair[1], "draft", tmp_path).seconds[1] == pytest.approx(0.1)
 
 
-def test_what_was_measured_is_of_a_file_in_its_role_as_it_is(pair, tmp_path):
+def test_measured_times_are_those_of_an_unchanged_file_in_its_role(pair, tmp_path):
     target, draft = pair
     assert recorded(target, "verify", tmp_path) is None
     remember(measured(draft), None, tmp_path, {1: 1.0, 2: 1.0}, {1: 1.0})
@@ -237,7 +237,7 @@ def test_what_was_measured_is_of_a_file_in_its_role_as_it_is(pair, tmp_path):
 SHOWN = {"model": -1.5, "suffix": 0.25}
 
 
-def test_what_was_shown_is_remembered_of_this_pair_alone(pair, tmp_path):
+def test_learnt_acceptance_is_remembered_of_this_pair_alone(pair, tmp_path):
     remember_acceptance(SHOWN, *pair, tmp_path)
     assert known_acceptance(*pair, tmp_path) == SHOWN
     assert known_acceptance(pair[0], None, tmp_path) == {}
@@ -251,12 +251,12 @@ def test_a_file_name_need_not_be_utf_8(tmp_path):
     assert known_acceptance(target, None, tmp_path) == SHOWN
 
 
-def test_what_no_answer_can_have_shown_is_not_believed(pair, tmp_path):
+def test_an_impossible_acceptance_in_the_file_is_not_believed(pair, tmp_path):
     remember_acceptance({"model": 2 * FURTHEST, "suffix": 1.0}, *pair, tmp_path)
     assert known_acceptance(*pair, tmp_path) == {"suffix": 1.0}
 
 
-def test_what_rows_have_shown_can_be_kept(pair, tmp_path):
+def test_acceptance_learnt_from_numpy_rows_can_be_saved(pair, tmp_path):
     """Odds come from rows of numpy, whose numbers the file does not know."""
     acceptance, run = Acceptance(), Run("suffix", (0,), (3,))
     acceptance.learn(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])

@@ -117,7 +117,7 @@ def test_a_machine_that_never_rests_is_looked_at_often_enough_and_no_more():
     assert 5 * KEPT < count <= 7 * KEPT
 
 
-def test_what_the_caches_held_they_hold_afterwards():
+def test_the_cached_tokens_are_the_same_after_a_measurement():
     machine = Machine()
     for model in (machine.target, machine.draft):
         model.logits([1, 2, 3])

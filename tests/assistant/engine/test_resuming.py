@@ -101,7 +101,7 @@ def test_the_one_that_spares_most_is_taken(start):
     assert answer(model, prompt_cache, CHAT[:200] + OTHER) == 350
 
 
-def test_what_comes_back_for_a_question_that_differs_is_what_both_begin_with(tmp_path):
+def test_the_snapshot_for_a_question_that_differs_is_cut_to_the_common_prefix(tmp_path):
     """Else the model would continue from a text that nobody sees."""
     with tiny_model(tmp_path) as model:
         read, again = (Slow(model.weights, n_ctx=1024, threads=1) for _ in range(2))
@@ -115,7 +115,7 @@ def test_what_comes_back_for_a_question_that_differs_is_what_both_begin_with(tmp
             slow.close()
 
 
-def test_what_is_not_stored_leaves_nothing_on_disk(start, places):
+def test_a_conversation_that_is_not_stored_leaves_nothing_on_disk(start, places):
     model, prompt_cache = start()
     answer(model, prompt_cache, CHAT, stored=False)
     prompt_cache.save()
@@ -173,7 +173,7 @@ def test_a_bad_snapshot_never_reaches_llama_cpp(start, places, monkeypatch, dama
     assert (path in files(places)) == (damage != "flip")
 
 
-def test_what_is_read_in_no_time_is_not_written(start, places):
+def test_a_prompt_prefilled_in_no_time_is_not_written(start, places):
     model, prompt_cache = start(NativeModel)
     answer(model, prompt_cache, CHAT)
     assert model.seconds_per_token is not None

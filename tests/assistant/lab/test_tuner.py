@@ -40,7 +40,7 @@ def test_a_pair_is_measured_and_progress_ends_at_the_end(tiny_target, tiny_draft
     assert heard[-1].left_s == 0
 
 
-def test_what_was_measured_is_known_at_the_next_load(tiny_target, monkeypatch, tmp_path):
+def test_the_times_of_a_tuning_are_known_at_the_next_load(tiny_target, monkeypatch, tmp_path):
     found = tuned(tiny_target, cache=tmp_path)
     monkeypatch.setattr(CostLooks, "first", None)  # nothing may be measured
     weights = Weights(tiny_target)

@@ -217,7 +217,7 @@ def test_a_document_that_a_task_names_is_what_it_is_about(write, thing, is_found
     assert index.find("Wer schreibt mir die House rules ab, und in welcher Sprache?").passages
 
 
-def test_what_many_documents_are_called_names_none(write):
+def test_a_title_of_many_documents_names_none(write):
     parts = {name: f"# House rules\n\nThe {name}." for name in ("okapi", "zebra", "lemur", "tapir")}
     assert names(write(**parts), TASK.format("house rules")) == []
 

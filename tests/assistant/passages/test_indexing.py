@@ -126,7 +126,7 @@ def test_the_index_of_a_folder_that_is_gone_is_deleted(folder, cache, tmp_path):
     assert list(cache.glob("*.db*")) == list(cache.glob("*.lock"))
 
 
-def test_what_gitignore_names_and_what_is_hidden_is_left_out(folder):
+def test_files_that_gitignore_names_and_hidden_ones_are_left_out(folder):
     for path in ("a.log", "build/b.txt", "src/c.log", "src/keep.log", ".git/d.txt", ".env",
                  "src/deep/e.tmp", "src/f.txt", "rooted.txt", "src/rooted.txt"):  # fmt: skip
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -184,7 +184,7 @@ def laughs():
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the administrator may read everything")
-def test_what_may_not_be_read_is_named(folder, cache):
+def test_a_file_that_may_not_be_read_is_named(folder, cache):
     (folder / "locked").mkdir(mode=0)
     (folder / "secret.txt").touch(mode=0)
     assert set(odd(indexed(folder, cache))) == {"locked", "secret.txt"}

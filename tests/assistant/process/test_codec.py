@@ -118,7 +118,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
 )
 @settings(max_examples=30)
 @given(data=st.data())
-def test_whatever_is_said_arrives_as_it_was(codec: Any, kind: Any, data: st.DataObject) -> None:
+def test_any_message_arrives_as_it_was_sent(codec: Any, kind: Any, data: st.DataObject) -> None:
     said = Envelope(data.draw(NUMBERS), data.draw(values(kind)), data.draw(st.booleans()))
     assert codec.decode(codec.encode(said)) == said
 
@@ -142,7 +142,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert crossed(SAID, counted) == TokenCount("a", 3)
 
 
-def test_what_is_no_plain_value_or_another_protocols_is_refused() -> None:
+def test_a_value_that_is_not_plain_or_of_another_protocol_is_refused() -> None:
     with pytest.raises(TypeError):
         encoded(CHAT.messages, Compared(()))
     with pytest.raises(TypeError):

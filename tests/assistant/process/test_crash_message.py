@@ -38,7 +38,7 @@ def test_the_sentence_says_what_it_was_at_and_what_to_do() -> None:
     assert "doctor" in crash_message(ask(), 1, "")
 
 
-def test_what_one_engine_died_of_is_for_the_other_where_that_is_not_installed(monkeypatch) -> None:
+def test_a_crash_names_the_other_engine_where_that_is_not_installed(monkeypatch) -> None:
     monkeypatch.setattr(engines, "installed", lambda: ["ik"])
     assert "Install it with: make" in crash_message(SETUP, -signal.SIGABRT, "")
     assert "Install it" not in crash_message(SETUP, -signal.SIGKILL, "")
@@ -83,7 +83,7 @@ def test_a_strange_status_is_no_trouble(status: int | None) -> None:
     assert "(" in crash_message(None, status, "")
 
 
-def test_what_a_library_wrote_is_in_a_log_and_not_quoted() -> None:
+def test_the_output_of_a_library_is_in_a_log_and_not_quoted() -> None:
     words = "loading\n/a/b/c.cpp:3: GGML_ASSERT(x) failed\nwhat(): std::bad_alloc\n"
     for status in (-signal.SIGABRT, None, 1):
         said = crash_message(SETUP, status, words)

@@ -91,7 +91,7 @@ def test_a_build_that_an_answer_died_of_is_not_used_for_the_next_one(
         heard.until(Finished)
 
 
-def test_what_was_said_before_the_death_is_heard_in_full(setup: EngineArgs) -> None:
+def test_the_events_before_the_death_of_a_worker_are_heard_in_full(setup: EngineArgs) -> None:
     with running() as (engine, heard):
         engine.submit(setup)
         engine.submit(ask(max_tokens=300))

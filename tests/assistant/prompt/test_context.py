@@ -58,7 +58,7 @@ def test_a_cut_of_short_turns_leaves_half_of_the_room_free():
 
 
 @pytest.mark.parametrize("turns", [50, 500, 1500])
-def test_what_is_encoded_to_fit_a_conversation_grows_with_its_length_alone(turns):
+def test_the_work_of_fitting_a_conversation_grows_with_its_length_alone(turns):
     encoded = 0
 
     def counted(messages):

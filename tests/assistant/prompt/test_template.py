@@ -78,14 +78,14 @@ def test_a_template_that_never_ends_is_given_up_and_said(source, monkeypatch):
 
 
 @pytest.mark.parametrize("large", ["10 ** 999999999", "(10 ** 60) ** 60", "lipsum(n=10 ** 9)"])
-def test_what_a_template_computes_in_one_step_is_small(large):
+def test_a_template_computes_little_in_one_step(large):
     template = ChatTemplate("{{ " + large + " }}" + LOOP, CHATML)
     assert template.render([USER]).startswith("<|im_start|>user\nWhy?")
     assert "template fails" in str(template.warning)
     assert ChatTemplate("{{ 2 ** 8 }}" + LOOP, CHATML).render([USER]) == "256[user]Why?"
 
 
-def test_what_a_template_says_when_it_fails_is_cut():
+def test_the_message_of_a_failing_template_is_cut():
     template = ChatTemplate("{{ raise_exception('no ' * 100000) }}", CHATML)
     template.render([USER])
     assert "(no no " in str(template.warning)

@@ -71,7 +71,7 @@ def test_thought_and_answer_are_distinguished_wherever_the_text_is_cut(
     assert parts(markers, *text, at=at) == (thought, answer)
 
 
-def test_what_stands_around_the_answer_itself_is_no_part_of_it():
+def test_markers_around_the_answer_itself_are_no_part_of_it():
     markers = find_markers("<think></think><answer></answer>", lambda text: False)
     text = "<think>\nHm.\n</think>\n<answer>\nYes.</answer>"
     assert parts(markers, *text) == ("Hm.\n", "Yes.")
@@ -144,7 +144,7 @@ def test_a_thought_that_had_its_share_is_ended_token_by_token():
     assert forced(2, 9, 0, 1, 1, at=START) == 4
 
 
-def test_what_does_not_end_a_thought_is_never_forced():
+def test_tokens_that_do_not_end_a_thought_are_never_forced():
     assert forced(0, 9, closing=(1, 1)) is None
     assert forced(0, 9, closing=()) is None
 
@@ -169,7 +169,7 @@ def test_however_an_answer_began_a_thought_beyond_its_budget_ends_with_the_marke
 
 
 @given(st.lists(FREE, max_size=8), st.integers(0, 3), st.sampled_from([THINK, KIMI]))
-def test_what_is_known_of_a_thought_depends_on_the_tokens_alone_in_whatever_order_it_is_asked(
+def test_the_state_of_a_thought_depends_on_the_tokens_alone_in_any_order_of_questions(
     asked, budget, markers
 ):
     one = reader(budget, start=0, markers=markers)
@@ -307,7 +307,7 @@ def test_a_value_that_a_template_refuses_is_left_out_and_the_template_kept():
     assert "refuses this value" in picky.template.warning
 
 
-def test_what_is_remarked_on_a_prompt_is_so_when_its_answer_is_continued():
+def test_a_warning_about_a_prompt_is_repeated_when_its_answer_is_continued():
     odd = chat(QWEN + "{% if messages | length > 1 %}{{ 1 // 0 }}{% endif %}")
     begun = Message("assistant", "", (), "Hm.")
     for messages in ((ASKED, SAID, ASKED), (ASKED, SAID, ASKED, begun)):

@@ -171,7 +171,9 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
         ({"messages": LONG, "stream": True}, 400, "context_length_exceeded", None),
     ],
 )  # fmt: skip
-def test_what_there_is_not_is_refused_by_name(running, wanted, status, code, param) -> None:
+def test_a_field_that_does_not_exist_is_refused_by_name(
+    running, wanted, status, code, param
+) -> None:
     with pytest.raises(openai.APIStatusError) as refused:
         complete(running.client(), **wanted)
     assert refused.value.status_code == status
@@ -180,7 +182,7 @@ def test_what_there_is_not_is_refused_by_name(running, wanted, status, code, par
 
 
 @pytest.mark.parametrize("wanted", [{"model": "x" * 10**6}, {"extra_body": {"x" * 10**6: 1}}])
-def test_what_a_client_calls_something_is_repeated_in_a_line_at_most(running, wanted) -> None:
+def test_a_name_from_a_client_is_repeated_in_a_line_at_most(running, wanted) -> None:
     with pytest.raises(openai.APIStatusError) as refused:
         complete(running.client(), **wanted)
     assert len(refused.value.response.content) < 1000
@@ -192,7 +194,7 @@ def test_what_a_client_calls_something_is_repeated_in_a_line_at_most(running, wa
     running.until(lambda: "xx…xx" in running.served[-1].path)
 
 
-def test_what_was_answered_is_not_read_again(running: Running) -> None:
+def test_an_answer_in_the_next_request_is_not_prefilled_again(running: Running) -> None:
     client = running.client()
     first = complete(client, **speculating(max_tokens=40))
     said = {"role": "assistant", "content": first.choices[0].message.content}

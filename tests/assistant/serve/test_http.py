@@ -89,7 +89,7 @@ def test_a_page_cannot_ask_in_the_only_way_that_needs_no_permission(running: Run
     ],
     ids=lambda value: repr(value)[:60],
 )
-def test_what_is_invalid_is_told_so_as_json(running: Running, data, status) -> None:
+def test_an_invalid_request_is_refused_in_json(running: Running, data, status) -> None:
     found, body = said(running, data)
     assert found == status
     message = json.loads(body)["error"]["message"]

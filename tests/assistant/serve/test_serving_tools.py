@@ -135,7 +135,7 @@ def test_tools_that_are_too_large_together_are_refused_by_name_and_the_next_one_
 
 
 @pytest.mark.parametrize("calls", [True, False])
-def test_what_a_client_continues_with_is_read_while_it_runs_its_tool(
+def test_the_answer_and_its_result_are_prefilled_while_a_client_runs_its_tool(
     calling: Running, monkeypatch: pytest.MonkeyPatch, calls: bool
 ) -> None:
     monkeypatch.setattr(calling, "reads_ahead", True)

@@ -48,7 +48,7 @@ async def test_an_answer_is_kept_while_it_comes_and_with_how_it_was_decoded(chat
     assert stage.requests[-1].messages[1].token_ids == (65,)  # as it was decoded
 
 
-async def test_what_is_asked_without_a_model_waits_for_one_and_can_be_taken_back():
+async def test_a_question_without_a_model_waits_for_one_and_can_be_withdrawn():
     stage = Stage()
     stage.session.no_model("There is none.")
     await stage.ask("Why?")
@@ -62,7 +62,7 @@ async def test_what_is_asked_without_a_model_waits_for_one_and_can_be_taken_back
     assert [each.content for each in stage.requests[0].messages] == ["How?"]
 
 
-async def test_what_is_said_during_an_answer_is_answered_after_it():
+async def test_a_question_during_an_answer_is_answered_after_it():
     stage = Stage()
     await stage.ask("Why?")
     await stage.ask("And?")
@@ -74,7 +74,7 @@ async def test_what_is_said_during_an_answer_is_answered_after_it():
 
 
 @pytest.mark.parametrize("fails", [False, True])
-async def test_what_ends_before_the_first_word_gives_the_question_back(fails):
+async def test_an_answer_that_ends_before_its_first_token_gives_the_question_back(fails):
     stage = Stage()
     await stage.ask("Why?")
     stage.session.stop()
@@ -144,7 +144,7 @@ async def test_an_edited_question_is_a_branch_and_one_that_is_gone_is_asked_at_t
     assert stage.said == ["Who?", "Me.", "How?", "So."]
 
 
-async def test_what_is_deleted_comes_back_and_a_copy_goes_its_own_way():
+async def test_a_deleted_message_can_be_restored_and_a_copy_goes_its_own_way():
     stage = Stage()
     await stage.ask("Why?", "Because.")
     await stage.ask("And?", "So.")
@@ -231,7 +231,7 @@ def fill_up(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("why", ["no store", "a full disk", "deleted by another program"])
-async def test_what_cannot_be_kept_goes_on_as_values(chats, why):
+async def test_a_conversation_that_cannot_be_saved_continues_in_memory(chats, why):
     stage = Stage(store=None if why == "no store" else chats[0])
     await stage.ask("Why?", "Because.")
     if why == "a full disk":
@@ -261,7 +261,7 @@ async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said(
     assert (stage.said, len(stage.notes)) == (["Meanwhile", "Yes."], 1)
 
 
-async def test_what_was_said_before_there_was_a_store_moves_there_in_mid_answer(chats):
+async def test_a_conversation_begun_before_the_store_moves_there_in_mid_answer(chats):
     stage = Stage(store=None)
     await stage.ask("Why?", "Because.")
     await stage.ask("And?")
@@ -284,7 +284,7 @@ async def test_the_engine_is_told_whether_a_conversation_is_on_disk(chats, on_di
     assert stage.session.requests.race("Who?").stored is False
 
 
-async def test_what_would_be_asked_is_known_before_it_is_sent(chats):
+async def test_the_next_request_is_known_before_it_is_sent(chats):
     stage = Stage()
     await stage.ask("Why?", "Because.")
     file = Attachment("a.txt", "text")
@@ -306,7 +306,7 @@ async def test_a_change_of_an_earlier_question_is_read_after_what_came_before_it
     assert [each.content for each in request.messages] == ["Why?", "Because.", "Or"]
 
 
-async def test_what_the_engine_leaves_out_and_a_form_that_was_not_complete_are_said():
+async def test_turns_left_out_and_an_incomplete_form_are_noted():
     stage = Stage()
     await stage.ask("Why?")
     await stage.handle(Prepared(10, 0, 2))

@@ -41,7 +41,7 @@ def test_a_passage_of_another_text_is_another() -> None:
     assert (new.number, new.text) == (2, "It is grey.")
 
 
-def test_what_a_long_conversation_may_have_dropped_is_read_again() -> None:
+def test_a_passage_that_a_long_conversation_may_have_dropped_is_read_again() -> None:
     path = (asked(*numbered(SKY)), asked(text="word " * 4000))
     (again,) = numbered(SKY, path=path, n_ctx=8192)
     assert (again.number, again.text) == (2, SKY.text)

@@ -38,7 +38,7 @@ async def test_questions_have_the_days_on_which_they_were_asked_on_every_later_d
     assert days(stage.requests[-1])[:4] == [FRIDAY, "", SATURDAY, ""]
 
 
-async def test_what_is_read_ahead_has_the_day_that_the_question_will_have():
+async def test_an_idle_prefill_has_the_day_that_the_question_will_have():
     stage = stage_at(lambda: NIGHT)
     ahead = stage.session.requests.next("Why?")
     race = stage.session.requests.race("Why?")
@@ -50,7 +50,7 @@ async def test_what_is_read_ahead_has_the_day_that_the_question_will_have():
 
 
 @pytest.mark.parametrize("words", ["Why?", "", " "])
-def test_what_is_attached_is_known_to_stand_before_the_words(words):
+def test_an_attachment_is_known_to_stand_before_the_words(words):
     path = [
         StoredMessage(1, None, "user", "Unanswered.", NIGHT, "complete"),
         StoredMessage(

@@ -62,7 +62,7 @@ async def _until(condition) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_what_fits_stands_before_the_question_with_its_place() -> None:
+async def test_passages_that_fit_stand_before_the_question_with_their_path() -> None:
     made = stage()
     await read(made)
     content = await ask(made, "Where are zeppelins moored?", NOTES)
@@ -117,7 +117,7 @@ async def test_a_question_that_the_folder_says_nothing_about_is_said_to_be_one()
     assert made.session.branch.records[-1].attachments == ()
 
 
-async def test_what_was_looked_for_instead_of_a_misspelled_word_is_said() -> None:
+async def test_the_word_searched_instead_of_a_misspelled_one_is_noted() -> None:
     made = stage()
     await read(made)
     assert BIRDS.strip() in await ask(made, "Where are zepelins mooored?", NOTES)

@@ -42,7 +42,7 @@ async def test_a_call_is_asked_about_runs_when_it_is_allowed_and_its_result_is_a
 
 
 @pytest.mark.parametrize("decision", ["conversation", "always"])
-async def test_what_is_allowed_for_longer_runs_unasked_until_it_changes(stage, decision):
+async def test_a_tool_allowed_for_longer_runs_unasked_until_it_changes(stage, decision):
     await stage.ask("Why?", [READ])
     await stage.decide(decision)
     await stage.answer([READ, LIST])
@@ -66,7 +66,7 @@ async def test_while_a_call_waits_what_its_result_will_follow_is_known(stage):
     assert len(path.messages) == 4
 
 
-async def test_what_is_always_allowed_is_so_in_a_conversation_that_is_not_kept():
+async def test_a_tool_always_allowed_is_so_in_a_conversation_that_is_not_saved():
     stage = Stage(with_tools=True, store=None)
     for decision in ("conversation", "always"):
         await stage.ask("Why?", [READ])
@@ -158,7 +158,7 @@ async def test_a_call_that_runs_while_the_program_ends_is_kept_as_stopped(stage)
     assert stage.stored[-1] == ("tool", "stopped", "")
 
 
-async def test_what_is_said_while_a_call_runs_is_answered_after_it(stage):
+async def test_a_question_while_a_call_runs_is_answered_after_it(stage):
     await running(stage, READ)
     await stage.ask("And?")
     assert len(stage.requests) == 1

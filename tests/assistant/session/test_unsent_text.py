@@ -105,7 +105,7 @@ def test_where_the_user_is_is_kept(store, asked):
     assert (store.recall(OPEN), store.recall(EDITED)) == ("", "")
 
 
-def test_what_was_sent_is_not_unsent_any_more_and_a_change_replaces_its_question(store, asked):
+def test_a_sent_text_is_not_unsent_any_more_and_a_change_replaces_its_question(store, asked):
     typist = Typist(store)
     typist.go(asked)
     typist.prompt.text = "meanwhile"
@@ -123,7 +123,7 @@ def test_what_was_sent_is_not_unsent_any_more_and_a_change_replaces_its_question
     assert typist.unsent.replaced is None  # which is not shown any more
 
 
-def test_what_was_typed_before_there_was_a_store_follows_what_is_there(store):
+def test_a_text_typed_before_the_store_opens_follows_the_saved_one(store):
     before, typist = Typist(store), Typist(None)
     before.prompt.text = "half a sen"
     before.unsent.save()
@@ -134,7 +134,7 @@ def test_what_was_typed_before_there_was_a_store_follows_what_is_there(store):
     assert typist.prompt.text == "half a sentence"
 
 
-def test_what_a_full_disk_does_not_take_is_there_until_the_program_ends(store, asked):
+def test_a_text_that_a_full_disk_does_not_take_stays_until_the_program_ends(store, asked):
     typist = Typist(store)
     store._database._sql.execute("PRAGMA query_only = 1")
     typist.prompt.text = "half"

@@ -46,7 +46,7 @@ def test_defaults_of_the_table_are_those_of_the_settings():
 
 
 @pytest.mark.parametrize("name", Sampling.RANGES)
-def test_what_the_table_allows_the_sampler_takes(name):
+def test_the_sampler_accepts_every_value_that_the_table_allows(name):
     key, allowed = KEYS[name], Sampling.RANGES[name]
     for value in (1e-9 if allowed.above else allowed.low, allowed.high, key.default):
         checked = key.check(value)
@@ -77,7 +77,7 @@ def test_a_fault_is_named_by_file_key_value_and_what_is_allowed(text, complaint)
 
 
 @pytest.mark.parametrize(("text", "warning"), FAULTS["warned of"])
-def test_what_is_unknown_is_a_warning_with_a_guess(text, warning):
+def test_an_unknown_key_is_a_warning_with_a_guess(text, warning):
     assert said(text).warnings == (f"config.toml{warning}",)
 
 
@@ -102,7 +102,7 @@ def test_a_huge_file_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("other", ["folder", "pipe", "/dev/zero", "/dev/null"])
-def test_what_is_not_a_regular_file_is_refused_and_never_waited_for(tmp_path, other):
+def test_a_config_that_is_not_a_regular_file_is_refused_and_never_waited_for(tmp_path, other):
     path = tmp_path / "config.toml"
     if other == "folder":
         path.mkdir()

@@ -45,7 +45,9 @@ def source(layers: Layers, name: str) -> str:
         (2, None, "auto", None, "auto"),
     ],
 )  # fmt: skip
-def test_precedence(monkeypatch, file, chosen, variable, option, value):
+def test_an_option_beats_a_variable_a_choice_and_the_file(
+    monkeypatch, file, chosen, variable, option, value
+):
     if variable is not None:
         monkeypatch.setenv("SPECCHAT_THREADS", variable)
     if chosen is not None:
@@ -124,7 +126,7 @@ def test_a_draft_is_kept_for_the_target_it_was_chosen_for(before, target, draft,
 # The file that keeps it
 
 
-def test_what_another_window_or_version_keeps_stays(state):
+def test_the_choices_of_another_window_or_version_stay(state):
     write_choices({"theme": Choice("nord", None)}, {})
     state.write_text(state.read_text()[:-1] + ', "new_key": {"value": 1}, "mode": {"value": 7}}')
     write_choices({"ctx": Choice(1024, 512)}, {"theme": Choice("nord", None)})

@@ -60,7 +60,7 @@ def test_a_header_has_its_secret_from_the_environment_and_nobody_shows_it(
         assert "sesame" not in shown.output
 
 
-def test_what_is_unknown_is_a_warning_and_the_template_shows_what_is_known() -> None:
+def test_an_unknown_key_is_a_warning_and_the_template_shows_the_known_ones() -> None:
     text = f"{SERVER}comand = 'x'\ncommand = 'x'"
     assert said(text).warnings == (
         'config.toml, [tools.servers.a]: there is no key "comand"; did you mean "command"?',

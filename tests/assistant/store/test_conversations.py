@@ -120,7 +120,7 @@ def test_restoring_undoes_dropping(store, tree):
     assert contents(store, conversation) == C
 
 
-def test_what_is_restored_below_something_hidden_comes_back_with_it(store, tree):
+def test_a_message_restored_below_a_hidden_one_comes_back_with_it(store, tree):
     conversation, records = tree
     store.drop(records[2].id)
     store.drop(records[1].id)
@@ -130,7 +130,7 @@ def test_what_is_restored_below_something_hidden_comes_back_with_it(store, tree)
     assert len(store.tree(conversation)) == 6
 
 
-def test_what_is_sent_below_a_hidden_message_brings_it_back(store, tree):
+def test_a_question_below_a_hidden_message_brings_it_back(store, tree):
     conversation, records = tree
     store.drop(records[1].id)
     ask(store, conversation, records[1].id, "d")

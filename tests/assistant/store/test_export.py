@@ -38,7 +38,7 @@ def added(store, whole):
     return taken.number
 
 
-def test_what_was_exported_can_be_imported_and_is_the_same(store, rich):
+def test_an_exported_conversation_can_be_imported_and_is_the_same(store, rich):
     (whole,) = read_json_lines(json_lines(store.whole(rich)))
     empty, other = opened(), opened()
     assert empty.whole(added(empty, whole)) == store.whole(rich)
@@ -115,7 +115,7 @@ LINE = '{"id":1,"role":"user","content":"x","created":1.0,"state":"complete"}'
         [HEAD, LINE.replace("1.0", "1e300")], [HEAD, '{"id":' + "[" * 100_000], ['{"specchat":3}'],
     ],
 )  # fmt: skip
-def test_what_is_no_export_is_refused_with_the_line(text):
+def test_a_file_that_is_no_export_is_refused_with_the_line(text):
     with pytest.raises(StorageError, match=r"line \d+ is not|newer specchat"):
         list(read_json_lines(text))
 
@@ -133,7 +133,7 @@ def test_an_import_with_a_number_that_is_too_large_adds_nothing(store, name):
     assert other.summaries() == ()
 
 
-def test_what_is_there_already_is_not_added_again(store):
+def test_a_conversation_that_is_there_already_is_not_added_again(store):
     kept = [store.whole(talk(store, text)[0]) for text in ("How is bread baked?", "Why?")]
     other = opened()
     first, second = other.import_conversations(kept)

@@ -12,7 +12,7 @@ from tests.assistant.store.talks import STATS, answering, contents, opened, step
 from tests.stored import ask, end
 
 
-def test_what_was_asked_and_answered_is_read_again_after_closing(path):
+def test_questions_and_answers_are_there_after_closing(path):
     store = opened(path)
     conversation, records = talk(store, "Hello", "And now?")
     store.close()
@@ -82,7 +82,7 @@ def test_a_message_follows_only_one_of_its_own_conversation(store):
     assert contents(store, other) == []
 
 
-def test_what_is_not_there_is_said_to_be_not_there(store):
+def test_a_missing_conversation_or_message_is_said_to_be_missing(store):
     for look in (store.path, store.system, store.whole, lambda id_: store.rename(id_, "x")):
         with pytest.raises(StorageError, match="no conversation 5"):
             look(5)

@@ -158,7 +158,7 @@ def test_a_locked_database_is_said_to_be_locked_and_is_not_taken_for_damaged(fil
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "link to nowhere"])
-def test_what_is_not_a_file_is_refused(path, kind):
+def test_a_store_that_is_not_a_file_is_refused(path, kind):
     path.parent.mkdir()
     if kind == "folder":
         path.mkdir()
@@ -188,7 +188,7 @@ LINKED = {
 
 @pytest.mark.parametrize("backed_up", [True, False])
 @pytest.mark.parametrize("content", LINKED.values(), ids=LINKED)
-def test_what_a_link_points_to_is_never_moved_changed_or_replaced(
+def test_the_file_that_a_link_points_to_is_never_moved_changed_or_replaced(
     filled, tmp_path, content, backed_up
 ):
     target = tmp_path / "elsewhere" / "notes.txt"
@@ -218,7 +218,7 @@ def test_instances_that_use_different_names_of_one_file_see_each_other(filled, t
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
-def test_what_cannot_be_written_can_still_be_read(commoner, what):
+def test_a_store_that_cannot_be_written_can_still_be_read(commoner, what):
     path = commoner / "data" / "chats.db"
     store = opened(path)
     conversation, _ = talk(store, "kept")
@@ -296,7 +296,7 @@ def test_a_full_disk_leaves_no_half_made_store(path, full):
     assert store.warning is None
 
 
-def test_what_is_kept_is_on_disk_and_what_is_deleted_is_overwritten(store):
+def test_the_database_syncs_every_write_and_overwrites_deleted_rows(store):
     settings = {"journal_mode": "truncate", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1}
     with store._database.alone() as sql:
         found = {name: sql.execute(f"PRAGMA {name}").fetchone()[0] for name in settings}

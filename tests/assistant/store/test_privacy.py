@@ -30,7 +30,7 @@ def test_a_file_that_others_may_read_is_made_private(path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_what_is_deleted_for_good_is_in_no_file(path):
+def test_a_conversation_deleted_for_good_is_in_no_file(path):
     store = opened(path)
     for number in range(30):
         talk(store, f"harmless {number} " + "filler " * 200)
@@ -52,7 +52,7 @@ def test_what_is_deleted_for_good_is_in_no_file(path):
     assert len(again.summaries()) == 30
 
 
-def test_what_was_not_sent_goes_with_what_it_belongs_to(store, path):
+def test_an_unsent_text_goes_with_the_message_it_belongs_to(store, path):
     (gone, _), (kept, records) = talk(store, "gone"), talk(store, "fine", "more")
     store.remember(unsent(gone, None), f"one {SECRET}")
     store.remember(f"{TOOLS_OF}{gone}", f"three {SECRET}")
@@ -85,7 +85,9 @@ def test_one_conversation_is_removed_while_another_can_still_be_undeleted(store,
     assert [each.id for each in store.summaries()] == [two]
 
 
-def test_what_is_deleted_is_in_no_backup_though_the_file_stays_as_it_is(store, path, monkeypatch):
+def test_a_deleted_conversation_is_in_no_backup_though_the_file_stays_as_it_is(
+    store, path, monkeypatch
+):
     """A full disk may have no room for that."""
     conversation, _ = talk(store, SECRET)
     store.back_up()

@@ -18,7 +18,7 @@ def texts(store: Store, conversation: int) -> set[str]:
     return {record.content for record in store.tree(conversation)}
 
 
-def test_what_both_say_at_the_same_place_is_kept_as_branches(store, neighbour):
+def test_messages_of_two_programs_below_one_message_become_branches(store, neighbour):
     conversation, records = talk(store, "Hi")
     for number in range(20):
         ask(neighbour, conversation, records[-1].id, f"theirs {number}")
@@ -28,7 +28,9 @@ def test_what_both_say_at_the_same_place_is_kept_as_branches(store, neighbour):
     assert len(store.path(conversation)[-1].siblings) == 40
 
 
-def test_what_is_deleted_here_can_be_continued_there_until_all_end(store, neighbour, path):
+def test_a_conversation_deleted_in_one_program_can_be_continued_in_another_until_all_end(
+    store, neighbour, path
+):
     conversation, _ = talk(store, "Hi")
     store.delete(conversation)
     store.close()
@@ -42,7 +44,7 @@ def test_what_is_deleted_here_can_be_continued_there_until_all_end(store, neighb
         opened(path).path(conversation)
 
 
-def test_what_is_removed_for_good_is_said_to_be_gone_where_it_is_open(store, neighbour):
+def test_a_conversation_removed_for_good_is_said_to_be_gone_where_it_is_open(store, neighbour):
     conversation, answer = answering(neighbour)
     store.remove(conversation)
     with pytest.raises(StorageError, match="deleted for good"):

@@ -49,7 +49,7 @@ def test_a_tool_that_changed_is_another_tool(path, how):
         assert approvals.approved(TOOL, 1) is None
 
 
-def test_what_one_window_revokes_is_revoked_in_all(path):
+def test_an_approval_revoked_in_one_window_is_revoked_in_all(path):
     first, second = Approvals(path), Approvals(path)
     first.allow(TOOL, "always", 1)
     first.allow(TOOL, "conversation", 1)

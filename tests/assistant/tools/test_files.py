@@ -98,7 +98,7 @@ async def test_a_folder_is_named_by_a_link_but_not_left_by_one(folder, tmp_path)
     assert (await use(tmp_path / "link", "read", path="a.py")).text.startswith("first")
 
 
-async def test_what_is_no_text_is_named_and_a_huge_file_is_read_to_a_bound(folder):
+async def test_a_binary_file_is_named_and_a_huge_one_is_read_to_a_bound(folder):
     with (folder / "huge").open("wb") as file:
         file.write(b"a" * FILE_BYTES)
         file.truncate(1 << 40)

@@ -163,7 +163,7 @@ async def test_a_server_without_tools_is_no_failure():
         assert (report(tools).state, report(tools).reason) == ("ready", "It has no tools.")
 
 
-async def test_what_a_server_asks_for_is_refused():
+async def test_requests_of_a_server_are_refused():
     async with opened(odd("Asking")) as tools:
         assert (await call(tools)).text == "refused refused refused"
 

@@ -47,7 +47,7 @@ def test_another_machine_needs_its_own_name_as_permission():
 
 
 @pytest.mark.parametrize("values", [{}, {"command": "a", "url": "http://127.0.0.1/"}])
-def test_what_cannot_be_started_is_refused(values):
+def test_a_server_without_one_command_or_url_is_refused(values):
     with pytest.raises(UsageError, match='server "srv"'):
         ServerSettings("srv", **values)
 

@@ -124,7 +124,7 @@ def test_loops_of_links_end_and_linked_folders_are_entered(data, tmp_path):
     assert [folder for folder, _ in tree(own)] == [own, own / "disk"]
 
 
-def test_what_cannot_be_read_is_passed_over(data, tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_read_is_passed_over(data, tmp_path, monkeypatch):
     own = tmp_path / "own"
     file(own / "good.gguf", data)
     file(own / "shut/model.gguf", data)

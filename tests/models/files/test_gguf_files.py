@@ -36,7 +36,7 @@ def test_the_file_of_a_quantisation_is_chosen_in_any_case():
         (["toy.gguf"], "Q8_0", "no file with a quantisation"),
     ],
 )
-def test_what_there_is_is_named_when_the_wish_cannot_be_met(files, label, sentence):
+def test_the_available_quantisations_are_named_when_the_wish_cannot_be_met(files, label, sentence):
     with pytest.raises(ModelMissing, match=sentence):
         choose("org/toy", files, label)
 

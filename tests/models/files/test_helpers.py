@@ -40,7 +40,7 @@ def test_a_whole_model_is_none_whatever_it_is_called(tmp_path, kind):
     assert len(list(discover([tmp_path]))) == 5
 
 
-def test_what_is_no_chat_model_but_no_helper_is_listed_with_its_reason(tmp_path):
+def test_an_embedding_model_is_listed_with_the_reason_why_it_is_unusable(tmp_path):
     odd(tmp_path / "m.gguf", "nomic-bert", tokens=True, tensors=("token_embd.weight",))
     (found,) = discover([tmp_path])
     assert "embedding model" in str(found.unusable_reason)

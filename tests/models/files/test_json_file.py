@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "home" / "file.json"
 
 
-def test_what_several_programs_change_at_once_is_all_there(path: Path) -> None:
+def test_the_changes_of_several_programs_at_once_are_all_there(path: Path) -> None:
     commands = [[sys.executable, "-c", ADDING, str(path), name] for name in "abc"]
     programs = [subprocess.Popen(each, cwd=ROOT, stdin=subprocess.PIPE) for each in commands]
     for program in programs:
@@ -71,7 +71,7 @@ def test_a_program_that_holds_the_lock_is_waited_for_only_so_long_and_not_once_i
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"[" * 99_999, b"1" * 5_000, b"\xff"])
-def test_what_is_damaged_is_nothing_and_is_set_aside_once(path: Path, content: bytes) -> None:
+def test_a_damaged_file_reads_as_nothing_and_is_set_aside_once(path: Path, content: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
     file = JsonFile(path, dict[str, int])
@@ -97,7 +97,7 @@ def zeros(path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [pipe, link, zeros, Path.mkdir])
-def test_what_is_not_a_file_of_ours_is_neither_waited_for_nor_moved(path: Path, make: Any) -> None:
+def test_an_irregular_file_is_neither_waited_for_nor_moved(path: Path, make: Any) -> None:
     path.parent.mkdir()
     make(path)
     before = path.lstat()

@@ -56,7 +56,7 @@ def test_a_missing_model_is_named_with_the_command_that_fetches_it(reference):
 
 
 @pytest.mark.parametrize("reference", ["nope", "default", "/no/such.gguf", "such.gguf", "a\0b", ""])
-def test_what_means_nothing_is_refused_in_a_sentence(reference):
+def test_a_reference_that_means_nothing_is_refused_in_a_sentence(reference):
     with pytest.raises(ModelMissing):
         identify(reference)
 
@@ -130,7 +130,7 @@ def test_a_file_that_is_known_already_keeps_its_name(hosted, data, tmp_path):
     assert identify(str(link)).name == hosted.file
 
 
-def test_what_is_not_whole_or_no_language_model_is_not_listed(data, tmp_path):
+def test_a_file_that_is_not_whole_or_no_language_model_is_not_listed(data, tmp_path):
     blobs, folder = places.hub_cache() / "models--org--toy" / "blobs", tmp_path / "models"
     for path in (
         blobs / "abc.incomplete",
@@ -180,7 +180,7 @@ def test_the_name_that_another_program_has_for_a_model_leads_to_it(
 
 
 @pytest.mark.parametrize("name", ["nonesuch-9x", "ll", "./tiny.gguf", "/tiny.gguf", "~/tiny.gguf"])
-def test_what_is_like_nothing_here_leads_to_the_list(stocked: Path, name: str) -> None:
+def test_a_name_like_none_here_leads_to_the_list(stocked: Path, name: str) -> None:
     with pytest.raises(ModelMissing) as missing:
         identify(name)
     assert str(missing.value).endswith("See what is here: specchat models list")

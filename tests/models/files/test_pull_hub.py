@@ -91,7 +91,7 @@ def test_a_pulled_file_lies_as_every_program_expects_it(hub, data):
     assert leftovers(hub_cache()) == []
 
 
-def test_what_is_here_is_neither_fetched_nor_read_again(hub, data, monkeypatch):
+def test_a_file_that_is_here_is_neither_fetched_nor_read_again(hub, data, monkeypatch):
     first = pull(NO_MIRROR)
     seen = len(hub.requests)
     monkeypatch.setattr(checksum, "sha256", None)
@@ -161,7 +161,7 @@ def test_a_server_that_knows_no_ranges_is_asked_for_everything(hub, data):
 
 
 @pytest.mark.parametrize("wrong", ["more", "less", "another range", "other bytes", "a page"])
-def test_what_is_not_the_file_is_refused_and_the_next_pull_begins_again(hub, data, wrong):
+def test_a_download_of_other_bytes_is_refused_and_the_next_pull_begins_again(hub, data, wrong):
     def send(handler):
         if wrong == "a page":
             handler.send_page()
@@ -293,7 +293,7 @@ def test_no_token_travels_unencrypted(hub, monkeypatch):
         ("./absent.gguf", "no file", ModelMissing),
     ],
 )
-def test_what_cannot_be_pulled_is_not_asked_for(hub, reference, sentence, error):
+def test_a_reference_that_cannot_be_pulled_is_not_requested(hub, reference, sentence, error):
     refused(reference, sentence, error)
     assert hub.requests == []
 

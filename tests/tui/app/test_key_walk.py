@@ -164,7 +164,7 @@ class Walker(Chat):
 
 
 @pytest.mark.parametrize(("width", "places"), WALKS.values(), ids=WALKS)
-async def test_what_is_offered_happens_and_nothing_unseen_changes(
+async def test_an_offered_key_acts_and_one_not_offered_changes_nothing(
     pair: Pair,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -199,7 +199,7 @@ async def test_what_is_offered_happens_and_nothing_unseen_changes(
     assert not faults, "\n".join(faults)
 
 
-async def test_what_is_typed_on_a_message_goes_to_the_prompt_whole_and_commands_nothing(
+async def test_words_typed_on_a_message_go_to_the_prompt_whole_and_press_no_keys(
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:

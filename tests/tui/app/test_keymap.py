@@ -50,7 +50,7 @@ def test_keys_are_written_as_people_do():
     assert readable("ctrl+k, f9,escape,G,pageup") == "Ctrl+K, F9, Esc, G, PgUp"
 
 
-async def test_what_is_odd_in_the_file_is_said_once():
+async def test_a_warning_about_the_config_is_shown_once():
     app = Program()
     async with app.run_test() as pilot:
         app.warn_of_config(["config.toml:1:1: \x1b[31mno"])

@@ -61,7 +61,7 @@ async def test_a_widget_that_forgets_is_harmless() -> None:
         assert not FORBIDDEN & set(painted)
 
 
-def test_what_is_said_of_a_bug_has_no_word_of_the_conversation() -> None:
+def test_a_crash_report_has_no_word_of_the_conversation() -> None:
     assert "secret" not in crash_report(KeyError("secret"))
     assert "KeyError" in crash_report(KeyError("secret"))
 
@@ -77,7 +77,7 @@ async def test_a_thread_that_dies_ends_the_program_as_any_bug_does(target: Path)
         await dies()
 
 
-async def test_what_the_engine_says_after_the_end_is_nobodys(target: Path) -> None:
+async def test_an_event_of_the_engine_after_the_end_is_ignored(target: Path) -> None:
     async with open_chat(target, hold=(Decoded, 2), asking="?") as chat:
         controller = chat.screen.controller
     controller.handle(Warned("Too late."))

@@ -44,7 +44,7 @@ async def ask(chat: Chat, text: str = OLD) -> None:
     await chat.ask("Spell it")
 
 
-async def test_what_is_lost_unasked_is_said_whatever_was_asked_before(
+async def test_an_unasked_loss_is_shown_whatever_was_asked_before(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = "".join(f"def f{number}():\n    return {number}\n\n\n" for number in range(4))
@@ -141,7 +141,7 @@ async def test_it_can_be_applied_after_the_next_start_while_the_file_is_there(
         assert "a" not in chat.footer
 
 
-async def test_what_is_doubtful_is_said_with_the_change(
+async def test_a_doubt_about_a_change_is_shown_with_it(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answering(monkeypatch, f"```\n{NEW[:-7]}# ... rest of the file\n```")

@@ -102,7 +102,7 @@ async def test_folders_elsewhere_are_entered(folder, tmp_path, monkeypatch) -> N
             assert typist.prompt.attachments == (Attachment(f"{folder}where/far.txt", "far"),)
 
 
-async def test_what_is_sent_at_once_waits_for_the_file(folder: Path) -> None:
+async def test_a_prompt_sent_at_once_waits_for_the_file(folder: Path) -> None:
     async with at_the_prompt() as typist:
         await typist.type("Why ")
         await typist.pick("notes")
@@ -237,7 +237,7 @@ def test_folders_of_machines_and_links_to_folders_are_not_searched(folder: Path)
     assert files_below(folder / "gone") == ()
 
 
-def test_what_git_ignores_is_not_offered(folder: Path) -> None:
+def test_a_file_that_git_ignores_is_not_offered(folder: Path) -> None:
     subprocess.run(["git", "init", "-q"], check=True, cwd=folder)
     (folder / ".gitignore").write_text("docs/\nnotes*\n")
     assert files_below(folder) == (".gitignore", "data.txt")
@@ -258,7 +258,7 @@ def test_name_itself_counts_more_than_its_folders() -> None:
 
 
 @given(st.lists(st.text("abC/İ", max_size=12)), st.text("abci", min_size=1, max_size=4))
-def test_what_is_found_has_the_letters_in_order(files: list[str], typed: str) -> None:
+def test_a_match_has_the_letters_in_order(files: list[str], typed: str) -> None:
     for match in ranked(files, typed, 100):
         assert list(match.marked) == sorted(set(match.marked))
         assert len(match.marked) == len(typed)

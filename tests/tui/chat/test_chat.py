@@ -85,7 +85,7 @@ async def test_failed_prompt_is_back_in_the_prompt_and_the_app_lives_on(pair: Pa
 
 
 @pytest.mark.parametrize("size", [(40, 10), (10, 3), (1, 1)])
-async def test_every_size_works(pair: Pair, size: tuple[int, int]) -> None:
+async def test_a_chat_works_at_every_size(pair: Pair, size: tuple[int, int]) -> None:
     async with open_chat(*pair, size=size, asked=("| a |\n|-|\n| 1 |",)) as chat:
         await chat.pilot.press("f1", "escape", "ctrl+o", "escape", "f3", "escape", "ctrl+up", "v")
         assert len(chat.said) == 2

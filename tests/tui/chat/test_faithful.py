@@ -62,7 +62,7 @@ def rows(page: Shown) -> list[str]:
     return [row for row in (row[words.x :].rstrip() for row in found) if row]
 
 
-async def test_what_is_no_formatting_is_on_the_screen_as_it_was_written() -> None:
+async def test_a_text_without_formatting_is_on_the_screen_as_it_was_written() -> None:
     wrong = {}
     async with open_page(size=(100, 24)) as page:
         for id, text in enumerate(VERBATIM, 2):

@@ -183,7 +183,7 @@ async def test_a_question_that_is_changed_is_looked_up_again(
         assert [each.name for each in found] == ["notes/old/rust.txt"]
 
 
-async def test_what_fits_is_read_while_the_question_is_typed(pair: Pair) -> None:
+async def test_passages_that_fit_are_prefilled_while_the_question_is_typed(pair: Pair) -> None:
     async with open_chat(*pair, idle="on") as chat:
         await chat.ready()
         chat.prompt.attached.add(NOTES)

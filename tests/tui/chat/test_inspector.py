@@ -159,7 +159,9 @@ async def test_answer_without_a_record_says_so() -> None:
 
 
 @pytest.mark.parametrize("size", [(120, 40), (1, 1)])
-async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> None:
+async def test_the_inspector_works_at_every_size(
+    answer: list[Event], size: tuple[int, int]
+) -> None:
     async with inspecting(recorded.trace(answer), size=size) as (host, pilot):
         await pilot.press("right", "down", "n", "pagedown", "pageup", "end", "G")
         await pilot.resize_terminal(60, 20)

@@ -97,7 +97,7 @@ async def test_the_first_conversation_is_listed_while_it_is_answered(pair: Pair)
         await chat.end()
 
 
-async def test_what_is_listed_is_what_can_be_opened_when_the_disk_has_filled_up(pair: Pair) -> None:
+async def test_the_list_names_what_can_be_opened_when_the_disk_has_filled_up(pair: Pair) -> None:
     async with open_chat(*pair, size=(120, 40), asked=("Kept",)) as chat:
         await chat.pilot.press("ctrl+n")
         chat.store._database._sql.execute("PRAGMA query_only = 1")

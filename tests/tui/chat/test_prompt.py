@@ -32,7 +32,7 @@ async def test_enter_sends_what_is_not_blank_and_makes_room() -> None:
         assert typist.prompt.text == ""
 
 
-async def test_what_was_typed_after_enter_stays() -> None:
+async def test_keys_typed_after_enter_stay() -> None:
     async with at_the_prompt() as typist:
         # as fast as a terminal sends them
         for key in "abc":
@@ -172,7 +172,7 @@ def test_state_that_is_invalid_is_empty(state: str) -> None:
     assert from_json(state) == (Unsent(""), ())
 
 
-async def test_what_failed_is_given_back_unless_something_else_was_begun() -> None:
+async def test_a_failed_prompt_is_given_back_unless_another_was_begun() -> None:
     async with at_the_prompt() as typist:
         await typist.paste("long " * 1000)
         attachments = typist.prompt.attachments

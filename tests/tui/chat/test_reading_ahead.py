@@ -40,7 +40,9 @@ async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_t
         assert prepared.cached_tokens > len(FILE.text) // 2
 
 
-async def test_what_a_new_conversation_suggests_is_read_until_something_is_typed(pair: Pair):
+async def test_the_suggestion_of_a_new_conversation_is_prefilled_until_something_is_typed(
+    pair: Pair,
+):
     async with open_chat(*pair, idle="on") as chat:
         await chat.ready()
         await read(chat, 1)
@@ -49,7 +51,7 @@ async def test_what_a_new_conversation_suggests_is_read_until_something_is_typed
         await chat.until(lambda: asked(chat)[-1].request.messages[-1].content == "Why?")
 
 
-async def test_what_was_read_already_is_not_asked_for_again(pair: Pair):
+async def test_a_finished_prefill_is_not_requested_again(pair: Pair):
     async with open_chat(*pair, idle="on") as chat:
         await chat.ready()
         await read(chat, 1)

@@ -86,7 +86,7 @@ async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pai
             assert parts.chats.display is (both is not None)  # below 100 cells it closes
 
 
-async def test_what_is_typed_is_seen_on_a_screen_of_a_few_lines(pair: Pair) -> None:
+async def test_the_typed_text_is_seen_on_a_screen_of_a_few_lines(pair: Pair) -> None:
     async with open_chat(*pair, size=(80, 24), asked=("One",)) as chat:
         for size, word in (((20, 5), "here"), ((30, 8), "there"), ((40, 10), "where")):
             await chat.pilot.resize_terminal(*size)

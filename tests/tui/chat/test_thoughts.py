@@ -19,7 +19,7 @@ HALF = Stats("ars", thought_tokens=1340, thought_s=12.4)
 STORED = Stats("ars", generated_tokens=9, thought_tokens=7, thought_s=3.0)
 
 
-def test_what_is_thought_looks_dim_and_what_is_copied_there_as_ever() -> None:
+def test_a_thought_looks_dim_and_a_copied_token_in_it_as_ever() -> None:
     assert kind(thought("a").tokens[0]) == kind(MARKER.tokens[0]) == THOUGHT
     assert kind(replace(token("a"), part="thought")) == "draft"
     assert COLOURED[THOUGHT]

@@ -80,7 +80,7 @@ async def test_a_call_is_shown_runs_when_it_is_allowed_and_its_result_is_answere
         assert [each.title for each in chat.store.summaries("zeppelin")] == ["Why?"]
 
 
-async def test_what_a_card_would_run_is_in_sight_on_a_small_screen(endless: Path) -> None:
+async def test_the_call_on_a_card_is_in_sight_on_a_small_screen(endless: Path) -> None:
     async with open_calling(endless, size=(30, 10)) as chat:
         turn = await chat.call((READ,))
         view = chat.screen.conversation

@@ -24,7 +24,7 @@ def asked(chat: Chat) -> list[str]:
     return [record.content for record in chat.path.records if record.role == "user"]
 
 
-async def test_what_is_sent_during_an_answer_is_asked_when_it_has_ended_one_after_another(
+async def test_prompts_sent_during_an_answer_are_asked_after_it_one_by_one(
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, hold=HELD, asking="One") as chat:

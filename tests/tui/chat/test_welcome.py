@@ -203,7 +203,7 @@ async def test_colours_are_explained_of_the_first_round_with_several_right_guess
             assert len(page.view.query(Lesson)) == count
 
 
-async def test_what_guesses_brought_is_said_in_one_place(pair: Pair) -> None:
+async def test_the_gain_of_guessing_is_shown_in_one_place(pair: Pair) -> None:
     async with open_chat(*pair, size=(140, 40), asked=("One",)) as chat:
         panel, status = chat.screen.panel, chat.screen.status
         words = "\n".join(line.plain for line in panel._shown)

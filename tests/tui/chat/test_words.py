@@ -135,7 +135,7 @@ async def test_cells_of_a_table_stand_where_their_column_has_its_colons() -> Non
     ],
     ids=["long", "many blocks", "big table"],
 )
-async def test_what_is_too_much_for_markdown_is_shown_as_it_came(text: str) -> None:
+async def test_a_text_too_large_for_markdown_is_shown_as_it_came(text: str) -> None:
     async with open_page(answer(2, text)) as page:
         assert not page.app.query(Markdown)
         shown = page.app.query_one(Answer)

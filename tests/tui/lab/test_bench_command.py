@@ -139,7 +139,7 @@ def test_a_run_that_is_interrupted_shows_what_was_done(pair, asked: Path) -> Non
         (("prompts", "--draft", "none", "--systems", "model=3"), 3, "needs a draft"),
     ],
 )
-def test_what_cannot_be_done_is_said_immediately(pair, arguments, code, complaint) -> None:
+def test_an_impossible_benchmark_is_refused_with_a_reason(pair, arguments, code, complaint) -> None:
     given = arguments if "--draft" not in arguments else (*arguments, *pair[:2])
     models = (*pair, *GREEDY) if given is arguments else GREEDY
     found, out, err = run("bench", *given, *models)

@@ -106,7 +106,7 @@ def test_all_that_was_found_is_said_in_80_columns() -> None:
     assert "a batch moves a logit by 0.5 at most" in said
 
 
-def test_whatever_is_broken_is_named() -> None:
+def test_a_broken_check_is_named() -> None:
     broken = replace(CHECKS[0], holds=False, note="a reason")
     assert f"{broken.layer}: {broken.what}" in verdict([broken], PROVED)
     assert f"  BROKEN {broken.what}\n    a reason, rows 48, " in text([broken])

@@ -36,7 +36,7 @@ def here(bare_machine):
 run = partial(invoke, models, "slim")
 
 
-def test_what_is_made_drafts_for_its_target_from_then_on(here):
+def test_a_slim_draft_drafts_for_its_target_from_then_on(here):
     before = {path: path.read_bytes() for path in here.iterdir()}
     result = run(here / "target.gguf", *FEW)
     (made,) = set(here.iterdir()) - before.keys()
@@ -57,7 +57,7 @@ def test_what_is_made_drafts_for_its_target_from_then_on(here):
     )
 
 
-def test_what_was_made_for_one_target_is_not_preferred_for_another(here):
+def test_a_slim_draft_for_one_target_is_not_preferred_for_another(here):
     run(here / "target.gguf", *FEW)
     tiny.write(here / "other.gguf", seed=9, layers=13, words=WORDS)
     other = identify(str(here / "other.gguf"))
@@ -78,7 +78,7 @@ def test_file_from_elsewhere_that_claims_to_be_made_here_is_not_preferred(here, 
     assert made_here(target) is None
 
 
-def test_what_was_made_is_no_source_for_more(here):
+def test_a_slim_draft_is_no_source_for_another(here):
     run(here / "target.gguf", *FEW)
     assert "where draft.gguf has" in run(here / "target.gguf", "--tokens", 290).stdout
 
@@ -92,7 +92,9 @@ def test_what_was_made_is_no_source_for_more(here):
         (["draft.gguf"], ModelMissing, "No model on this machine can guess for draft.gguf"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(here, monkeypatch, arguments, error, reason):
+def test_an_impossible_slim_draft_is_refused_in_one_sentence(
+    here, monkeypatch, arguments, error, reason
+):
     (here / "bad.gguf").write_bytes(b"<html>")
     before = sorted(here.iterdir())
     monkeypatch.chdir(here)

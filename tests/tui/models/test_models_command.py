@@ -59,7 +59,7 @@ def test_list_as_json_is_one_object(here):
     assert {"name": "default", "tested": True}.items() <= listed["pairs"][0].items()
 
 
-def test_what_can_be_fetched_is_listed_by_memory_with_its_draft_and_its_sign(here, monkeypatch):
+def test_models_to_fetch_are_listed_by_memory_with_draft_and_sign(here, monkeypatch):
     lines = run("list").stdout.splitlines()
     titles = [line for line in lines if line.startswith("With ")]
     assert [line.split()[1] for line in titles] == ["8", "16", "32"]
@@ -196,7 +196,7 @@ def test_pair_without_a_target_is_about_the_one_that_is_set(here, monkeypatch):
     assert run("pair").stdout == run("pair", str(target)).stdout
 
 
-def test_what_is_in_the_home_is_listed_by_its_short_path_and_found_by_it(here, monkeypatch):
+def test_a_model_in_the_home_is_listed_by_its_short_path_and_found_by_it(here, monkeypatch):
     monkeypatch.setenv("HOME", str(here))
     output = run("list").stdout
     assert output.splitlines()[1].endswith("  specchat      ~/models/mine.gguf")

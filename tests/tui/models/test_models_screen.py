@@ -216,7 +216,7 @@ async def test_n_goes_on_without_a_draft_unless_there_is_no_target(shelf: Path) 
         assert await models.chosen("n") == (target, "none")
 
 
-async def test_what_cannot_be_used_says_why_and_is_not_chosen(shelf: Path) -> None:
+async def test_an_unusable_model_says_why_and_is_not_chosen(shelf: Path) -> None:
     file(shelf / "page.gguf", b"<html>")
     async with browse() as models:
         assert "web page" in models.line("page.gguf")

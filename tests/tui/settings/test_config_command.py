@@ -103,7 +103,7 @@ def test_options_for_words_and_flags_beat_the_file(home):
     ]  # fmt: skip
 
 
-def test_what_was_chosen_in_the_program_is_named_with_what_the_file_says(home):
+def test_a_choice_made_in_the_program_is_named_with_the_value_in_the_file(home):
     put(home, "temperature = 1.5\n")
     (home / "state.json").write_text('{"temperature": {"value": 0.4, "over": 1.5}}')
     out = run("config", "show")[1]

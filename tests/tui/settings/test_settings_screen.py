@@ -120,7 +120,7 @@ async def test_the_keys_of_every_day_are_listed_with_values_and_where_these_came
         assert page.row("theme").split() == ["theme", "‹", "textual-dark", "›"]
 
 
-async def test_what_is_typed_counts_at_once_and_the_file_is_left_alone(path):
+async def test_a_typed_value_counts_at_once_and_the_file_is_left_alone(path):
     async with opened() as page:
         await page.type("temperature", "0.9")
         await page.press("enter")
@@ -220,7 +220,7 @@ async def test_the_file_is_edited_and_what_it_says_then_counts(path, editor):
     assert "# warm" in path.read_text()
 
 
-async def test_what_is_wrong_in_the_edited_file_is_said_until_it_is_right(path, editor):
+async def test_an_error_in_the_edited_file_is_shown_until_it_is_right(path, editor):
     editor('echo "temperature = 300\ntemprature = 1" > "$2"')
     async with opened() as page:
         await page.press("e")
@@ -233,7 +233,7 @@ async def test_what_is_wrong_in_the_edited_file_is_said_until_it_is_right(path, 
         assert page.value("temperature") == 0.7
 
 
-async def test_what_was_wrong_with_the_file_before_is_said_on_no_screen(path, editor):
+async def test_an_old_warning_about_the_file_is_shown_on_no_screen(path, editor):
     editor("exit 0")
     app = Lent()
     async with app.run_test(notifications=True) as pilot:
@@ -358,7 +358,7 @@ async def test_a_change_that_cannot_be_kept_counts_and_is_said(pair: Pair, monke
         assert "until you quit" in "".join(chat.told)
 
 
-def test_what_a_setting_is_and_may_be_fits_below_the_list_at_80_columns() -> None:
+def test_the_explanation_of_a_setting_fits_below_the_list_at_80_columns() -> None:
     told = {name: explained(Layers(), name)[1] for name in DAILY}
     assert {name for name, text in told.items() if len(wrap(text, 76)) > 3} == set()
     assert "Allowed: yes, no. Default: no." in told["ghosts"]

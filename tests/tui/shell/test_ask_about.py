@@ -82,7 +82,7 @@ def test_a_folder_that_says_nothing_is_named(ask) -> None:
 
 
 @pytest.mark.parametrize("name", ["nowhere", "notes/air.md"])
-def test_what_is_no_folder_is_refused(ask, name: str) -> None:
+def test_a_path_that_is_no_folder_is_refused(ask, name: str) -> None:
     done = ask("--about", name)
     assert done.exit_code == 2
     assert name in done.stderr

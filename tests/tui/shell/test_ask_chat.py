@@ -45,7 +45,7 @@ def test_a_conversation_is_begun_and_continued(target, home):
     store.close()
 
 
-def test_what_is_not_kept_knows_the_conversation_anyway(target, home):
+def test_a_question_that_is_not_saved_knows_the_conversation_anyway(target, home):
     known = ("ask", "--target", target, "--draft", "none", *FEW)
     run(*known, "--chat", "new", "First?")
     before = said(home)
@@ -84,7 +84,7 @@ def test_one_that_was_deleted_is_not_continued(home):
 
 
 @pytest.mark.parametrize("chat", ["0", "-1", "first", "", "1.5", "9" * 30, "9" * 5_000, "²"])
-def test_what_names_no_conversation_is_a_usage_error(chat):
+def test_a_chat_that_names_no_conversation_is_a_usage_error(chat):
     result = CliRunner().invoke(ask, ["hi", "--chat", chat])
     assert result.exit_code == 2
     assert "last, new or a number" in result.output

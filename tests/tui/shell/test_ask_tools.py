@@ -68,7 +68,7 @@ def asked(tmp_path, monkeypatch):
     return ask
 
 
-def test_what_is_returned_is_told_reported_and_kept(asked, tmp_path):
+def test_the_result_of_a_call_is_shown_reported_and_saved(asked, tmp_path):
     options = ("--tools", "files", "--folder", str(tmp_path / "notes"))
     done = asked(READ, ODD, options=(*options, "--json", "--chat", "new"))
     assert done.exit_code == 0, done.output
@@ -127,7 +127,9 @@ def test_a_passage_that_asks_for_a_tool_is_text_and_its_call_needs_approval(aske
 
 
 @pytest.mark.parametrize("options", [(), ("--yes",)])
-def test_what_may_change_something_is_refused_where_nobody_can_be_asked(asked, tmp_path, options):
+def test_a_call_that_may_change_something_is_refused_where_nobody_can_be_asked(
+    asked, tmp_path, options
+):
     pytest.importorskip("mcp")
     script = tmp_path / "note.py"
     script.write_text(SERVER)
@@ -150,7 +152,7 @@ def test_what_may_change_something_is_refused_where_nobody_can_be_asked(asked, t
         (("--yes",), "--folder and --yes go with --tools."),
     ],
 )
-def test_what_cannot_be_is_a_usage_error(asked, options, why):
+def test_tools_that_do_not_exist_are_a_usage_error(asked, options, why):
     done = asked(READ, options=options)
     assert isinstance(done.exception, Exception)
     assert why in str(done.exception) + done.output

@@ -93,7 +93,7 @@ def edit(tmp_path, monkeypatch):
     return run
 
 
-def test_what_is_allowed_is_written_and_taken_back(edit):
+def test_an_allowed_edit_is_written_and_can_be_undone(edit):
     done = edit("file.txt", "spell 9", keys="y")
     assert done.exit_code == 0, done.output
     assert Path("file.txt").read_text() == f"{NEW}\n"
@@ -115,7 +115,7 @@ def test_on_a_small_terminal_how_far_it_is_stays_in_sight():
 
 
 @pytest.mark.parametrize("keys", ["n", "?q", "x\x1b", "\r\x04"])
-def test_what_is_not_allowed_is_not_written(edit, keys):
+def test_a_refused_edit_is_not_written(edit, keys):
     assert edit("file.txt", "spell 9", keys=keys).exit_code == 0
     assert Path("file.txt").read_text() == OLD
 
@@ -133,7 +133,9 @@ def test_a_new_version_is_edited_before_it_is_written(edit, monkeypatch):
 
 
 @pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(b"\0")])
-def test_what_an_editor_ruins_leaves_the_new_version_to_be_written(edit, monkeypatch, change):
+def test_a_file_that_an_editor_ruins_leaves_the_new_version_to_be_written(
+    edit, monkeypatch, change
+):
     monkeypatch.setattr(module, "lend", lambda path: change(path) and "")
     done = edit("file.txt", "spell 9", keys="ey")
     assert done.exit_code == 0, done.output
@@ -202,7 +204,7 @@ def test_fences_that_an_answer_brings_into_markdown_end_nothing(edit):
         ("a.py:1-3", OLD.replace("line 2", ""), "one\ntwo", "one\ntwo\n\n" + OLD[21:]),
     ],
 )
-def test_what_ends_a_block_and_blank_lines_around_it_are_no_part_of_a_file(
+def test_the_end_of_a_block_and_blank_lines_around_it_are_no_part_of_a_file(
     edit, name, old, answer, new
 ):
     Path("a.py").write_text(old)
@@ -260,7 +262,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("answer", "why"), BROKEN)
-def test_what_is_broken_is_said_before_the_question_and_written_unasked_only_by_force(
+def test_a_broken_edit_is_reported_before_the_question_and_written_unasked_only_by_force(
     edit, answer, why
 ):
     Path("a.py").write_text(f"{WHOLE}LAST = 1\n")
@@ -278,7 +280,7 @@ def test_what_is_broken_is_said_before_the_question_and_written_unasked_only_by_
     assert Path("a.py").read_text() == answer.rstrip("\n") + "\nLAST = 1\n"
 
 
-def test_what_is_broken_is_said_in_whole_words_on_a_narrow_terminal(edit, monkeypatch):
+def test_a_broken_edit_is_reported_in_whole_words_on_a_narrow_terminal(edit, monkeypatch):
     printed = io.StringIO()
     terminal = Console(file=printed, force_terminal=True, width=40)
     monkeypatch.setattr(engine_console.EngineConsole, "console", terminal)
@@ -299,7 +301,7 @@ def test_what_is_broken_is_said_in_whole_words_on_a_narrow_terminal(edit, monkey
         ((BROKEN[1][0], ""), "Kept: lines 6 to 9", WHOLE),
     ],
 )
-def test_what_an_answer_leaves_out_unasked_is_put_back_and_the_answer_goes_on(
+def test_lines_that_an_answer_leaves_out_unasked_are_put_back_and_the_answer_goes_on(
     edit, answers, kept, prefix
 ):
     Path("a.py").write_text(WHOLE)
@@ -397,7 +399,7 @@ def test_a_fragment_stays_one_until_it_is_edited(edit, monkeypatch):
 
 @pytest.mark.parametrize("save", ["--save", "--no-save"])
 @pytest.mark.parametrize(("check", "code"), [("grep -q nine file.txt", 0), ("false", 1)])
-def test_what_fails_the_check_is_taken_back(edit, check, code, save):
+def test_an_edit_that_fails_the_check_is_undone(edit, check, code, save):
     done = edit("file.txt", "spell 9", "--yes", "--check", check, save)
     assert done.exit_code == code, done.output
     assert Path("file.txt").read_text() == (OLD if code else f"{NEW}\n")
@@ -456,7 +458,7 @@ def test_the_name_of_a_file_commands_no_terminal(edit):
     assert "\x1b" not in done.output
 
 
-def test_what_did_not_change_is_said(edit):
+def test_an_edit_that_changes_nothing_says_so(edit):
     done = edit("file.txt", "nothing", "--yes", answers=[OLD])
     assert "file.txt stays as it is" in done.stderr
     assert not Path("../home/edits").exists()

@@ -18,7 +18,7 @@ from tui.shell import standard_output
 ASCII = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "LANG": "C"}
 
 
-def test_what_is_typed_and_piped_survives_a_locale_of_ascii(target, tmp_path):
+def test_typed_and_piped_text_survives_a_locale_of_ascii(target, tmp_path):
     shell = {**ASCII, "SPECCHAT_HOME": str(tmp_path / "home")}
     known = ("ask", "--target", target, "--draft", "none", *HOT, "--max-tokens", 9)
     with (tmp_path / "ünï").open("w+") as piped:

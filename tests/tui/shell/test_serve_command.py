@@ -71,7 +71,7 @@ def head(size: int) -> str:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
 @pytest.mark.some(2)
-def test_whatever_ends_it_its_clients_are_told_in_json(endless, number):
+def test_the_clients_of_an_ended_server_are_told_in_json(endless, number):
     hello = [{"role": "user", "content": "Hello"}]
     body = json.dumps({"model": "target", "messages": hello, "stream": True})
     with serving("--target", endless, "--temperature", "1.5", "--ctx", "30000") as (process, url):
@@ -121,7 +121,9 @@ def test_a_token_that_is_given_is_demanded_on_this_machine_too_and_not_shown(tar
         (["--target", "no/such.gguf"], {}, ModelMissing, "There is no file"),
     ],
 )
-def test_what_cannot_be_served_is_one_sentence(arguments, environment, error, complaint):
+def test_a_server_that_cannot_start_says_why_in_one_sentence(
+    arguments, environment, error, complaint
+):
     with pytest.raises(error, match=complaint):
         refused("--port", "0", *arguments, **environment)
 
@@ -139,7 +141,7 @@ def test_a_port_that_is_taken_is_told_before_anything_is_loaded():
 
 
 @pytest.mark.skipif(attempt() == "unsupported", reason="needs Landlock for networks")
-def test_what_serves_could_not_connect_if_it_wanted_to(target, tmp_path):
+def test_a_server_could_not_connect_if_it_wanted_to(target, tmp_path):
     """The code below runs in its process, after the models are loaded."""
     (tmp_path / "sitecustomize.py").write_text(
         "import socket, tui.shell.serve as serving\n"

@@ -35,7 +35,7 @@ def test_a_run_that_was_not_taken_is_judged_by_the_targets_row_where_it_would_ha
     assert acceptance.estimate("suffix", 3) == pytest.approx(0.1, abs=0.01)
 
 
-def test_what_one_kind_of_evidence_shows_is_believed_of_all_in_this_text_and_little_in_others():
+def test_one_bucket_of_a_source_teaches_all_its_buckets_in_this_text_and_little_in_others():
     acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 4))
     for _ in range(20):
         acceptance.learn(MISSED, [run])
@@ -46,7 +46,7 @@ def test_what_one_kind_of_evidence_shows_is_believed_of_all_in_this_text_and_lit
     assert acceptance.estimate("suffix", 3) < KNOWN["suffix"][3]
 
 
-def test_what_a_source_has_shown_on_the_whole_lasts_and_is_forgiven_in_time():
+def test_the_record_of_a_source_outlives_the_text_and_fades_in_time():
     acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 3))
     for _ in range(20):
         acceptance.learn(MISSED, [run])
@@ -80,7 +80,7 @@ def test_a_run_that_was_taken_is_judged_once():
     assert both.estimate("suffix", 5) == alone.estimate("suffix", 5)
 
 
-def test_what_is_unknown_of_a_source_begins_with_a_prior_of_any_evidence():
+def test_an_unknown_source_begins_with_a_prior_for_every_bucket():
     acceptance = Acceptance()
     assert 0 < acceptance.estimate("new", 0) < acceptance.estimate("new", 99) < 1
     assert acceptance.estimate("suffix", 99) == pytest.approx(KNOWN["suffix"][-1])
@@ -107,7 +107,7 @@ def test_a_model_that_is_not_asked_is_expected_to_be_good_where_the_target_is_su
     assert acceptance.optimistic("suffix") == Acceptance().optimistic("suffix")
 
 
-def test_what_a_tested_model_was_worth_tells_for_a_while_what_it_would_be_where_it_is_not():
+def test_the_acceptance_of_a_tested_model_stands_for_a_while_for_that_of_an_untested_one():
     acceptance, bad = Acceptance(), Proposal(0, one_hot(0), "model", 5)
     for _ in range(100):
         acceptance.learn(sure(7, bad, odds=0.6), ())
@@ -133,7 +133,7 @@ def test_the_less_is_known_the_more_is_hoped():
     assert 0 < ahead[1] < 0.7 * min(ahead[0], ahead[2])
 
 
-def test_what_may_be_is_a_normal_distribution_of_log_odds():
+def test_an_uncertain_acceptance_is_a_normal_distribution_of_log_odds():
     weights, chances = zip(*Acceptance().quadrature("model"), strict=True)
     values = np.array([log_odds(chance) for chance in chances])
     mean = np.dot(weights, values)

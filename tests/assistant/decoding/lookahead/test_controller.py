@@ -95,7 +95,7 @@ def test_little_is_staked_until_the_target_is_sure_of_its_own_tokens():
     assert lost[2] < CAUTIOUS_ALLOWANCE + 16 * CAUTIOUS_SHARE + 0.2 < 2 < lost[9]
 
 
-def test_what_one_answer_gained_pays_for_no_loss_in_the_next():
+def test_the_gain_of_one_answer_pays_for_no_loss_in_the_next():
     machine = Text(copied=lambda i: ALWAYS)
     known, real = Controller(costs(STAIRS)), costs(STAIRS)
     assert decode(known, machine, real, rounds=1000).speedup > 1.5
@@ -141,7 +141,7 @@ def test_a_draft_that_cannot_afford_the_whole_text_waits_for_an_answer_as_long_a
     assert waited == chosen.context == chosen.pending == 16
 
 
-def test_what_a_draft_has_saved_buys_it_more_to_read():
+def test_the_time_a_draft_has_saved_buys_it_more_to_prefill():
     known, lengths = Controller(costs(FLAT, 2.0)), []
     decode(known, Text(), costs(FLAT, 2.0), rounds=20)
     for _ in range(12):
@@ -153,7 +153,7 @@ def test_what_a_draft_has_saved_buys_it_more_to_read():
     assert max(lengths) == 300
 
 
-def test_what_the_draft_reads_is_owed():
+def test_the_prefill_of_the_draft_is_owed():
     known = Controller(costs(FLAT))
     decode(known, Text(), costs(FLAT), rounds=20)
     assert reading(known)
@@ -176,7 +176,7 @@ def test_a_reading_is_begun_only_if_it_can_be_finished_and_a_guess_be_made(deare
         assert known.plan(31).next([Rows("model", 1 + pending)])
 
 
-def test_what_a_busy_machine_would_have_taken_is_not_owed_on_a_calm_one():
+def test_the_time_of_a_busy_machine_is_not_owed_on_a_calm_one():
     busy = Costs({1: 7.0, 2: 8.4, 4: 12.2, 8: 20.0}, {})
     calm = Costs({1: 1.0, 2: 1.2, 4: 1.75, 8: 2.9}, {})
     outcome = decode(Controller(busy), Text(copied=lambda i: 0.9), calm, rounds=60)
@@ -217,7 +217,7 @@ def test_guesses_that_are_taken_promise_to_gain_however_the_machine_changes(slow
     assert controller.forecast(plan).speedup > 1
 
 
-def test_what_a_guess_costs_and_how_often_it_is_right_explains_that_none_is_made():
+def test_the_cost_and_the_acceptance_of_a_guess_explain_why_none_is_made():
     controller = Controller(costs(STEEP, draft=4))
     text = Text(modelled=lambda i: 0.4)
     decode(controller, text, costs(STEEP, draft=4), rounds=50)
@@ -250,7 +250,7 @@ def test_in_a_long_conversation_decisions_change_with_depth():
     assert outcome.speedup > talk(blind, Costs(FLAT, {}, attention=attention)).speedup
 
 
-def test_what_a_deep_text_has_taught_counts_at_once_in_the_next():
+def test_the_costs_at_the_end_of_a_deep_text_count_at_once_in_the_next():
     attention = 3 * FLAT[1] / DEEP_TEXT
     knows = Controller(Costs(FLAT, {}, attention=attention))
     text = Text(copied=lambda i: 0.7)
@@ -264,7 +264,7 @@ def test_what_a_deep_text_has_taught_counts_at_once_in_the_next():
 
 @pytest.mark.parametrize("chance", [0.0, 0.3, 0.6, 0.9, 0.98])
 @pytest.mark.parametrize("machine", [FLAT, STEEP, STAIRS], ids=["flat", "steep", "stairs"])
-def test_what_has_to_be_evaluated_again_is_weighed_and_never_lost_on(machine, chance):
+def test_a_repeated_evaluation_is_weighed_and_never_loses_time(machine, chance):
     real = Costs(machine, {})
     text = Text(copied=lambda i: chance)
     outcome = decode(Controller(Costs(machine, {})), text, real, 300, repeats=True)

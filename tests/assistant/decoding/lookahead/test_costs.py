@@ -54,7 +54,7 @@ def drift(costs: Costs, width: int, times: float) -> float:
     return (costs.verify(width) / MEASURED[width] - 1) / (times - 1)
 
 
-def test_what_was_measured_is_kept_though_more_tokens_may_be_cheaper():
+def test_measured_costs_stay_as_they_are_though_more_tokens_may_be_cheaper():
     costs = Costs(verify=MEASURED, draft={})
     assert {width: costs.verify(width) for width in MEASURED} == MEASURED
     assert costs.verify(3) > costs.verify(4)
@@ -86,7 +86,7 @@ def test_every_width_has_a_cost_and_beyond_what_was_measured_none_is_ever_cheape
 @pytest.mark.parametrize(
     "wrong", [{}, {2: 0.05}, {1: 0.0}, {1: -0.1}, {1: nan}, {1: inf}, {0: 0.1, 1: 0.1}]
 )
-def test_what_is_no_duration_or_lacks_that_of_one_token_is_refused(wrong):
+def test_costs_that_are_no_durations_or_lack_that_of_one_token_are_refused(wrong):
     with pytest.raises(ValueError, match="evaluation times"):
         Costs(wrong, {})
     if wrong:
@@ -125,7 +125,7 @@ BUSY = {"all": (2, 2, 2), "barriers": (1.5, 2, 4), "rows": (1.2, 2.5, 2), "draft
 
 
 @pytest.mark.parametrize("busy", BUSY.values(), ids=list(BUSY))
-def test_what_was_slow_while_others_were_busy_is_not_when_a_few_rounds_have_shown_that(busy):
+def test_costs_measured_on_a_busy_machine_recover_after_a_few_calm_rounds(busy):
     """Half the machine is taken for a minute; then only plain evaluations are seen."""
     one, batch, step = busy
     costs = Costs(MEASURED, MEASURED)

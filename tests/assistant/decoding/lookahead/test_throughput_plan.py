@@ -45,7 +45,7 @@ def test_of_two_offers_the_one_worth_more_is_taken():
     assert poor.next([run(8), Rows("model")]) == Rows("model")
 
 
-def test_what_was_taken_counts_for_what_follows():
+def test_the_proposals_already_included_count_for_the_next_one():
     """The eighth token of a chain survives too seldom, although each by itself is likely."""
     plan = weighing(STAIRS, acceptance={"model": 0.7}, draft=2)
     count = 0
@@ -73,7 +73,7 @@ def test_a_source_with_much_to_read_is_not_waited_for():
     assert weighing(FLAT).next([Rows("model", 2)])
 
 
-def test_what_is_demanded_is_proposed_even_at_a_loss():
+def test_a_lookahead_that_the_user_demands_is_proposed_even_at_a_loss():
     plan = weighing(STEEP, least=1, acceptance={"suffix": 0.01})
     assert len(plan.next([run(8)]).tokens) == 1
     assert plan.next([run(8)]) is None
@@ -142,7 +142,7 @@ def test_no_row_is_asked_for_once_those_before_took_what_the_round_may():
         assert plan.include(Rows("model", 1), 5) is goes_on
 
 
-def test_what_cannot_be_rejected_is_proposed_even_when_no_more_time_may_be_lost():
+def test_a_certain_token_is_proposed_even_when_no_more_time_may_be_lost():
     fixed = Run("form", (1, 2, 3, 4), (1, 1, 1, 0), certain=3)
     spent = weighing(STEEP, acceptance={"form": 0.9}, pause=Reason.SPENT, limit_s=1.0)
     assert spent.next([run(4), fixed, Rows("model", 1)]) == fixed.first(3)
@@ -151,6 +151,6 @@ def test_what_cannot_be_rejected_is_proposed_even_when_no_more_time_may_be_lost(
     assert timing.next([fixed]) is None
 
 
-def test_what_cannot_be_rejected_is_not_proposed_where_it_takes_longer_than_plain_decoding():
+def test_a_certain_token_is_not_proposed_where_it_takes_longer_than_plain_decoding():
     fixed = Run("form", (1,), (1,), certain=1)
     assert weighing({1: 1.0, 2: 2.1}, acceptance={"form": 0.9}).next([fixed]) is None

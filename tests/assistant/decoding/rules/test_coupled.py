@@ -99,7 +99,7 @@ def test_sps_says_what_ars_says_whatever_the_plan_and_even_if_it_looks_at_what_w
     assert max(lengths) > 0
 
 
-def test_a_draft_that_equals_the_target_is_always_accepted():
+def test_the_coupled_draw_of_an_equal_draft_is_always_accepted():
     """Both draw with the same numbers at the same place."""
     for seed in range(3):
         tokens, drafter = [], modelled(Toy(5, 1), 5)
@@ -147,7 +147,7 @@ def test_long_rows_are_drawn_from_in_blocks_that_change_nothing(monkeypatch):
     assert [rule.draw(row, position) for position in range(50)] == whole
 
 
-def test_a_row_need_not_be_normalised():
+def test_a_coupled_draw_needs_no_normalised_row():
     rule, tenth = CoupledRule(2), Row(ROW.ids, ROW.probs / 10)
     assert all(rule.draw(ROW, i) == rule.draw(tenth, i) for i in range(300))
 

@@ -63,7 +63,7 @@ def edited(*replaced, upto):
     return text[: text.rindex(upto)]
 
 
-def test_what_is_left_as_it_is_is_offered_to_its_end():
+def test_the_unchanged_rest_of_an_old_text_is_offered_to_its_end():
     assert offered("def best(items", budget=200) == OLD.removeprefix("def best(items")
     assert offered(OLD) is None
     assert offered("", old="") is None
@@ -125,11 +125,11 @@ def test_the_place_after_the_alignment_counts_more_than_any_other():
     assert offered(f"{new}# Here.\n", old, 6) == "a = b\ntwo"
 
 
-def test_what_stands_before_the_new_text_is_passed_over():
+def test_words_before_the_new_text_are_passed_over():
     assert offered("Here is the new version:\n\n```python\n", budget=2) == "def best"
 
 
-def test_what_is_only_proposed_is_followed_and_teaches_nothing():
+def test_a_replacement_that_is_only_proposed_is_followed_and_not_learnt():
     ahead = ", largest):\n    count = 0\n    for item in items:\n        if item >"
     assert offered("def best(items", ahead=ahead, budget=1) == " maxc"
 
@@ -151,9 +151,7 @@ TEXTS = st.text("ab \n(=é", max_size=40)
 
 
 @given(TEXTS, TEXTS, st.integers(1, 9), st.integers(0, 40))
-def test_what_is_offered_depends_on_the_tokens_alone_and_is_what_they_spell(
-    old, new, budget, first
-):
+def test_the_offer_of_an_edit_depends_on_the_tokens_alone(old, new, budget, first):
     known = Tokens(2)
     tokens = known.tokenize(new)
     sources = [EditSource(old, 0, known.piece, known.tokenize) for _ in range(2)]

@@ -40,7 +40,7 @@ def offered(source, *said, budget=9):
         ((7, 2, 3, 4, 5), 9, None),
     ],
 )
-def test_what_was_proposed_after_the_one_wrong_token_is_offered(said, budget, rest):
+def test_the_proposals_after_the_one_wrong_token_are_offered(said, budget, rest):
     assert offered(tail(1, 2, 3, 4, 5), *said, budget=budget) == rest
 
 
@@ -56,7 +56,7 @@ def test_another_draft_replaces_the_one_before():
     assert offered(source, 7, 1) == (6, 7)
 
 
-def test_what_a_tail_proposed_has_no_tail():
+def test_the_proposals_of_a_tail_have_no_tail():
     source = tail(1, 2, 3, 4)
     source.remember([*CONTEXT, 7], proposals(2, 3, source="tail"))
     assert offered(source, 7, 9) is None

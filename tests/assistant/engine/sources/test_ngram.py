@@ -104,7 +104,7 @@ def test_a_habit_is_followed_to_its_end():
     assert offered(habit, 9, 1, 2, budget=0) is None
 
 
-def test_what_is_not_known_is_not_continued():
+def test_an_unknown_context_is_not_continued():
     habit = source(*[[1, 2, 3, 4]] * 3)
     assert offered(habit, 7, 8) is None
     assert offered(habit, 2) is None
@@ -112,7 +112,7 @@ def test_what_is_not_known_is_not_continued():
     assert offered(NgramSource(100), 1, 2) is offered(NgramSource(100, Tables()), 1, 2) is None
 
 
-def test_what_continues_in_different_ways_is_no_habit():
+def test_a_context_with_different_continuations_is_no_habit():
     assert offered(source(*[[1, 2, 3]] * 3, *[[1, 2, 4]] * 2), 1, 2) is None
     assert offered(source(*[[1, 2, 3]] * 8, *[[1, 2, 4]] * 2), 1, 2) == (3,)
 

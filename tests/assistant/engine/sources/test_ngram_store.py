@@ -59,7 +59,7 @@ def test_each_model_has_its_own_answers(store):
     assert len(list(ngram_store.folder().iterdir())) == 2
 
 
-def test_what_was_deleted_or_dropped_is_not_learnt_again(store):
+def test_deleted_and_dropped_answers_are_not_learnt_again(store):
     kept = [said(store) for _ in range(4)]
     learn(store)
     assert known().times == 4
@@ -87,7 +87,7 @@ def test_only_so_many_tokens_are_read(store, monkeypatch):
     assert known().times == 2
 
 
-def test_what_comes_with_the_program_is_for_the_default_vocabulary_alone():
+def test_the_bundled_ngrams_are_for_the_default_vocabulary_alone():
     vocabulary = catalog.VOCABULARIES[catalog.DEFAULT.target.name]
     (tables,) = ngram_store.bundled(vocabulary)
     assert len(tables) > 2000

@@ -123,6 +123,6 @@ def test_systems_are_written_as_people_say_them():
         ("suffix+=3", "neither a mode"),
     ],
 )
-def test_what_is_no_system_is_refused_with_the_reason(text, reason):
+def test_a_text_that_names_no_system_is_refused_with_the_reason(text, reason):
     with pytest.raises(UsageError, match=reason):
         systems(text)

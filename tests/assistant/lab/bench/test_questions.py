@@ -52,7 +52,7 @@ def test_spec_bench_asks_the_first_turn_and_keeps_the_reference(tmp_path):
         (b"\xff\xfe\x00", "UTF-8"),
     ],
 )
-def test_what_is_neither_is_refused_with_the_line(tmp_path, content, reason):
+def test_a_file_of_neither_benchmark_is_refused_with_the_line(tmp_path, content, reason):
     path = tmp_path / "x.jsonl"
     path.write_bytes(content)
     with pytest.raises(UsageError, match=reason):

@@ -255,7 +255,7 @@ def test_rows_that_a_restore_changes_a_little_are_found(pair, monkeypatch):
     assert restored(pair, noise=0.02).holds
 
 
-def test_what_was_not_restored_was_not_tested(pair, monkeypatch):
+def test_a_state_that_was_not_restored_was_not_tested(pair, monkeypatch):
     monkeypatch.setattr(Snapshots, "write", lambda snapshots, tokens, state: None)
     check = restored(pair)
     assert check.holds is None
@@ -272,7 +272,7 @@ def test_noise_is_measured_row_by_row(pair):
     assert prompt.figures["relative error"] < 0.01
 
 
-def test_what_is_infinite_in_both_is_no_difference():
+def test_logits_infinite_in_both_are_no_difference():
     infinite = np.array([1.0, 2.0, -np.inf], np.float32)
     assert replay.gap(infinite, infinite + 1) == 1
     assert replay.gap(infinite, np.array([1.0, 2.0, 0.0], np.float32)) == np.inf

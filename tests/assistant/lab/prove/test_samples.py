@@ -33,7 +33,7 @@ def test_counts_as_unlikely_or_more_are_never_likelier_than_the_bound(size, law)
         assert p_bound(found, given) >= likely - 1e-9, counts
 
 
-def test_what_cannot_be_was_said_by_a_mistake():
+def test_a_token_of_probability_zero_proves_a_mistake():
     assert p_bound({0: 9, 5: 1}, {0: 0.5, 1: 0.5}) == 0
     assert p_bound({0: 10}, {0: 1.0}) == 1
 
