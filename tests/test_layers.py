@@ -10,9 +10,8 @@ import pytest
 
 from tests import ROOT
 from tests.scripts import printed
+from tests.sources import MODULES, PACKAGES, light
 
-PACKAGES = ("models", "assistant", "tui")
-MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 HOMES = {
     "h11": ("assistant/serve/",), "starlette": ("assistant/serve/",),
     "uvicorn": ("assistant/serve/",), "ik_llama_cpp": ("models/ik/",),
@@ -179,18 +178,6 @@ def test_a_worker_that_chats_loads_few_files_and_no_laboratory(sources, tiny_tar
 )
 def test_a_library_that_a_module_never_uses_is_not_loaded_with_it(modules, unused):
     printed(f"import sys, {modules}\nassert not {unused} & {{*sys.modules}}")
-
-
-def light(*arguments: str, without: frozenset[str] = frozenset()) -> str:
-    """Run a command that must load nothing heavy, and return what it prints."""
-    heavy = {"llama_cpp", "numpy", "textual", "huggingface_hub", "jinja2", *without}
-    code = (
-        "import sys\nsys.argv[0] = 'specchat'\nfrom tui.shell.cli import main\n"
-        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
-        f"heavy = {heavy} & {{*sys.modules}}\n"
-        "assert not heavy, heavy"
-    )
-    return printed(code, *arguments)
 
 
 @pytest.mark.parametrize("argument", ["--help", "--version"])

@@ -4,11 +4,12 @@ from functools import partial
 
 import pytest
 
+from assistant.constraints.mask import ConstraintMask
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import TokenRule
 from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds
-from tests.exact.exact_rows import keep_all
+from tests.exact.exact_rows import exact_array, keep_all
 from tests.exact.toy import chain_rule
 
 START = (0, 1)  # the prompt, in which no form has a say
@@ -32,3 +33,15 @@ def masked_law(mask_of, warp, length, target):
         return warp(mask_of(list(START)).masked(logits, history), history)
 
     return chain_rule(target, length, masked, START)
+
+
+class ExactMask(ConstraintMask):
+    """The shipped mask, for logits that are exact probabilities."""
+
+    def masked(self, logits, tokens, placed=None):
+        allowed = self._allowed(tokens)
+        if allowed is None:
+            return logits
+        kept = [(i in allowed.ids) != allowed.others for i in range(len(logits))]
+        result = [each if keep else 0 for each, keep in zip(logits, kept, strict=True)]
+        return exact_array(result) if any(result) else None

@@ -14,11 +14,10 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.engine.sources.certain import ConstraintSource
 from assistant.request import Message, Request, Tool
 from tests.assistant.constraints.spelt import Words
-from tests.exact.answer import START, by_every_rule, decoded, masked_law
+from tests.exact.answer import START, ExactMask, by_every_rule, decoded, masked_law
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import distance, law
 from tests.exact.random_plan import Parrot
-from tests.exact.test_exact_forms import ExactMask
 from tests.exact.toy import Toy, best_two
 from tests.exact.toy_sources import modelled_by
 

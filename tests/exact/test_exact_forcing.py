@@ -22,10 +22,9 @@ from assistant.prompt.thoughts import (
 from assistant.request import Constraint
 from assistant.streamed_text import TokenText
 from tests.assistant.constraints.spelt import Words
-from tests.exact.answer import by_every_rule, decoded
+from tests.exact.answer import ExactMask, by_every_rule, decoded
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.law import distance, law
-from tests.exact.test_exact_forms import ExactMask
 from tests.exact.toy import Toy, best_two, chain_rule
 from tests.exact.toy_sources import modelled_by
 

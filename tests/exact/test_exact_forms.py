@@ -9,15 +9,13 @@ from functools import cache, partial
 import pytest
 
 from assistant.constraints.grammar import matcher_of
-from assistant.constraints.mask import ConstraintMask
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.sources.certain import ConstraintSource
 from assistant.request import Constraint
 from tests.assistant.constraints.spelt import Words
-from tests.exact.answer import START, by_every_rule, decoded, masked_law
+from tests.exact.answer import START, ExactMask, by_every_rule, decoded, masked_law
 from tests.exact.coupling import Coupled, Numbers
-from tests.exact.exact_rows import exact_array
 from tests.exact.law import distance, law
 from tests.exact.random_plan import Parrot
 from tests.exact.toy import Toy, best_two, chain_rule, repeats_halved
@@ -34,18 +32,6 @@ def tokenizer():
 @cache
 def matcher(form):
     return matcher_of(Constraint("regex", form), tokenizer())
-
-
-class ExactMask(ConstraintMask):
-    """The shipped mask, for logits that are exact probabilities."""
-
-    def masked(self, logits, tokens, placed=None):
-        allowed = self._allowed(tokens)
-        if allowed is None:
-            return logits
-        kept = [(i in allowed.ids) != allowed.others for i in range(len(logits))]
-        result = [each if keep else 0 for each, keep in zip(logits, kept, strict=True)]
-        return exact_array(result) if any(result) else None
 
 
 def mask_of(form, tokens):

@@ -21,7 +21,7 @@ from tests.exact.exact_rows import keep_all, normalised
 from tests.exact.law import distance, law
 from tests.exact.toy import Toy, chain_rule
 from tests.exact.toy_sources import FailsAfter, modelled, modelled_by
-from tests.models.test_llama_cache import assert_same
+from tests.models.evaluations import assert_same
 
 START = (1,)
 

@@ -5,31 +5,14 @@ from collections import defaultdict
 from fractions import Fraction
 from functools import partial
 
-from assistant.decoding.lookahead.plans import FixedPlan
-from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.loops import autoregressive
 from assistant.decoding.rules.rule import draw
 from tests.exact.answer import by_every_rule
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.law import law
+from tests.exact.law_of_rounds import a_round
 from tests.exact.toy import Toy, chain_rule
 from tests.exact.toy_sources import modelled
-
-
-def a_round(rule, target, drafter, k, rng, warp=keep_all):
-    """Return a round that proposes `k` tokens."""
-    plan = FixedPlan(k)
-    return next(speculative(target, drafter, [], lambda: plan, warp, rule(rng)))
-
-
-def law_of_round(rule, target, drafter, k, warp=keep_all):
-    """Return the law of the tokens that one round yields."""
-    rounds = partial(a_round, rule, target, drafter, k, warp=warp)
-    return law(lambda rng: tuple(each.id for each in rounds(rng).tokens))
-
-
-def law_of_acceptance(rule, target, drafter, k):
-    """Return the law of how many proposals of a round are accepted."""
-    return law(lambda rng: a_round(rule, target, drafter, k, rng).accepted)
 
 
 def test_enumeration_gives_each_token_of_a_part_of_a_row_its_share():

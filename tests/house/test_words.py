@@ -4,7 +4,7 @@ import io
 import tokenize
 
 from tests import ROOT
-from tests.test_layers import MODULES
+from tests.sources import MODULES
 
 OLD = frozenset(
     """_tell told hear _hear say _say asks settle decide grant adopt in_words take_in take_back

@@ -10,7 +10,7 @@ import pytest
 from models import machine
 from models.native.model import NativeModel
 from models.native.weights import Weights
-from tests.models.test_llama_cache import assert_same
+from tests.models.evaluations import assert_same
 
 PROMPT = list(b"The same text, whatever the settings.")
 

@@ -20,41 +20,10 @@ from models.progress import CancelFlag
 from models.rollback import rollback_slots
 from tests import tiny
 from tests.engine import ENGINE, llama_alone
+from tests.models.evaluations import RECURRENT, assert_same, fresh, random_tokens, tiny_model
 from tests.patience import ALL
 
-# Of logits with a deviation of 8: the cache holds 16-bit numbers, batches sum in their own order.
-CLOSE = 0.1
-# Those of tokens that never come are near -1100, and as exact for their size.
-CLOSE_IN_SIZE = 1e-3
 ROUNDS = 1000 if ALL else 300
-
-
-@contextmanager
-def tiny_model(folder: Path, kind: str = "llama", **options):
-    weights = Weights(tiny.write(folder / f"{kind}.gguf", kind, seed=3))
-    model = NativeModel(weights, **{"n_ctx": 1024, "threads": 1, **options})
-    try:
-        yield model
-    finally:
-        model.close()
-        weights.close()
-
-
-def fresh(model: NativeModel, tokens, rows: int = 1) -> np.ndarray:
-    """Return the logits that a context without a past gives."""
-    other = NativeModel(model.weights, n_ctx=model.n_ctx, threads=1)
-    try:
-        return other.logits(tokens, rows).copy()
-    finally:
-        other.close()
-
-
-def assert_same(a: np.ndarray, b: np.ndarray) -> None:
-    np.testing.assert_allclose(a, b, CLOSE_IN_SIZE, CLOSE)
-
-
-def random_tokens(rng: random.Random, count: int) -> list[int]:
-    return [rng.randrange(256) for _ in range(count)]
 
 
 def test_a_rejected_proposal_leaves_no_trace():
@@ -105,10 +74,6 @@ def test_after_hundreds_of_random_rounds_the_cache_gives_what_a_fresh_context_gi
         assert model.rollback is None
         assert (model.weights.sliding_window > 0) == (kind == "gemma3" and ENGINE == "llama")
         play(model, kind, ROUNDS, 50)
-
-
-RECURRENT = {"lfm2": 31, "qwen35": 6, "nemotron_h": 2, "mamba": 0}
-"""Tokens that each kind takes back for nothing: as its weights, a tenth of them, have room for."""
 
 
 @llama_alone

@@ -15,7 +15,7 @@ from models.native.weights import Weights
 from models.progress import CancelFlag
 from tests import tiny
 from tests.engine import llama_alone
-from tests.models.test_llama_cache import assert_same
+from tests.models.evaluations import assert_same
 from tests.scripts import ended
 
 TALKATIVE = """

@@ -8,7 +8,7 @@ import pytest
 from models.native.model import NativeModel
 from tests import tiny
 from tests.engine import llama_alone
-from tests.models.test_llama_cache import RECURRENT, assert_same, fresh, random_tokens, tiny_model
+from tests.models.evaluations import RECURRENT, assert_same, fresh, random_tokens, tiny_model
 
 TOKENS = random_tokens(random.Random(5), 300)
 MORE = random_tokens(random.Random(6), 9)

@@ -17,7 +17,7 @@ from models.gguf import FileVocabulary, read_vocabulary
 from models.gguf.vocabulary import BYTE, BYTE_NAMES, NORMAL, UNUSED
 from models.mapping import shared_tokens
 from tests import tiny
-from tests.exact.test_exactness import law_of_round
+from tests.exact.law_of_rounds import law_of_round
 from tests.exact.toy import Toy, best_two, chain_rule, completed, repeats_halved
 
 CONTROL = 3

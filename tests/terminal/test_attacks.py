@@ -26,7 +26,7 @@ from tests.assistant.store.talks import talk
 from tests.assistant.tools import boxes
 from tests.patience import WAIT_S
 from tests.terminal.terminal import ESCAPE, QUIT, READY, F, opened, streaming
-from tests.tui.shell.test_serve_command import complete, head, serving
+from tests.tui.shell.serving import complete, head, serving
 
 pytestmark = pytest.mark.thorough
 LEFT, PASTED = b"\x1b[?1049l", "\x1b[201~"

@@ -18,7 +18,7 @@ from tests.hostile_texts import leaks
 from tests.patience import ALL
 from tests.terminal.recording import recorded, run_each
 from tests.terminal.terminal import ESCAPE, TINY, F, shell
-from tests.tui.shell.test_serve_command import complete, serving
+from tests.tui.shell.serving import complete, serving
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "darwin", reason="its names are all UTF-8"),

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from assistant.stats import Tally
-from tests.assistant.test_stats import BOTH, FIRST
+from tests.answer_stats import BOTH, FIRST
 from tui.labels import constraint_figures, counted, figures, model_name
 
 

@@ -6,6 +6,7 @@ from assistant.calling.arguments import closed
 from assistant.calling.formats import FORMATS
 from assistant.events import Origin, Token
 from assistant.request import Message, Request, Tool
+from tests.assistant.constraints.spelt import Words
 
 CITY = {"type": "string"}
 WEATHER = Tool(
@@ -59,3 +60,8 @@ def fits(words, form, request, text, **thought):
 def token(text, part="answer", number=1):
     """Return a token of an answer."""
     return Token(number, text, Origin.TARGET, None, 1.0, None, part=part)
+
+
+CONTROLS = ("<|tool_call>", "<tool_call|>", '<|"|>')
+
+KINDS = [Words('{"a": 1}', "}<", ",b", ':<|"', controls=names) for names in ((), CONTROLS)]

@@ -8,11 +8,8 @@ from hypothesis import strategies as st
 
 from assistant.calling.syntaxes import GemmaArguments
 from assistant.request import Tool
-from tests.assistant.calling.called import GEMMA, asking, calls, fits, wrote
-from tests.assistant.constraints.spelt import Words
+from tests.assistant.calling.called import GEMMA, KINDS, asking, calls, fits, wrote
 
-CONTROLS = ("<|tool_call>", "<tool_call|>", '<|"|>')
-KINDS = [Words('{"a": 1}', "}<", ",b", ':<|"', controls=names) for names in ((), CONTROLS)]
 by_vocabulary = pytest.mark.parametrize("words", KINDS, ids=["as text", "as control tokens"])
 
 

@@ -11,7 +11,7 @@ from assistant.engine.load import load
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.events import Decoded, Event, Finished, Ready, Token
-from assistant.request import EngineArgs, Request
+from assistant.request import EngineArgs, Message, Request, Sampling
 
 
 def assistant_of(open_model, target, draft=None, *sources, n_ctx=1024, draft_ctx=1024) -> Any:
@@ -54,3 +54,20 @@ def tokens(events: list[Event]) -> list[Token]:
 def ids_of(events: list[Event]) -> list[int]:
     """Return the ids of the tokens of one answer."""
     return [token.id for token in tokens(events)]
+
+
+def spoken(assistant) -> str:
+    """Return what the target has read last, as text."""
+    tokens = assistant.target.cached_tokens
+    return b"".join(map(assistant.vocab.piece, tokens)).decode("utf-8", "replace")
+
+
+QUESTION = (Message("system", "Be brief."), Message("user", "Why is the sky blue?"))
+
+SAMPLING = Sampling(temperature=30, top_k=20, top_p=0.95)
+
+
+def ask(messages=QUESTION, **settings) -> Request:
+    settings = {"mode": "sps", "lookahead": 3, "max_tokens": 40, "seed": 1, **settings}
+    usual = {"sampling": SAMPLING, "sources": ("model",)}
+    return Request(tuple(messages), **{**usual, **settings})

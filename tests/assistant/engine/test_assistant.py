@@ -4,13 +4,9 @@ import pytest
 
 from assistant.decoding.lookahead.forecast import Reason
 from assistant.events import Decoded, Prepared, Stop
-from assistant.request import Message, Request, Sampling
+from assistant.request import Message
 from tests import tiny
-from tests.assistant.engine.answering import answer, ids_of, tokens
-
-QUESTION = (Message("system", "Be brief."), Message("user", "Why is the sky blue?"))
-SAMPLING = Sampling(temperature=30, top_k=20, top_p=0.95)
-
+from tests.assistant.engine.answering import QUESTION, answer, ask, ids_of, tokens
 
 FILE = "The sky is blue because air scatters blue light more than red light. " * 5
 
@@ -18,12 +14,6 @@ FILE = "The sky is blue because air scatters blue light more than red light. " *
 @pytest.fixture
 def assistant(opened, tiny_target, tiny_draft):
     return opened(tiny_target, tiny_draft)
-
-
-def ask(messages=QUESTION, **settings) -> Request:
-    settings = {"mode": "sps", "lookahead": 3, "max_tokens": 40, "seed": 1, **settings}
-    usual = {"sampling": SAMPLING, "sources": ("model",)}
-    return Request(tuple(messages), **{**usual, **settings})
 
 
 def test_of_a_prompt_that_was_read_before_only_the_last_token_is_read_again(opened, tmp_path):

@@ -10,7 +10,7 @@ from assistant.request import Message, Request, Sampling, Tool
 from models.errors import UsageError
 from tests import tiny
 from tests.assistant.engine.answering import answer, end, tokens
-from tests.assistant.prompt.test_tool_prompts import STRINGS, template
+from tests.assistant.prompt.prompts import STRINGS, template
 
 SCHEMA = {
     "type": "object",

@@ -7,8 +7,7 @@ import pytest
 from assistant.events import Decoded, Event, Finished, Origin, Prepared, Stop
 from assistant.request import Message, Request, Sampling
 from tests import tiny
-from tests.assistant.engine.answering import answer
-from tests.assistant.engine.test_long_chats import spoken
+from tests.assistant.engine.answering import answer, spoken
 from tests.patience import ALL
 
 WORDS = ("sky", "blue", "<|im_end|>", "é😀", "\n\n", "def f():", "a" * 50, "\ue000", "")

@@ -8,18 +8,12 @@ from assistant.events import Prepared, Stop
 from assistant.prompt.context import SLICE, count, drop_oversized, fit
 from assistant.request import Message, Request, Sampling
 from models.errors import Cancelled, ContextFull
-from tests.assistant.engine.answering import answer
-from tests.assistant.prompt.test_context import conversation, encode
+from tests.assistant.engine.answering import answer, spoken
+from tests.assistant.prompt.prompts import conversation, encode
 
 SYSTEM = "Be brief, and never forget this sentence."
 MEGABYTES = 10_000_000
 HOT = Sampling(temperature=30, top_k=20)
-
-
-def spoken(assistant) -> str:
-    """Return what the target has read last, as text."""
-    tokens = assistant.target.cached_tokens
-    return b"".join(map(assistant.vocab.piece, tokens)).decode("utf-8", "replace")
 
 
 @pytest.mark.parametrize("lookahead", [*range(17), 31, None])

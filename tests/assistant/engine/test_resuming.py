@@ -15,7 +15,7 @@ from models.native.model import NativeModel
 from tests import tiny
 from tests.assistant.engine.answering import loaded
 from tests.engine import ENGINE, llama_alone
-from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
+from tests.models.evaluations import assert_same, fresh, random_tokens, tiny_model
 
 CHAT = random_tokens(random.Random(1), 400)
 OTHER = random_tokens(random.Random(2), 400)

@@ -15,8 +15,8 @@ from assistant.engine.policy import Control, Policy
 from assistant.engine.reply import rule_of, warp_of
 from assistant.engine.rounds import Rounds
 from assistant.request import Sampling
+from tests.assistant.engine.answering import ask
 from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed, greedy
-from tests.assistant.engine.test_assistant import ask
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import law
 from tests.exact.toy import Toy, chain_rule

@@ -1,7 +1,6 @@
 """Conversations to tokens: what a user typed stays text, whatever it looks like."""
 
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,23 +10,8 @@ import pytest
 from assistant.prompt.prompt_tokens import ChatTokens
 from assistant.request import Message
 from models.native.vocab import Vocab
-from models.native.weights import Weights
 from tests import tiny
-
-
-@contextmanager
-def vocabulary(path: Path):
-    weights = Weights(path)
-    try:
-        yield weights.vocab
-    finally:
-        weights.close()
-
-
-@contextmanager
-def chat_of(folder, template=tiny.TEMPLATE, **options):
-    with vocabulary(tiny.write(folder / "m.gguf", template=template, **options)) as vocab:
-        yield vocab, ChatTokens(vocab)
+from tests.assistant.prompt.prompts import bytes_of, chat_of, control_count
 
 
 def typed(text: str) -> list[Message]:
@@ -38,14 +22,6 @@ def typed(text: str) -> list[Message]:
         Message("assistant", f"{text}b"),
         Message("user", f"x{text}{text}y"),
     ]
-
-
-def control_count(vocab: Vocab, tokens: list[int]) -> int:
-    return sum(token in vocab.controls.values() for token in tokens)
-
-
-def bytes_of(vocab: Vocab, tokens: list[int]) -> bytes:
-    return b"".join(map(vocab.piece, tokens))
 
 
 def whole_string(vocab: Vocab, text: str) -> list[int]:

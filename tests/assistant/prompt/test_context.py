@@ -6,28 +6,12 @@ from assistant.prompt.context import drop_oversized, fit
 from assistant.request import Message
 from assistant.store.values import Role
 from models.errors import ContextFull
-
-
-def encode(messages):
-    """One token a character, and two to ask for the answer."""
-    said = "".join(message.role[0] + message.content for message in messages)
-    return [*map(ord, said), 1, 2]
+from tests.assistant.prompt.prompts import conversation, encode
 
 
 def wrapped(messages):
     """One token a character, four around each message as templates have them, two to ask."""
     return [code for each in messages for code in (0, *map(ord, each.content), 1, 2, 3)] + [4, 5]
-
-
-def conversation(*lengths, system=5):
-    """Return a system prompt and turns of question and answer; the last question is open."""
-    messages = [Message("system", "S" * system)] if system else []
-    for i, length in enumerate(lengths):
-        letter = chr(97 + i % 26)
-        messages.append(Message("user", letter * length))
-        if i < len(lengths) - 1:
-            messages.append(Message("assistant", letter.upper() * length))
-    return messages
 
 
 def test_a_question_that_does_not_fit_alone_is_refused_with_both_numbers():

@@ -8,7 +8,7 @@ from assistant.prompt.prompt_tokens import ChatTokens
 from assistant.request import Message, Request
 from models.progress import CancelFlag
 from tests import tiny
-from tests.assistant.prompt.test_chat_tokens import bytes_of, chat_of, vocabulary
+from tests.assistant.prompt.prompts import bytes_of, chat_of, vocabulary
 
 FRIDAY, SATURDAY = "2026-11-27", "2026-11-28"
 TOLD = {

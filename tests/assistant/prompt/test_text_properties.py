@@ -16,7 +16,7 @@ from assistant.request import Message
 from assistant.streamed_text import TokenText
 from models.errors import ContextFull
 from tests import tiny
-from tests.assistant.prompt.test_chat_tokens import bytes_of, chat_of, control_count
+from tests.assistant.prompt.prompts import bytes_of, chat_of, control_count
 from tests.patience import examples
 
 BYTES = st.one_of(

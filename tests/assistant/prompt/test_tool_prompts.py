@@ -11,35 +11,20 @@ from assistant.calling.formats import FORMATS, HERMES
 from assistant.prompt.prompt_tokens import NO_TOOLS, ChatTokens
 from assistant.request import Message, Request, Tool, ToolCall
 from tests import tiny
-from tests.assistant.prompt.test_chat_tokens import bytes_of, chat_of, control_count
-
-CALLED = "{{ c.function.name }}%s{{ c.function.arguments | tojson }}"
-TAGGED = '\n<tool_call>\n{"name": "' + CALLED % '", "arguments": ' + "}\n</tool_call>"
-
-
-def template(before="", call=TAGGED, joins="", after="", result="{{ m.content }}"):
-    """Return a template that writes calls and results in some way."""
-    return (
-        "{% for t in tools or [] %}{{ t | tojson }}{% endfor %}"
-        "{% for m in messages %}<|im_start|>{{ m.role }}\n"
-        f"{{% if m.role == 'tool' %}}{result}"
-        f"{{% elif m.tool_calls %}}{{{{ m.content }}}}{before}"
-        f"{{% for c in m.tool_calls %}}{call}{{% if not loop.last %}}{joins}{{% endif %}}"
-        f"{{% endfor %}}{after}{{% else %}}{{{{ m.content }}}}{{% endif %}}"
-        "<|im_end|>\n{% endfor %}{{ '<|im_start|>assistant\n' }}"
-    )
-
+from tests.assistant.prompt.prompts import (
+    CALLED,
+    STRINGS,
+    bytes_of,
+    chat_of,
+    control_count,
+    template,
+)
 
 LISTED = '{"name": "' + CALLED % '", "arguments": ' + "}"
 ELEMENTS = (
     "<tool_call>\n<function={{ c.function.name }}>\n"
     "{% for k, v in c.function.arguments | items %}"
     "<parameter={{ k }}>\n{{ v }}\n</parameter>\n{% endfor %}</function>\n</tool_call>"
-)
-STRINGS = (
-    "<|tool_call>call:{{ c.function.name }}{{ '{' }}"
-    '{% for k, v in c.function.arguments | items %}{{ k }}:<|"|>{{ v }}<|"|>{% endfor %}'
-    "}<tool_call|>"
 )
 # As Gemma 4's it writes results with their calls or not at all, before the text; and a text after
 # results ends the turn, whereupon none begins.

@@ -13,21 +13,17 @@ from hypothesis import strategies as st
 from textual.theme import BUILTIN_THEMES
 
 from assistant.request import Sampling
-from assistant.settings.config_file import Config, read, understand
+from assistant.settings.config_file import Config, read
 from assistant.settings.keys import shown
 from assistant.settings.layers import Layers
 from assistant.settings.settings import KEYS, THEMES, Settings
 from models.errors import UsageError
 from models.files import places
+from tests.assistant.settings.configs import config_of
 from tui.settings.editor import literal, template
 
-HERE = Path("config.toml")
 FAULTS = json.loads(Path(__file__).with_name("faults.json").read_text())
 """Texts of files, and how each is refused or warned of after the file's name."""
-
-
-def said(text: str) -> Config:
-    return understand(text, HERE)
 
 
 def test_a_file_that_is_not_there_says_nothing(tmp_path, monkeypatch):
@@ -72,13 +68,13 @@ def test_every_theme_offered_is_textuals():
 )
 def test_a_fault_is_named_by_file_key_value_and_what_is_allowed(text, complaint):
     with pytest.raises(UsageError) as caught:
-        said(text)
+        config_of(text)
     assert str(caught.value).removesuffix(".") == f"config.toml{complaint}"
 
 
 @pytest.mark.parametrize(("text", "warning"), FAULTS["warned of"])
 def test_an_unknown_key_is_a_warning_with_a_guess(text, warning):
-    assert said(text).warnings == (f"config.toml{warning}",)
+    assert config_of(text).warnings == (f"config.toml{warning}",)
 
 
 def test_a_file_that_is_no_text_is_refused_by_its_line(tmp_path):
@@ -116,7 +112,7 @@ def test_a_config_that_is_not_a_regular_file_is_refused_and_never_waited_for(tmp
 
 def test_deep_nesting_is_refused_without_a_traceback():
     with pytest.raises(UsageError, match="nested too deeply"):
-        said("a = " + "[" * 5000 + "]" * 5000)
+        config_of("a = " + "[" * 5000 + "]" * 5000)
 
 
 def test_template_sets_nothing_and_names_every_key():
@@ -132,7 +128,7 @@ def test_template_with_every_key_uncommented_says_the_defaults():
     lines = template().splitlines()
     live = [line[2:] for line in lines if line[2:].split(" = ")[0] in KEYS]
     top = "\n".join(live[: len(KEYS)])
-    assert said(top).values == {name: key.default for name, key in KEYS.items()}
+    assert config_of(top).values == {name: key.default for name, key in KEYS.items()}
 
 
 def test_values_are_shown_as_they_are_typed():
@@ -185,7 +181,7 @@ LINES = st.one_of(
 @example("[[tools]]")
 def test_any_text_is_understood_or_refused_in_one_sentence(text):
     with suppress(UsageError):
-        Layers(said(text)).settings()
+        Layers(config_of(text)).settings()
 
 
 @given(st.sampled_from(list(KEYS)), st.text())

@@ -16,7 +16,7 @@ from assistant.settings.layers import (
 )
 from models import catalog
 from models.errors import StorageError
-from tests.assistant.settings.test_config import said
+from tests.assistant.settings.configs import config_of
 
 USUAL = catalog.DEFAULT.target.name
 
@@ -52,19 +52,19 @@ def test_an_option_beats_a_variable_a_choice_and_the_file(
         monkeypatch.setenv("SPECCHAT_THREADS", variable)
     if chosen is not None:
         write_choices({"threads": Choice(chosen, file)}, {})
-    config = said("" if file is None else f"threads = {file}")
+    config = config_of("" if file is None else f"threads = {file}")
     assert given(load({"threads": option, "other": 1}, config), "threads") == [value]
 
 
 def test_words_leave_a_value_open():
-    config = said('threads = "auto"\nseed = "random"\nmax_tokens = "none"\ntarget = "auto"')
+    config = config_of('threads = "auto"\nseed = "random"\nmax_tokens = "none"\ntarget = "auto"')
     chosen = load({}, config).settings()
     assert (chosen.threads, chosen.seed, chosen.max_tokens, chosen.target) == (None,) * 4
     assert load({"draft": "none"}, config).settings().draft == "none"
 
 
 def test_folders_mean_the_persons_home():
-    config = said('model_folders = ["~/models"]')
+    config = config_of('model_folders = ["~/models"]')
     assert load({}, config).settings().folders == (Path.home() / "models",)
 
 
@@ -72,34 +72,36 @@ def test_folders_mean_the_persons_home():
 
 
 def test_a_choice_beats_the_file_until_the_file_says_something_else():
-    chosen = load({}, said("temperature = 1")).choose(temperature=0.4)
+    chosen = load({}, config_of("temperature = 1")).choose(temperature=0.4)
     assert (given(chosen, "temperature"), source(chosen, "temperature")) == ([0.4], "state.json")
     write_choices(chosen.choices, {})
-    assert given(load({}, said("temperature = 1")), "temperature") == [0.4]
-    assert given(load({}, said("temperature = 1.5")), "temperature") == [1.5]
-    assert given(load({}, said("")), "temperature") == [0.4]  # deleted there: it says nothing
+    assert given(load({}, config_of("temperature = 1")), "temperature") == [0.4]
+    assert given(load({}, config_of("temperature = 1.5")), "temperature") == [1.5]
+    assert given(load({}, config_of("")), "temperature") == [0.4]  # deleted there: it says nothing
 
 
 def test_a_value_that_the_file_begins_to_set_is_the_last_word():
-    write_choices(load({}, said("")).choose(mode="ars").choices, {})
-    assert given(load({}, said('mode = "sps"')), "mode") == ["sps"]
+    write_choices(load({}, config_of("")).choose(mode="ars").choices, {})
+    assert given(load({}, config_of('mode = "sps"')), "mode") == ["sps"]
 
 
 def test_choosing_what_counts_anyway_keeps_nothing():
-    layers = load({}, said("temperature = 1")).choose(temperature=0.4)
+    layers = load({}, config_of("temperature = 1")).choose(temperature=0.4)
     assert layers.choose(temperature=1.0).choices == {}
 
 
 def test_a_choice_beats_what_was_given_for_this_run_and_is_kept(monkeypatch):
     monkeypatch.setenv("SPECCHAT_MODE", "ars")
-    layers = load({"temperature": 0.3, "top_k": 3}, said("")).choose(temperature=0.9, mode="sps")
+    layers = load({"temperature": 0.3, "top_k": 3}, config_of("")).choose(
+        temperature=0.9, mode="sps"
+    )
     assert given(layers, "temperature", "top_k", "mode") == [0.9, 3, "sps"]
     assert set(layers.choices) == {"temperature", "mode"}
-    assert given(load({}, said("")).choose(mode="sps"), "mode") == ["sps"]
+    assert given(load({}, config_of("")).choose(mode="sps"), "mode") == ["sps"]
 
 
 def test_a_change_leaves_alone_what_other_keys_of_the_chat_changed():
-    before = load({}, said(""))
+    before = load({}, config_of(""))
     shown = before.for_this_run(view=("tokens", STATE)).settings()
     after = before.choose(temperature=0.9).settings(shown, before)
     assert (after.view, after.temperature) == ("tokens", 0.9)
@@ -117,7 +119,7 @@ def test_a_change_leaves_alone_what_other_keys_of_the_chat_changed():
     ],
 )
 def test_a_draft_is_kept_for_the_target_it_was_chosen_for(before, target, draft, kept):
-    layers = load({}, said(""))
+    layers = load({}, config_of(""))
     layers = with_models(layers, None, before, None) if before else layers
     layers = with_models(layers, before, target, draft)
     assert {name: choice.value for name, choice in layers.choices.items()} == kept
@@ -141,19 +143,19 @@ def test_where_nothing_has_changed_nothing_is_written(state):
 
 def test_a_name_that_is_not_utf8_is_kept():
     name = os.fsdecode(b"\xff.gguf")
-    write_choices(load({}, said("")).choose(target=name).choices, {})
-    assert given(load({}, said("")), "target") == [name]
+    write_choices(load({}, config_of("")).choose(target=name).choices, {})
+    assert given(load({}, config_of("")), "target") == [name]
 
 
 @pytest.mark.parametrize("content", [b"oops", b"[]", b'{"mode": 3}', b"\xff", b"[" * 10_000, b""])
 def test_a_damaged_file_is_set_aside_and_said(state, content):
     state.write_bytes(content)
-    layers = load({}, said(""))
+    layers = load({}, config_of(""))
     assert layers.settings().warnings == (
         f"{state} was damaged and is now state.damaged: what you chose is forgotten.",
     )
     assert state.with_suffix(".damaged").read_bytes() == content
-    assert load({}, said("")).settings().warnings == ()
+    assert load({}, config_of("")).settings().warnings == ()
 
 
 def test_a_file_that_cannot_be_written_is_said(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from assistant.store import files
 from assistant.store.store import Store
 from models.errors import StorageError
-from tests.assistant.store.talks import opened, talk
+from tests.assistant.store.talks import opened, smash, talk
 
 
 def aged(backup, seconds=90_000):
@@ -65,10 +65,3 @@ def test_a_copy_that_a_kill_left_unfinished_goes_with_the_next(store, path):
     (folder / "left.part").write_text("half")
     made = store.back_up()
     assert list(folder.iterdir()) == [made]
-
-
-def smash(path):
-    """Overwrite pages of a file, after those that list its tables."""
-    with path.open("r+b") as file:
-        file.seek(path.stat().st_size * 3 // 4 // 4096 * 4096)
-        file.write(b"\xa5" * 16384)

@@ -11,8 +11,7 @@ from assistant.store.files import database_path, present
 from assistant.store.store import Store
 from models.errors import StorageError
 from tests.assistant.store import talks
-from tests.assistant.store.talks import contents, integrity, opened, talk
-from tests.assistant.store.test_backups import smash
+from tests.assistant.store.talks import contents, integrity, opened, smash, talk
 from tests.stored import ask, begin
 
 CORRUPTIONS = {

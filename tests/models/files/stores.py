@@ -1,11 +1,13 @@
 """Models laid out as other programs keep them, in the home of a user."""
 
 import json
+import os
 from pathlib import Path
 
 import gguf
 import numpy as np
 
+from models.files import places
 from tests import tiny
 
 
@@ -61,3 +63,17 @@ def odd(
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+OTHER = "0" * 40
+
+
+def hub_file(repo, revision, name, data, blob):
+    """Lay a file into the hub's cache as every program does."""
+    folder = places.hub_cache() / f"models--{repo.replace('/', '--')}"
+    (folder / "blobs").mkdir(parents=True, exist_ok=True)
+    (folder / "blobs" / blob).write_bytes(data)
+    link = folder / "snapshots" / revision / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(os.path.relpath(folder / "blobs" / blob, link.parent))
+    return link

@@ -10,7 +10,7 @@ from models.files.locate import identify
 from models.files.places import cache_dir
 from models.progress import CancelFlag
 from tests.models.files.conftest import enter, toy
-from tests.models.files.test_locate import hub_file
+from tests.models.files.stores import hub_file
 
 
 def flip(path, at=-1):

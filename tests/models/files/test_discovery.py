@@ -11,8 +11,7 @@ from models.files.gguf_files import tree
 from models.files.locate import identify
 from models.files.places import hub_cache, models_dir
 from models.files.stores import discover
-from tests.models.files.stores import file, odd, ollama_manifest, ollama_model
-from tests.models.files.test_locate import OTHER, hub_file
+from tests.models.files.stores import OTHER, file, hub_file, odd, ollama_manifest, ollama_model
 
 LAYER = {"mediaType": "application/vnd.ollama.image.model"}
 

@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import pytest
@@ -7,20 +6,7 @@ from models.errors import ModelMissing, UsageError
 from models.files import places
 from models.files.locate import identify, resolve
 from models.files.stores import installed
-from tests.models.files.stores import file, ollama_model
-
-OTHER = "0" * 40
-
-
-def hub_file(repo, revision, name, data, blob):
-    """Lay a file into the hub's cache as every program does."""
-    folder = places.hub_cache() / f"models--{repo.replace('/', '--')}"
-    (folder / "blobs").mkdir(parents=True, exist_ok=True)
-    (folder / "blobs" / blob).write_bytes(data)
-    link = folder / "snapshots" / revision / name
-    link.parent.mkdir(parents=True, exist_ok=True)
-    link.symlink_to(os.path.relpath(folder / "blobs" / blob, link.parent))
-    return link
+from tests.models.files.stores import OTHER, file, hub_file, ollama_model
 
 
 def test_every_place_of_ours_is_under_specchat_home_but_weights_never_are(tmp_path, monkeypatch):

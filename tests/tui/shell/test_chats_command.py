@@ -7,7 +7,7 @@ import pytest
 from assistant.store.store import Store
 from models.errors import StorageError, UsageError
 from tests.assistant.store.talks import talk
-from tests.test_layers import light
+from tests.sources import light
 from tests.tui.shell.program import invoke
 from tests.tui.shell.program import run as run_program
 from tui.safe import safe

@@ -5,10 +5,7 @@ import json
 import os
 import signal
 import socket
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import Any
+from contextlib import suppress
 
 import openai
 import psutil
@@ -17,30 +14,10 @@ from click.testing import CliRunner
 
 from models.errors import ModelMissing, StorageError, UsageError
 from tests import ROOT
-from tests.assistant.process.test_landlock import attempt
+from tests.assistant.process.landlock import connect_bound
 from tests.patience import WAIT_S
-from tests.tui.shell.program import start
+from tests.tui.shell.serving import complete, head, serving
 from tui.shell.serve import serve
-
-FEW = ("--threads", "1", "--ctx", "512", "--port", "0", "--mode", "ars")
-
-
-@contextmanager
-def serving(*arguments: object, **options) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    process = start("serve", *FEW, *arguments, **options)
-    try:
-        assert process.stdout
-        yield process, process.stdout.readline().strip()
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
-
-
-def complete(url: str, model: str, key: str = "none") -> Any:
-    client = openai.OpenAI(base_url=url, api_key=key, max_retries=0)
-    hello: Any = [{"role": "user", "content": "Hello"}]
-    return client.chat.completions.create(model=model, messages=hello, max_tokens=5)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
@@ -62,11 +39,6 @@ def test_it_serves_until_it_is_told_to_end(target, number, code):
     assert out == ""
     assert "POST /v1/chat/completions 200" in err
     assert "Traceback" not in err
-
-
-def head(size: int) -> str:
-    fields = f"Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {size}"
-    return f"POST /v1/chat/completions HTTP/1.1\r\n{fields}\r\n\r\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
@@ -140,7 +112,7 @@ def test_a_port_that_is_taken_is_told_before_anything_is_loaded():
         refused("--port", str(taken.getsockname()[1]), "--target", "no/such.gguf")
 
 
-@pytest.mark.skipif(attempt() == "unsupported", reason="needs Landlock for networks")
+@pytest.mark.skipif(connect_bound() == "unsupported", reason="needs Landlock for networks")
 def test_a_server_could_not_connect_if_it_wanted_to(target, tmp_path):
     """The code below runs in its process, after the models are loaded."""
     (tmp_path / "sitecustomize.py").write_text(

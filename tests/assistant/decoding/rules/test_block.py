@@ -14,7 +14,7 @@ from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import TokenRule
 from tests.assistant.decoding.rules.given import Given, drafted
 from tests.exact.exact_rows import row_of
-from tests.exact.test_exactness import law_of_acceptance, law_of_round
+from tests.exact.law_of_rounds import law_of_acceptance, law_of_round
 from tests.exact.toy import Toy
 from tests.exact.toy_sources import STEPWISE, DiscardsUnlikely, modelled
 

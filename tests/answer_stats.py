@@ -1,0 +1,20 @@
+"""The counts of two answers and of both."""
+
+from assistant.stats import Stats, Tally
+
+FIRST = Stats(
+    "sps", rounds=10, drafted=30, tested=20, accepted=15, generated_tokens=25,
+    prompt_tokens=50, cached_tokens=5, prefill_s=1.0, first_token_s=1.2, decode_s=2.0,
+    draft_s=0.5, verify_s=1.4, guessing_s=0.5, lookahead_counts={3: 10},
+    positions=(Tally(10, 8), Tally(10, 7)), sources={"model": Tally(20, 15)},
+    masked_rows=30, mask_s=0.25, thought_tokens=9, thought_s=0.75,
+)  # fmt: skip
+
+BOTH = Stats(
+    "auto", rounds=12, drafted=33, tested=23, accepted=18, generated_tokens=30,
+    prompt_tokens=50, cached_tokens=5, prefill_s=1.1, first_token_s=1.2, decode_s=2.5,
+    draft_s=0.6, verify_s=1.7, guessing_s=0.9, lookahead_counts={3: 11, 0: 1},
+    positions=(Tally(11, 9), Tally(11, 8), Tally(1, 1)),
+    sources={"model": Tally(20, 15), "ngram": Tally(3, 3)},
+    masked_rows=36, mask_s=0.75, thought_tokens=9, thought_s=0.75,
+)  # fmt: skip
