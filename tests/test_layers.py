@@ -172,7 +172,7 @@ def test_a_worker_that_chats_loads_few_files_and_no_laboratory(sources, tiny_tar
         ("assistant.tools.toolbox, assistant.tools.approvals", {"mcp", "httpx2", "pydantic"}),
         (
             "assistant.process.worker, assistant.engine.engine",
-            {"assistant.store", "filelock", "asyncio", "textual"},
+            {"assistant.store", "filelock", "asyncio", "textual", "numpy"},
         ),
     ],
 )

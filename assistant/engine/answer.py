@@ -41,7 +41,7 @@ class AnswerBuilder:
         self._text, self._constraint = text, constraint
         self._ids: list[int] = []
         self._provenance = Provenance(vocab, request.alternatives)
-        self._figures = figures
+        self.figures = figures
 
     def add(self, round_: Round, forecast: Forecast | None = None) -> Decoded:
         """Add the tokens of a round up to the end of the answer; return the event for the user."""
@@ -60,7 +60,7 @@ class AnswerBuilder:
                 self.stop = Stop.STOP_TOKEN if ends else Stop.STOP_STRING
                 break
         masked = (self._constraint.rows, self._constraint.seconds) if self._constraint else (0, 0.0)
-        self._figures.add(round_, added, thought, self._text.thinks, masked)
+        self.figures.add(round_, added, thought, self._text.thinks, masked)
         self.stop = self.stop or self._limit()
         # Nothing after the end of the answer is reported.
         whole = len(added) == len(round_.tokens)
@@ -78,7 +78,7 @@ class AnswerBuilder:
             text,
             () if is_cut else tuple(self._ids),  # the text was cut within a token
             stop,
-            self._figures.stats,
+            self.figures.stats,
             complete=self._constraint is None or (not is_cut and self._constraint.is_complete),
             thought=thought,
             tool_calls=call_reader.tool_calls if call_reader else (),
@@ -88,7 +88,7 @@ class AnswerBuilder:
         """Return why the answer ends without a stop token or string; None if it does not."""
         if self._constraint and self._constraint.is_over:
             return Stop.STOP_TOKEN
-        return Stop.LENGTH if self._figures.stats.generated_tokens >= self._max_tokens else None
+        return Stop.LENGTH if self.figures.stats.generated_tokens >= self._max_tokens else None
 
     def _decoded(
         self,
@@ -97,7 +97,7 @@ class AnswerBuilder:
         lookahead: int = 0,
         forecast: Forecast | None = None,
     ) -> Decoded:
-        stats = self._figures.stats
+        stats = self.figures.stats
         used = stats.prompt_tokens + stats.generated_tokens
         reader = self._text.call_reader
         deltas: tuple[CallDelta, ...] = reader.drain() if reader else ()

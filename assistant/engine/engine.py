@@ -6,13 +6,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from assistant.engine.control import Control
 from assistant.engine.load import load
-from assistant.engine.policy import Control
-from assistant.engine.reply import Assistant
 from assistant.events import Failed, Finished, PrefillDone, RaceOver, Ready, TokenCount
-from assistant.prompt import context
 from assistant.request import (
     Cancel,
     CountTokens,
@@ -25,6 +23,9 @@ from assistant.request import (
 )
 from models.errors import Bug, Cancelled, ModelError, SpecchatError
 
+if TYPE_CHECKING:  # `load` imports it while it reads weights
+    from assistant.engine.reply import Assistant
+
 
 @dataclass(slots=True)
 class EngineState:
@@ -35,7 +36,7 @@ class EngineState:
     """Sends an event of the job, but not its last one, which the handler returns."""
     await_step: Callable[[], bool]
     """Waits for a `NextStep`; returns False if the job was cancelled, and is not to wait again."""
-    assistant: Assistant | None = None
+    assistant: "Assistant | None" = None
     """The loaded models; None before the first `EngineArgs`, and after one that failed."""
     _made: dict[object, Any] = field(default_factory=dict)
     _opened: ExitStack = field(default_factory=ExitStack)
@@ -56,11 +57,11 @@ class EngineState:
     def load(self, setup: EngineArgs) -> Ready:
         """Free all models and load others."""
         self.free()
-        self.assistant, ready = load(setup, self.control, self.emit, self._opened)
+        self.assistant, ready = load(setup, self.control, self.emit, self._opened, may_defer=True)
         return ready
 
     @property
-    def loaded(self) -> Assistant:
+    def loaded(self) -> "Assistant":
         """The loaded models.
 
         Raises:
@@ -87,6 +88,8 @@ def _answer(request: Request, state: EngineState) -> Finished:
 
 
 def _count(count: CountTokens, state: EngineState) -> TokenCount:
+    from assistant.prompt import context
+
     chat = state.loaded
     n_ctx = chat.target.n_ctx
     return TokenCount(count.label, context.count(count.text, chat.vocab.tokenize, n_ctx))

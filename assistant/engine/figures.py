@@ -33,6 +33,10 @@ class Figures:
         self._decoding_since, self._busy = self._clock(), self._busy_s()
         self.stats = replace(self.stats, prefill_s=self._decoding_since - self._requested_at)
 
+    def add_draft(self, draft: Model) -> None:
+        """Count a draft model's time from now on."""
+        self._draft, self._busy = draft, (self._busy[0], draft.busy_s)
+
     def _busy_s(self) -> tuple[float, float]:
         return self._target.busy_s, self._draft.busy_s if self._draft else 0.0
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from assistant.decoding.model import Model
 from assistant.decoding.sources.model import ModelSource
-from assistant.engine.policy import Control
+from assistant.engine.control import Control
 from assistant.engine.reply import Assistant
 from assistant.engine.rounds import SILENT_PREFILL
 from assistant.events import Prefilled
@@ -30,8 +30,9 @@ def prefill_idle(
 ) -> Iterator[Prefilled]:
     """Prefill the prompt of a request that may still change; yield the target's progress.
 
-    The draft follows, and then costs are measured until they are certain. If the text is continued,
-    the few tokens after it in the prompt are evaluated in vain.
+    The draft follows, after it is loaded if that was deferred, and then costs are measured until
+    they are certain. If the text is continued, the few tokens after it in the prompt are evaluated
+    in vain.
 
     Raises:
         Cancelled: another job waits; the evaluated tokens stay cached.
@@ -48,6 +49,7 @@ def prefill_idle(
                 assistant.piece = piece.next_size
             if not is_short:
                 yield Prefilled("target", piece.end, len(tokens))
+        assistant.load_draft()
         for source in assistant.sources.values():
             if isinstance(source, ModelSource):
                 source.read(tokens)

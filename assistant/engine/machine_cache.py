@@ -7,7 +7,16 @@ from time import perf_counter
 from typing import Literal
 
 from assistant.decoding.lookahead.acceptance import Acceptance
-from assistant.engine.measurement import ERROR, NARROW, CostLooks, TimedModel, error_of_wide_batches
+from assistant.engine.measurement import (
+    CLEAR,
+    ERROR,
+    NARROW,
+    READINGS,
+    CostLooks,
+    TimedModel,
+    error_of_wide_batches,
+    uncertainty,
+)
 from assistant.engine.times import Ratios, Times, nothing_seen
 from models.files.disk import Records
 from models.native.model import NativeModel
@@ -61,6 +70,18 @@ def kept_looks(
         looks.first()
         keep_looks(looks, folder)
     return looks
+
+
+def is_measured(target: TimedModel, draft: str, folder: Path | None) -> bool:
+    """Return whether `kept_looks` has nothing to look at; `draft` are a draft's conditions."""
+    verify_key = f"verify | {target.conditions}"
+    times = Records(folder, COSTS, Times)
+    keys = verify_key, f"draft | {draft} | {verify_key}"
+    verify, reading = (_sound_times(times.get(key)) for key in keys)
+    if verify is None or reading is None:
+        return False
+    is_clear = CostLooks(target, None, verify, reading).is_clear
+    return is_clear and all(uncertainty(reading, tokens) < CLEAR for tokens in READINGS)
 
 
 def keep_looks(looks: CostLooks, folder: Path | None) -> None:
@@ -154,6 +175,11 @@ class Learnt:
         self._doubted_s = looks.doubted_s
         self.costs = looks.costs(known_attention(looks.target, folder))
         self.acceptance = Acceptance(known_acceptance(*files, folder))
+
+    def replace_looks(self, looks: CostLooks) -> None:
+        """Take looks at a target and its draft instead of those at the target alone."""
+        self._looks, self._doubted_s = looks, looks.doubted_s
+        self.costs.measure(*looks.seconds)
 
     def keep(self) -> None:
         """Keep what answers have shown."""

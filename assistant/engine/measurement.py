@@ -179,9 +179,7 @@ class CostLooks:
             model.logits(text, rows=0)
 
     def _uncertainty(self, look: Look) -> float:
-        """Return the error of what is believed; 0 where more looks would hardly tell more."""
-        seen = look.times.ratios.get(look.tokens, ())
-        return 0.0 if len(seen) == KEPT else look.times.ratio(look.tokens)[1]
+        return uncertainty(look.times, look.tokens)
 
     def _seconds(self, model: TimedModel, text: list[int], tokens: int) -> float:
         model.logits(text, rows=0)  # has it forget what comes after that
@@ -189,6 +187,11 @@ class CostLooks:
         started = self._clock()
         model.logits(longer, rows=min(tokens, model.max_rows))
         return self._clock() - started
+
+
+def uncertainty(times: Times, tokens: int) -> float:
+    """Return the error of what is believed; 0 where more looks would hardly tell more."""
+    return 0.0 if len(times.ratios.get(tokens, ())) == KEPT else times.ratio(tokens)[1]
 
 
 def varied(count: int, n_vocab: int) -> list[int]:

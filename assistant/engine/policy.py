@@ -7,23 +7,7 @@ from assistant.decoding.lookahead.controller import SHORT, Controller
 from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.lookahead.plans import FixedPlan, RoundPlan
 from assistant.decoding.sources.model import PrefillOption
-from assistant.request import Mode, Sampling
-from models.progress import CancelFlag
-
-
-class Control:
-    """Options of the answer in progress, which another thread may change.
-
-    A mode, lookahead or sampling takes effect at the next round, a cancel within the evaluation.
-    """
-
-    def __init__(self, mode: Mode = "auto", lookahead: int | None = None) -> None:
-        self.cancel = CancelFlag()
-        self.mode: Mode = mode
-        self.lookahead = lookahead
-        self.sampling: Sampling | None = None
-        """None: as the request has it."""
-
+from assistant.engine.control import Control
 
 FIXED_LOOKAHEAD = 3  # where nothing was measured: verify width 4
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
+from assistant.engine.control import Control
 from assistant.engine.load import load
-from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.events import (
     AnswerEvent,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -15,11 +15,12 @@ from assistant.decoding.row import Row
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import MODEL, ModelSource
 from assistant.decoding.warp import Warp, warp
 from assistant.engine.answer import AnswerBuilder
+from assistant.engine.control import Control
 from assistant.engine.figures import Clock, Figures
-from assistant.engine.policy import Control, Policy
+from assistant.engine.policy import Policy
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.rounds import PlannedRound, Rounds, prefill
 from assistant.events import AnswerEvent, Prepared, Stats, Stop, Warned
@@ -27,13 +28,18 @@ from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.prompt_tokens import ChatPrompt, ChatTokens
 from assistant.request import Message, Request
 from models.base import common_prefix
-from models.errors import Cancelled
+from models.errors import Cancelled, ModelError
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:  # few answers need the libraries of these
     from assistant.constraints.constraints import Constraints
     from assistant.constraints.mask import ConstraintMask
     from assistant.engine.machine_cache import Learnt
+
+
+DRAFT_AFTER = 32
+"""Tokens after which an answer loads a draft that was deferred. They take 1.5 seconds with a 1.5B
+on two cores, twice as long as that: whatever the answer's length, little is lost by it."""
 
 
 class Assistant:
@@ -64,6 +70,8 @@ class Assistant:
         self.sources = {source.name: source for source in sources}
         self.prompt_cache, self.learnt = prompt_cache, learnt
         self._draft_name, self._engine = draft_name, engine
+        self.deferred_draft: Callable[[], ModelSource] | None = None
+        """Loads a draft that answers may begin without; None: there is none, or it is loaded."""
         self.chat = ChatTokens(vocab)
         """Tokenises conversations by the target's chat template."""
         self.piece = 4
@@ -103,7 +111,7 @@ class Assistant:
         try:
             yield from prefill(self.target, "target", prompt.tokens[:-1])
             figures.start_decoding()
-            yield from self._decode(rounds, answer)
+            yield from self._decode(rounds, answer, request)
         except Cancelled:
             answer.stop = answer.stop or Stop.CANCELLED
         yield from answer.finish()
@@ -154,7 +162,9 @@ class Assistant:
             clock=clock,
         )
 
-    def _decode(self, rounds: Rounds, answer: AnswerBuilder) -> Iterator[AnswerEvent]:
+    def _decode(
+        self, rounds: Rounds, answer: AnswerBuilder, request: Request
+    ) -> Iterator[AnswerEvent]:
         """Yield the events of all rounds until the answer ends."""
         for step in rounds:
             if not isinstance(step, PlannedRound):
@@ -165,7 +175,33 @@ class Assistant:
             yield answer.add(*step)
             if answer.stop is not None:
                 return
+            if MODEL in request.sources and self.deferred_draft and rounds.needs_draft(DRAFT_AFTER):
+                yield from self._add_draft(rounds, answer)
         answer.stop = Stop.CONTEXT
+
+    def _add_draft(self, rounds: Rounds, answer: AnswerBuilder) -> Iterator[Warned]:
+        """Load the draft during an answer, and have it propose from the next round on."""
+        try:
+            if source := self.load_draft():
+                answer.figures.add_draft(source.model)
+                rounds.add_draft(source)
+        except ModelError as error:
+            self.deferred_draft = None
+            yield Warned(f"{error} The answer continues without the draft model.")
+
+    def load_draft(self) -> ModelSource | None:
+        """Load the draft if it was deferred, and return it.
+
+        Raises:
+            ModelError: it cannot be used.
+            Cancelled: it was stopped, and can be tried again.
+        """
+        if self.deferred_draft is None:
+            return None
+        source = self.deferred_draft()
+        self.deferred_draft = None
+        self.sources[source.name] = source
+        return source
 
     def prefill_common_prefix(self, control: Control) -> None:
         """Prefill both models with the tokens that every conversation without settings begins with.

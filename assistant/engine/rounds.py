@@ -20,6 +20,7 @@ from assistant.events import Prefilled, Role, Warned
 from models.errors import Cancelled, ModelError, UsageError
 
 PREFILL_CHUNK = 256  # tokens between two reports of progress
+LATE_CONTEXT = 128  # tokens that a draft reads when it is loaded during an answer
 SILENT_PREFILL = 64  # shorter prefills of a draft are not reported
 
 
@@ -139,6 +140,27 @@ class Rounds:
     def _draft_s(self) -> float:
         """Seconds that the draft model has computed so far."""
         return self._model.model.busy_s if self._model else 0.0
+
+    def needs_draft(self, after: int) -> bool:
+        """Return whether a draft may propose now: to answers of `after` tokens, or as chosen."""
+        control, answered = self._policy.control, len(self._tokens) - self._answer_start
+        may_end_first = self._limit - len(self._tokens) < after
+        if control.mode == "ars" or control.lookahead == 0:
+            return False
+        return not self._policy.is_free or (answered >= after and not may_end_first)
+
+    def add_draft(self, source: ModelSource) -> None:
+        """Have a draft model propose from now on; it reads the last tokens first.
+
+        Raises:
+            ModelError: it cannot evaluate them.
+        """
+        source.restart(self._tokens, LATE_CONTEXT)
+        seen, before = source.seen(self._tokens[:-1]), source.model.busy_s
+        source.model.logits(seen, rows=0)
+        if self._policy.controller:
+            self._policy.controller.learn_draft(len(seen), source.model.busy_s - before)
+        self._drafter.sources[source.name] = source
 
     def _prefill(self) -> Iterator[Prefilled]:
         """Prefill the draft model with the tokens it lacks, if the policy expects that to pay."""

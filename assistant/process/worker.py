@@ -25,6 +25,11 @@ Jobs = tuple[Protocol, "Mapping[type, Handler]"]
 """A protocol, and handlers for its jobs."""
 
 
+SWITCH_S = 0.0005
+"""Seconds that a thread may compute while another waits: a library that loads weights calls back
+for each tensor, while modules are imported."""
+
+
 def main(known: Callable[[], Jobs]) -> NoReturn:
     """Confine this process, and then do jobs.
 
@@ -36,6 +41,7 @@ def main(known: Callable[[], Jobs]) -> NoReturn:
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the client
     child_process.confine(int(sys.argv[-1]))
+    sys.setswitchinterval(SWITCH_S)
     serve(commands, events, *known())
 
 
@@ -44,6 +50,7 @@ def serve(
 ) -> NoReturn:
     """Obey commands until the pipe ends, also while the engine's thread computes."""
     from assistant.engine.engine import Engine  # native code; see `main`
+    from assistant.engine.load import preload
 
     inlet, outlet = os.fdopen(commands, "rb"), os.fdopen(events, "wb")
 
@@ -65,6 +72,7 @@ def serve(
             send(number)  # a sign of life, which was requested; or a job has started
             if content is not None:
                 engine.give(number, content)
+                preload()
     except Garbled as error:
         os.write(2, f"garbled command: {error}\n".encode())
         os._exit(1)

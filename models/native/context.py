@@ -8,7 +8,8 @@ import numpy as np
 from models.base import Logits, common_prefix
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native import native_log, state
-from models.native.engine import BATCH, SEQUENCE, Batch, ContextSettings
+from models.native.batch import Batch
+from models.native.engine import BATCH, SEQUENCE, ContextSettings
 from models.native.state import RecurrentState
 from models.native.weights import Weights
 from models.progress import CancelFlag

@@ -8,7 +8,8 @@ import pytest
 
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
-from assistant.engine.policy import Control, Policy
+from assistant.engine.control import Control
+from assistant.engine.policy import Policy
 from assistant.engine.rounds import PlannedRound
 from assistant.events import Warned
 from models.native.model import NativeModel

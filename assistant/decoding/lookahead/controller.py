@@ -123,6 +123,10 @@ class Controller:
         self._spend(seconds, self._costs.draft(tokens), 0)
         self._costs.saw_draft(tokens, seconds)
 
+    def learn_draft(self, tokens: int, seconds: float) -> None:
+        """Learn from a reading of the draft that no answer has to earn back, as after loading."""
+        self._costs.saw_draft(tokens, seconds)
+
     def observe(self, cost: RoundCost) -> None:
         """Learn from a round and what was proposed for it."""
         round_, plan, seconds, draft_s, tables_s, again = cost

@@ -78,6 +78,8 @@ class Costs:
         self._verify.measure(verify)
         if self._draft:
             self._draft.measure(draft)
+        elif draft:  # it was loaded after the target
+            self._draft = Curve(draft, target=self._verify)
         self._verify_s.clear()
 
     @property

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assistant.decoding.lookahead.controller import Controller, RoundCost
+from assistant.engine.control import Control
 from assistant.engine.engine import EngineState
 from assistant.engine.load import load
 from assistant.engine.machine_cache import Learnt, kept_looks
 from assistant.engine.measurement import CostLooks
-from assistant.engine.policy import Control
 from assistant.engine.race import Runner, in_turns
 from assistant.engine.reply import Assistant
 from assistant.engine.times import typical_costs

@@ -12,7 +12,8 @@ from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.warp import Warp
-from assistant.engine.policy import Control, Policy
+from assistant.engine.control import Control
+from assistant.engine.policy import Policy
 from assistant.engine.reply import Assistant
 from assistant.engine.rounds import PlannedRound, Rounds
 from assistant.request import Message, Sampling

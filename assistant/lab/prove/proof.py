@@ -6,8 +6,8 @@ from dataclasses import replace
 from time import perf_counter
 
 from assistant.decoding.model import most_proposals
+from assistant.engine.control import Control
 from assistant.engine.load import load
-from assistant.engine.policy import Control
 from assistant.engine.reply import rule_of
 from assistant.lab.protocol import Check, LabEvent, Meter, Prove, Proved
 from assistant.lab.prove.pair import ProvedPair

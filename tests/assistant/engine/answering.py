@@ -7,8 +7,8 @@ from typing import Any
 from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
+from assistant.engine.control import Control
 from assistant.engine.load import load
-from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.events import Decoded, Event, Finished, Ready, Token
 from assistant.request import EngineArgs, Message, Request, Sampling

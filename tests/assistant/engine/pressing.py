@@ -11,7 +11,7 @@ from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.warp import warp
-from assistant.engine.policy import Control
+from assistant.engine.control import Control
 from assistant.request import Mode, Sampling
 
 KEYS: tuple[tuple[Mode, int | None], ...] = (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assistant.engine.policy import Control
+from assistant.engine.control import Control
 from assistant.events import Decoded, Prepared, Stop, Warned
 from assistant.request import Message, Request, Sampling, Tool
 from models.errors import UsageError

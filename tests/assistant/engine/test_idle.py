@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assistant.engine import idle
-from assistant.engine.policy import Control
+from assistant.engine.control import Control
 from assistant.engine.reply import Assistant
 from assistant.events import Prefilled, Prepared
 from assistant.request import Message, Request, Sampling

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assistant.decoding.sources.draft import Run
-from assistant.engine.policy import Control
+from assistant.engine.control import Control
 from assistant.engine.sources import ngram_store
 from assistant.engine.sources.ngram import build_tables
 from assistant.request import EngineArgs, Message, Request

@@ -4,7 +4,8 @@ from assistant.decoding.lookahead.controller import SHORT, Controller
 from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.model import PrefillOption, restart_options
-from assistant.engine.policy import FIXED_LOOKAHEAD, Control, Policy
+from assistant.engine.control import Control
+from assistant.engine.policy import FIXED_LOOKAHEAD, Policy
 from tests.assistant.decoding.lookahead.machines import FLAT, STEEP, Text, costs, decode
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assistant.engine.policy import Control
+from assistant.engine.control import Control
 from assistant.engine.race import Runner
 from assistant.events import (
     Decoded,

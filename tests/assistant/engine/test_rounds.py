@@ -11,7 +11,8 @@ from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.engine.policy import Control, Policy
+from assistant.engine.control import Control
+from assistant.engine.policy import Policy
 from assistant.engine.reply import rule_of, warp_of
 from assistant.engine.rounds import Rounds
 from assistant.request import Sampling

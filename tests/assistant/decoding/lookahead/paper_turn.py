@@ -12,7 +12,8 @@ from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
-from assistant.engine.policy import Control, Policy
+from assistant.engine.control import Control
+from assistant.engine.policy import Policy
 from assistant.engine.rounds import PlannedRound, Rounds
 from models.base import common_prefix
 from tests.assistant.engine.pressing import greedy

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from assistant.engine.control import Control
 from assistant.engine.engine import EngineState
-from assistant.engine.policy import Control
 from assistant.engine.race import in_turns
 from assistant.events import Decoded, Finished, LaneEvent, Stats
 from assistant.lab.bench import trial_runner as module

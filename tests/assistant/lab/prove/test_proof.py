@@ -11,7 +11,7 @@ from assistant.decoding.rules.rule import Verdict
 from assistant.decoding.sources.draft import Draft
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
-from assistant.engine.policy import Control
+from assistant.engine.control import Control
 from assistant.engine.reply import Assistant
 from assistant.engine.rounds import Rounds
 from assistant.lab.protocol import Check, Layer, Measuring, Prove
@@ -118,7 +118,7 @@ def test_an_engine_that_misreads_wide_batches_fails(tiny_target, monkeypatch, wi
         found = logits(model, tokens, rows)
         return found[:, ::-1] if wide else found
 
-    monkeypatch.setattr("assistant.engine.load.limit_batch", lambda model, folder: False)
+    monkeypatch.setattr("assistant.engine.loader.limit_batch", lambda model, folder: False)
     monkeypatch.setattr(NativeModel, "logits", misread)
     _, said = proved(Prove(EngineArgs(tiny_target, threads=1), HOT))
     assert [each.holds for each in checks(said, "noise")] == [True] * 3 + [width == 64, False]

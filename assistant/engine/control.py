@@ -1,0 +1,18 @@
+"""Options of the answer in progress, which clients may change meanwhile."""
+
+from assistant.request import Mode, Sampling
+from models.progress import CancelFlag
+
+
+class Control:
+    """Options of the answer in progress, which another thread may change.
+
+    A mode, lookahead or sampling takes effect at the next round, a cancel within the evaluation.
+    """
+
+    def __init__(self, mode: Mode = "auto", lookahead: int | None = None) -> None:
+        self.cancel = CancelFlag()
+        self.mode: Mode = mode
+        self.lookahead = lookahead
+        self.sampling: Sampling | None = None
+        """None: as the request has it."""

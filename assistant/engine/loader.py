@@ -1,0 +1,217 @@
+"""Makes an assistant of a target and its draft, or only of the target if the draft is no use."""
+
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+from assistant.decoding.lookahead.controller import Controller
+from assistant.decoding.mapping import VocabularyMapping
+from assistant.decoding.sources.draft import Source
+from assistant.decoding.sources.model import MODEL, ModelSource
+from assistant.decoding.sources.suffix import SuffixSource, TailSource
+from assistant.engine.control import Control
+from assistant.engine.engine_choice import EngineChoice, fall_back_to_llama
+from assistant.engine.machine_cache import Learnt, is_measured, kept_looks, limit_batch
+from assistant.engine.measurement import CostLooks
+from assistant.engine.prompt_cache import PromptCache
+from assistant.engine.reply import Assistant
+from assistant.engine.sources.ngram_store import bundled, recalled
+from assistant.engine.times import typical_costs
+from assistant.events import Event, Loading, ModelInfo, Ready, Role
+from assistant.request import EngineArgs
+from models.errors import EngineRefused, ModelError, SpecchatError, well_formed
+from models.files.model_file import chat_header
+from models.gguf.header import Header
+from models.native import repacked
+from models.native.model import MAX_ROWS, NativeModel
+from models.native.weights import shared
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Loads the models of a setup; see `assistant.engine.load.load`."""
+
+    setup: EngineArgs
+    choice: EngineChoice
+    control: Control
+    emit: Callable[[Event], None]
+
+    def load(self, opened: ExitStack, may_defer: bool) -> tuple[Assistant, Ready]:
+        """Load the target, and the draft unless it is deferred."""
+        with ExitStack() as models:
+            target = self._target(models)
+            source, about_draft, no_draft = None, None, None
+            is_deferred = may_defer and self._may_defer(target)
+            try:
+                if is_deferred:
+                    about_draft = self._expected_draft()
+                else:
+                    source = self._draft(target, models)
+                    about_draft = _about("draft", cast(NativeModel, source.model))
+            except ModelError as error:
+                no_draft = str(error)
+            controller, learnt = self._controller(target, source, about_draft)
+            assistant = Assistant(
+                target,
+                target.weights.vocab,
+                self._sources(target, source),
+                controller,
+                prompt_cache=self._prompt_cache(target, models),
+                draft_name=about_draft.name if about_draft else None,
+                engine=self.choice.engine,
+                learnt=learnt,
+            )
+            if is_deferred and learnt:
+                assistant.deferred_draft = partial(self._late_draft, target, learnt, opened)
+            elif learnt and target.rollback is None:
+                with suppress(SpecchatError):  # the first answer reports the error
+                    assistant.prefill_common_prefix(self.control)
+            opened.push(models.pop_all())
+        return assistant, Ready(
+            _about("target", target),
+            about_draft,
+            no_draft,
+            target.can_roll_back,
+            self.choice.engine,
+            assistant.chat.thinks,
+            assistant.chat.takes_effort,
+        )
+
+    def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> NativeModel:
+        def report(fraction: float) -> None:
+            self.emit(Loading(role, path.name, fraction))
+
+        setup, cancel = self.setup, self.control.cancel
+        weights = opened.enter_context(shared(path, setup.gpu_layers, cancel, report))
+        model = NativeModel(
+            weights, n_ctx=setup.n_ctx, max_rows=max_rows, threads=setup.threads, cancel=cancel
+        )
+        opened.callback(model.close)
+        if setup.copies:  # once nobody waits for an answer
+            opened.callback(repacked.make_later, weights.engine, path)
+        return model
+
+    def _target(self, opened: ExitStack) -> NativeModel:
+        setup, choice = self.setup, self.choice
+        try:
+            target = self._open("target", setup.target, MAX_ROWS, opened)
+        except EngineRefused as error:
+            fall_back_to_llama(setup, choice, str(error))
+            raise
+        if limit_batch(target, setup.cache):
+            title = target.weights.engine.title
+            fall_back_to_llama(setup, choice, f"{title} misreads prompts of {setup.target.name}.")
+        return target
+
+    def _prompt_cache(self, target: NativeModel, opened: ExitStack) -> PromptCache:
+        identity = f"{target.weights.path.resolve()} {target.cache_identity}"
+        prompt_cache = PromptCache(target, identity, self.setup.snapshots)
+        opened.callback(prompt_cache.close)
+        opened.callback(prompt_cache.save)
+        return prompt_cache
+
+    def _sources(self, target: NativeModel, model: ModelSource | None) -> list[Source]:
+        if not target.can_roll_back:
+            return []
+        sources: list[Source] = [SuffixSource(), TailSource()]
+        header = target.weights.header
+        own = recalled(_name(header)) if self.setup.recalls else []
+        if tables := [*own, *bundled(header.vocabulary)]:
+            from assistant.engine.sources.ngram import NgramSource
+
+            sources.append(NgramSource(target.n_vocab, *tables))
+        return [*sources, model] if model else sources
+
+    def _controller(
+        self, target: NativeModel, source: ModelSource | None, draft: ModelInfo | None
+    ) -> tuple[Controller | None, Learnt | None]:
+        """Return what decides on proposals, and what earlier answers have shown."""
+        if not self.setup.measure or not target.can_roll_back:
+            return None, None
+        files = target.weights.path, draft.path if draft else None
+        learnt = Learnt(self._looks(target, source), files, self.setup.cache)
+        return Controller(learnt.costs, learnt.acceptance, MODEL), learnt
+
+    def _looks(self, target: NativeModel, source: ModelSource | None) -> CostLooks:
+        draft = cast("NativeModel | None", source and source.model)
+        return kept_looks(target, draft, self.setup.cache, typical_costs(target, draft))
+
+    # The draft
+
+    def _draft(self, target: NativeModel, opened: ExitStack) -> ModelSource:
+        """Load the draft; if it cannot draft for the target, nothing stays open.
+
+        Raises:
+            ModelError: it cannot, or there is none.
+        """
+        if self.setup.draft is None:
+            raise ModelError("No model was chosen to guess.")
+        _check_rolls_back(target)
+        with ExitStack() as models:
+            draft = self._open("draft", self.setup.draft, 1, models)
+            limit_batch(draft, self.setup.cache)
+            _check_rolls_back(draft)
+            source = ModelSource(draft, self._mapping(target, draft), failures=(ModelError,))
+            draft.logits([0])  # raises if it computes no numbers
+            opened.push(models.pop_all())
+        return source
+
+    def _may_defer(self, target: NativeModel) -> bool:
+        """Return whether an answer may begin without the draft: its costs are known."""
+        setup, is_plain = self.setup, target.can_roll_back and target.rollback is None
+        if setup.draft and setup.measure and is_plain:
+            with suppress(OSError):
+                key = target.weights.engine.speed_key(setup.draft, setup.gpu_layers)
+                return is_measured(target, f"{key} threads={target.threads}", setup.cache)
+        return False
+
+    def _expected_draft(self) -> ModelInfo:
+        """Describe the draft before it is loaded."""
+        header = chat_header(cast(Path, self.setup.draft))
+        n_ctx = min(self.setup.n_ctx, header.n_ctx_train or self.setup.n_ctx)
+        n_vocab = header.n_vocab or 0
+        return ModelInfo("draft", _name(header), header.path, header.size, n_ctx, n_vocab, 0.0)
+
+    def _late_draft(self, target: NativeModel, learnt: Learnt, opened: ExitStack) -> ModelSource:
+        """Load a draft that was deferred; it can be tried again after `Cancelled`."""
+        source = self._draft(target, opened)
+        learnt.replace_looks(self._looks(target, source))
+        return source
+
+    def _mapping(self, target: NativeModel, draft: NativeModel) -> VocabularyMapping:
+        """Return the mapping of the draft's vocabulary to the target's.
+
+        Raises:
+            ModelError: it lacks too many of the target's tokens.
+        """
+        ours, theirs = target.weights.header, draft.weights.header
+        if ours.vocabulary == theirs.vocabulary:
+            return VocabularyMapping.by_number(target.n_vocab, draft.n_vocab)
+        from models.mapping_cache import cached_mapping
+
+        try:
+            return VocabularyMapping(*cached_mapping(ours, theirs, self.setup.cache))
+        except ModelError as error:
+            names = f"{theirs.path.name} cannot draft for {ours.path.name}"
+            raise ModelError(f"{names}: {error}.") from error
+
+
+def _about(role: Role, model: NativeModel) -> ModelInfo:
+    weights, name = model.weights, _name(model.weights.header)
+    size = weights.path.stat().st_size
+    return ModelInfo(role, name, weights.path, size, model.n_ctx, model.n_vocab, weights.load_s)
+
+
+def _name(header: Header) -> str:
+    """Return a model's own name, or its file's, as text that can be stored."""
+    return header.name or well_formed(header.path.stem)
+
+
+def _check_rolls_back(model: NativeModel) -> None:
+    if not model.can_roll_back:
+        raise ModelError(
+            f"{model.weights.path.name} cannot roll back tokens with {model.weights.engine.title}."
+        )

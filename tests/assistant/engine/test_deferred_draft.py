@@ -1,0 +1,137 @@
+"""A draft that is loaded after an answer has begun: when, and that the answer stays the same."""
+
+import os
+from contextlib import ExitStack
+from dataclasses import replace
+
+import pytest
+
+from assistant.engine import reply
+from assistant.engine.control import Control
+from assistant.engine.idle import prefill_idle
+from assistant.engine.load import load
+from assistant.engine.machine_cache import put_looks
+from assistant.engine.measurement import READINGS, WIDTHS, CostLooks
+from assistant.engine.times import KEPT, Times
+from assistant.events import Decoded, Warned
+from assistant.request import EngineArgs, Message, Request, Sampling
+from models.errors import Cancelled
+from models.native.weights import Weights
+from tests.assistant.engine.answering import end, ids_of
+from tests.engine import ENGINE
+
+GREEDY = Sampling(temperature=0)
+AFTER = 8
+
+
+@pytest.fixture
+def open_setup(tiny_target, tiny_draft, tmp_path, monkeypatch):
+    """Load a pair as the engine does, whose costs were measured well before."""
+    monkeypatch.setattr(reply, "DRAFT_AFTER", AFTER)
+    setup = EngineArgs(tiny_target, tiny_draft, 512, threads=1, engine=ENGINE, cache=tmp_path)
+    with ExitStack() as stack:
+        assistant, _ = load(setup, Control(), lambda event: None, stack)
+        assert assistant.draft is not None  # nothing was known of the pair
+        looks = CostLooks(assistant.target, assistant.draft, *map(certain, (WIDTHS, READINGS)))
+        put_looks(looks, tmp_path)
+    with ExitStack() as stack:
+
+        def opened(**changes):
+            control = Control()
+            made, ready = load(
+                replace(setup, **changes), control, lambda event: None, stack, may_defer=True
+            )
+            made.control = control
+            return made, ready
+
+        yield opened
+
+
+def certain(tokens) -> Times:
+    """Return times of which nothing is in doubt."""
+    return Times([0.01] * KEPT, {n: [1 + n / 10] * KEPT for n in (1, *tokens)})
+
+
+def request(tokens: int, **changes: object) -> Request:
+    message = Message("user", "Why?")
+    return replace(Request((message,), GREEDY, max_tokens=tokens), **changes)
+
+
+def events_of(assistant, wanted: Request) -> list:
+    assistant.control.mode, assistant.control.lookahead = wanted.mode, wanted.lookahead
+    return list(assistant.reply(wanted, assistant.control))
+
+
+def test_a_short_answer_does_not_load_the_draft(open_setup):
+    assistant, ready = open_setup()
+    assert ready.draft.name
+    assert end(events_of(assistant, request(AFTER))).stats.generated_tokens == AFTER
+    assert assistant.draft is None
+
+
+def test_a_longer_answer_loads_it_after_so_many_tokens_and_is_the_same(open_setup):
+    assistant, _ = open_setup()
+    begun = []
+    for event in assistant.reply(request(40), assistant.control):
+        if isinstance(event, Decoded) and assistant.draft is None:
+            begun += event.tokens
+    assert AFTER <= len(begun) < 40
+    assert assistant.draft.cached_tokens
+    plain = ids_of(events_of(assistant, request(40, mode="ars")))
+    assert ids_of(events_of(assistant, request(40))) == plain
+
+
+def test_a_chosen_lookahead_waits_for_no_more_than_the_first_token(open_setup):
+    assistant, _ = open_setup()
+    stats = end(events_of(assistant, request(6, mode="sps", lookahead=2))).stats
+    assert stats.drafted > 0
+
+
+@pytest.mark.parametrize("changes", [{"mode": "ars"}, {"sources": ("suffix",)}, {"lookahead": 0}])
+def test_an_answer_that_may_not_use_the_draft_never_loads_it(open_setup, changes):
+    assistant, _ = open_setup()
+    events_of(assistant, request(40, **changes))
+    assert assistant.draft is None
+
+
+def test_an_idle_engine_loads_it(open_setup):
+    assistant, _ = open_setup()
+    list(prefill_idle(assistant, request(40), assistant.control))
+    assert assistant.draft.cached_tokens
+
+
+def test_a_stopped_loading_is_tried_again(open_setup, monkeypatch):
+    assistant, _ = open_setup()
+
+    def stopped(*_args: object, **_options: object) -> None:
+        raise Cancelled
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Weights, "__init__", stopped)
+        assert AFTER <= end(events_of(assistant, request(40))).stats.generated_tokens < 40
+    events_of(assistant, request(40))
+    assert assistant.draft is not None
+
+
+def test_a_draft_that_cannot_be_loaded_is_reported_and_the_answer_goes_on(
+    open_setup, tiny_draft, tmp_path
+):
+    copy = tmp_path / "draft.gguf"
+    copy.write_bytes(tiny_draft.read_bytes())
+    times = tiny_draft.stat()
+    os.utime(copy, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assistant, _ = open_setup(draft=copy)
+    assert assistant.deferred_draft
+    copy.unlink()
+    events = events_of(assistant, request(40))
+    (warning,) = [event.text for event in events if isinstance(event, Warned)]
+    assert str(copy) in warning
+    assert warning.endswith("continues without the draft model.")
+    assert end(events).stats.generated_tokens == 40
+    assert not [event for event in events_of(assistant, request(40)) if isinstance(event, Warned)]
+
+
+def test_only_a_pair_whose_costs_are_known_is_deferred(open_setup, tmp_path):
+    assert open_setup(measure=False)[0].draft is not None
+    (tmp_path / "costs.json").unlink()
+    assert open_setup()[0].draft is not None

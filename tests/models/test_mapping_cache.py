@@ -1,0 +1,100 @@
+"""Mappings on disk: the same as computed, and never one that is damaged or of other files."""
+
+import os
+from array import array
+
+import pytest
+
+from models import gguf, mapping_cache
+from models.gguf import read_vocabulary
+from models.mapping import shared_tokens
+from models.mapping_cache import cached_mapping
+from tests import tiny
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """The headers of a target and a draft that has other ids, and lacks some of its tokens."""
+    target = tiny.write(tmp_path / "target.gguf", words=("and", "the"))
+    draft = tiny.write(tmp_path / "draft.gguf", words=("the", "or"))
+    return gguf.read(target), gguf.read(draft)
+
+
+def content(mapping) -> tuple:
+    shared, size, spell = mapping
+    return shared, size, [tuple(spell(token)) for token in range(size) if token not in shared]
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """Count the comparisons of vocabularies."""
+    made = []
+
+    def noted(*vocabularies):
+        made.append(vocabularies)
+        return shared_tokens(*vocabularies)
+
+    monkeypatch.setattr(mapping_cache, "shared_tokens", noted)
+    return made
+
+
+def test_a_stored_mapping_is_the_computed_one_and_is_computed_once(pair, tmp_path, computed):
+    made = content(cached_mapping(*pair, tmp_path))
+    target, draft = (read_vocabulary(header.path) for header in pair)
+    assert made == content(shared_tokens(target, draft))
+    assert made == content(cached_mapping(*pair, tmp_path))
+    assert len(computed) == 1
+    assert made[2], "a token that the draft lacks"
+
+
+def test_a_file_that_has_changed_is_compared_again(pair, tmp_path, computed):
+    cached_mapping(*pair, tmp_path)
+    os.utime(pair[1].path, ns=(1, 1))
+    cached_mapping(*pair, tmp_path)
+    assert len(computed) == 2
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda numbers: numbers[:0],
+        lambda numbers: numbers[:1],
+        lambda numbers: numbers[: len(numbers) // 2],
+        lambda numbers: numbers[:-1],
+        lambda numbers: array("i", [10**9, *numbers[1:]]),
+        lambda numbers: array("i", [-1, *numbers[1:]]),
+        lambda numbers: array("i", [*numbers[:-1], -1]),
+        lambda numbers: array("i", [*numbers[:-1], 10**9]),
+        lambda numbers: array("i", [numbers[0], 10**9, *numbers[2:]]),
+        lambda numbers: array("i", [*numbers[: numbers[0] + 1], 9, *numbers[numbers[0] + 2 :]]),
+    ],
+)
+def test_a_damaged_file_is_never_used_and_made_again(pair, tmp_path, computed, damage):
+    made = content(cached_mapping(*pair, tmp_path))
+    (path,) = (tmp_path / "mappings").iterdir()
+    sound = path.read_bytes()
+    path.write_bytes(damage(array("i", sound)).tobytes())
+    assert content(cached_mapping(*pair, tmp_path)) == made
+    assert len(computed) == 2
+    assert path.read_bytes() == sound
+
+
+def test_a_pipe_instead_of_a_file_and_a_folder_that_cannot_be_written_cost_a_comparison(
+    pair, tmp_path, computed
+):
+    made = content(cached_mapping(*pair, tmp_path))
+    (path,) = (tmp_path / "mappings").iterdir()
+    path.unlink()
+    os.mkfifo(path)
+    (tmp_path / "file").touch()
+    for folder in tmp_path, tmp_path / "file", None:
+        assert content(cached_mapping(*pair, folder)) == made
+    assert len(computed) == 4
+
+
+def test_the_oldest_files_leave(pair, tmp_path, monkeypatch):
+    monkeypatch.setattr(mapping_cache, "MOST_FILES", 2)
+    for stamp in range(1, 5):
+        os.utime(pair[1].path, ns=(stamp, stamp))
+        cached_mapping(*pair, tmp_path)
+    assert len([*(tmp_path / "mappings").iterdir()]) == 2
