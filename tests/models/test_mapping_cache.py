@@ -20,7 +20,7 @@ def pair(tmp_path):
     return gguf.read(target), gguf.read(draft)
 
 
-def content(mapping) -> tuple:
+def content(mapping) -> tuple[object, ...]:
     shared, size, spell = mapping
     return shared, size, [tuple(spell(token)) for token in range(size) if token not in shared]
 

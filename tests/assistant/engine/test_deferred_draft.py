@@ -3,6 +3,7 @@
 import os
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -52,12 +53,12 @@ def certain(tokens) -> Times:
     return Times([0.01] * KEPT, {n: [1 + n / 10] * KEPT for n in (1, *tokens)})
 
 
-def request(tokens: int, **changes: object) -> Request:
+def request(tokens: int, **changes: Any) -> Request:
     message = Message("user", "Why?")
     return replace(Request((message,), GREEDY, max_tokens=tokens), **changes)
 
 
-def events_of(assistant, wanted: Request) -> list:
+def events_of(assistant, wanted: Request) -> list[Any]:
     assistant.control.mode, assistant.control.lookahead = wanted.mode, wanted.lookahead
     return list(assistant.reply(wanted, assistant.control))
 
