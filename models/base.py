@@ -14,7 +14,7 @@ def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
 
     Slices are compared, never tokens one by one: contexts are long, and this is asked every round.
     """
-    a, b = _list(a), _list(b)
+    a, b = (tokens if isinstance(tokens, list) else list(tokens) for tokens in (a, b))
     same, differ = 0, min(len(a), len(b))
     if a[:differ] == b[:differ]:
         return differ
@@ -25,7 +25,3 @@ def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
         else:
             differ = middle
     return same
-
-
-def _list(tokens: Sequence[int]) -> list[int]:
-    return tokens if isinstance(tokens, list) else list(tokens)

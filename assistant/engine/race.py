@@ -19,7 +19,7 @@ from assistant.events import (
     RaceReady,
     Ready,
 )
-from assistant.request import EngineArgs, Lane, Race, Request
+from assistant.request import Lane, Race, Request
 from models.errors import ModelError, SpecchatError
 
 
@@ -124,8 +124,12 @@ def _load(
     Raises:
         SpecchatError: they cannot be used, or nothing can propose to a lane that is to be SpS.
     """
+    if lane.mode == "ars":  # which uses no draft, and needs no costs
+        setup = replace(lane.setup, draft=None, measure=False)
+    else:
+        setup = replace(lane.setup, measure=lane.setup.measure and lane.lookahead is None)
     with ExitStack() as refused:
-        assistant, ready = load(_needed(lane), control, emit, refused)
+        assistant, ready = load(setup, control, emit, refused)
         if lane.mode == "sps":
             needs_model = lane.setup.draft is not None and "model" in request.sources
             lacks_model = needs_model and assistant.draft is None
@@ -133,10 +137,3 @@ def _load(
                 raise ModelError(f"SpS needs a draft. {ready.no_draft}")
         opened.push(refused.pop_all())
     return assistant, ready
-
-
-def _needed(lane: Lane) -> EngineArgs:
-    """Return the setup of a lane without what its mode never uses: draft, cost measurement."""
-    if lane.mode == "ars":
-        return replace(lane.setup, draft=None, measure=False)
-    return replace(lane.setup, measure=lane.setup.measure and lane.lookahead is None)

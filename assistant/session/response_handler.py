@@ -59,11 +59,6 @@ class PartialAnswer:
         self._steps.append(Step(event.tokens, event.rejected))
         self.tool_calls += event.tool_calls
 
-    def is_nothing(self, event: Finished) -> bool:
-        """Say whether it was stopped before its first word."""
-        has_text = self.text or event.text or self.thought or event.thought or event.tool_calls
-        return event.stop is Stop.CANCELLED and not has_text
-
     def finished(self, event: Finished) -> StoredMessage:
         """Return the whole answer, with the figures of its earlier parts as well."""
         record = self.record
@@ -168,7 +163,10 @@ class ResponseHandler:
             return
         if event.stop is not Stop.CANCELLED and not event.complete:
             self._emit(Warned("The answer ended before its form was complete."))
-        if not answer.is_nothing(event):
+        has_text = answer.text or event.text or answer.thought or event.thought or event.tool_calls
+        if (
+            has_text or event.stop is not Stop.CANCELLED
+        ):  # else it was stopped before its first word
             self._end(answer, answer.finished(event))
 
     def _end(self, answer: PartialAnswer, ended: StoredMessage) -> None:

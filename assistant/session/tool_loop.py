@@ -180,7 +180,7 @@ class ToolLoop:
 
     async def _run(self, call: ToolCall, tool: OfferedTool) -> None:
         branch, began = self._branch, monotonic()
-        self.running = self._append(call)
+        self.running = branch.append_empty("tool", tool_calls=(call,))
         self._work = asyncio.ensure_future(self.tools.call(call, tool))
         self._emit(Added(self.running))
         try:
@@ -212,11 +212,8 @@ class ToolLoop:
         if self.running is not None:
             self._end(self.running, messages.WAS_STOPPED, 0.0)
 
-    def _append(self, call: ToolCall) -> StoredMessage:
-        return self._branch.append_empty("tool", tool_calls=(call,))
-
     def _end_unrun(self, call: ToolCall, end: ToolResult) -> None:
-        record = self._append(call)
+        record = self._branch.append_empty("tool", tool_calls=(call,))
         self._emit(Added(record))
         self._end(record, end, 0.0)
 

@@ -111,7 +111,11 @@ def back_up(path: Path) -> Path | None:
 def restore_backup(path: Path) -> Path | None:
     """Copy the backup to `path`, and return its own path; None if there is no sound one."""
     backup = backup_path(path)
-    if not backup.exists() or not _usable(backup):
+    try:
+        with closing(connect(backup, read_only=True)) as sql:
+            if identity(sql)[:2] != (APPLICATION_ID, VERSION) or check(sql) is not None:
+                return None
+    except sqlite3.Error:
         return None
     part = path.with_name(f"{path.name}.part")
     private_file(part)
@@ -128,14 +132,6 @@ def discard_backup(path: Path) -> None:
     """
     for copy in backup_path(path).parent.glob("*"):
         copy.unlink(missing_ok=True)
-
-
-def _usable(backup: Path) -> bool:
-    try:
-        with closing(connect(backup, read_only=True)) as sql:
-            return identity(sql)[:2] == (APPLICATION_ID, VERSION) and check(sql) is None
-    except sqlite3.Error:
-        return False
 
 
 class StoreLock:

@@ -98,12 +98,13 @@ _COLUMNS = {
 }
 """The columns of a message by the fields of a `StoredMessage`."""
 # Conversions to and from columns; values without one are stored as they are.
-_PACK: dict[str, Callable[[Any], Any]] = {
+_AS_IT_IS = dict.fromkeys(_COLUMNS, lambda value: value)
+_PACK: dict[str, Callable[[Any], Any]] = _AS_IT_IS | {
     "content": well_formed, "thought": well_formed, "model": well_formed,
     "token_ids": lambda ids: struct.pack(f"<{len(ids)}i", *ids), "attachments": pack_attachments,
     "stats": pack_stats, "tool_calls": pack_calls,
 }  # fmt: skip
-_UNPACK: dict[str, Callable[[Any], Any]] = {
+_UNPACK: dict[str, Callable[[Any], Any]] = _AS_IT_IS | {
     "token_ids": unpack_ids, "attachments": unpack_attachments,
     "stats": unpack_stats, "tool_calls": unpack_calls,
 }  # fmt: skip
@@ -175,7 +176,7 @@ def _records(sql: sqlite3.Connection, rows: list[sqlite3.Row]) -> tuple[StoredMe
         StoredMessage(
             row["id"],
             siblings=tuple(siblings[row["parent"]]),
-            **{name: _UNPACK.get(name, _same)(row[key]) for name, key in _COLUMNS.items()},
+            **{name: _UNPACK[name](row[key]) for name, key in _COLUMNS.items()},
         )
         for row in rows
     )
@@ -183,21 +184,17 @@ def _records(sql: sqlite3.Connection, rows: list[sqlite3.Row]) -> tuple[StoredMe
 
 def insert(sql: sqlite3.Connection, conversation: int, record: StoredMessage) -> int:
     """Add a message to a conversation, and return its id; those in the record are ignored."""
-    values = [_PACK.get(name, _same)(getattr(record, name)) for name in _COLUMNS]
+    values = [_PACK[name](getattr(record, name)) for name in _COLUMNS]
     return sql.execute(_INSERT, (conversation, *values)).lastrowid or 0
 
 
 def change(sql: sqlite3.Connection, message: int, **values: Any) -> StoredMessage:
     """Set fields of a message, by name, and return the message."""
-    packed = [_PACK.get(name, _same)(value) for name, value in values.items()]
+    packed = [_PACK[name](value) for name, value in values.items()]
     names = ", ".join(f"{_COLUMNS[name]} = ?" for name in values)
     if sql.execute(f"UPDATE message SET {names} WHERE id = ?", (*packed, message)).rowcount == 0:
         raise not_found("message", message)
     return record(sql, message)
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def append(sql: sqlite3.Connection, conversation: int, new: StoredMessage) -> StoredMessage:

@@ -23,10 +23,10 @@ Content = TypeVar("Content")
 
 def require_space(folder: Path, needed: int) -> None:
     """Refuse a download that would not leave half a gigabyte free."""
-    free = shutil.disk_usage(folder).free
-    if free < needed + _SPARE:
+    free, needed = shutil.disk_usage(folder).free, needed + _SPARE
+    if free < needed:
         raise StorageError(
-            f"{folder} has {_gigabytes(free)} free, but {_gigabytes(needed + _SPARE)} is needed. "
+            f"{folder} has {free / 1e9:.2f} GB free, but {needed / 1e9:.2f} GB is needed. "
             "Make room, or choose another disk with HF_HOME or SPECCHAT_MODELS."
         )
 
@@ -44,10 +44,6 @@ def explanation(folder: Path, error: OSError) -> str:
             "another place with HF_HOME or SPECCHAT_MODELS."
         )
     return f"{path} cannot be written: {error.strerror or error}."
-
-
-def _gigabytes(size: int) -> str:
-    return f"{size / 1e9:.2f} GB"
 
 
 def write_private(path: Path, content: str | bytes) -> None:

@@ -101,8 +101,9 @@ def _fetched(gguf: GGUF, fetch: Fetch, report: Report, cancel: CancelFlag | None
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.parent.mkdir(parents=True, exist_ok=True)
         with _locked(lock, report, cancel):
-            if not _is_whole(path, gguf):  # else another program has just downloaded it
-                _transfer(gguf, path, fetch, report, cancel)
+            is_whole = path.is_file() and path.stat().st_size == gguf.size
+            if not (is_whole and checksum.sha256_once(path) == gguf.sha256):
+                _transfer(gguf, path, fetch, report, cancel)  # nobody else has just done so
             if gguf.repo is None or gguf.revision is None:
                 return path
             return layout.link(gguf.repo, gguf.revision, gguf.file, path)
@@ -117,12 +118,6 @@ def _paths(gguf: GGUF) -> tuple[Path, Path]:
     folder = layout.storage(gguf.repo)
     lock = hub_cache() / ".locks" / folder.name / f"{gguf.sha256}.lock"
     return folder / "blobs" / str(gguf.sha256), lock
-
-
-def _is_whole(path: Path, gguf: GGUF) -> bool:
-    if not path.is_file() or path.stat().st_size != gguf.size:
-        return False
-    return checksum.sha256_once(path) == gguf.sha256
 
 
 def _transfer(

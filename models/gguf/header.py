@@ -7,7 +7,7 @@ from pathlib import Path
 
 from models.errors import ModelError
 from models.gguf.tensors import Tensors, read_tensors
-from models.gguf.values import Length, Malformed, Stream, Value, open_stream
+from models.gguf.values import Length, Malformed, Value, open_stream
 from models.gguf.vocabulary import TOKENS
 
 _MAX_VALUES = 10_000
@@ -182,28 +182,24 @@ class Header:
 def read(path: Path) -> Header:
     """Read a file's header; a `ModelError` says what is wrong with it, if anything."""
     with open_stream(path) as stream:
-        return _read(path, stream)
-
-
-def _read(path: Path, stream: Stream) -> Header:
-    version = stream.number("<I")
-    if version not in (2, 3):
-        raise ModelError(f"{path} is GGUF version {version}; specchat reads versions 2 and 3.")
-    tensors = stream.count("tensors", _MAX_TENSORS)
-    count = stream.count("values", _MAX_VALUES)
-    metadata = {key: stream.value() for key in stream.keys(count)}
-    alignment = metadata.get("general.alignment", 32)
-    if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
-        raise Malformed(f"its alignment is {repr(alignment)[:40]}")
-    kind = metadata.get("general.architecture")
-    used, experts = (metadata.get(f"{kind}.expert_{what}") for what in ("used_count", "count"))
-    active = 1.0
-    if isinstance(used, int) and isinstance(experts, int) and 0 < used < experts:
-        active = used / experts
-    table = read_tensors(stream, tensors, alignment, active)
-    header = Header(path, stream.size, table, metadata)
-    _check_numbers(header)
-    return header
+        version = stream.number("<I")
+        if version not in (2, 3):
+            raise ModelError(f"{path} is GGUF version {version}; specchat reads versions 2 and 3.")
+        tensors = stream.count("tensors", _MAX_TENSORS)
+        count = stream.count("values", _MAX_VALUES)
+        metadata = {key: stream.value() for key in stream.keys(count)}
+        alignment = metadata.get("general.alignment", 32)
+        if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
+            raise Malformed(f"its alignment is {repr(alignment)[:40]}")
+        kind = metadata.get("general.architecture")
+        used, experts = (metadata.get(f"{kind}.expert_{what}") for what in ("used_count", "count"))
+        active = 1.0
+        if isinstance(used, int) and isinstance(experts, int) and 0 < used < experts:
+            active = used / experts
+        table = read_tensors(stream, tensors, alignment, active)
+        header = Header(path, stream.size, table, metadata)
+        _check_numbers(header)
+        return header
 
 
 def _check_numbers(header: Header) -> None:

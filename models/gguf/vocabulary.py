@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from models.errors import ModelError
-from models.gguf.values import Stream, open_stream
+from models.gguf.values import open_stream
 
 TOKENS, KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 TOKENIZER = "tokenizer.ggml.model"
@@ -61,27 +61,23 @@ def read_vocabulary(path: Path) -> FileVocabulary:
 
     Meant for a file whose header was read before: only what is read here is checked.
     """
-    with open_stream(path) as stream:
-        return _read(path, stream)
-
-
-def _read(path: Path, stream: Stream) -> FileVocabulary:
-    stream.number("<I")
-    stream.number("<Q")
     texts: list[bytes] = []
     kinds: list[int] = []
     tokenizer = ""
-    for key in stream.keys(stream.number("<Q")):
-        if key == TOKENS:
-            texts = stream.texts()
-        elif key == KINDS:
-            kinds = stream.integers()
-        elif key == TOKENIZER:
-            tokenizer = str(stream.value())
-        else:
-            stream.value()
-        if texts and kinds and tokenizer:
-            break
+    with open_stream(path) as stream:
+        stream.number("<I")
+        stream.number("<Q")
+        for key in stream.keys(stream.number("<Q")):
+            if key == TOKENS:
+                texts = stream.texts()
+            elif key == KINDS:
+                kinds = stream.integers()
+            elif key == TOKENIZER:
+                tokenizer = str(stream.value())
+            else:
+                stream.value()
+            if texts and kinds and tokenizer:
+                break
     if not texts:
         raise ModelError(f"{path} has no vocabulary; it is not a language model.")
     return FileVocabulary(texts, kinds, tokenizer)

@@ -63,7 +63,7 @@ def make(source: Path, ids: Ids, serves: str) -> Path:
     recipe = KIND if is_whole else f"{KIND}, {len(ids):,} tokens"
     label = KIND.lower() if is_whole else f"{KIND.lower()}-{len(ids)}"
     path = models_dir() / f"{source.stem}-slim-{label}.gguf"
-    with _write_errors(path.parent), _scratch(path.parent, 2 * source.stat().st_size) as folder:
+    with _scratch(path.parent, 2 * source.stat().st_size) as folder:
         requantised, fresh = folder / "requantised.part", folder / path.name
         quantize(source, requantised)
         layout = read_layout(requantised)
@@ -125,31 +125,29 @@ def default_draft(report: Report) -> Path | None:
 
 @contextmanager
 def _scratch(parent: Path, needed: int) -> Iterator[Path]:
-    """Open a temporary folder for `needed` bytes in another one; it is removed at the end."""
-    parent.mkdir(parents=True, exist_ok=True)
-    for left in parent.glob(SCRATCH + "[0-9a-f]" * 32):  # by a program that was killed
-        with suppress(OSError):
-            if time.time() - left.stat().st_mtime > STALE_S:
-                shutil.rmtree(left, ignore_errors=True)
-    require_space(parent, needed)
+    """Open a temporary folder for `needed` bytes in another one; it is removed at the end.
+
+    Raises:
+        StorageError: it cannot be made, or what is done with it cannot be written.
+    """
     # Named before it is made: an interrupt that comes as it appears still finds it.
     folder = parent / f"{SCRATCH}{uuid4().hex}"
     try:
+        parent.mkdir(parents=True, exist_ok=True)
+        for left in parent.glob(SCRATCH + "[0-9a-f]" * 32):  # by a program that was killed
+            with suppress(OSError):
+                if time.time() - left.stat().st_mtime > STALE_S:
+                    shutil.rmtree(left, ignore_errors=True)
+        require_space(parent, needed)
         folder.mkdir(0o700)
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _write_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
     except OSError as error:
         raise StorageError(
-            f"No model can be written to {folder}: {error.strerror}. Make room there, or choose "
+            f"No model can be written to {parent}: {error.strerror}. Make room there, or choose "
             "another place with SPECCHAT_MODELS."
         ) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ class RaceScreen(ClosedOnce[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="race.stop"),
-        Binding("escape", "close", "Close", id="race.close"),
+        Binding("escape", "dismiss", "Close", id="race.close"),
         Binding("s", "skip", "Skip", id="race.skip"),
         Binding("r", "replay", "Replay", id="race.replay"),
         Binding("g", "ghosts", "Wrong guesses", id="race.ghosts"),
@@ -195,7 +195,7 @@ class RaceScreen(ClosedOnce[None]):
         match action:
             case "stop":
                 return running or self.phase == "replay"
-            case "close":
+            case "dismiss":
                 return not running and self.phase != "replay"
             case "skip":
                 return self.phase == "replay"
@@ -211,10 +211,6 @@ class RaceScreen(ClosedOnce[None]):
             self._stopping = True
             self._stream.cancel()
         self.refresh_bindings()
-
-    def action_close(self) -> None:
-        """Leave the race."""
-        self.dismiss()
 
     def action_replay(self) -> None:
         """Show the race again at true speed."""

@@ -89,7 +89,9 @@ def lend(path: Path, line: int = 0) -> str:
 
     Until the editor ends it has the terminal, and Ctrl+C.
     """
-    before = {number: signal.signal(number, _pass) for number in (signal.SIGINT, signal.SIGQUIT)}
+    keys = signal.SIGINT, signal.SIGQUIT
+    # The editor would inherit an ignored signal, but not a handler.
+    before = {number: signal.signal(number, lambda number, frame: None) for number in keys}
     try:
         click.edit(filename=_at(path, line) if line else str(path))
     except (click.ClickException, ValueError) as error:  # EDITOR has an unclosed quotation mark
@@ -105,7 +107,3 @@ def _at(path: Path, line: int) -> list[str]:
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     name = Path(editor.split()[0]).stem
     return [*_GOTO[name], f"{path}:{line}"] if name in _GOTO else [f"+{line}", str(path)]
-
-
-def _pass(number: int, frame: object) -> None:
-    """Do nothing: the editor would inherit an ignored signal, but not a handler."""
