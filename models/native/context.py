@@ -47,14 +47,12 @@ class Context:
         """The tokens in the cache."""
         self.recurrent = RecurrentState(self._c, self._handle) if weights.is_recurrent else None
         """The state of a recurrent model, which cannot be truncated at any length."""
-        # For models with two sets of rotations (longrope), the size decides which one is used.
-        self.cache_format = f"n_ctx={self.n_ctx} {self._fields}"
-        """All settings that determine the bytes of its cache, as text."""
 
     def _open(self, settings: ContextSettings) -> int:
         params = self._engine.context_params(settings)
-        fields = self._engine.cache_fields
-        self._fields = " ".join(f"{name}={getattr(params, name)}" for name in fields)
+        names = self._engine.cache_fields
+        self.fields = " ".join(f"{name}={getattr(params, name)}" for name in names)
+        """The settings that determine the bytes of its cache, as text."""
         native_log.clear()
         handle: int | None = self._c.llama_init_from_model(self.weights.handle, params)
         if not handle:

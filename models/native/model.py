@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Lock
 from time import perf_counter
 
@@ -14,6 +15,8 @@ from models.native.weights import Weights
 from models.progress import CancelFlag
 
 MAX_ROWS = 32
+FIRST_CELLS = 2048  # tokens that a new context has cells for; they take 0.05 seconds to clear
+PADDING = 256  # cells are a multiple of it
 MIN_TOKENS_TIMED = 32  # shorter prefills are not counted in `seconds_per_token`
 
 
@@ -48,18 +51,12 @@ class NativeModel:
         self.cancel = CancelFlag() if cancel is None else cancel
         self._inside = Lock()
         self.threads = _checked_threads(threads)
-        self._context = Context(
-            weights,
-            ContextSettings(
-                _checked_ctx(n_ctx, weights),
-                self.max_rows,
-                self.threads,
-                _rollback_slots(weights, self.max_rows),
-            ),
-            self.cancel,
-        )
+        most = _checked_ctx(n_ctx, weights)
+        slots = _rollback_slots(weights, self.max_rows)
+        self._settings = ContextSettings(most, self.max_rows, self.threads, slots)
+        self._context = self._open(min(most, FIRST_CELLS) if _can_grow(weights) else most)
         # A library pads the context to a multiple of 256; more than was trained for is useless.
-        self.n_ctx = min(self._context.n_ctx, weights.n_ctx_train)
+        self.n_ctx = min(-(-most // PADDING) * PADDING, weights.n_ctx_train)
         self.committed = 0
         recurrent = self._context.recurrent
         self.rollback = recurrent.slots if recurrent else None
@@ -80,7 +77,9 @@ class NativeModel:
     @property
     def cache_identity(self) -> str:
         """Everything that a snapshot depends on but its tokens and the file's name, as text."""
-        return f"{self.conditions} {self.weights.engine.build()} {self._context.cache_format}"
+        build, cells = self.weights.engine.build(), -(-self._settings.n_ctx // PADDING) * PADDING
+        # For models with two sets of rotations (longrope), the size decides which one is used.
+        return f"{self.conditions} {build} n_ctx={cells} {self._context.fields}"
 
     def limit_batch(self, tokens: int) -> None:
         """Evaluate at most `tokens` tokens at once from now on."""
@@ -103,6 +102,7 @@ class NativeModel:
         """Return the logits that follow each of the last `rows` tokens."""
         self._check(tokens, rows)
         with self._computing():
+            self._grow(len(tokens))
             # Only tokens of the last batch have logits, so the last `rows` are evaluated in it.
             self._context.truncate(min(self.cached(tokens), len(tokens) - rows))
             self._extend(tokens, rows)
@@ -157,12 +157,32 @@ class NativeModel:
         If not, the cache is empty afterwards. Pass only what `state` returned.
         """
         with self._inside:
+            self._grow(len(tokens))
             return self._context.restore(tokens, copy)
 
     def truncate(self, length: int) -> None:
         """Keep the first `length` tokens in the cache, or fewer if it cannot roll back there."""
         with self._inside:
             self._context.truncate(length)
+
+    def _open(self, cells: int) -> Context:
+        return Context(self.weights, replace(self._settings, n_ctx=cells), self.cancel)
+
+    def _grow(self, tokens: int) -> None:
+        """Move the cache into a larger context if so many tokens do not fit into this one.
+
+        A library clears all cells of a new context: for 32,768 that takes seconds and gigabytes.
+
+        Raises:
+            ModelError: there is no memory for it; the smaller one stays.
+        """
+        small = self._context
+        if tokens > small.n_ctx and small.n_ctx < self._settings.n_ctx:
+            larger = self._open(min(max(2 * small.n_ctx, tokens), self._settings.n_ctx))
+            if small.cached_tokens:
+                larger.restore(small.cached_tokens, small.state())
+            self._context = larger
+            small.close()
 
     def _extend(self, tokens: Sequence[int], rows: int) -> None:
         """Evaluate the tokens that the cache lacks. A recurrent model makes a checkpoint.
@@ -199,6 +219,12 @@ def _checked_ctx(n_ctx: int, weights: Weights) -> int:
     if n_ctx < BATCH:
         raise ModelError(f"A context of {n_ctx} tokens is too small; use --ctx {BATCH} or more.")
     return min(n_ctx, weights.n_ctx_train)
+
+
+def _can_grow(weights: Weights) -> bool:
+    """Return whether a copy of the cache is all that a context holds, whatever its size."""
+    scales = weights.header.number("rope.scaling.original_context_length") is not None
+    return not (weights.is_recurrent or weights.sliding_window or scales)
 
 
 def _rollback_slots(weights: Weights, max_rows: int) -> int:

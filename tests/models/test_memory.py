@@ -20,6 +20,8 @@ from models.native.weights import Weights
 from models.native.loaded import engine
 engine()
 import psutil
+from models.native import model as native_model
+native_model.FIRST_CELLS = int(sys.argv[1])
 before = psutil.Process().memory_info().rss
 keep = []
 for rows, path in zip((32, 1), sys.argv[2:]):

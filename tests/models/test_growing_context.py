@@ -1,0 +1,99 @@
+"""A context begins small and grows: what it computes is what a large one computes."""
+
+import random
+from contextlib import closing
+
+import pytest
+
+from models.errors import ContextFull, ModelError
+from models.native import model as native_model
+from models.native.context import Context
+from models.native.model import NativeModel
+from models.native.weights import Weights
+from tests import tiny
+from tests.models.evaluations import assert_same, fresh, random_tokens
+
+MOST = 1024
+
+
+@pytest.fixture
+def growing(tmp_path, monkeypatch):
+    """A model whose context begins with 256 cells."""
+    monkeypatch.setattr(native_model, "FIRST_CELLS", 256)
+    with (
+        closing(Weights(tiny.write(tmp_path / "tiny.gguf"))) as weights,
+        closing(NativeModel(weights, n_ctx=MOST, threads=1)) as model,
+    ):
+        yield model
+
+
+@pytest.fixture
+def cells(monkeypatch):
+    """The sizes of the contexts that are made."""
+    made, make = [], Context.__init__
+
+    def noted(context, weights, settings, cancel):
+        made.append(settings.n_ctx)
+        make(context, weights, settings, cancel)
+
+    monkeypatch.setattr(Context, "__init__", noted)
+    return made
+
+
+def test_a_context_grows_by_doubling_keeps_its_tokens_and_computes_the_same(cells, growing):
+    rng = random.Random(1)
+    tokens = random_tokens(rng, 250)
+    growing.logits(tokens)
+    assert growing.n_ctx == MOST
+    while len(tokens) < MOST - 8:
+        proposed = random_tokens(rng, 8)
+        before = len(growing.cached_tokens)
+        rows = growing.logits(tokens + proposed, rows=9).copy()
+        assert growing.cached(tokens) >= before - 8
+        if len(tokens) % 5 == 0:
+            assert_same(rows, fresh(growing, tokens + proposed, 9))
+        tokens += proposed[: rng.randrange(9)] + random_tokens(rng, 1)
+    assert {256, 512, 1024} <= {*cells}
+    with pytest.raises(ContextFull):
+        growing.logits(random_tokens(rng, MOST + 1))
+
+
+def test_nothing_is_evaluated_again_when_a_context_grows(growing):
+    rng = random.Random(2)
+    tokens = random_tokens(rng, 256)
+    growing.logits(tokens)
+    evaluated, evaluate = [], growing._evaluate
+    growing._evaluate = lambda new, rows: (evaluated.extend(new), evaluate(new, rows))[1]
+    growing.logits([*tokens, 5])
+    assert evaluated == [5]
+
+
+def test_a_saved_cache_that_is_larger_than_the_context_is_restored(growing):
+    tokens = random_tokens(random.Random(3), 700)
+    growing.logits(tokens)
+    copy = growing.state()
+    with closing(NativeModel(growing.weights, n_ctx=MOST, threads=1)) as other:
+        assert other.cache_identity == growing.cache_identity
+        assert other.restore(tokens, copy)
+        assert_same(other.logits([*tokens, 7]), growing.logits([*tokens, 7]))
+
+
+def test_a_context_for_which_there_is_no_memory_leaves_the_smaller_one(growing, monkeypatch):
+    tokens = random_tokens(random.Random(4), 200)
+    growing.logits(tokens)
+
+    def fails(*_):
+        raise ModelError("no memory")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Context, "__init__", fails)
+        with pytest.raises(ModelError, match="no memory"):
+            growing.logits([*tokens, *tokens])
+    assert growing.cached_tokens == (*tokens,)
+
+
+@pytest.mark.parametrize("how", [{"kind": "mamba"}, {"kind": "gemma3"}, {"longrope": 512}])
+def test_a_model_whose_cache_cannot_be_moved_has_all_its_cells_at_once(tmp_path, cells, how):
+    with closing(Weights(tiny.write(tmp_path / "tiny.gguf", **how))) as weights:
+        NativeModel(weights, n_ctx=MOST, threads=1).close()
+    assert cells == [MOST]
