@@ -11,6 +11,7 @@ from models.native.context import Context
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
+from tests.engine import llama_alone
 from tests.models.evaluations import assert_same, fresh, random_tokens
 
 MOST = 1024
@@ -92,7 +93,14 @@ def test_a_context_for_which_there_is_no_memory_leaves_the_smaller_one(growing, 
     assert growing.cached_tokens == (*tokens,)
 
 
-@pytest.mark.parametrize("how", [{"kind": "mamba"}, {"kind": "gemma3"}, {"longrope": 512}])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"kind": "gemma3"},
+        pytest.param({"kind": "mamba"}, marks=llama_alone),
+        pytest.param({"longrope": 512}, marks=llama_alone),
+    ],
+)
 def test_a_model_whose_cache_cannot_be_moved_has_all_its_cells_at_once(tmp_path, cells, how):
     with closing(Weights(tiny.write(tmp_path / "tiny.gguf", **how))) as weights:
         NativeModel(weights, n_ctx=MOST, threads=1).close()
