@@ -51,12 +51,12 @@ class NativeModel:
         self.cancel = CancelFlag() if cancel is None else cancel
         self._inside = Lock()
         self.threads = _checked_threads(threads)
-        most = _checked_ctx(n_ctx, weights)
+        limit = _checked_ctx(n_ctx, weights)
         slots = _rollback_slots(weights, self.max_rows)
-        self._settings = ContextSettings(most, self.max_rows, self.threads, slots)
-        self._context = self._open(min(most, FIRST_CELLS) if _can_grow(weights) else most)
+        self._settings = ContextSettings(limit, self.max_rows, self.threads, slots)
+        self._context = self._open(min(limit, FIRST_CELLS) if _can_grow(weights) else limit)
         # A library pads the context to a multiple of 256; more than was trained for is useless.
-        self.n_ctx = min(-(-most // PADDING) * PADDING, weights.n_ctx_train)
+        self.n_ctx = min(-(-limit // PADDING) * PADDING, weights.n_ctx_train)
         self.committed = 0
         recurrent = self._context.recurrent
         self.rollback = recurrent.slots if recurrent else None
