@@ -4,17 +4,21 @@ import json
 import logging
 import os
 from collections.abc import AsyncIterator, Generator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, BinaryIO, cast
+from uuid import uuid4
 
 import anyio
 import httpx2
 import mcp_types as types
+import psutil
+from anyio.abc import ObjectStream
 from anyio.streams.text import TextReceiveStream
 from mcp import Client, MCPError
-from mcp.client import stdio
+from mcp.client import Transport, stdio
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from assistant.tools.values import ServerSettings, ServerStopped, ToolResult, tool_result
@@ -22,10 +26,14 @@ from assistant.tools.values import ServerSettings, ServerStopped, ToolResult, to
 LONGEST_MESSAGE = 2_000_000
 """The most characters of a message: parsing a longer one would block the event loop."""
 MOST_TOOLS = 1_000
+MOST_REQUESTS = 1_000  # of a server that wait for an answer: each is a task in the event loop
+MARK = "SPECCHAT_SERVER"  # the variable by which what a server started is found at its end
+END_S = 2.0  # in which that has to end by itself
 INHERITED = ("LANG", "LC_ALL", "TMPDIR")  # in addition to the package's; others may be secret
 # The package's error for a closed connection; servers use the same code for their own errors.
 _CLOSED = types.ErrorData(code=types.CONNECTION_CLOSED, message="Connection closed")
-_TOO_LONG = f"it sent a message of more than {LONGEST_MESSAGE // 1_000_000} MB"
+_TOO_LONG = f"a message of more than {LONGEST_MESSAGE // 1_000_000} MB"
+_LIMITS = f"{_TOO_LONG} or more than {MOST_REQUESTS:,} requests at once"
 _UNKNOWN = "It refused access (HTTP 401). Check its headers in config.toml."
 for _name in ("mcp", "client"):  # or the package would log to the screen
     logging.getLogger(_name).addHandler(logging.NullHandler())
@@ -113,7 +121,7 @@ class _BoundedBytes(httpx2.AsyncByteStream):
             _, blank_line, rest = data.rpartition(b"\n\n")
             length = len(rest) + (0 if blank_line else length)
             if length > LONGEST_MESSAGE:
-                raise httpx2.ReadError(_TOO_LONG)
+                raise httpx2.ReadError(f"it sent {_TOO_LONG}")
             yield data
 
 
@@ -124,6 +132,50 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
         return response
 
 
+class _BoundedStream(ObjectStream[Any]):
+    """The messages of a connection, which ends when too many requests of its server wait."""
+
+    def __init__(self, read: Any, write: Any) -> None:
+        self._read, self._write = read, write
+        self._waiting = 0  # requests that were received, and whose answers were not sent
+
+    async def receive(self) -> SessionMessage | Exception:
+        received: SessionMessage | Exception = await self._read.receive()
+        if isinstance(received, SessionMessage):
+            self._waiting += isinstance(received.message, types.JSONRPCRequest)
+        if self._waiting > MOST_REQUESTS:
+            raise anyio.EndOfStream
+        return received
+
+    async def send(self, item: SessionMessage) -> None:
+        await self._write.send(item)
+        self._waiting -= isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError)
+
+    async def send_eof(self) -> None:
+        await self._write.aclose()
+
+    async def aclose(self) -> None:
+        await self._read.aclose()
+        await self._write.aclose()
+
+
+@asynccontextmanager
+async def _bounded(transport: Transport) -> AsyncIterator[tuple[_BoundedStream, _BoundedStream]]:
+    async with transport as streams:
+        yield (stream := _BoundedStream(*streams)), stream
+
+
+def end_marked(mark: str) -> None:
+    """End the processes that carry a server's mark, also those that left its process group."""
+    for end in (psutil.Process.terminate, psutil.Process.kill):
+        found = psutil.process_iter(["environ"])
+        marked = [each for each in found if (each.info["environ"] or {}).get(MARK) == mark]
+        for process in marked:
+            with suppress(psutil.NoSuchProcess):
+                end(process)
+        psutil.wait_procs(marked, END_S)
+
+
 @asynccontextmanager
 async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[Session]:
     """Start or contact a server; its standard error goes to a file.
@@ -132,8 +184,9 @@ async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[S
         ServerStopped: it does not start, or cannot be reached any more.
     """
     usual = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    mark = uuid4().hex
     process = StdioServerParameters(
-        command=server.command, args=[*server.args], env=usual | dict(server.env),
+        command=server.command, args=[*server.args], env=usual | dict(server.env) | {MARK: mark},
         cwd=server.cwd or None, encoding_error_handler="replace",
     )  # fmt: skip
     timeout = httpx2.Timeout(30.0, read=300.0)  # as the package has it
@@ -149,10 +202,14 @@ async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[S
     # No capabilities are offered: a server can request no answers, folders or input.
     us = types.Implementation(name="specchat", version="0")
     try:
-        async with http, Client(transport, cache=None, client_info=us) as client:
+        async with http, Client(_bounded(transport), cache=None, client_info=us) as client:
             yield Session(server, client)
     except Exception as error:
         raise ServerStopped(failure_reason(error, server)) from error
+    finally:
+        if server.command:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(end_marked, mark)
 
 
 class _Headers(httpx2.Auth):
@@ -178,7 +235,7 @@ def failure_reason(error: BaseException, server: ServerSettings) -> str:
         case ServerStopped():
             return str(error)
         case MCPError() if error.error == _CLOSED:
-            return f"It ended, closed its output, or {_TOO_LONG.removeprefix('it ')}."
+            return f"It ended, closed its output, or sent {_LIMITS}."
         case MCPError(message=message):
             return f"It refused: {message}"
         case httpx2.HTTPError():

@@ -5,6 +5,7 @@ It speaks the protocol by hand, so that it can break it, and starts at once.
 
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -215,6 +216,37 @@ class Asking(Server):
             answer = json.loads(sys.stdin.readline())
             got.append("refused" if "error" in answer else str(answer))
         return said(" ".join(got))
+
+
+class Flooding(Server):
+    """Sends 10,000 requests, and reads no answer before the last."""
+
+    def call(self, identity):
+        request = '{"jsonrpc": "2.0", "id": %d, "method": "ping"}\n'
+        OUT.write("".join(request % number for number in range(900, 10_900)).encode())
+        return said("done")
+
+
+class Detaching(Server):
+    """Starts a process that leaves its session, by one that ends at once, and ends itself if asked.
+
+    The process writes its number, and ignores the polite signal.
+    """
+
+    CODE = (
+        "import os, signal, sys, time; os.fork() and os._exit(0); os.setsid();"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+        "open(sys.argv[1], 'w').write(f'{os.getpid()}\\n'); time.sleep(300)"
+    )
+
+    def call(self, identity):
+        file, _, ends = self.argument.partition(" ")
+        subprocess.run([sys.executable, "-S", "-c", self.CODE, file], stdout=subprocess.DEVNULL)
+        while not (Path(file).exists() and Path(file).read_text().endswith("\n")):
+            time.sleep(0.01)
+        if ends:
+            os._exit(3)
+        return said("done")
 
 
 class Huge(Server):

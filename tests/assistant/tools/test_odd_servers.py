@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from time import monotonic
 
 import psutil
 import pytest
@@ -106,6 +107,14 @@ async def test_a_server_with_too_many_tools_is_reported():
         assert report(tools).reason == "It lists more than 1,000 tools."
 
 
+@pytest.mark.usefixtures("killed_soon")
+async def test_a_server_whose_requests_are_too_many_to_answer_is_ended():
+    async with opened(odd("Flooding")) as tools:
+        result = await call(tools)
+    assert result.state == "failed"
+    assert "1,000 requests at once" in result.text
+
+
 @pytest.mark.parametrize("case", ["Waiting", "Hanging"])
 @pytest.mark.usefixtures("killed_soon")
 async def test_a_cancelled_call_ends_whether_its_server_listens_or_not(case, tmp_path):
@@ -178,6 +187,20 @@ async def test_closing_while_a_server_starts_ends_it():
     assert await starting == ()
     assert not any(_runs(each.pid) for each in found)
     assert report(tools).state == "off"
+
+
+@pytest.mark.parametrize("how", ["", " ends"])
+async def test_what_a_server_started_ends_with_it_also_in_a_session_of_its_own(
+    how, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("assistant.tools.session.END_S", 0.1)
+    file = tmp_path / "number"
+    async with opened(odd("Detaching", f"{file}{how}")) as tools:
+        await call(tools)
+    number, until = int(file.read_text()), monotonic() + WAIT_S
+    while _runs(number):
+        assert monotonic() < until
+        await asyncio.sleep(0.01)
 
 
 PROGRAM = """

@@ -35,14 +35,14 @@ async def test_a_server_is_started_when_it_is_needed_and_its_results_are_texts()
 async def test_a_server_gets_no_variables_but_the_usual_and_those_of_its_settings(monkeypatch):
     from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS  # a second to load, in every worker
 
-    from assistant.tools.session import INHERITED
+    from assistant.tools.session import INHERITED, MARK
 
     monkeypatch.setenv("SECRET_TOKEN", "secret")
     server = replace(odd("Environment"), env=(("OWN", "1"),))
     async with opened(server) as tools:
         names = set((await call(tools)).text.split())
     assert "OWN" in names
-    usual = {*INHERITED, *DEFAULT_INHERITED_ENV_VARS}
+    usual = {*INHERITED, MARK, *DEFAULT_INHERITED_ENV_VARS}
     assert names <= {"OWN", "LC_CTYPE", *usual}  # Python itself may set LC_CTYPE
 
 
