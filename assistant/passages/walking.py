@@ -19,6 +19,8 @@ FILES = 100_000
 """The most files and folders that are visited in a folder."""
 SECONDS = 60.0
 """Seconds of processor time that the walk may take."""
+LONGEST_PATTERN = 4_096
+"""Characters of a pattern in a .gitignore: no path is longer, and long ones take a while."""
 _IGNORE_BYTES = 100_000  # of a .gitignore
 _DEEP = "(?:/.+)?"  # a ** between segments, as pathspec writes it
 _STAR = r"\[\^/\]\*"
@@ -58,7 +60,18 @@ class LinearPattern(GitIgnoreSpecPattern):
                 first = first.replace("(?:.+/)?", "(?>(?:.+?/)??", 1) + "(?=/))"
             middle = "".join(f"(?>(?:/.+?)??{part}(?=/))" for part in inner[:-1])
             regex = first + middle + _DEEP + inner[-1]
-        return regex, include
+        return of_entry(regex, pattern), include
+
+
+def of_entry(regex: str, pattern: str) -> str:
+    """Return a regular expression of pathspec without what is in a folder that it matches.
+
+    The walk looks at each folder before that, and a later pattern may re-include it.
+    """
+    regex = regex.replace("(?:(?P<ps_d>/)|$)", "/?$").replace("(?P<ps_d>/)", "/$")
+    if pattern.endswith("/**/") and len(pattern) > 4:
+        regex = regex.removesuffix("/$") + "/.*/$"
+    return regex + "." * regex.endswith("/")
 
 
 _Rules = tuple[tuple[str, GitIgnoreSpec], ...]
@@ -77,7 +90,11 @@ def walk(folders: Folders) -> Iterator[Found]:
         here, rules = waiting.pop()
         try:
             with folders.opened(here) as descriptor, os.scandir(descriptor) as listed:
-                rules = ((os.path.join(here, ""), _spec(folders, here)), *rules)
+                spec, has_long = _spec(folders, here)
+                rules = ((os.path.join(here, ""), spec), *rules)
+                if has_long:
+                    why = f"has a pattern of more than {LONGEST_PATTERN:,} characters, left out"
+                    yield Found(os.path.join(here, ".gitignore"), reason=why)
                 entries = list(islice(listed, left + 1))
                 for entry in entries[:left]:
                     if time.process_time() > ends:
@@ -119,11 +136,13 @@ def _ignored(path: str, rules: _Rules) -> bool:
     return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
-def _spec(folders: Folders, here: str) -> GitIgnoreSpec:
+def _spec(folders: Folders, here: str) -> tuple[GitIgnoreSpec, bool]:
+    """Return the patterns of a .gitignore, and whether it has one that is too long."""
     data, valid = b"", list[LinearPattern]()
     with suppress(UnreadablePath), folders.opened(os.path.join(here, ".gitignore")) as file:
         data = os.read(file, _IGNORE_BYTES)
-    for line in data.decode("utf-8", "replace").splitlines():
+    lines = data.decode("utf-8-sig", "replace").splitlines()
+    for line in lines:
         with suppress(ValueError, re.error):  # git passes over such a line, too
-            valid.append(LinearPattern(line))
-    return GitIgnoreSpec(valid, backend="simple")
+            valid += [LinearPattern(line)] if len(line) <= LONGEST_PATTERN else []
+    return GitIgnoreSpec(valid, backend="simple"), max(map(len, lines), default=0) > LONGEST_PATTERN

@@ -331,4 +331,4 @@ class ChatTokens:
 
 def _with_plain_json(message: Message) -> Message:
     calls = (replace(call, arguments=plain_json(call.arguments)) for call in message.tool_calls)
-    return replace(message, tool_calls=tuple(calls))
+    return replace(message, tool_calls=tuple(calls)) if message.tool_calls else message

@@ -1,7 +1,7 @@
 """Chat templates: from a conversation to the text format that its model was trained on."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby, takewhile
@@ -104,7 +104,7 @@ class ChatTemplate:
     ) -> tuple[str | None, str]:
         """Return the prompt by the model's own template, or why there is none."""
         reason, self.warning = "", self._given_up
-        variants = [] if self._given_up else _variants(messages, variables)
+        variants = iter(()) if self._given_up else _variants(messages, variables)
         for conversation, known, warning in variants:
             try:
                 text = self._render(self._own, conversation, known, tools)
@@ -174,17 +174,19 @@ _REFUSED = "The model's chat template refuses this value ({reason})."
 _Variant = tuple[Sequence[Message], Variables, str]
 
 
-def _variants(messages: Sequence[Message], variables: Variables) -> list[_Variant]:
-    """Return the variants of a conversation to try in turn, each with the warning for the user."""
+def _variants(messages: Sequence[Message], variables: Variables) -> Iterator[_Variant]:
+    """Yield the variants of a conversation to try in turn, each with the warning for the user."""
+    yield messages, variables, ""
     joined = _joined(messages)
     variants: list[_Variant] = [
-        (messages, variables, ""),
         (_without_system(messages), variables, _NO_SYSTEM),
         (joined, variables, _JOINED),
         (_without_system(joined), variables, _JOINED),
     ]
-    without = [(variant, NO_VARIABLES, warning or _REFUSED) for variant, _, warning in variants]
-    return variants + without if variables else variants
+    yield from variants
+    if variables:
+        yield messages, NO_VARIABLES, _REFUSED
+        yield from ((variant, NO_VARIABLES, warning) for variant, _, warning in variants)
 
 
 def _turn(message: Message, names: Mapping[str, str]) -> dict[str, object]:

@@ -23,7 +23,7 @@ _Text = Annotated[str, msgspec.Meta(min_length=1)]
 _Stops = Annotated[tuple[_Text, ...], msgspec.Meta(max_length=16)]
 _Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Count = Annotated[int, msgspec.Meta(ge=1, lt=2**31)]
-MOST_MESSAGES = 10_000  # more than any context holds; it takes a second to count their tokens
+MOST_MESSAGES = 5_000  # more than most contexts hold; it takes a second to count their tokens
 _Messages = Annotated[list[IncomingMessage], msgspec.Meta(min_length=1, max_length=MOST_MESSAGES)]
 
 # Unsupported fields are accepted at these values, which have no effect, and at no others.

@@ -9,7 +9,7 @@ from assistant.serve.api_error import refuse
 
 UNREADABLE = "unreadable"  # the key under which arguments stand that are no JSON object
 
-MOST_CALLS = 10_000  # in a conversation, as of messages
+MOST_CALLS = 10_000  # in a conversation
 MOST_TOOLS = 128
 LONGEST_TOOLS = 1_000_000  # characters of all together; more takes minutes to parse
 _NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}

@@ -12,13 +12,12 @@ import anyio
 import httpx2
 import mcp_types as types
 import psutil
-from anyio.abc import ObjectStream
 from anyio.streams.text import TextReceiveStream
 from mcp import Client, MCPError
-from mcp.client import Transport, stdio
+from mcp.client import client, stdio
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.message import SessionMessage
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from pydantic import ValidationError
 
 from assistant.tools.values import ServerSettings, ServerStopped, ToolResult, tool_result
@@ -26,14 +25,12 @@ from assistant.tools.values import ServerSettings, ServerStopped, ToolResult, to
 LONGEST_MESSAGE = 2_000_000
 """The most characters of a message: parsing a longer one would block the event loop."""
 MOST_TOOLS = 1_000
-MOST_REQUESTS = 1_000  # of a server that wait for an answer: each is a task in the event loop
 MARK = "SPECCHAT_SERVER"  # the variable by which what a server started is found at its end
 END_S = 2.0  # in which that has to end by itself
 INHERITED = ("LANG", "LC_ALL", "TMPDIR")  # in addition to the package's; others may be secret
 # The package's error for a closed connection; servers use the same code for their own errors.
 _CLOSED = types.ErrorData(code=types.CONNECTION_CLOSED, message="Connection closed")
-_TOO_LONG = f"a message of more than {LONGEST_MESSAGE // 1_000_000} MB"
-_LIMITS = f"{_TOO_LONG} or more than {MOST_REQUESTS:,} requests at once"
+_TOO_LONG = f"it sent a message of more than {LONGEST_MESSAGE // 1_000_000} MB"
 _UNKNOWN = "It refused access (HTTP 401). Check its headers in config.toml."
 for _name in ("mcp", "client"):  # or the package would log to the screen
     logging.getLogger(_name).addHandler(logging.NullHandler())
@@ -121,7 +118,7 @@ class _BoundedBytes(httpx2.AsyncByteStream):
             _, blank_line, rest = data.rpartition(b"\n\n")
             length = len(rest) + (0 if blank_line else length)
             if length > LONGEST_MESSAGE:
-                raise httpx2.ReadError(f"it sent {_TOO_LONG}")
+                raise httpx2.ReadError(_TOO_LONG)
             yield data
 
 
@@ -132,37 +129,19 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
         return response
 
 
-class _BoundedStream(ObjectStream[Any]):
-    """The messages of a connection, which ends when too many requests of its server wait."""
+class _Everything(frozenset[str]):
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+class _OneByOne(JSONRPCDispatcher[Any]):
+    """Answer a server's requests one after another: each would be a task in the event loop."""
 
     def __init__(self, read: Any, write: Any) -> None:
-        self._read, self._write = read, write
-        self._waiting = 0  # requests that were received, and whose answers were not sent
-
-    async def receive(self) -> SessionMessage | Exception:
-        received: SessionMessage | Exception = await self._read.receive()
-        if isinstance(received, SessionMessage):
-            self._waiting += isinstance(received.message, types.JSONRPCRequest)
-        if self._waiting > MOST_REQUESTS:
-            raise anyio.EndOfStream
-        return received
-
-    async def send(self, item: SessionMessage) -> None:
-        await self._write.send(item)
-        self._waiting -= isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError)
-
-    async def send_eof(self) -> None:
-        await self._write.aclose()
-
-    async def aclose(self) -> None:
-        await self._read.aclose()
-        await self._write.aclose()
+        super().__init__(read, write, inline_methods=_Everything())
 
 
-@asynccontextmanager
-async def _bounded(transport: Transport) -> AsyncIterator[tuple[_BoundedStream, _BoundedStream]]:
-    async with transport as streams:
-        yield (stream := _BoundedStream(*streams)), stream
+client.JSONRPCDispatcher = _OneByOne  # type: ignore[attr-defined, assignment]  # it has no limit
 
 
 def end_marked(mark: str) -> None:
@@ -202,7 +181,7 @@ async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[S
     # No capabilities are offered: a server can request no answers, folders or input.
     us = types.Implementation(name="specchat", version="0")
     try:
-        async with http, Client(_bounded(transport), cache=None, client_info=us) as client:
+        async with http, Client(transport, cache=None, client_info=us) as client:
             yield Session(server, client)
     except Exception as error:
         raise ServerStopped(failure_reason(error, server)) from error
@@ -235,7 +214,7 @@ def failure_reason(error: BaseException, server: ServerSettings) -> str:
         case ServerStopped():
             return str(error)
         case MCPError() if error.error == _CLOSED:
-            return f"It ended, closed its output, or sent {_LIMITS}."
+            return f"It ended, closed its output, or {_TOO_LONG.removeprefix('it ')}."
         case MCPError(message=message):
             return f"It refused: {message}"
         case httpx2.HTTPError():

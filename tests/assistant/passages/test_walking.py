@@ -1,15 +1,19 @@
 """A folder is walked in time, whatever its .gitignore says, and as git would."""
 
+import re
 import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from assistant.passages import walking
 from assistant.passages.walking import LinearPattern, walk
 from assistant.tools.folders import Folders
+from tests.patience import examples
 
 COSTLY = [
     "*a" * 15 + "*b",
@@ -58,12 +62,22 @@ def test_no_pattern_takes_longer_the_more_stars_it_has(tmp_path, costly):
 def test_a_pattern_matches_what_it_matched_with_all_ways_tried(parts, path):
     pattern, path = "".join(parts), path.strip("/")
     assume(path and "//" not in path)
-    plain, linear = GitIgnoreSpecPattern(pattern), LinearPattern(pattern)
-    assert linear.include == plain.include
+    (plain, include), linear = (
+        GitIgnoreSpecPattern.pattern_to_regex(pattern),
+        LinearPattern(pattern),
+    )
+    assert linear.include == include
     for named in (path, f"{path}/"):
-        one, other = (each.match_file(named) for each in (plain, linear))
-        assert (one is None) == (other is None)
-        assert one is None or one.match.groupdict() == other.match.groupdict()
+        matched = plain and re.search(walking.of_entry(plain, pattern), named)
+        assert bool(matched) == (linear.match_file(named) is not None)
+
+
+def not_ignored(folder: Path) -> set[str]:
+    """Return the files of a folder that git does not ignore."""
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    listed = ["git", "-C", folder, "ls-files", "-z", "-o", "--exclude-standard"]
+    known = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split("\0")
+    return {path for path in known if path and not path.endswith(".gitignore")}
 
 
 NEGATED = ["a[!b]c", "[!a]*[!b]*c", "*[^a]*.x", "[!]a]b", "x[!a-c]/y"]
@@ -89,10 +103,46 @@ def test_a_class_that_is_negated_holds_no_slash_as_in_git(tmp_path, pattern):
     for each in paths:
         (tmp_path / each).parent.mkdir(exist_ok=True)
         (tmp_path / each).touch()
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    listed = ["git", "-C", tmp_path, "ls-files", "-o", "--exclude-standard"]
-    known = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split()
-    assert {each.path for each in walk(Folders([tmp_path]))} == {*known} - {".gitignore"}
+    assert {each.path for each in walk(Folders([tmp_path]))} == not_ignored(tmp_path)
+
+
+NAMES = ("a", "b", "a.x", "b.x", "ab", " a", "#a", "!a")
+LINES = (
+    *("*", "!*", "**", "!**", "***", "*.x", "!a.x", "!b.x", "a", "!a", "a/", "/a", "a/b", "!a/b"),
+    *("**/b", "b/**", "!b/**", "!*/", "*/", "a/*", "!a/b/", "/*", "!/a/", "#c", "\\#a", "\\!a"),
+    *("a\\ ", " a", "a\\", "[ab]", "[!a]", "[a-", "\\", "*/b", "!**/a.x", "a**b", "/**/a", "?"),
+    *("//a", "a//b", "a/**/b", "!a/**/b.x", "**/a/**", "a/**/", "\ufeffa"),
+)
+FOLDER = st.tuples(st.sets(st.sampled_from(NAMES)), st.lists(st.sampled_from(LINES), max_size=4))
+TREE = st.dictionaries(st.lists(st.sampled_from(NAMES), max_size=3).map("/".join), FOLDER)
+
+
+@given(TREE)
+@example({"": ({"a.x"}, ["**/a/**", "**", "!a.x"]), "a.x": ({"a.x"}, [])})
+@example({"": ((), ["[!a]", "!**/a.x"]), "a.x/b": ({"a"}, [])})
+@example({"": ((), ["a/**/", "!**/a.x"]), "a": ({"a.x"}, []), "a/a.x": ({"b"}, [])})
+@example({"b.x": ((), ["b/**"]), "b.x/b": ({"a"}, ["!**"])})
+@example({"": ({"a"}, ["\ufeffa"])})
+@settings(max_examples=examples(60))
+def test_a_tree_of_ignoring_files_is_read_as_git_reads_it(tree):
+    with TemporaryDirectory() as name:
+        root = Path(name)
+        for path in tree:
+            (root / path).mkdir(parents=True, exist_ok=True)
+        for path, (files, lines) in tree.items():
+            (root / path / ".gitignore").write_text("\n".join(lines))
+            for file in files:
+                (root / path / file).touch()  # which may be a folder
+        assert {each.path for each in walk(Folders([root]))} == not_ignored(root)
+
+
+def test_a_pattern_that_is_longer_than_a_path_is_named_and_left_out(tmp_path):
+    (tmp_path / ".gitignore").write_text(f"{'*' * 4_097}\n*.log\n")
+    for name in ("a", "x.log"):
+        (tmp_path / name).touch()
+    found = {each.path: each.reason for each in walk(Folders([tmp_path]))}
+    reason = "has a pattern of more than 4,096 characters, left out"
+    assert found == {".gitignore": reason, "a": ""}
 
 
 def test_a_walk_that_takes_too_long_ends_and_says_so(tmp_path, monkeypatch):

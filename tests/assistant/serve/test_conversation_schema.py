@@ -8,7 +8,7 @@ import pytest
 from assistant.request import Message, Request, Tool, ToolCall
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.api_error import ApiError
-from assistant.serve.completion_schema import parse_completion
+from assistant.serve.completion_schema import MOST_MESSAGES, parse_completion
 from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_CALLS, MOST_TOOLS, UNREADABLE
 from tests.assistant.serve.conftest import finished
 
@@ -107,6 +107,7 @@ def test_arguments_that_are_no_object_are_kept_in_one(written: str) -> None:
         ({"messages": [*ASKED, called(call()), result(), result()]}, "messages[3].tool_call_id"),
         ({"messages": [*ASKED, called(call()), called(call(id_="b")), result("a")]},
          "messages[3].tool_call_id"),
+        ({"messages": ASKED * (MOST_MESSAGES + 1)}, "messages"),
         ({"messages": [*ASKED, called(call()), {"role": "tool"}]}, "messages[2].tool_call_id"),
         ({"messages": [{**ASKED[0], "tool_call_id": "a"}]}, "messages[0].tool_call_id"),
         ({"messages": [{**ASKED[0], "tool_calls": [call()]}]}, "messages[0].tool_calls"),

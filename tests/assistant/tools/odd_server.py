@@ -219,16 +219,19 @@ class Asking(Server):
 
 
 class Flooding(Server):
-    """Sends 10,000 requests, and reads no answer before the last."""
+    """Sends requests, and reads no answer before the last is sent."""
 
     def call(self, identity):
-        request = '{"jsonrpc": "2.0", "id": %d, "method": "ping"}\n'
-        OUT.write("".join(request % number for number in range(900, 10_900)).encode())
-        return said("done")
+        names = [f"{number:02000}" for number in range(int(self.argument))]
+        request = '{"jsonrpc": "2.0", "id": "%s", "method": "ping"}\n'
+        OUT.write("".join(request % name for name in names).encode())
+        OUT.flush()
+        got = [json.loads(sys.stdin.readline())["id"] for _ in names]
+        return said("in order" if got == names else "mixed")
 
 
 class Detaching(Server):
-    """Starts a process that leaves its session, by one that ends at once, and ends itself if asked.
+    """Starts a process that leaves its session, by a parent that exits; itself exits if asked.
 
     The process writes its number, and ignores the polite signal.
     """

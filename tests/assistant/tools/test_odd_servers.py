@@ -70,6 +70,7 @@ def killed_soon(monkeypatch):
     """Servers that do not end by themselves are killed at once."""
     monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 0.1)
     monkeypatch.setattr("mcp.client.stdio.FORCE_KILL_TIMEOUT", 0.1)
+    monkeypatch.setattr("mcp.shared.jsonrpc_dispatcher._ABANDON_WRITE_TIMEOUT", 0.1)
 
 
 @pytest.mark.usefixtures("killed_soon")
@@ -107,12 +108,19 @@ async def test_a_server_with_too_many_tools_is_reported():
         assert report(tools).reason == "It lists more than 1,000 tools."
 
 
+@pytest.mark.parametrize(("number", "state"), [(30, "complete"), (1_000, "failed")])
 @pytest.mark.usefixtures("killed_soon")
-async def test_a_server_whose_requests_are_too_many_to_answer_is_ended():
-    async with opened(odd("Flooding")) as tools:
-        result = await call(tools)
-    assert result.state == "failed"
-    assert "1,000 requests at once" in result.text
+async def test_requests_of_a_server_are_answered_one_after_another(number, state, monkeypatch):
+    """It waits where it does not read the answers; they are no tasks of the event loop."""
+    async with opened(odd("Flooding", number)) as tools:
+        monkeypatch.setattr(server, "CALL_S", WAIT_S if state == "complete" else 0.5)
+        waiting, most = asyncio.create_task(call(tools)), 0
+        while not waiting.done():
+            most = max(most, len(asyncio.all_tasks()))
+            await asyncio.sleep(0)
+        assert waiting.result().state == state
+        assert state == "failed" or waiting.result().text == "in order"
+    assert most < 50
 
 
 @pytest.mark.parametrize("case", ["Waiting", "Hanging"])
