@@ -75,7 +75,7 @@ def test_a_pattern_matches_what_it_matched_with_all_ways_tried(parts, path):
 def not_ignored(folder: Path) -> set[str]:
     """Return the files of a folder that git does not ignore."""
     subprocess.run(["git", "init", "-q", folder], check=True)
-    listed = ["git", "-C", folder, "ls-files", "-z", "-o", "--exclude-standard"]
+    listed = ["git", "-C", str(folder), "ls-files", "-z", "-o", "--exclude-standard"]
     known = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split("\0")
     return {path for path in known if path and not path.endswith(".gitignore")}
 
