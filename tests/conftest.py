@@ -31,6 +31,8 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 sys.dont_write_bytecode = False
 # Which engine is faster with a tiny model is nobody's question, and seconds for each.
 os.environ["SPECCHAT_ENGINE"] = ENGINE
+# Threads wait for each other longer than they compute a tiny model; measuring that takes a second.
+os.environ["SPECCHAT_THREADS"] = "1"
 # No test of real weights starts a process that copies them and outlives it.
 os.environ["SPECCHAT_COPIES"] = "false"
 # The same prompts every day.
@@ -104,6 +106,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
         monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
         monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     return tmp_path / "home"
+
+
+@pytest.fixture
+def unset_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home, without the settings that all other tests have in the environment."""
+    home.mkdir()
+    monkeypatch.delenv("SPECCHAT_ENGINE")
+    monkeypatch.delenv("SPECCHAT_THREADS")
+    return home
 
 
 @pytest.fixture

@@ -27,3 +27,9 @@ class Driver:
     def told(self) -> list[str]:
         """What the notices say."""
         return [notice.message for notice in self.pilot.app._notifications]
+
+    @property
+    def text(self) -> str:
+        """What is on the screen, line by line."""
+        lines = self.pilot.app.screen._compositor.render_full_update().strips
+        return "\n".join("".join(strip.text for strip in line) for line in lines)

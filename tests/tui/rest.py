@@ -17,6 +17,8 @@ from typing import Any
 
 import textual.app
 import textual.pilot
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.notifications import Notification
 from textual.pilot import Pilot
 
@@ -83,8 +85,22 @@ def working(loop: Any) -> set[CodeType]:
     return at - {_worker.__code__} or at
 
 
+def parsed_once(parse: Callable[..., list[RuleSet]]) -> Callable[..., list[RuleSet]]:
+    """Return a parser of styles that parses none twice with the same variables."""
+    known: dict[object, list[RuleSet]] = {}
+
+    def rules(sheet: Stylesheet, *given: object, **named: object) -> list[RuleSet]:
+        key = (frozenset(sheet._variables.items()), given, *sorted(named.items()))
+        if key not in known:
+            known[key] = parse(sheet, *given, **named)
+        return known[key]
+
+    return rules
+
+
 def use() -> None:
-    """Let every pilot wait so, and every toast stay until the test is over."""
+    """Let every pilot wait so, every toast stay, and every app parse the styles of the last one."""
+    Stylesheet._parse_rules = parsed_once(Stylesheet._parse_rules)  # type: ignore[method-assign]
     for module in (textual.app, textual.pilot):
         setattr(module, "wait_for_idle", rest)  # noqa: B010  # they do not export it
     Notification.time_left = property(lambda notice: WAIT_S)  # type: ignore[assignment,method-assign]

@@ -43,7 +43,6 @@ async def test_the_chat_does_not_claim_proposals_where_nothing_can_propose(
 
 async def test_the_figures_say_why_no_model_guesses_as_the_chat_does(target: Path) -> None:
     async with open_chat(target) as chat:
-        await chat.ready()
         (note,) = chat.shown(".note.warning")
         shown = " ".join(line.plain for line in chat.screen.panel._explained(99))
         assert shown == f"{note.partition('. ')[2]} Figures come with the next answer."

@@ -16,7 +16,6 @@ from tests import ROOT
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "file.txt"
     path.write_text("old\n")

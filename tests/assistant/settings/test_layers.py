@@ -22,10 +22,8 @@ USUAL = catalog.DEFAULT.target.name
 
 
 @pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
-    monkeypatch.delenv("SPECCHAT_ENGINE")  # the only one that tests set for all
-    return tmp_path / "state.json"
+def state(unset_home: Path) -> Path:
+    return unset_home / "state.json"
 
 
 def given(layers: Layers, *names: str) -> list[object]:

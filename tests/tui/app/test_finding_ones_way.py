@@ -1,7 +1,6 @@
 """The focus stays where the user is, hints are true, and every screen explains its keys."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from assistant.events import Decoded, Finished, LaneEvent, ModelInfo, Prepared, 
 from assistant.request import EngineArgs, Lane
 from assistant.settings.settings import Settings
 from tests.tui.chat.chat_driver import TINY, Chat, Pair, Watched, open_chat
-from tests.tui.chat.test_room import screen as screen_text
 from tui.app.app import SpecchatApp
 from tui.app.help_screen import COLOURS, FIRST
 from tui.chat.conversation.answer import Answer
@@ -89,7 +87,6 @@ async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pa
 
 async def test_the_palette_offers_each_thing_once_and_in_words(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
-        await chat.ready()
         commands = list(chat.app.get_system_commands(chat.app.screen))
         titles = [command.title for command in commands]
         assert len(set(titles)) == len(titles)
@@ -174,7 +171,6 @@ async def test_escape_says_where_it_leads(pair: Pair) -> None:
 
 async def test_no_text_has_the_colour_of_its_ground(pair: Pair) -> None:
     async with open_chat(*pair, theme="ansi-light") as chat:
-        await chat.ready()
         for theme in ("ansi-light", "ansi-dark", "textual-dark", "textual-light"):
             chat.app.theme = theme
             await chat.pilot.pause()
@@ -192,7 +188,7 @@ async def test_help_begins_with_the_colours_and_twelve_keys(pair: Pair) -> None:
         await chat.pilot.press("f1")
         await chat.until(lambda: chat.app.screen.query("#keys .keys"))
         await chat.pilot.pause()
-        shown = screen_text(chat)
+        shown = chat.text
         assert all(words in shown for words in (*COLOURS.values(), *(name for _, name in FIRST)))
 
 
@@ -212,9 +208,7 @@ async def test_a_screenshot_says_where_it_is_or_why_there_is_none(
 async def test_a_toast_covers_neither_the_prompt_nor_the_newest_words(
     pair: Pair, size: tuple[int, int]
 ) -> None:
-    app = SpecchatApp(
-        replace(TINY, target=str(pair[0]), draft=str(pair[1])), engine=partial(Watched, hold=None)
-    )
+    app = SpecchatApp(replace(TINY, target=str(pair[0]), draft=str(pair[1])), engine=Watched)
     async with app.run_test(size=size, notifications=True) as pilot:
         chat = Chat(pilot)
         await chat.ask("One")

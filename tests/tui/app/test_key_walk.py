@@ -99,7 +99,8 @@ class Walker(Chat):
     @property
     def promised(self) -> list[str]:
         """The keys that a card, a frame or a line names."""
-        return [key for promise, keys in PROMISES.items() if promise in self.seen for key in keys]
+        seen = self.seen
+        return [key for promise, keys in PROMISES.items() if promise in seen for key in keys]
 
     @property
     def offered(self) -> list[str]:
@@ -122,11 +123,9 @@ class Walker(Chat):
     @property
     def seen(self) -> str:
         """All that is on the screen, with what has the focus, and what was told."""
-        lines = self.app.screen._compositor.render_full_update().strips
-        text = "\n".join("".join(strip.text for strip in line) for line in lines)
         focus = self.app.screen.focused
         at = (focus, getattr(focus, "cursor_location", None), getattr(focus, "cursor", None))
-        return f"{self.app.screen} {at} {self.told}\n{text}"
+        return f"{self.app.screen} {at} {self.told}\n{self.text}"
 
     @property
     def here(self) -> tuple[object, ...]:
@@ -178,7 +177,6 @@ async def test_an_offered_key_acts_and_one_not_offered_changes_nothing(
     async with open_chat(*pair, size=(width, 24), max_tokens=2, n_ctx=4096) as chat:
         chat.__class__ = Walker
         assert isinstance(chat, Walker)
-        await chat.ready()
         chat.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), Box())
         for place in places:
             await chat.stand(place)

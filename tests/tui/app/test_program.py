@@ -69,7 +69,6 @@ def test_a_crash_report_has_no_word_of_the_conversation() -> None:
 async def test_a_thread_that_dies_ends_the_program_as_any_bug_does(target: Path) -> None:
     async def dies() -> None:
         async with open_chat(target) as chat:
-            await chat.ready()
             Thread(target=lambda: 1 / 0).start()
             await chat.until(lambda: chat.app._exception is not None)
 
@@ -85,7 +84,6 @@ async def test_an_event_of_the_engine_after_the_end_is_ignored(target: Path) -> 
 
 async def test_ctrl_d_with_text_deletes_and_ctrl_c_with_a_selection_copies(target: Path) -> None:
     async with open_chat(target) as chat:
-        await chat.ready()
         chat.prompt.text = "abc"
         await chat.pilot.press("home", "ctrl+d", "shift+end", "ctrl+c")
         assert chat.prompt.text == "bc"

@@ -1,26 +1,25 @@
 """A chat with tiny models, and what its tests watch it by."""
 
 import threading
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any, cast
 
-from msgspec import structs
 from textual.pilot import Pilot
 from textual.widgets._footer import FooterKey
 
 from assistant.events import Event, Failed, Finished
-from assistant.request import AnyJob, Request, Sampling, ToolCall
-from assistant.service import EventStream
+from assistant.request import Sampling
 from assistant.session.active_branch import ActiveBranch
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
-from tests.asking import NearEngine
 from tests.engine import ENGINE
 from tests.patience import WAIT_S
+from tests.scripted_engine import Script, ScriptedEngine
 from tests.tui.driver import Driver
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.turn import Turn
@@ -42,46 +41,34 @@ TINY = Settings(
 )
 
 
-class Watched(NearEngine):
-    """The real engine, keeping what goes in and what comes out.
+class Watched(ScriptedEngine):
+    """An engine that keeps what comes out.
 
     It can be held before the nth event of a kind, so that a key is pressed at just that moment.
-    What it answers can be made to ask for calls.
     """
 
-    def __init__(self, hold: tuple[type[Event], int] | None) -> None:
+    def __init__(
+        self, hold: tuple[type[Event], int] | None = None, script: Script | None = None
+    ) -> None:
         self.events: list[Event] = []
-        self.jobs: list[AnyJob] = []
-        self.requests: list[Request] = []
-        self.calls: list[tuple[ToolCall, ...]] = []
         self.go_on = threading.Event()
         self._hold = hold
-        super().__init__()
+        super().__init__(script)
 
     def said(self, event: Any, last: bool) -> Any:
-        if isinstance(event, Finished) and last and self.calls:
-            event = structs.replace(event, tool_calls=self.calls.pop(0))
-        self._watch(event)
-        return event
-
-    def _watch(self, event: Event) -> None:
+        event = super().said(event, last)
         kind, number = self._hold or (Failed, 0)
         if isinstance(event, kind) and len(self.heard(kind)) + 1 == number:
             self.held = True
             self.go_on.wait(WAIT_S)
         self.events.append(event)
+        return event
 
     held = False
 
     async def close(self) -> None:
         self.go_on.set()
         await super().close()
-
-    def do(self, job: AnyJob) -> EventStream:
-        self.jobs.append(job)
-        if isinstance(job, Request):
-            self.requests.append(job)
-        return super().do(job)
 
     def heard(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -175,6 +162,12 @@ class Chat(Driver):
         return [str(widget.render()) for widget in self.screen.query(selector)]
 
 
+@contextmanager
+def lent(self: SpecchatApp) -> Iterator[None]:
+    """Stand in for lending a terminal, which tests have none of."""
+    yield
+
+
 @asynccontextmanager
 async def open_chat(
     target: Path | None,
@@ -185,21 +178,26 @@ async def open_chat(
     asked: Sequence[str] = (),
     asking: str = "",
     novice: bool = False,
+    says: str | None = None,
+    token: dict[str, Any] | None = None,
     **changes: Any,
 ) -> AsyncIterator[Chat]:
     """Open a chat, in which some questions have been answered, and one is held while it is.
 
-    The colours of the first answer are explained to a `novice` alone.
+    It is ready, unless it is held. Every answer `says` the same, in a token with such fields. The
+    colours of the first answer are explained to a `novice` alone.
     """
+    script = Script(() if says is None else repeat(says), token=token or {})
     names: dict[str, Any] = {"target": target and str(target), "draft": draft and str(draft)}
-    app = SpecchatApp(replace(TINY, **names, **changes), engine=partial(Watched, hold=hold))
+    app = SpecchatApp(replace(TINY, **names, **changes), engine=partial(Watched, hold, script))
     async with app.run_test(size=size) as pilot:
         chat = Chat(pilot)
         chat.novice = novice
         for question in asked:
             await chat.ask(question)
-        if asking:
+        if target and target.is_file() and (asking or not hold):
             await chat.ready()
+        if asking:
             await chat.send(asking)
             await chat.held()
         yield chat

@@ -1,16 +1,12 @@
 """A new version of an attached file in an answer is shown, written, and taken back."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from msgspec import structs
 
-from assistant.events import Decoded, Finished
 from assistant.session.attachments import read
 from assistant.store.values import Attachment
-from tests.tui.chat.chat_driver import Chat, Pair, Watched, open_chat
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.turn_screens import ChangeScreen
 
 OLD = "".join(f"line {number}\n" for number in range(8))
@@ -23,35 +19,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("file.txt").write_text(OLD)
 
 
-def answering(monkeypatch: pytest.MonkeyPatch, text: str, **how: Any) -> None:
-    """Have every answer say this; `how` is what its tokens have."""
-
-    def said(self: Watched, event: Any, last: bool) -> Any:
-        if isinstance(event, Decoded):
-            shown = "" if self.heard(Decoded) else text
-            event = structs.replace(event, tokens=(replace(event.tokens[0], text=shown, **how),))
-        if isinstance(event, Finished):
-            event = structs.replace(event, text=text)
-        self._watch(event)
-        return event
-
-    monkeypatch.setattr(Watched, "said", said)
-
-
 async def ask(chat: Chat, text: str = OLD) -> None:
     await chat.ready()
     chat.prompt.attached.add(Attachment("file.txt", text.rstrip("\n")))
     await chat.ask("Spell it")
 
 
-async def test_an_unasked_loss_is_shown_whatever_was_asked_before(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_unasked_loss_is_shown_whatever_was_asked_before(pair: Pair) -> None:
     code = "".join(f"def f{number}():\n    return {number}\n\n\n" for number in range(4))
     Path("file.py").write_text(code)
-    answering(monkeypatch, f"```py\n{code.partition('def f3')[0]}```\n")
-    async with open_chat(*pair) as chat:
-        await chat.ready()
+    async with open_chat(*pair, says=f"```py\n{code.partition('def f3')[0]}```\n") as chat:
         chat.prompt.attached.add(Attachment("file.py", code.rstrip("\n")))
         await chat.ask("Remove unused functions")
         await chat.ask("Return 7 from f0")
@@ -61,11 +38,8 @@ async def test_an_unasked_loss_is_shown_whatever_was_asked_before(
         assert "It loses f3." in "".join(str(each.render()) for each in chat.app.screen.query("*"))
 
 
-async def test_it_is_shown_written_attached_and_taken_back(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answering(monkeypatch, f"Here:\n\n```txt\n{NEW}```\nDone.")
-    async with open_chat(*pair) as chat:
+async def test_it_is_shown_written_attached_and_taken_back(pair: Pair) -> None:
+    async with open_chat(*pair, says=f"Here:\n\n```txt\n{NEW}```\nDone.") as chat:
         await ask(chat)
         assert any("a applies it to file.txt" in text for text in chat.shown(".footnote"))
         await chat.act()
@@ -95,13 +69,12 @@ async def test_it_is_shown_written_attached_and_taken_back(
 
 @pytest.mark.parametrize("encoding", ["latin-1", "windows-1252", "utf-16", "utf-8-sig"])
 async def test_a_file_that_is_not_plain_utf8_is_attached_and_written_as_it_was(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch, encoding: str
+    pair: Pair, encoding: str
 ) -> None:
     old = OLD.replace("line 0", "“é”" if encoding == "windows-1252" else "é")
     new = old.replace("line 3", "line ü")
     Path("file.txt").write_bytes(old.encode(encoding))
-    answering(monkeypatch, f"```txt\n{new}```")
-    async with open_chat(*pair) as chat:
+    async with open_chat(*pair, says=f"```txt\n{new}```") as chat:
         await ask(chat, read(Path("file.txt")).text)
         await chat.act()
         await chat.press("a")
@@ -112,26 +85,19 @@ async def test_a_file_that_is_not_plain_utf8_is_attached_and_written_as_it_was(
 
 
 @pytest.mark.parametrize("answer", ["```\nsomething else\n```", f"```\n{OLD}```"])
-async def test_where_there_is_nothing_to_apply_that_is_said(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch, answer: str
-) -> None:
-    answering(monkeypatch, answer)
-    async with open_chat(*pair) as chat:
+async def test_where_there_is_nothing_to_apply_that_is_said(pair: Pair, answer: str) -> None:
+    async with open_chat(*pair, says=answer) as chat:
         await ask(chat)
         assert not any("applies" in text for text in chat.shown(".footnote"))
         await chat.act("a")
         assert any(text.startswith("Not on this message: show the change") for text in chat.told)
 
 
-async def test_it_can_be_applied_after_the_next_start_while_the_file_is_there(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answering(monkeypatch, f"```\n{NEW}```")
-    async with open_chat(*pair) as chat:
+async def test_it_can_be_applied_after_the_next_start_while_the_file_is_there(pair: Pair) -> None:
+    async with open_chat(*pair, says=f"```\n{NEW}```") as chat:
         await ask(chat)
         number = chat.path.conversation
-    async with open_chat(*pair) as chat:
-        await chat.ready()
+    async with open_chat(*pair, says=f"```\n{NEW}```") as chat:
         await chat.press("ctrl+up")
         assert chat.footer["a"] == "Apply"
         Path("file.txt").unlink()
@@ -141,11 +107,8 @@ async def test_it_can_be_applied_after_the_next_start_while_the_file_is_there(
         assert "a" not in chat.footer
 
 
-async def test_a_doubt_about_a_change_is_shown_with_it(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answering(monkeypatch, f"```\n{NEW[:-7]}# ... rest of the file\n```")
-    async with open_chat(*pair) as chat:
+async def test_a_doubt_about_a_change_is_shown_with_it(pair: Pair) -> None:
+    async with open_chat(*pair, says=f"```\n{NEW[:-7]}# ... rest of the file\n```") as chat:
         await ask(chat)
         Path("file.txt").write_text(f"{OLD}more\n")
         await chat.act("a")
@@ -155,11 +118,8 @@ async def test_a_doubt_about_a_change_is_shown_with_it(
         assert "changed since it was attached" in shown
 
 
-async def test_a_file_that_must_not_be_written_is_said_before(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answering(monkeypatch, f"```\n{NEW}```")
-    async with open_chat(*pair) as chat:
+async def test_a_file_that_must_not_be_written_is_said_before(pair: Pair) -> None:
+    async with open_chat(*pair, says=f"```\n{NEW}```") as chat:
         await ask(chat)
         Path("file.txt").chmod(0o444)
         await chat.act("a")

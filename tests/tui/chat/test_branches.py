@@ -131,7 +131,6 @@ async def test_the_same_key_again_copies_the_code_block_before(
     monkeypatch.setattr("tui.app.clipboard.TOOLS", ())
     code = "".join(f"First\n\n```\n{word}\n```\n\n" for word in ("one", "two", "three"))
     async with open_chat(*pair) as chat:
-        await chat.ready()
         chat.screen.open(kept(chat, "How?", code, "Why?", "```\nalone\n```"))
         await chat.act("y")
         await copied(chat, "alone")
@@ -149,7 +148,6 @@ async def test_the_same_key_again_copies_the_code_block_before(
 
 async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
-        await chat.ready()
         store = chat.store
         texts = ["One", "a zebra", *["More", "of it"] * 20]
         long = kept(chat, *texts)

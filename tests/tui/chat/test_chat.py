@@ -21,7 +21,6 @@ def turns(chat: Chat) -> list[str]:
 
 async def test_enter_sends_and_the_answer_is_shown(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
-        await chat.ready()
         await chat.pilot.press(*"Hi", "enter")
         await chat.until(lambda: chat.engine.heard(Finished))
         await chat.until(lambda: not chat.screen.session.responses.under_way)

@@ -7,10 +7,8 @@ import pytest
 
 from assistant.events import Origin
 from assistant.store.values import Attachment
-from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tests.tui.chat.chat_driver import Chat, Pair, lent, open_chat
 from tests.tui.chat.prompting import at_the_prompt
-from tests.tui.chat.test_applying import answering
-from tests.tui.chat.test_manners import lent
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.markdown_view import Words
@@ -89,14 +87,13 @@ async def ask(chat: Chat, text: str = "Where are zeppelins moored?") -> None:
 async def test_passages_and_sources_are_shown_and_one_is_opened_at_its_line(
     pair: Pair, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answering(monkeypatch, "In Lima [1], says [7].")
     script, log = tmp_path / "editor", tmp_path / "log"
     script.write_text(f'#!/bin/sh\necho "$@" > {log}\n')
     script.chmod(stat.S_IRWXU)
     monkeypatch.setattr(SpecchatApp, "suspend", lent)
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", str(script))
-    async with open_chat(*pair) as chat:
+    async with open_chat(*pair, says="In Lima [1], says [7].") as chat:
         await ask(chat)
         await chat.until(lambda: any("[1] notes/air.md:" in text for text in chat.shown(".chips")))
         (foot,) = chat.shown(".footnote")
@@ -117,21 +114,17 @@ async def test_passages_and_sources_are_shown_and_one_is_opened_at_its_line(
         assert len(log.read_text().splitlines()) == 1
 
 
-async def test_a_passage_that_is_quoted_but_not_cited_is_named_as_such(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answering(monkeypatch, f"{BIRDS} So says [7].")
-    async with open_chat(*pair) as chat:
+async def test_a_passage_that_is_quoted_but_not_cited_is_named_as_such(pair: Pair) -> None:
+    async with open_chat(*pair, says=f"{BIRDS} So says [7].") as chat:
         await ask(chat)
         (foot,) = chat.shown(".footnote")
         assert foot.startswith("Quoted but not cited: [1] notes/air.md:")
 
 
-async def test_the_panel_names_the_passage_that_was_copied_from_last(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answering(monkeypatch, BIRDS, origin=Origin.DRAFT, source="suffix")
-    async with open_chat(*pair, size=(120, 60)) as chat:  # room for all that a panel may say
+async def test_the_panel_names_the_passage_that_was_copied_from_last(pair: Pair) -> None:
+    copied = {"origin": Origin.DRAFT, "source": "suffix"}
+    wide = (120, 60)  # room for all that a panel may say
+    async with open_chat(*pair, size=wide, says=BIRDS, token=copied) as chat:
         await ask(chat)
         panel = chat.screen.query_one(FiguresPanel)
         panel.wanted = True
@@ -146,11 +139,8 @@ def _words(panel: FiguresPanel) -> str:
     return " ".join(line.plain.strip() for line in panel._shown)
 
 
-async def test_sources_are_the_same_when_a_conversation_is_opened_again(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answering(monkeypatch, "In Lima [1].")
-    async with open_chat(*pair) as chat:
+async def test_sources_are_the_same_when_a_conversation_is_opened_again(pair: Pair) -> None:
+    async with open_chat(*pair, says="In Lima [1].") as chat:
         await ask(chat)
         shown, number = chat.shown(".footnote"), chat.path.conversation
         await chat.press("ctrl+n")
@@ -160,20 +150,14 @@ async def test_sources_are_the_same_when_a_conversation_is_opened_again(
         assert any("[1] notes/air.md:" in text for text in chat.shown(".chips"))
 
 
-async def test_an_answer_without_sources_has_no_key_for_them(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answering(monkeypatch, "Nobody knows [1].")
-    async with open_chat(*pair, asked=["Why?"]) as chat:
+async def test_an_answer_without_sources_has_no_key_for_them(pair: Pair) -> None:
+    async with open_chat(*pair, asked=["Why?"], says="Nobody knows [1].") as chat:
         (answer,) = chat.screen.query(Answer)
         assert not answer.offers("sources")
 
 
-async def test_a_question_that_is_changed_is_looked_up_again(
-    pair: Pair, notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answering(monkeypatch, "Yes [1].")
-    async with open_chat(*pair) as chat:
+async def test_a_question_that_is_changed_is_looked_up_again(pair: Pair, notes: Path) -> None:
+    async with open_chat(*pair, says="Yes [1].") as chat:
         await ask(chat)
         await chat.press("ctrl+up", "up", "e")
         await chat.until(lambda: chat.prompt.text == "Where are zeppelins moored?")
@@ -185,7 +169,6 @@ async def test_a_question_that_is_changed_is_looked_up_again(
 
 async def test_passages_that_fit_are_prefilled_while_the_question_is_typed(pair: Pair) -> None:
     async with open_chat(*pair, idle="on") as chat:
-        await chat.ready()
         chat.prompt.attached.add(NOTES)
         await chat.until(lambda: any("2 files" in text for text in chat.told))
         chat.prompt.text = "Where are zeppelins"

@@ -30,7 +30,6 @@ async def test_answers_have_the_form_of_a_file_until_it_is_wanted_no_more(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "person.json").write_text(json.dumps(SCHEMA))
     async with open_chat(*pair, max_tokens=60) as chat:
-        await chat.ready()
         chat.prompt.text = "Who? "
         await choose(chat, "pers")
         assert chat.prompt.border_title == "JSON by person.json: name, ok"
@@ -51,7 +50,6 @@ async def test_a_file_without_a_usable_schema_is_refused_and_never_on(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wrong.json").write_text(text)
     async with open_chat(*pair) as chat:
-        await chat.ready()
         await choose(chat, "wrong")
         assert any("cannot be used" in told or "is not text" in told for told in chat.told)
         assert (chat.prompt.constraint, chat.prompt.border_title) == (None, "")
@@ -66,7 +64,6 @@ async def test_an_answer_that_is_cut_in_mid_form_is_said_to_be(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "person.json").write_text(json.dumps(SCHEMA))
     async with open_chat(*pair, max_tokens=3) as chat:
-        await chat.ready()
         await choose(chat, "pers")
         await chat.ask("Who?")
         assert "ended before its form was complete" in " ".join(chat.shown("Note"))
@@ -78,7 +75,6 @@ async def test_where_no_file_matches_the_list_names_no_keys_and_enter_sends_noth
     monkeypatch.chdir(tmp_path)
     (tmp_path / "person.json").write_text(json.dumps(SCHEMA))
     async with open_chat(*pair) as chat:
-        await chat.ready()
         await chat.press("f7")
         await chat.until(lambda: chat.prompt.border_title == CHOOSING)
         await chat.press("z", "q")

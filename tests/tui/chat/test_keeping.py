@@ -18,7 +18,6 @@ async def test_the_next_start_continues_where_the_user_left_off(pair: Pair, home
         chat.prompt.text = "half a thou"
         await chat.pilot.press("ctrl+q")
     async with open_chat(*pair) as chat:
-        await chat.ready()
         assert chat.said == said
         assert [turn.text for turn in chat.screen.conversation.turns] == said
         assert chat.prompt.text == "half a thou"
@@ -48,7 +47,6 @@ async def test_quitting_in_the_middle_of_an_answer_keeps_it(pair: Pair) -> None:
         seen = chat.screen.conversation.turns[-1].text
         await chat.pilot.press("ctrl+q")
     async with open_chat(*pair) as chat:
-        await chat.ready()
         question, answer = chat.path.records
         assert (question.content, answer.content, answer.state) == ("Tell me", seen, "stopped")
 
@@ -118,7 +116,6 @@ async def test_a_change_of_a_question_goes_on_after_a_restart(pair: Pair) -> Non
         chat.prompt.text = "One and a half"
         await chat.pilot.press("ctrl+q")
     async with open_chat(*pair) as chat:
-        await chat.ready()
         assert (chat.prompt.text, chat.said) == ("One and a half", said)
         await chat.pilot.press("escape")
         assert chat.prompt.text == ""
@@ -137,6 +134,5 @@ async def test_a_conversation_that_has_been_deleted_for_good_is_no_reason_to_com
     store.delete(store.summaries()[0].id)
     store.close()
     async with open_chat(*pair) as chat:
-        await chat.ready()
         assert chat.said == []
         assert "not saved" not in "".join(chat.shown("#name"))

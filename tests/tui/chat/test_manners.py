@@ -1,8 +1,6 @@
 """What a chat owes a user who looks elsewhere, or writes elsewhere."""
 
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,14 +8,8 @@ import pytest
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
 from tests.assistant.session.stage import READ, Box
-from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tests.tui.chat.chat_driver import Chat, Pair, lent, open_chat
 from tui.app.app import SpecchatApp
-
-
-@contextmanager
-def lent(self: SpecchatApp) -> Iterator[None]:
-    """Stand in for lending a terminal, which tests have none of."""
-    yield
 
 
 def heard(chat: Chat) -> list[str]:
@@ -42,7 +34,6 @@ async def test_the_end_of_a_long_answer_rings_where_nobody_looks(
 ) -> None:
     monkeypatch.setattr("tui.chat.chat_controller.LONG_S", long_s)
     async with open_chat(*pair, notify=notify) as chat:
-        await chat.ready()
         written = heard(chat)
         chat.app.app_focus = focus
         chat.screen.controller.submit("Why?")
@@ -53,9 +44,8 @@ async def test_the_end_of_a_long_answer_rings_where_nobody_looks(
 
 async def test_a_call_that_waits_rings_where_nobody_looks(pair: Pair) -> None:
     async with open_chat(*pair, n_ctx=4096) as chat:
-        await chat.ready()
         chat.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), Box())
-        chat.engine.calls = [(READ,)]
+        chat.engine.script.calls = [(READ,)]
         written = heard(chat)
         chat.app.app_focus = False
         chat.screen.controller.submit("Why?")
@@ -84,7 +74,6 @@ async def test_the_prompt_is_written_in_the_users_editor(
     monkeypatch.setattr(SpecchatApp, "suspend", lent)
     monkeypatch.setenv("EDITOR", str(script))
     async with open_chat(*pair) as chat:
-        await chat.ready()
         await chat.press("a", "f12")
         assert chat.prompt.text == "a and more"
         monkeypatch.setenv("EDITOR", "/no/such/editor")

@@ -25,7 +25,6 @@ async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_t
     pair: Pair,
 ):
     async with open_chat(*pair, idle="on") as chat:
-        await chat.ready()
         chat.prompt.attached.add(FILE)
         await chat.until(
             lambda: any(FILE.text in job.request.messages[-1].content for job in asked(chat))
@@ -44,7 +43,6 @@ async def test_the_suggestion_of_a_new_conversation_is_prefilled_until_something
     pair: Pair,
 ):
     async with open_chat(*pair, idle="on") as chat:
-        await chat.ready()
         await read(chat, 1)
         assert asked(chat)[-1].request.messages[-1].content == SUGGESTIONS[0].text
         chat.prompt.text = "Why?"
@@ -53,7 +51,6 @@ async def test_the_suggestion_of_a_new_conversation_is_prefilled_until_something
 
 async def test_a_finished_prefill_is_not_requested_again(pair: Pair):
     async with open_chat(*pair, idle="on") as chat:
-        await chat.ready()
         await read(chat, 1)
         count = len(asked(chat))
         await chat.screen.controller._start_prefill()
@@ -69,14 +66,12 @@ async def test_on_battery_nothing_is_read_unless_the_user_wants_it(
 ):
     monkeypatch.setattr(machine, "is_on_battery", lambda: battery)
     async with open_chat(*pair, idle=idle) as chat:
-        await chat.ready()
         await chat.screen.controller._start_prefill()
         assert len(asked(chat)) == reads
 
 
 async def test_an_answer_does_not_wait_for_what_is_read(pair: Pair):
     async with open_chat(*pair, idle="on") as chat:
-        await chat.ready()
         chat.prompt.attached.add(FILE)
         await chat.screen.controller._start_prefill()
         await chat.ask("Why?")

@@ -4,14 +4,8 @@ from itertools import product
 
 from textual.widgets._footer import FooterKey
 
-from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tests.tui.chat.chat_driver import Pair, open_chat
 from tui.widgets.keyline import KeyLine
-
-
-def screen(chat: Chat) -> str:
-    """The text on the screen, line by line."""
-    lines = chat.app.screen._compositor.render_full_update().strips
-    return "\n".join("".join(strip.text for strip in line) for line in lines)
 
 
 async def test_every_key_of_the_footer_is_seen_whole(pair: Pair) -> None:
@@ -59,7 +53,6 @@ async def test_a_screen_that_becomes_narrow_shows_the_conversation(pair: Pair) -
 
 async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pair: Pair) -> None:
     async with open_chat(*pair, size=(80, 24)) as chat:
-        await chat.ready()
         chats, panel, view = (
             chat.screen.chats,
             chat.screen.panel,
@@ -97,7 +90,7 @@ async def test_the_typed_text_is_seen_on_a_screen_of_a_few_lines(pair: Pair) -> 
             assert editor.height >= 1
             assert body.height >= 3
             assert chat.screen.region.contains_region(chat.prompt.region)
-            assert word in screen(chat)
+            assert word in chat.text
             assert chat.screen.query_one(KeyLine).region.height == 1
             chat.prompt.text = ""
             await chat.pilot.resize_terminal(80, 24)

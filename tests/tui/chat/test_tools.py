@@ -23,7 +23,7 @@ class Calling(Chat):
 
     async def call(self, *calls: tuple[ToolCall, ...]) -> ApprovalTurn:
         """Ask for answers that ask for these, and wait until the first is asked about."""
-        self.engine.calls = list(calls)
+        self.engine.script.calls = list(calls)
         await self.send("Why?")
         return await self.asked()
 
@@ -50,7 +50,6 @@ class Calling(Chat):
 async def open_calling(endless: Path, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Calling]:
     """Open a chat whose tools are in memory."""
     async with open_chat(endless, max_tokens=6, n_ctx=4096, size=size) as chat:
-        await chat.ready()
         chat.__class__ = Calling
         assert isinstance(chat, Calling)
         chat.box = Box()
@@ -107,7 +106,7 @@ async def test_keys_that_were_meant_for_something_else_allow_nothing(
         assert (chat.box.called, chat.asking) == ([], [turn])
     async with open_calling(endless) as chat:  # the user is writing when it comes up
         await chat.press("ctrl+n")
-        chat.engine.calls = [(READ,)]
+        chat.engine.script.calls = [(READ,)]
         chat.screen.controller.submit("Why?", ())
         chat.prompt.text = "And"
         turn = await chat.asked()

@@ -92,7 +92,7 @@ async def test_a_call_that_waits_holds_the_line_up(pair: Pair) -> None:
     async with open_chat(*pair, hold=HELD, n_ctx=4096) as chat:
         await chat.ready()
         chat.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), Box())
-        chat.engine.calls = [(READ,)]
+        chat.engine.script.calls = [(READ,)]
         await chat.send("One")
         await chat.held()
         await chat.send("Two")
@@ -115,7 +115,6 @@ async def test_the_line_is_kept_with_its_conversation_and_over_the_end_of_the_pr
         await chat.press("h", "i")
         chat.screen.autosave.save()  # as every second; then it is killed
     async with open_chat(*pair) as chat:
-        await chat.ready()
         await chat.until(lambda: line(chat))
         assert line(chat)[1:] == ["  Two @a.txt"]
         assert chat.prompt.text == "hi"

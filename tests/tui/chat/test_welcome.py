@@ -52,7 +52,6 @@ def answers(chat: Chat) -> list[Answer]:
 async def test_enter_in_an_empty_prompt_takes_what_is_suggested(pair: Pair) -> None:
     servers = ToolSettings(servers=(ServerSettings("elsewhere", command="true"),))
     async with open_chat(*pair, tools=servers) as chat:
-        await chat.ready()
         assert chat.shown("Welcome > .what") == [WITH_TOOLS]  # nothing is promised of them
         await chat.press("down", "enter")
         assert chat.prompt.text == MISSPELT == EDIT.text  # waits to be sent
@@ -69,7 +68,6 @@ async def test_enter_in_an_empty_prompt_takes_what_is_suggested(pair: Pair) -> N
 
 async def test_a_race_is_run_with_its_prompt(pair: Pair) -> None:
     async with open_chat(*pair, size=(120, 40)) as chat:
-        await chat.ready()
         await chat.press("up", "enter")
         await chat.until(lambda: isinstance(chat.app.screen, RaceScreen))
         assert chat.prompt.text == RACE.text
@@ -78,7 +76,6 @@ async def test_a_race_is_run_with_its_prompt(pair: Pair) -> None:
 
 async def test_a_click_takes_a_suggestion_and_never_what_was_typed(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
-        await chat.ready()
         await chat.press("a", "b")
         await chat.pilot.click(offers(chat)[1])
         assert (chat.prompt.text, chat.said) == ("ab", [])
@@ -90,7 +87,6 @@ async def test_a_click_takes_a_suggestion_and_never_what_was_typed(pair: Pair) -
 
 async def test_keys_mean_to_a_prompt_that_is_not_empty_what_they_always_do(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
-        await chat.ready()
         await chat.press("a", "down", "up", "down")
         assert chosen(chat) == [0]
         assert {offer.styles.text_opacity for offer in offers(chat)} == {0.4}
@@ -121,7 +117,6 @@ async def test_all_of_it_is_seen_at_a_glance_and_on_a_small_screen_the_suggestio
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, size=SIZES[0]) as chat:
-        await chat.ready()
         view = chat.screen.conversation
         looks, parts = chat.screen.query_one(".looks"), chat.screen.query_one(Welcome).children
         for size in SIZES:
@@ -215,7 +210,6 @@ async def test_the_gain_of_guessing_is_shown_in_one_place(pair: Pair) -> None:
 
 async def test_enter_that_came_before_the_terminal_was_taken_over_sends(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
-        await chat.ready()
         chat.app._early = [events.Key("h", "h"), events.Key("i", "i"), events.Key("ctrl+j", "\n")]
         await chat.app._replay_early()
         await chat.until(lambda: chat.said[:1] == ["hi"])

@@ -8,12 +8,7 @@ import pytest
 from assistant.settings.settings import KEYS
 from tests.tui.shell.program import HOT, run
 
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
-    monkeypatch.delenv("SPECCHAT_ENGINE")  # the only one that tests set for all
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("unset_home")
 
 
 def put(home: Path, text: str) -> Path:

@@ -81,11 +81,9 @@ class Open(Driver):
 
 
 @pytest.fixture
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
-    monkeypatch.delenv("SPECCHAT_ENGINE")  # the only one that tests set for all
-    (tmp_path / "config.toml").write_text(MINE)
-    return tmp_path / "config.toml"
+def path(unset_home: Path) -> Path:
+    (unset_home / "config.toml").write_text(MINE)
+    return unset_home / "config.toml"
 
 
 @asynccontextmanager
@@ -326,7 +324,6 @@ def test_an_interrupt_is_the_editors_alone(path, editor):
 
 async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
-        await chat.ready()
         await chat.press("ctrl+t", "ctrl+g")
         mode, ghosts = chat.app.settings.mode, chat.screen.conversation.ghosts
         chat.app.theme = "nord"  # as the palette does
@@ -348,7 +345,6 @@ async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> 
 
 async def test_a_change_that_cannot_be_kept_counts_and_is_said(pair: Pair, monkeypatch) -> None:
     async with open_chat(*pair) as chat:
-        await chat.ready()
         (Path(os.environ["SPECCHAT_HOME"]) / "file").touch()
         monkeypatch.setenv("SPECCHAT_HOME", os.environ["SPECCHAT_HOME"] + "/file")
         chat.app._use_layers(chat.app.layers.choose(ghosts=True))

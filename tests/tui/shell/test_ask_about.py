@@ -1,42 +1,23 @@
 """`specchat ask --about`: a folder is read first, stands before the question, and is cited."""
 
 import json
-from pathlib import Path
+from itertools import repeat
 
 import pytest
-from click.testing import CliRunner, Result
-from msgspec import structs
+from click.testing import CliRunner
 
-from assistant.events import Finished
-from assistant.request import Request
 from tests import tiny
-from tests.asking import NearEngine
+from tests.scripted_engine import Script, ScriptedEngine
 from tui.shell import engine_console
 from tui.shell.ask_command import ask as command
 
 
-class Citing(NearEngine):
-    """An engine whose answers cite two passages."""
-
-    requests: list[Request] = []  # noqa: RUF012 - of one test
-
-    def do(self, job):
-        if isinstance(job, Request):
-            self.requests.append(job)
-        return super().do(job)
-
-    def said(self, event, last):
-        return (
-            structs.replace(event, text="In Lima [1][9].") if isinstance(event, Finished) else event
-        )
-
-
 @pytest.fixture
-def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def ask(tmp_path, monkeypatch):
     target = tiny.write(tmp_path / "target.gguf", seed=0, stops=False, n_ctx=8000)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(engine_console, "EngineProcess", lambda protocol: Citing())
-    Citing.requests = []
+    script = Script(repeat("In Lima [1][9]."))
+    monkeypatch.setattr(engine_console, "EngineProcess", lambda protocol: ScriptedEngine(script))
     for name, text in (
         ("notes", "Zeppelins are moored in Lima."),
         ("more", "In Rome zeppelins are moored."),
@@ -45,10 +26,11 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         (tmp_path / name / "air.md").write_text(text)
     (tmp_path / "empty").mkdir()
 
-    def asked(*options: str) -> Result:
+    def asked(*options):
         fixed = ["--target", str(target), "--draft", "none", "--ctx", "8000", "--max-tokens", "4"]
         return CliRunner().invoke(command, [*fixed, *options, "Where are zeppelins moored?"])
 
+    asked.requests = script.requests
     return asked
 
 
@@ -58,7 +40,7 @@ def test_an_answer_names_its_sources_after_it(ask) -> None:
     assert "[1] notes/air.md:1" in done.stderr
     assert "[9] is not a passage of this question." in done.stderr
     assert "[9] notes" not in done.stderr
-    (request,) = Citing.requests
+    (request,) = ask.requests
     assert request.messages[-1].content.startswith("[1] notes/air.md:1:\n```\nZeppelins")
 
 
@@ -70,7 +52,7 @@ def test_json_has_the_sources(ask) -> None:
 
 def test_several_folders_are_asked_together(ask) -> None:
     ask("--about", "notes", "--about", "more")
-    content = Citing.requests[0].messages[-1].content
+    content = ask.requests[0].messages[-1].content
     assert "notes/air.md:1" in content
     assert "more/air.md:1" in content
 
@@ -78,7 +60,7 @@ def test_several_folders_are_asked_together(ask) -> None:
 def test_a_folder_that_says_nothing_is_named(ask) -> None:
     done = ask("--about", "empty")
     assert "Nothing in empty/ is about this" in done.stderr
-    assert Citing.requests[0].messages[-1].content == "Where are zeppelins moored?"
+    assert ask.requests[0].messages[-1].content == "Where are zeppelins moored?"
 
 
 @pytest.mark.parametrize("name", ["nowhere", "notes/air.md"])

@@ -9,13 +9,11 @@ from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
-from msgspec import structs
 
-from assistant.events import Finished
-from assistant.request import Request, ToolCall
+from assistant.request import ToolCall
 from assistant.store.store import Store
 from tests import tiny
-from tests.asking import NearEngine
+from tests.scripted_engine import Script, ScriptedEngine
 from tui.shell import engine_console
 from tui.shell.ask_command import ask as command
 
@@ -33,38 +31,22 @@ server.run("stdio")
 """
 
 
-class Scripted(NearEngine):
-    """An engine whose first answers ask for calls."""
-
-    calls: tuple[ToolCall, ...] = ()
-    requests: list[Request] = []  # noqa: RUF012 - of one test
-
-    def do(self, job):
-        if isinstance(job, Request):
-            self.requests.append(job)
-        return super().do(job)
-
-    def said(self, event, last):
-        if isinstance(event, Finished) and len(self.requests) == 1:
-            return structs.replace(event, text="", tool_calls=self.calls)
-        return event
-
-
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
     target = tiny.write(tmp_path / "target.gguf", seed=0, stops=False, n_ctx=8000)
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(engine_console, "EngineProcess", lambda protocol: Scripted())
-    Scripted.requests = []
+    script = Script()
+    monkeypatch.setattr(engine_console, "EngineProcess", lambda protocol: ScriptedEngine(script))
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "sky.txt").write_text("blue zeppelin")
 
     def ask(*calls, options=("--tools", "files", "--folder", str(folder)), stdin=None):
-        Scripted.calls = calls
+        script.requests.clear()
+        script.calls = [calls]
         fixed = ["--target", str(target), "--draft", "none", "--ctx", "8000", "--max-tokens", "4"]
         return CliRunner().invoke(command, [*fixed, *options, "hello"], input=stdin)
 
+    ask.requests = script.requests
     return ask
 
 
@@ -74,7 +56,7 @@ def test_the_result_of_a_call_is_shown_reported_and_saved(asked, tmp_path):
     assert done.exit_code == 0, done.output
     assert "Tool call: files__read\n  path: sky.txt" in done.stderr
     assert "\x1b" not in done.stderr
-    first, second = Scripted.requests
+    first, second = asked.requests
     assert {tool.name for tool in first.tools} == {"files__read", "files__list", "files__search"}
     asking, *results = second.messages[-3:]
     assert asking.tool_calls == (READ, ODD)
@@ -100,7 +82,7 @@ def test_ctrl_c_ends_a_call_which_is_kept_and_asks_about_no_other(asked, tmp_pat
     options = ("--tools", "files", "--folder", str(tmp_path / "notes"), "--chat", "new")
     done = asked(READ, replace(READ, id="call_2"), options=options)
     assert done.exit_code == 130, done.output
-    assert done.stderr.count("Tool call") == len(Scripted.requests) == 1
+    assert done.stderr.count("Tool call") == len(asked.requests) == 1
     store = Store(tmp_path / "home" / "chats.db")
     assert [(each.role, each.stop) for each in store.path(1)][2:] == [("tool", "cancelled")]
     store.close()
@@ -117,13 +99,12 @@ def test_a_passage_that_asks_for_a_tool_is_text_and_its_call_needs_approval(aske
     options = ("--tools", "note", "--about", str(tmp_path / "notes"))
     done = asked(options=options)  # no model wrote a call, so nothing is called
     assert done.exit_code == 0, done.output
-    (request,) = Scripted.requests
+    (request,) = asked.requests
     (message,) = [each for each in request.messages if wanted in each.content]
     assert (message.role, message.tool_calls) == ("user", ())
     assert "Tool call" not in done.stderr
-    Scripted.requests = []
     asked(ToolCall("note__write", '{"text": "hello"}', "call_1"), options=options)  # it obeys
-    assert Scripted.requests[1].messages[-1].content == "The user did not allow this call."
+    assert asked.requests[1].messages[-1].content == "The user did not allow this call."
 
 
 @pytest.mark.parametrize("options", [(), ("--yes",)])
@@ -140,7 +121,7 @@ def test_a_call_that_may_change_something_is_refused_where_nobody_can_be_asked(
     done = asked(write, options=("--tools", "note__write", *options))
     assert done.exit_code == 0, done.output
     assert "Refused. From the server note. It may change or send something." in done.stderr
-    assert Scripted.requests[1].messages[-1].content == "The user did not allow this call."
+    assert asked.requests[1].messages[-1].content == "The user did not allow this call."
 
 
 @pytest.mark.parametrize(

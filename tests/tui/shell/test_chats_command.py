@@ -14,12 +14,6 @@ from tui.safe import safe
 from tui.shell.chats_command import chats
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
-
-
 @pytest.fixture
 def filled(home):
     store = Store(home / "chats.db")

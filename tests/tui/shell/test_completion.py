@@ -4,7 +4,6 @@ import pytest
 
 from tests.models.files.stores import ollama_model
 from tests.scripts import ended
-from tests.tui.settings.test_config_command import home as home
 from tests.tui.shell.program import run
 
 
@@ -48,7 +47,7 @@ def test_commands_are_completed_without_importing_them():
     assert complete("specchat", "con", heavy=heavy) == ["config"]
 
 
-def test_options_and_their_words_are_completed(home):
+def test_options_and_their_words_are_completed():
     assert complete("specchat", "ask", "--temp") == ["--temperature"]
     assert complete("specchat", "ask", "--mode", "s") == ["sps"]
     assert "qwen2.5-coder-1.5b" in complete("specchat", "ask", "--target", "qwen2.5-c")

@@ -5,21 +5,20 @@ import signal
 import subprocess
 import sys
 from contextlib import closing
+from itertools import chain, repeat
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
-from msgspec import structs
 from rich.console import Console
 from rich.text import Text
 
-from assistant.events import Decoded, Finished, Origin, Stop, Token
-from assistant.request import Request
+from assistant.events import Stop
 from models.errors import StorageError
 from tests import tiny
-from tests.asking import NearEngine
 from tests.patience import WAIT_S
+from tests.scripted_engine import Script, ScriptedEngine
 from tests.tui.shell.program import ENDLESS, run_apart, start
 from tui.shell import edit_command, engine_console
 from tui.shell import edit_session as module
@@ -38,29 +37,6 @@ module.DiffPrinting.show = show
 """
 
 
-class Scripted(NearEngine):
-    """An engine whose answers are given, one after another, and nothing after them."""
-
-    answers: list[str] = []  # noqa: RUF012 - of one test
-    stop = Stop.STOP_STRING
-    requests: list[Request] = []  # noqa: RUF012
-
-    def do(self, job):
-        if isinstance(job, Request):
-            self.requests.append(job)
-        return super().do(job)
-
-    def said(self, event, last):
-        answer = dict(enumerate(self.answers, 1)).get(len(self.requests), "")
-        match event:
-            case Decoded():
-                tokens = (Token(1, answer, Origin.TARGET, None, 1.0, None),)
-                return structs.replace(event, tokens=tokens)
-            case Finished():
-                return structs.replace(event, text=answer, stop=self.stop)
-        return event
-
-
 def ended(key):
     """Press a key as Click does it: Ctrl-D ends the input."""
     if key == "\x04":
@@ -72,24 +48,24 @@ def ended(key):
 def edit(tmp_path, monkeypatch):
     """Run the command; the model says `answers`, the user presses `keys`."""
     target = tiny.write(tmp_path / "target.gguf", seed=0, stops=False, n_ctx=4000)
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(engine_console, "EngineProcess", lambda protocol: Scripted())
-    monkeypatch.setattr(Scripted, "requests", [])
+    script = Script()
+    monkeypatch.setattr(engine_console, "EngineProcess", lambda protocol: ScriptedEngine(script))
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
     Path("file.txt").write_text(OLD)
 
-    def run(*arguments, answers=(NEW,), keys="", stop=Stop.STOP_STRING, stdin=None):
-        monkeypatch.setattr(Scripted, "answers", [*answers])
-        monkeypatch.setattr(Scripted, "stop", stop)
+    def run(*arguments, answers=(NEW,), keys="", stop=Stop.STOP_STRING, stdin=None, getchar=None):
+        script.texts, script.stop = chain(answers, repeat("")), stop
+        script.requests.clear()
         pressed = iter(keys)
-        monkeypatch.setattr(click, "getchar", lambda: ended(next(pressed)))
+        monkeypatch.setattr(click, "getchar", getchar or (lambda: ended(next(pressed))))
         monkeypatch.setattr(module.tempfile, "tempdir", str(tmp_path))
-        monkeypatch.setattr(edit_command, "can_ask", lambda: bool(keys))
+        monkeypatch.setattr(edit_command, "can_ask", lambda: bool(keys or getchar))
         fixed = ("--target", str(target), "--draft", "none", "--ctx", "4000", "--max-tokens", "2")
         return CliRunner().invoke(edit_command.edit, [*fixed, *arguments], input=stdin)
 
+    run.requests = script.requests
     return run
 
 
@@ -175,7 +151,6 @@ def test_standard_input_becomes_standard_output(edit):
     done = edit("-", "spell 9", stdin=OLD)
     assert done.exit_code == 0, done.output
     assert done.stdout == f"{NEW}\n"
-    Scripted.requests.clear()
     done = edit("-", "spell 9", "--diff", stdin=OLD)
     assert "-line 9\n+line nine\n" in done.stdout
 
@@ -188,7 +163,7 @@ def test_fences_that_an_answer_brings_into_markdown_end_nothing(edit):
     done = edit("a.md", "put commands into fences", "--yes", answers=[FENCED.rstrip("\n")])
     assert done.exit_code == 0, done.output
     assert Path("a.md").read_text() == FENCED
-    (request,) = Scripted.requests
+    (request,) = edit.requests
     assert request.messages[-1].content == "<file>\n"
     assert request.stop_strings == ("\n</file>",)
 
@@ -224,7 +199,7 @@ def test_only_a_part_is_rewritten_and_the_rest_is_there_to_read(edit):
     done = edit("file.txt:10-11", "spell them", "--yes", answers=["nine\nten"])
     assert done.exit_code == 0, done.output
     assert Path("file.txt").read_text() == OLD.replace("line 9\nline 10\n", "nine\nten\n")
-    (request,) = Scripted.requests
+    (request,) = edit.requests
     question, begun = request.messages[-2:]
     assert OLD.rstrip("\n") in question.content
     assert "lines 10 to 11 of file.txt, which are:\n\n```\nline 9\nline 10\n```" in question.content
@@ -307,7 +282,7 @@ def test_lines_that_an_answer_leaves_out_unasked_are_put_back_and_the_answer_goe
     Path("a.py").write_text(WHOLE)
     done = edit("a.py", "add type hints", "--diff", answers=answers)
     assert f"{kept}, which it left out unasked." in done.stderr
-    first, second = Scripted.requests
+    first, second = edit.requests
     assert second.messages[:-1] == first.messages[:-1]
     assert second.messages[-1].content == f"{first.messages[-1].content}{prefix}"
     assert "-import os" not in done.stdout
@@ -317,7 +292,7 @@ def test_lines_that_an_answer_leaves_out_unasked_are_put_back_and_the_answer_goe
 def test_to_insist_where_somebody_is_asked_is_a_usage_error(edit):
     done = edit("file.txt", "spell 9", "--force", keys="y")
     assert "--force goes with --yes or --diff" in str(done.exception)
-    assert not Scripted.requests
+    assert not edit.requests
 
 
 def test_each_of_several_files_is_decided_on_its_own(edit):
@@ -335,12 +310,11 @@ def test_parts_of_a_file_are_rewritten_from_below_and_decided_each_on_its_own(ed
     named = ("file.txt:3", "file.txt:10", "spell them")
     done = edit(*named, answers=["nine", "two\n2"], keys="yy")
     assert done.exit_code == 0, done.output
-    assert "line 9\n```" in Scripted.requests[0].messages[-2].content
-    assert "nine\n" in Scripted.requests[1].messages[-2].content
+    assert "line 9\n```" in edit.requests[0].messages[-2].content
+    assert "nine\n" in edit.requests[1].messages[-2].content
     assert Path("file.txt").read_text() == PARTS
     assert edit("--undo", "file.txt").exit_code == 0
     assert Path("file.txt").read_text() == OLD
-    Scripted.requests.clear()
     assert edit(*named, answers=["nine", "two\n2"], keys="ny").exit_code == 0
     assert Path("file.txt").read_text() == PARTS.replace("nine\n", "line 9\n")
 
@@ -349,7 +323,7 @@ def test_parts_of_a_file_are_rewritten_from_below_and_decided_each_on_its_own(ed
 def test_parts_that_overlap_are_refused(edit, other):
     done = edit("file.txt:4", "file.txt:1-2", other, "x", "--yes", answers=[NEW] * 3)
     assert "overlap at line" in str(done.exception)
-    assert not Scripted.requests
+    assert not edit.requests
 
 
 def test_parts_of_a_file_make_one_patch_and_go_back_together(edit):
@@ -357,7 +331,6 @@ def test_parts_of_a_file_make_one_patch_and_go_back_together(edit):
     done = edit(*named, "--yes", "--check", "grep -q two file.txt; false", answers=["nine", "two"])
     assert done.exit_code == 1, done.output
     assert Path("file.txt").read_text() == OLD
-    Scripted.requests.clear()
     done = edit(*named, "--diff", answers=["nine", "two\n2"])
     assert done.stdout.count("+++ b/file.txt") == 1
     assert Path("file.txt").read_text() == OLD
@@ -464,21 +437,12 @@ def test_an_edit_that_changes_nothing_says_so(edit):
     assert not Path("../home/edits").exists()
 
 
-def test_a_file_that_changed_meanwhile_stays_and_the_new_version_is_not_lost(edit, monkeypatch):
+def test_a_file_that_changed_meanwhile_stays_and_the_new_version_is_not_lost(edit):
     def press():
         Path("file.txt").write_text("newest")
         return "y"
 
-    run = edit("file.txt", "nothing", answers=[OLD], keys="y")
-    assert run.exit_code == 0
-    Scripted.requests.clear()
-    monkeypatch.setattr(click, "getchar", press)
-    monkeypatch.setattr(edit_command, "can_ask", lambda: True)
-    monkeypatch.setattr(Scripted, "answers", [NEW])
-    target = str(Path("../target.gguf"))
-    done = CliRunner().invoke(
-        edit_command.edit, ["--target", target, "--draft", "none", "file.txt", "spell"]
-    )
+    done = edit("file.txt", "spell", getchar=press)
     assert "changed meanwhile" in str(done.exception)
     assert Path("file.txt").read_text() == "newest"
     aside = Path(str(done.exception).rpartition("The new version is in ")[2].removesuffix("."))
@@ -502,10 +466,10 @@ def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
     Path("file.txt").write_text("many words here\n" * 1000)
     done = edit("file.txt", "spell", "--yes")
     assert "file.txt:10-40" in str(done.exception)
-    assert not Scripted.requests
+    assert not edit.requests
     done = edit("file.txt:500-502", "spell", "--yes", answers=["few"])
     assert done.exit_code == 0, done.output
-    shown = Scripted.requests[0].messages[-2].content
+    shown = edit.requests[0].messages[-2].content
     assert 10 < shown.count("many words here") < 1000
 
 
