@@ -21,6 +21,8 @@ _BYTES_PER_TOKEN_TEXT = 300  # of the vocabulary, and of the maps to search it
 _REPACKED = (2, 12, 20, 39)  # Q4_0, Q4_K, IQ4_NL, MXFP4: what llama.cpp's CPU kernels rearrange
 # Most weights of about 4 bits are held twice on a CPU; the cache comes on top.
 _TIMES_BY_SIZE = {"4": 1.75, "other": 1.2}
+CONTEXT = 8192  # tokens
+SHARE = 0.25  # of the free memory, which the keys and values of a larger context may take
 MACHINES = 8, 16, 32  # GB of memory of usual machines
 _FOR_THE_REST = 4  # GB, for the system and other programs
 
@@ -83,6 +85,19 @@ def estimate(header: Header, size: int, n_ctx: int, *, drafts: bool = False) -> 
         state_bytes(header) * (2 + slots),
         _FLOAT * (rows + graph) + _BYTES_PER_TOKEN_TEXT * n_vocab,
     )
+
+
+def auto_ctx(header: Header) -> int:
+    """Return the context that a model gets by default: it takes memory as it fills.
+
+    It is `CONTEXT` tokens, and doubled while the model was trained for so many and their keys and
+    values take no more than a quarter of the memory that is free.
+    """
+    tokens, trained = CONTEXT, header.n_ctx_train or CONTEXT
+    limit = psutil.virtual_memory().available * SHARE / (header.kv_bytes_per_token or 1)
+    while header.moves_cache and 2 * tokens <= min(trained, limit):
+        tokens *= 2
+    return min(tokens, trained)
 
 
 def of_pair(target: ModelFile, draft: ModelFile | None, n_ctx: int) -> Memory | None:

@@ -116,9 +116,9 @@ class Settings:
     thinking_budget: int | None = _key(None, "Tokens a thought may take.", word="none")
     show_thinking: bool = _key(False, "Show thoughts in full.", NOW, daily=True)
     date: bool = _key(True, "Tell the model what day it is; no effect with a seed.", variable=True)
-    n_ctx: int = _key(
-        8192, "Context, in tokens.", RELOAD,
-        name="ctx", bounds=Range(256, 16_777_216), variable=True, daily=True,
+    n_ctx: int | None = _key(
+        None, "Context, in tokens; auto: as fits.", RELOAD,
+        name="ctx", bounds=Range(256, 16_777_216), word="auto", variable=True, daily=True,
     )  # fmt: skip
     threads: int | None = _machine("auto: one per physical core.", 1, 512)
     engine: EngineName | Literal["auto"] = _key(
@@ -197,16 +197,19 @@ class Settings:
         from models.drafts import find_draft, find_target
         from models.files.gguf_files import is_label
         from models.files.locate import variant
+        from models.files.model_file import read_header
         from models.files.places import cache_dir
+        from models.memory import auto_ctx
 
         label = target if target and is_label(target) else None
         name = self.target if label else target or self.target
         path = find_target(name, self.folders, report)
         draft, no_draft = find_draft(self.draft, name or self.target_name, self.folders, report)
+        path = find_target(str(variant(path, label)), (), report) if label else path
         setup = EngineArgs(
-            find_target(str(variant(path, label)), (), report) if label else path,
+            path,
             draft,
-            self.n_ctx,
+            self.n_ctx or auto_ctx(read_header(path)),
             self.threads,
             self.gpu_layers,
             self.engine,

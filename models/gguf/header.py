@@ -106,6 +106,12 @@ class Header:
         return any(key.startswith(prefixes) for key in self.metadata)
 
     @property
+    def moves_cache(self) -> bool:
+        """Whether its KV cache is the same in a context of another size, and all of its state."""
+        depends = "attention.sliding_window", "rope.scaling.original_context_length"
+        return not self.is_recurrent and not any(map(self.number, depends))
+
+    @property
     def scale(self) -> str | None:
         """The number of parameters, such as "1.5B": as stated, or counted if it is not split."""
         label = self._text("general.size_label")

@@ -77,8 +77,9 @@ class NativeModel:
     @property
     def cache_identity(self) -> str:
         """Everything that a snapshot depends on but its tokens and the file's name, as text."""
-        build, cells = self.weights.engine.build(), -(-self._settings.n_ctx // PADDING) * PADDING
         # For models with two sets of rotations (longrope), the size decides which one is used.
+        cells = "any" if _can_grow(self.weights) else self._context.n_ctx
+        build = self.weights.engine.build()
         return f"{self.conditions} {build} n_ctx={cells} {self._context.fields}"
 
     def limit_batch(self, tokens: int) -> None:
@@ -222,9 +223,8 @@ def _checked_ctx(n_ctx: int, weights: Weights) -> int:
 
 
 def _can_grow(weights: Weights) -> bool:
-    """Return whether a copy of the cache is all that a context holds, whatever its size."""
-    scales = weights.header.number("rope.scaling.original_context_length") is not None
-    return not (weights.is_recurrent or weights.sliding_window or scales)
+    """Return whether the cache can move to a larger context."""
+    return weights.header.moves_cache and not (weights.is_recurrent or weights.sliding_window)
 
 
 def _rollback_slots(weights: Weights, max_rows: int) -> int:

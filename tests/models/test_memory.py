@@ -1,11 +1,12 @@
 """What a model takes is estimated from its header, and compared with what the system has."""
 
 import sys
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
-from models import memory
+from models import gguf, memory
 from models.files.locate import identify
 from models.rollback import rollback_slots, state_bytes
 from tests import tiny
@@ -14,6 +15,7 @@ from tests.scripts import printed
 THOROUGH = pytest.mark.thorough
 LOAD = """
 import sys
+from types import SimpleNamespace
 from pathlib import Path
 from models.native.model import NativeModel
 from models.native.weights import Weights
@@ -119,3 +121,23 @@ def test_the_estimate_is_hardly_less_and_little_more_than_what_a_process_takes(r
     expected = memory.of_pair(found[0], found[1] if found[1:] else None, 8192)
     taken = int(printed(LOAD, 8192, *paths))
     assert 0.95 < expected.needed / taken < 1.15, (paths, expected, taken)
+
+
+@pytest.mark.parametrize(
+    ("free", "how", "tokens"),
+    [
+        (64e9, {"n_ctx": 32_768}, 32_768),
+        (64e9, {"n_ctx": 40_960}, 32_768),
+        (64e9, {"n_ctx": 4096}, 4096),
+        (4 * 20_000 * 256, {"n_ctx": 32_768}, 16_384),  # of 256 bytes a token
+        (1e6, {"n_ctx": 32_768}, 8192),
+        (64e9, {"kind": "mamba", "n_ctx": 32_768}, 8192),
+        (64e9, {"kind": "gemma3", "n_ctx": 32_768}, 8192),
+        (64e9, {"longrope": 512, "n_ctx": 32_768}, 8192),
+    ],
+)
+def test_the_context_is_as_large_as_the_model_allows_and_a_quarter_of_free_memory_holds(
+    tmp_path, monkeypatch, free, how, tokens
+):
+    monkeypatch.setattr(memory.psutil, "virtual_memory", lambda: SimpleNamespace(available=free))
+    assert memory.auto_ctx(gguf.read(tiny.write(tmp_path / "tiny.gguf", **how))) == tokens

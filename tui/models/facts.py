@@ -15,7 +15,7 @@ from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.stores import find
 from models.gguf.header import RECIPE, SOURCE, SOURCE_SHA256
-from models.memory import MACHINES, ROWS, estimate, machine, of_pair
+from models.memory import CONTEXT, MACHINES, ROWS, estimate, machine, of_pair
 from models.native import repacked
 from models.rollback import rollback_slots, state_bytes
 from tui.formatting import MISSING
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from assistant.engine.expectation import Expectation
 
 Facts = dict[str, object]
-CONTEXT = 8192  # tokens for which memory is estimated
 WIDTH = 80  # cells
 TESTED = (
     "* Was run before it was listed; the others were not. specchat models pair and specchat prove "

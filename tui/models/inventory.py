@@ -161,7 +161,7 @@ class ModelInventory:
 
     def fit(self, target: ModelFile, draft: ModelFile | None = None) -> Fit | None:
         """Return whether a target and a draft fit into memory together."""
-        needed = memory.of_pair(target, draft, self._settings.n_ctx)
+        needed = memory.of_pair(target, draft, self._settings.n_ctx or memory.CONTEXT)
         return None if needed is None else memory.fit(needed.needed, needed.resident, self._freed)
 
     @property

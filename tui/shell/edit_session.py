@@ -25,6 +25,7 @@ from assistant.events import Decoded, Event, Finished, Prefilled, Ready, TokenCo
 from assistant.request import CountTokens, Request
 from assistant.settings.settings import DEFAULT, Settings
 from models.errors import SpecchatError, StorageError, UsageError
+from models.memory import CONTEXT
 from tui.labels import figures
 from tui.safe import safe
 from tui.settings.editor import lend
@@ -154,11 +155,12 @@ class EditSession:
         if self._settings.sources.get("temperature", DEFAULT) == DEFAULT:
             request = replace(request, sampling=replace(request.sampling, temperature=0.0))
         whole, part = self._count(rewrite.file.text), self._count(rewrite.old)
-        shown = rewrite.shown(whole, part, self._settings.n_ctx)
+        n_ctx = min(self._ready.target.n_ctx, max(self._settings.n_ctx or 0, CONTEXT))
+        shown = rewrite.shown(whole, part, n_ctx)
         if shown is None:
             raise UsageError(
                 f"{path} has {part:,} tokens to rewrite, which must fit the context of "
-                f"{self._settings.n_ctx:,} twice. Name a part of it, as in {path}:10-40 or "
+                f"{n_ctx:,} twice. Name a part of it, as in {path}:10-40 or "
                 f"{path}:name, or give a larger --ctx."
             )
         if request.max_tokens is None:
