@@ -147,8 +147,8 @@ client.JSONRPCDispatcher = _OneByOne  # type: ignore[attr-defined, assignment]  
 def end_marked(mark: str) -> None:
     """End the processes that carry a server's mark, also those that left its process group."""
     for end in (psutil.Process.terminate, psutil.Process.kill):
-        found = psutil.process_iter(["environ"])
-        marked = [each for each in found if (each.info["environ"] or {}).get(MARK) == mark]
+        processes = psutil.process_iter(["environ"])
+        marked = [p for p in processes if (p.info["environ"] or {}).get(MARK) == mark]
         for process in marked:
             with suppress(psutil.NoSuchProcess):
                 end(process)
