@@ -81,9 +81,7 @@ async def test_an_attached_text_is_the_one_that_is_edited_read_by_tools_and_foun
 
 
 @pytest.mark.parametrize("data", BINARY)
-async def test_binary_data_is_no_text_for_attachments_edits_tools_and_folders(
-    tmp_path: Path, data: bytes
-) -> None:
+async def test_binary_data_is_no_text_anywhere(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "file.txt"
     path.write_bytes(data)
     for opened in (read, text_file.read):

@@ -15,9 +15,7 @@ from tests.engine import ENGINE
 from tests.fuzz.targets import plain_sentence
 
 
-def test_a_file_that_ends_the_engine_is_named_in_a_sentence_and_the_next_one_answers(
-    tmp_path, tiny_target
-):
+def test_a_file_that_ends_the_engine_is_named_and_the_next_one_answers(tmp_path, tiny_target):
     sound = read_layout(tiny_target)
     equal = texts([b"t1", *(b"t%d" % i for i in range(1, 259))])
     changes = {

@@ -79,9 +79,7 @@ def test_a_damaged_file_is_never_used_and_made_again(pair, tmp_path, computed, d
     assert path.read_bytes() == sound
 
 
-def test_a_pipe_instead_of_a_file_and_a_folder_that_cannot_be_written_cost_a_comparison(
-    pair, tmp_path, computed
-):
+def test_a_pipe_for_a_file_or_a_read_only_folder_costs_a_comparison(pair, tmp_path, computed):
     made = content(cached_mapping(*pair, tmp_path))
     (path,) = (tmp_path / "mappings").iterdir()
     path.unlink()

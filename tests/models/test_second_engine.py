@@ -54,9 +54,7 @@ def test_the_laws_of_models_hold_with_the_other_engine(suites):
 
 @needs_both
 @pytest.mark.parametrize("kind", ["mamba", "lfm2", "longrope"])
-def test_a_model_that_the_second_engine_cannot_run_or_roll_back_is_refused_with_the_reason(
-    tmp_path, kind
-):
+def test_a_model_that_ik_cannot_run_or_roll_back_is_refused_with_the_reason(tmp_path, kind):
     path = tmp_path / f"{kind}.gguf"
     tiny.write(path, **({"longrope": 512} if kind == "longrope" else {"kind": kind}))
     with pytest.raises(ModelError, match=r"^ik_llama.cpp cannot run \w+\.gguf: it does not "):

@@ -200,9 +200,7 @@ def test_after_any_end_it_can_be_made_afresh(models, source, monkeypatch, moment
     assert read(made(source)).n_vocab == KEPT
 
 
-def test_a_model_that_llama_cpp_cannot_requantise_is_one_sentence_and_leaves_nothing(
-    models, tmp_path
-):
+def test_a_model_that_cannot_be_requantised_is_one_sentence_and_leaves_nothing(models, tmp_path):
     source = tiny.write(tmp_path / "source.gguf")
     layout = read_layout(source)
     values = {**layout.values, "general.architecture": writing.text("fancynet")}

@@ -46,9 +46,7 @@ def test_a_race_from_the_command_line_is_shown_and_left(tmp_path: Path, models: 
 
 @pytest.mark.parametrize("key", ["", F[1], F[2], F[3], F[5], F[6]])
 @pytest.mark.some(2)
-def test_at_rest_nothing_is_painted_whatever_is_open(
-    tmp_path: Path, models: list[str], key: str
-) -> None:
+def test_nothing_is_painted_at_rest(tmp_path: Path, models: list[str], key: str) -> None:
     with opened(tmp_path, *models) as terminal:
         terminal.shows(READY)
         terminal.press(key)
@@ -80,9 +78,7 @@ def test_forty_sizes_a_second_while_it_answers(tmp_path: Path, slow: list[str]) 
         terminal.quit()
 
 
-def test_an_answer_is_as_it_was_after_resizes_with_no_token_between(
-    tmp_path: Path, slow: list[str]
-) -> None:
+def test_an_answer_is_the_same_after_idle_resizes(tmp_path: Path, slow: list[str]) -> None:
     with opened(tmp_path, *slow, size=(60, 20)) as terminal:
         streaming(terminal)
         terminal.until(lambda screen: "Go on" not in screen)  # it has scrolled away
@@ -105,9 +101,7 @@ def test_an_answer_is_as_it_was_after_resizes_with_no_token_between(
         terminal.quit()
 
 
-def test_the_size_is_the_terminals_and_not_what_a_shell_still_says(
-    tmp_path: Path, models: list[str]
-) -> None:
+def test_the_size_is_that_of_the_terminal_not_the_shell(tmp_path: Path, models: list[str]) -> None:
     with opened(tmp_path, *models, COLUMNS="40", LINES="10") as terminal:
         for size in ((100, 30), (60, 20), (120, 40)):
             terminal.resize(*size)
@@ -119,9 +113,7 @@ def test_the_size_is_the_terminals_and_not_what_a_shell_still_says(
     assert max(map(len, seen.decode().splitlines())) <= 60
 
 
-def test_a_size_that_changed_and_changed_back_unnoticed_is_painted_again(
-    tmp_path: Path, slow: list[str]
-) -> None:
+def test_a_size_that_changed_and_back_is_painted_again(tmp_path: Path, slow: list[str]) -> None:
     with opened(tmp_path, *slow) as terminal:
         terminal.shows(READY, "Ask something")
         terminal.process.send_signal(signal.SIGSTOP)

@@ -90,9 +90,7 @@ def painted_of(painted: str, texts: Sequence[str]) -> float:
 
 
 @pytest.mark.parametrize("view", ["words", "tokens"])
-def test_the_turns_of_a_conversation_command_no_terminal(
-    tmp_path: Path, models: list[str], view: str
-) -> None:
+def test_turns_command_no_terminal(tmp_path: Path, models: list[str], view: str) -> None:
     for number, texts in enumerate(batches(share(20), 100)):
         home = tmp_path / str(number)
         store = Store(home / "home" / "chats.db")
@@ -115,9 +113,7 @@ def test_the_turns_of_a_conversation_command_no_terminal(
             assert terminal.leave() == []
 
 
-def test_hostile_texts_reach_the_terminal_without_care(
-    home: Path, store: Store, models: list[str]
-) -> None:
+def test_hostile_texts_reach_the_terminal_raw(home: Path, store: Store, models: list[str]) -> None:
     """The test is tested: all that it looks for is found when nothing is made safe."""
     conversation(store, share(40, whole=40))
     store.close()
@@ -130,9 +126,7 @@ def test_hostile_texts_reach_the_terminal_without_care(
     assert len(found) > 100
 
 
-def test_the_list_of_chats_and_its_hits_command_no_terminal(
-    home: Path, store: Store, models: list[str]
-) -> None:
+def test_listed_chats_command_no_terminal(home: Path, store: Store, models: list[str]) -> None:
     texts = share(20)
     for text in texts:
         number = store.create(title=text)

@@ -172,9 +172,7 @@ def test_an_answer_with_a_form_has_it_or_is_calls():
         ({"required": ["b"], "properties": {}}, "", '{"b": 1}'),
     ],
 )
-def test_a_keyword_of_a_schema_that_cannot_be_enforced_is_left_out_with_a_warning(
-    schema, remark, arguments
-):
+def test_a_keyword_that_cannot_be_enforced_is_left_out_with_a_warning(schema, remark, arguments):
     text = schema if isinstance(schema, str) else json.dumps(schema)
     tools = (Tool("odd", "", text),)
     _, remarks = calls(WORDS, HERMES, asking(*tools, choice="auto"))

@@ -70,9 +70,7 @@ BEYOND = [
 @pytest.mark.parametrize(
     ("form", "schema", "what"), [(form, *rest) for forms, *rest in BEYOND for form in forms]
 )
-def test_a_keyword_that_a_syntax_cannot_enforce_is_refused_of_a_strict_tool_alone(
-    form, schema, what
-):
+def test_a_keyword_that_no_syntax_enforces_is_refused_of_a_strict_tool_alone(form, schema, what):
     assert calls(KINDS[0], form, finding(schema))[1] == []
     with pytest.raises(UsageError, match=f"^The tool find cannot be strict: {what} cannot be enf"):
         calls(KINDS[0], form, finding(schema, strict=True))

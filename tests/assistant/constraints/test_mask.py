@@ -126,9 +126,7 @@ def real_tokenizer(real_vocab):
 
 @pytest.mark.weights
 @pytest.mark.some(2)
-def test_allowed_tokens_depend_on_the_tokens_so_far_and_on_no_earlier_question(
-    real_vocab, real_tokenizer
-):
+def test_allowed_tokens_depend_on_the_tokens_so_far_alone(real_vocab, real_tokenizer):
     """Forth, back and elsewhere, with all questions in between, and as a new mask says."""
     vocab, n_vocab = real_vocab, real_vocab.size
     tokenizer, rng = real_tokenizer, random.Random(1)

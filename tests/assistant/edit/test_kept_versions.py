@@ -137,9 +137,7 @@ def test_a_kill_leaves_the_last_edit_that_was_done_to_be_taken_back(path, call, 
     assert path.read_text() == before
 
 
-def test_files_of_killed_programs_do_not_count_as_versions_and_go_after_a_day(
-    path, tmp_path, monkeypatch
-):
+def test_files_of_killed_programs_are_no_versions_and_go_after_a_day(path, tmp_path, monkeypatch):
     monkeypatch.setattr(kept_versions, "MOST", 2)
     write(path, b"new\n")
     (kept,) = (tmp_path / "home/edits").iterdir()

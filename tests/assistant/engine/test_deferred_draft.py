@@ -114,7 +114,7 @@ def test_a_stopped_loading_is_tried_again(open_setup, monkeypatch):
     assert assistant.draft is not None
 
 
-def test_a_draft_that_cannot_be_loaded_is_reported_and_the_answer_goes_on(
+def test_a_draft_that_cannot_be_loaded_is_reported_and_answers_go_on(
     open_setup, tiny_draft, tmp_path
 ):
     copy = tmp_path / "draft.gguf"

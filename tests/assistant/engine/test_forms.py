@@ -51,9 +51,7 @@ def is_person(text):
     [Sampling(0), Sampling(1.0, 0, 1.0), Sampling(1.5, 5, 0.9, 0.05, 1.3), Sampling(0.7, 40, 0.95)],
     ids=["greedy", "plain", "everything", "usual"],
 )
-def test_an_answer_meets_its_constraint_whatever_the_model_would_say(
-    assistant, mode, rule, sampling
-):
+def test_an_answer_meets_its_constraint_whatever_the_model(assistant, mode, rule, sampling):
     for _ in range(3):
         said = end(ask(assistant, SCHEMA, mode, sampling=sampling, rule=rule))
         assert (said.stop, said.complete) == (Stop.STOP_TOKEN, True)

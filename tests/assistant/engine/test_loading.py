@@ -62,9 +62,7 @@ def test_tables_that_came_with_the_program_serve_a_target_of_their_vocabulary_al
     assert offered() == (3,)
 
 
-def test_the_prefix_of_every_conversation_is_prefilled_at_loading(
-    tiny_target, tiny_draft, tmp_path
-):
+def test_the_prefix_of_any_conversation_is_prefilled_at_loading(tiny_target, tiny_draft, tmp_path):
     setup = EngineArgs(tiny_target, tiny_draft, 512, engine="llama", cache=tmp_path)
     with loaded(setup) as (assistant, _):
         cached_tokens = list(assistant.target.cached_tokens)

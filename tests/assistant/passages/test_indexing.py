@@ -226,9 +226,7 @@ file_lines.lines = lines
 """
 
 
-async def test_a_file_that_crashes_its_reader_is_named_and_read_again_when_it_changes(
-    folder, cache, monkeypatch
-):
+async def test_a_file_that_crashes_its_reader_is_named_until_it_changes(folder, cache, monkeypatch):
     with_worker(monkeypatch, CRASH)
     for name in "abcdef":
         text = f"zebra {name}" if name in "ace" else "crash"

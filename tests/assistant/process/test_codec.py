@@ -169,7 +169,7 @@ def test_garbage_is_called_garbage(data: bytes) -> None:
 
 @settings(max_examples=100)
 @given(st.lists(st.binary(max_size=50)), st.lists(st.integers(1, 9), min_size=1))
-async def test_messages_are_found_however_the_pipe_cuts_them(
+async def test_messages_are_found_however_a_pipe_cuts(
     messages: list[bytes], cuts: list[int]
 ) -> None:
     stream = b"".join(map(framed, messages))

@@ -48,9 +48,7 @@ def test_a_crash_names_the_other_engine_where_that_is_not_installed(monkeypatch)
 @pytest.mark.parametrize(
     ("engine", "status"), [("ik", signal.SIGKILL), ("llama", signal.SIGSEGV), ("ik", signal.SIGILL)]
 )
-def test_a_build_for_this_processor_goes_if_it_may_have_crashed(
-    tmp_path, monkeypatch, engine, status
-) -> None:
+def test_a_build_that_may_have_crashed_is_removed(tmp_path, monkeypatch, engine, status) -> None:
     monkeypatch.delenv(ik.VARIABLE, raising=False)
     monkeypatch.setattr(ik, "USED", tmp_path / "used")
     ik.USED.write_text(PACKAGES["ik"].version)

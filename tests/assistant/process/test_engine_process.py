@@ -149,9 +149,7 @@ def test_an_end_that_cannot_be_said_is_a_bug_and_not_a_silence() -> None:
 
 
 @pytest.mark.parametrize("deaths", [0, 3])
-async def test_every_stream_ends_exactly_once_whatever_is_cancelled(
-    setup: EngineArgs, deaths: int
-) -> None:
+async def test_every_stream_ends_once_whatever_is_cancelled(setup: EngineArgs, deaths: int) -> None:
     dice = random.Random(deaths)
     engine = EngineProcess()
     await events_of(engine.do(setup))
@@ -193,7 +191,7 @@ async def test_reading_ahead_gives_way_to_any_job(setup: EngineArgs, job: AnyJob
     assert engine.last.sent[-1] == job
 
 
-async def test_reading_ahead_that_waits_is_never_begun_once_another_job_waits(
+async def test_a_waiting_prefill_is_never_begun_once_another_job_waits(
     setup: EngineArgs,
 ) -> None:
     engine = await loaded(setup)
@@ -238,7 +236,7 @@ async def test_a_reader_may_end_its_stream_and_the_job_is_stopped(setup: EngineA
     assert engine.last.job is None
 
 
-async def test_a_cancel_that_crosses_the_end_of_its_job_does_not_stop_the_next(
+async def test_a_cancel_that_crosses_the_end_of_its_job_stops_no_other(
     setup: EngineArgs,
 ) -> None:
     worker = await WorkerProcess.start(CHAT)
@@ -250,7 +248,7 @@ async def test_a_cancel_that_crosses_the_end_of_its_job_does_not_stop_the_next(
     await worker.close()
 
 
-async def test_a_cancel_of_a_job_that_is_over_is_not_for_the_one_that_is_done(
+async def test_a_cancel_of_a_finished_job_is_not_for_the_current_one(
     setup: EngineArgs,
 ) -> None:
     engine = await loaded(setup)
@@ -378,7 +376,7 @@ async def test_who_does_not_read_holds_the_engine_up_and_fills_no_memory(
     await engine.close()
 
 
-async def test_closing_does_not_wait_for_who_does_not_read(
+async def test_closing_waits_for_no_reader(
     setup: EngineArgs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assistant.service.MAX_QUEUED", 5)

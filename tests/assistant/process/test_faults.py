@@ -109,7 +109,7 @@ def test_the_events_before_the_death_of_a_worker_are_heard_in_full(setup: Engine
         assert whole.startswith(said)
 
 
-def test_every_job_that_waits_fails_once_and_a_count_is_no_reason_to_reload(
+def test_each_waiting_job_fails_once_and_a_count_is_no_reason_to_reload(
     setup: EngineArgs,
 ) -> None:
     with running(load=setup) as (engine, heard):
@@ -126,7 +126,7 @@ def test_every_job_that_waits_fails_once_and_a_count_is_no_reason_to_reload(
         assert heard.is_silent()
 
 
-def test_a_worker_that_dies_while_nothing_is_asked_is_replaced_in_silence(
+def test_a_worker_that_dies_while_idle_is_replaced_in_silence(
     setup: EngineArgs,
 ) -> None:
     with running(load=setup) as (engine, heard):
@@ -158,7 +158,7 @@ def test_a_reload_that_fails_is_how_the_request_ends(setup: EngineArgs, tmp_path
         assert heard.is_silent()
 
 
-def test_a_native_abort_while_loading_names_the_file_and_the_signal_and_logs_the_reason(
+def test_a_native_abort_while_loading_names_file_and_signal_and_is_logged(
     setup: EngineArgs,
 ) -> None:
     with running(f"{FAKES}.aborting") as (engine, heard):
@@ -198,7 +198,7 @@ def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: EngineArgs) -> Non
         assert "invalid message" in failed.message
 
 
-def test_a_worker_that_cannot_be_started_is_told_of(
+def test_a_worker_that_cannot_start_is_told(
     monkeypatch: pytest.MonkeyPatch, setup: EngineArgs
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
@@ -224,7 +224,7 @@ def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: Engine
         heard.until(Finished)
 
 
-def test_a_worker_that_hangs_while_idle_is_replaced_when_the_next_prompt_comes(
+def test_a_worker_that_hangs_while_idle_is_replaced_at_the_next_prompt(
     setup: EngineArgs,
 ) -> None:
     with running(load=setup) as (engine, heard):
@@ -303,7 +303,7 @@ def test_the_worker_leaves_no_core_file(setup: EngineArgs) -> None:
         assert resource.prlimit(engine.pid, resource.RLIMIT_CORE) == (0, 0)
 
 
-async def test_a_worker_whose_commands_have_ended_goes_by_itself_in_the_middle_of_native_code(
+async def test_a_worker_without_a_parent_ends_amid_native_code(
     slow: EngineArgs,
 ) -> None:
     worker = await WorkerProcess.start(CHAT)
@@ -317,7 +317,7 @@ async def test_a_worker_whose_commands_have_ended_goes_by_itself_in_the_middle_o
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")
-def test_a_parent_whose_pipes_live_on_in_another_process_leaves_no_orphan(
+def test_a_parent_whose_pipes_outlive_it_leaves_no_orphan(
     setup: EngineArgs,
 ) -> None:
     code = PARENT.replace(

@@ -32,7 +32,7 @@ def test_loading_reports_progress_and_ends_in_ready(both: Both, setup: EngineArg
     assert loading[-1].fraction == 1
 
 
-def test_a_failed_load_is_told_and_a_good_one_follows(
+def test_a_failed_load_is_told_before_a_good_one(
     both: Both, setup: EngineArgs, tmp_path: Path
 ) -> None:
     engine, heard = both
@@ -105,9 +105,7 @@ def test_steering_takes_effect_in_the_answer_under_way(both: Both, setup: Engine
 
 
 @pytest.mark.parametrize("at", ["rest", "loading", "answering", "reading"])
-def test_closing_ends_it_whatever_it_is_at(
-    both: Both, setup: EngineArgs, slow: EngineArgs, at: str
-) -> None:
+def test_closing_ends_any_job(both: Both, setup: EngineArgs, slow: EngineArgs, at: str) -> None:
     engine, heard = both
     jobs = {"loading": (setup,), "answering": (setup, ask(max_tokens=LONG))}
     for job in jobs.get(at, (slow, ask("x" * 7000), ask()) if at == "reading" else ()):

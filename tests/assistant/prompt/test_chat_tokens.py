@@ -96,7 +96,7 @@ BOS = tiny.CONTROLS[0]
         f"{BOS} ",
     ],
 )
-def test_a_prompt_begins_with_one_token_that_begins_texts_whatever_its_template_writes(
+def test_a_prompt_begins_with_one_start_token_whatever_its_template_writes(
     tmp_path, written, added
 ):
     """And with none that neither the template nor the vocabulary wants; what is typed is text."""
@@ -116,9 +116,7 @@ def test_a_mark_that_begins_texts_and_is_no_control_token_is_not_spelt_out_as_we
 
 
 @pytest.mark.parametrize("as_tokens", [True, False])
-def test_marks_of_thoughts_that_were_typed_said_or_returned_by_a_tool_stay_text(
-    tmp_path, as_tokens
-):
+def test_thought_marks_that_were_typed_said_or_returned_by_a_tool_stay_text(tmp_path, as_tokens):
     """Also where the vocabulary has tokens for them, and where the template cuts answers there."""
     template = (
         "{% for m in messages %}{{ m.role }}:{% if m.role == 'assistant' %}"

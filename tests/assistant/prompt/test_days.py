@@ -67,16 +67,14 @@ def test_the_prompt_of_each_question_begins_with_those_before_it(tmp_path, templ
 
 @pytest.mark.parametrize("template", [LLAMA, WITHOUT_NOW])
 @pytest.mark.parametrize("start", [0, 1], ids=["with a system prompt", "without one"])
-def test_a_template_that_has_a_place_for_the_day_gets_the_first_one_there(
-    tmp_path, template, start
-):
+def test_a_template_with_a_place_for_the_day_gets_the_first_one_there(tmp_path, template, start):
     text = rendered(tmp_path, TALK[start:], template)
     assert "Today Date: 27 Nov 2026\n" in text
     assert TOLD[FRIDAY] not in text
     assert f"user\n{TOLD[SATURDAY]}\n\nWhen?" in text
 
 
-def test_a_template_with_a_place_for_the_day_that_it_does_not_show_leaves_it_to_the_question(
+def test_a_template_that_hides_its_place_for_the_day_leaves_it_to_the_question(
     tmp_path,
 ):
     assert f"user\n{TOLD[FRIDAY]}\n\nWhy?" in rendered(tmp_path, TALK, UNLESS_SYSTEM)

@@ -98,9 +98,7 @@ def opened(tmp_path_factory):
 
 @settings(max_examples=examples(200))
 @given(texts=st.lists(WRITTEN, min_size=1, max_size=6))
-def test_a_prompt_has_the_control_tokens_of_its_template_and_the_bytes_of_its_texts(
-    tiny_chat, texts
-):
+def test_a_prompt_has_the_control_tokens_of_its_template_and_the_bytes_of_texts(tiny_chat, texts):
     """Answers keep the tokens they were decoded as."""
     vocab, chat = tiny_chat
     messages = [Message("system", texts[0])]
@@ -123,9 +121,7 @@ TURNS = st.lists(st.tuples(ROLES, st.integers(0, 60)), max_size=12)
 
 @settings(max_examples=examples(500))
 @given(st.none() | st.integers(0, 30), TURNS, st.integers(0, 60), st.integers(0, 200))
-def test_a_prompt_never_exceeds_its_room_and_keeps_the_system_prompt_and_the_question(
-    system, turns, last, room
-):
+def test_a_prompt_fits_and_keeps_the_system_prompt_and_the_question(system, turns, last, room):
     def encode(messages):
         """One token a character of content, one a message, and one to ask."""
         codes = [[ord(message.role[0]), *map(ord, message.content)] for message in messages]

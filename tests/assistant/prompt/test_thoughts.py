@@ -61,9 +61,7 @@ def parts(markers, *texts, at=START):
          "Hm.A", "Yes"),
     ],
 )  # fmt: skip
-def test_thought_and_answer_are_distinguished_wherever_the_text_is_cut(
-    markers, at, text, thought, answer
-):
+def test_thought_and_answer_are_separate_however_cut(markers, at, text, thought, answer):
     for cuts in [*combinations(range(1, len(text)), 1), *combinations(range(1, len(text)), 2)]:
         places = [0, *cuts, len(text)]
         pieces = [text[i:j] for i, j in pairwise(places)]
@@ -169,9 +167,7 @@ def test_however_an_answer_began_a_thought_beyond_its_budget_ends_with_the_marke
 
 
 @given(st.lists(FREE, max_size=8), st.integers(0, 3), st.sampled_from([THINK, KIMI]))
-def test_the_state_of_a_thought_depends_on_the_tokens_alone_in_any_order_of_questions(
-    asked, budget, markers
-):
+def test_the_state_of_a_thought_depends_on_the_tokens_alone(asked, budget, markers):
     one = reader(budget, start=0, markers=markers)
     for answer in asked:
         anew = reader(budget, start=0, markers=markers)
@@ -184,9 +180,7 @@ def test_the_state_of_a_thought_depends_on_the_tokens_alone_in_any_order_of_ques
     st.sampled_from([family for family in FAMILIES if family is not HARMONY]),
     st.lists(st.integers(1, 40), max_size=12),
 )
-def test_a_thought_ends_at_the_token_that_completes_the_marker_wherever_its_bytes_are_cut(
-    family, cuts
-):
+def test_a_thought_ends_where_a_token_completes_its_marker_however_it_is_cut(family, cuts):
     """There a form begins and a budget stops counting; and there the answer is shown to begin."""
     thought, marker, rest = b"Hm\xc3", family.closes.encode(), "Ja, ◁ ist ein Zeichen".encode()
     whole = thought + marker + rest

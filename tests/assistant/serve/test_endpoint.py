@@ -59,9 +59,7 @@ def test_a_completion_tells_of_each_token_where_it_came_from(running: Running) -
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("in_parts", [False, True])
-def test_a_prediction_is_followed_and_counted(
-    running: Running, stream: bool, in_parts: bool
-) -> None:
+def test_a_prediction_is_used_and_counted(running: Running, stream: bool, in_parts: bool) -> None:
     client, asked = running.client(), {**speculating(max_tokens=40), "temperature": 14}
     plain = complete(client, **asked).choices[0].message.content
     content = [text(plain[:9]), text(plain[9:])] if in_parts else plain
@@ -171,9 +169,7 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
         ({"messages": LONG, "stream": True}, 400, "context_length_exceeded", None),
     ],
 )  # fmt: skip
-def test_a_field_that_does_not_exist_is_refused_by_name(
-    running, wanted, status, code, param
-) -> None:
+def test_an_unknown_field_is_refused_by_name(running, wanted, status, code, param) -> None:
     with pytest.raises(openai.APIStatusError) as refused:
         complete(running.client(), **wanted)
     assert refused.value.status_code == status

@@ -124,7 +124,7 @@ def result_of(call: Any, content: Any) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call.id, "content": content}
 
 
-def test_tools_that_are_too_large_together_are_refused_by_name_and_the_next_one_is_answered(
+def test_tools_too_large_together_are_refused_and_the_next_one_is_answered(
     calling: Running,
 ) -> None:
     named = {f"property_{n}": {"type": "string"} for n in range(101)}

@@ -198,9 +198,7 @@ async def test_a_question_that_is_taken_back_meanwhile_is_not_answered() -> None
     assert made.session.branch.records == ()
 
 
-async def test_how_many_passages_there_are_follows_from_the_reading_speed(
-    notes: Path, tmp_path: Path
-) -> None:
+async def test_the_count_of_passages_follows_the_reading_speed(notes: Path, tmp_path: Path) -> None:
     for number in range(20):
         (notes / f"{number}.md").write_text(f"Zeppelin {number} flies to town {number * 7}. " * 20)
     made, model = stage(Settings(about_seconds=4)), tmp_path / "tiny.gguf"

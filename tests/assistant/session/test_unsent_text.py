@@ -65,9 +65,7 @@ def asked(store):
     return conversation
 
 
-def test_every_conversation_a_new_one_and_every_question_has_its_own_also_after_a_restart(
-    store, asked
-):
+def test_each_conversation_and_each_question_has_its_own_also_after_a_restart(store, asked):
     other, typist = store.create(), Typist(store)
     places = {(None, False): "", (other, False): "", (asked, False): "", (asked, True): "One"}
     for place, before in places.items():

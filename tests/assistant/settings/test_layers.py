@@ -43,7 +43,7 @@ def source(layers: Layers, name: str) -> str:
         (2, None, "auto", None, "auto"),
     ],
 )  # fmt: skip
-def test_an_option_beats_a_variable_a_choice_and_the_file(
+def test_an_option_beats_variable_choice_and_file(
     monkeypatch, file, chosen, variable, option, value
 ):
     if variable is not None:

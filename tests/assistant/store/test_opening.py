@@ -187,9 +187,7 @@ LINKED = {
 
 @pytest.mark.parametrize("backed_up", [True, False])
 @pytest.mark.parametrize("content", LINKED.values(), ids=LINKED)
-def test_the_file_that_a_link_points_to_is_never_moved_changed_or_replaced(
-    filled, tmp_path, content, backed_up
-):
+def test_the_target_of_a_link_is_never_moved_or_changed(filled, tmp_path, content, backed_up):
     target = tmp_path / "elsewhere" / "notes.txt"
     target.parent.mkdir()
     target.write_bytes(content)

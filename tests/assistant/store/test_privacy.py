@@ -85,9 +85,7 @@ def test_one_conversation_is_removed_while_another_can_still_be_undeleted(store,
     assert [each.id for each in store.summaries()] == [two]
 
 
-def test_a_deleted_conversation_is_in_no_backup_though_the_file_stays_as_it_is(
-    store, path, monkeypatch
-):
+def test_a_deleted_conversation_is_in_no_backup_of_a_file_that_stays(store, path, monkeypatch):
     """A full disk may have no room for that."""
     conversation, _ = talk(store, SECRET)
     store.back_up()

@@ -28,9 +28,7 @@ def test_messages_of_two_programs_below_one_message_become_branches(store, neigh
     assert len(store.path(conversation)[-1].siblings) == 40
 
 
-def test_a_conversation_deleted_in_one_program_can_be_continued_in_another_until_all_end(
-    store, neighbour, path
-):
+def test_a_deleted_conversation_can_be_continued_in_another_program(store, neighbour, path):
     conversation, _ = talk(store, "Hi")
     store.delete(conversation)
     store.close()

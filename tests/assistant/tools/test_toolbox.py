@@ -72,9 +72,7 @@ async def test_a_server_that_cannot_be_used_is_reported_and_the_others_go_on(ser
 
 
 @pytest.mark.parametrize("found", [None, ModuleType("mcp")], ids=["missing", "old"])
-async def test_without_the_package_a_server_is_reported_with_the_command_that_installs_it(
-    found, monkeypatch
-):
+async def test_a_server_without_the_package_is_reported_with_the_command_for_it(found, monkeypatch):
     monkeypatch.delitem(sys.modules, "assistant.tools.session")
     monkeypatch.setitem(sys.modules, "mcp", found)
     async with opened(odd("Failing")) as tools:
@@ -158,7 +156,7 @@ async def test_a_server_that_wants_a_token_says_where_it_goes():
     assert {*asked} == {None, SECRET[0][1]}
 
 
-async def test_a_secret_that_a_server_repeats_is_not_shown_and_one_that_dies_is_reported(
+async def test_a_secret_that_a_server_repeats_is_hidden_and_one_that_dies_is_reported(
     monkeypatch,
 ):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")  # nothing answers there

@@ -70,9 +70,7 @@ def test_a_catalogue_file_named_by_its_repository_is_the_catalogue_file():
         (True, lambda data: data[:-1], False),
     ],
 )
-def test_a_file_in_the_hubs_cache_is_found_in_place_by_its_bytes(
-    hosted, data, is_wanted, change, is_found
-):
+def test_a_file_in_the_hubs_cache_is_found_by_its_bytes(hosted, data, is_wanted, change, is_found):
     revision, found = hosted.revision if is_wanted else OTHER, change(data)
     blob = "f" * 64 if found[-1:] == b"x" else hosted.sha256
     link = hub_file(hosted.repo, revision, hosted.file, found, blob)
@@ -155,9 +153,7 @@ def stocked(data: bytes) -> Path:
         ("jan-nano", ".local/share/Jan/data/llamacpp/models/jan-nano/model.gguf"),
     ],
 )
-def test_the_name_that_another_program_has_for_a_model_leads_to_it(
-    stocked: Path, name: str, meant: str
-) -> None:
+def test_the_name_of_a_model_elsewhere_leads_to_it(stocked: Path, name: str, meant: str) -> None:
     meant = meant if meant.startswith("ollama:") else str(stocked / meant)
     with pytest.raises(ModelMissing) as missing:
         identify(name)

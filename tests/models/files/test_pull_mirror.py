@@ -134,9 +134,7 @@ def damaged(folder, data):
         (damaged, "arrived damaged"),
     ],
 )  # fmt: skip
-def test_a_wheel_that_is_not_what_was_published_is_refused(
-    tmp_path, mirrored, data, quick, make, sentence
-):
+def test_a_wheel_that_was_not_published_is_refused(tmp_path, mirrored, data, quick, make, sentence):
     make(tmp_path / "wheels", data)
     refused("toy", sentence)
 

@@ -41,7 +41,7 @@ async def test_a_fork_is_typed_into_at_once_also_beside_the_list(pair: Pair) -> 
         await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
 
 
-async def test_the_border_says_that_a_question_is_edited_until_it_is_sent_or_left(
+async def test_the_border_says_a_question_is_edited_until_it_is_sent_or_left(
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
@@ -95,7 +95,7 @@ async def test_the_palette_offers_each_thing_once_and_in_words(pair: Pair) -> No
         assert {c.help for c in commands if c.title == "New conversation"} == {"Ctrl+N"}
 
 
-async def test_a_user_who_types_already_is_not_interrupted_by_the_models(
+async def test_a_user_who_types_is_not_interrupted_by_the_models(
     bare_machine: Path,
 ) -> None:
     async with open_chat(None) as chat:
@@ -118,9 +118,7 @@ async def test_g_shows_the_ghosts_also_when_they_are_on_but_only_words_are_seen(
         assert not answer.ghosts
 
 
-def test_a_loaded_file_that_no_store_has_is_listed_as_the_target(
-    bare_machine: Path, target: Path
-) -> None:
+def test_a_loaded_file_of_no_store_is_listed_as_target(bare_machine: Path, target: Path) -> None:
     info = ModelInfo("target", target.stem, target, 1, 512, 259, 0.1)
     stock = ModelInventory(Settings(n_ctx=512), Ready(info, None, None))
     assert [model.path for model in stock.scan()] == [target]
@@ -205,7 +203,7 @@ async def test_a_screenshot_says_where_it_is_or_why_there_is_none(
 
 
 @pytest.mark.parametrize("size", [(80, 24), WIDE])
-async def test_a_toast_covers_neither_the_prompt_nor_the_newest_words(
+async def test_a_toast_covers_no_prompt_and_no_newest_words(
     pair: Pair, size: tuple[int, int]
 ) -> None:
     app = SpecchatApp(replace(TINY, target=str(pair[0]), draft=str(pair[1])), engine=Watched)

@@ -53,7 +53,7 @@ async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: P
         assert chat.app.screen is chat.screen
 
 
-async def test_escape_leaves_the_question_that_is_edited_and_what_is_deleted_comes_back(
+async def test_escape_leaves_an_edited_question_and_a_deletion_can_be_undone(
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
@@ -125,9 +125,7 @@ async def found(chat: Chat, record: StoredMessage, text: str) -> None:
     await chat.until(lambda: view.region.contains_region(turn.region))
 
 
-async def test_the_same_key_again_copies_the_code_block_before(
-    pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_same_key_copies_the_block_before(pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.app.clipboard.TOOLS", ())
     code = "".join(f"First\n\n```\n{word}\n```\n\n" for word in ("one", "two", "three"))
     async with open_chat(*pair) as chat:

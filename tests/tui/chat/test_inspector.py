@@ -159,9 +159,7 @@ async def test_answer_without_a_record_says_so() -> None:
 
 
 @pytest.mark.parametrize("size", [(120, 40), (1, 1)])
-async def test_the_inspector_works_at_every_size(
-    answer: list[Event], size: tuple[int, int]
-) -> None:
+async def test_the_inspector_works_at_any_size(answer: list[Event], size: tuple[int, int]) -> None:
     async with inspecting(recorded.trace(answer), size=size) as (host, pilot):
         await pilot.press("right", "down", "n", "pagedown", "pageup", "end", "G")
         await pilot.resize_terminal(60, 20)
@@ -170,7 +168,7 @@ async def test_the_inspector_works_at_every_size(
         assert max(host.page.line(y).cell_length for y in lines) <= host.page.line_width
 
 
-async def test_only_lines_on_the_screen_are_made(
+async def test_only_visible_lines_are_made(
     answer: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with inspecting(recorded.trace(answer) * 25, size=(80, 24)) as (host, pilot):

@@ -74,9 +74,7 @@ async def test_nothing_is_written_when_nothing_is_to_be_kept(pair: Pair, home: P
     assert not [path for path in home.rglob("*") if path.is_file() and path.suffix == ".db"]
 
 
-async def test_a_store_that_cannot_be_opened_is_said_and_the_chat_goes_on(
-    pair: Pair, home: Path
-) -> None:
+async def test_a_store_that_cannot_be_opened_leaves_the_chat_usable(pair: Pair, home: Path) -> None:
     home.write_text("in the way")
     async with open_chat(*pair, asked=("Still there?",)) as chat:
         assert len(chat.said) == 2
@@ -125,7 +123,7 @@ async def test_a_change_of_a_question_goes_on_after_a_restart(pair: Pair) -> Non
         await chat.until(lambda: not chat.screen.session.responses.under_way)
 
 
-async def test_a_conversation_that_has_been_deleted_for_good_is_no_reason_to_complain(
+async def test_a_conversation_deleted_for_good_is_no_reason_to_complain(
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, asked=("One",)):

@@ -59,9 +59,7 @@ PREPARED = "No guesses were tried in this answer; preparing them took 10% of the
         (NONE, Forecast(Reason.ARS), NO_GUESSES, "", None),
     ],
 )
-def test_the_claim_about_guessing_has_counted_and_measured_figures(
-    stats, forecast, worth, why, saves
-):
+def test_the_claim_about_guessing_has_measured_figures(stats, forecast, worth, why, saves):
     found = said(stats, forecast)
     assert (found.gain, found.why, found.saves) == (worth, why, saves)
     assert found.doing == (DOING[forecast.reason] if forecast else "")

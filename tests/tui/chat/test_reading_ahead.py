@@ -39,7 +39,7 @@ async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_t
         assert prepared.cached_tokens > len(FILE.text) // 2
 
 
-async def test_the_suggestion_of_a_new_conversation_is_prefilled_until_something_is_typed(
+async def test_the_first_suggestion_is_prefilled_until_something_is_typed(
     pair: Pair,
 ):
     async with open_chat(*pair, idle="on") as chat:
@@ -61,7 +61,7 @@ async def test_a_finished_prefill_is_not_requested_again(pair: Pair):
     ("idle", "battery", "reads"),
     [("off", False, 0), ("auto", True, 0), ("auto", False, 1), ("on", True, 1)],
 )
-async def test_on_battery_nothing_is_read_unless_the_user_wants_it(
+async def test_nothing_is_prefilled_on_battery_unless_wanted(
     pair, monkeypatch, idle, battery, reads
 ):
     monkeypatch.setattr(machine, "is_on_battery", lambda: battery)

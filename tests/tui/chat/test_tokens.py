@@ -56,9 +56,7 @@ def test_legend_lists_what_applies_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(("width", "lines"), [(126, 1), (64, 3)])
-async def test_the_legend_of_an_answer_names_every_kind_at_any_width(
-    width: int, lines: int
-) -> None:
+async def test_the_legend_of_an_answer_names_all_kinds_at_any_width(width: int, lines: int) -> None:
     kinds = {"draft", "suffix", "tail", "ngram", "residual", "target", GHOST}
     head = Head()
     head.line = Content("Somebody with a long name")
@@ -107,9 +105,7 @@ SIZES = [(100, 30), (10, 30), (20, 5), (46, 4), (31, 12), (101, 30)]
 
 @pytest.mark.parametrize("more", ["", "more "])
 @pytest.mark.parametrize("sentences", [5, 30])
-async def test_a_streaming_answer_is_as_if_drawn_afresh_after_any_resizes(
-    sentences: int, more: str
-) -> None:
+async def test_a_streaming_answer_is_drawn_afresh_after_resizes(sentences: int, more: str) -> None:
     steps = [said(SENTENCE * sentences)]
     async with open_page(size=SIZES[0]) as page:
         answer = await page.stream(*steps)

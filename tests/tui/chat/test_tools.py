@@ -57,7 +57,7 @@ async def open_calling(endless: Path, size: tuple[int, int] = (80, 24)) -> Async
         yield chat
 
 
-async def test_a_call_is_shown_runs_when_it_is_allowed_and_its_result_is_answered(
+async def test_a_call_is_shown_runs_when_allowed_and_its_result_is_answered(
     endless: Path,
 ) -> None:
     async with open_calling(endless) as chat:
@@ -114,7 +114,7 @@ async def test_keys_that_were_meant_for_something_else_allow_nothing(
         assert any("is waiting for you" in told for told in chat.told)
 
 
-async def test_an_open_call_is_asked_about_again_and_the_keys_stay_where_they_are(
+async def test_an_open_call_is_asked_about_again_and_leaves_the_keys(
     endless: Path,
 ) -> None:
     async with open_calling(endless) as chat:
@@ -135,7 +135,7 @@ async def test_an_open_call_is_asked_about_again_and_the_keys_stay_where_they_ar
         assert chat.box.called == ["disk__read"]
 
 
-async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on_for_it(
+async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on(
     endless: Path,
 ) -> None:
     async with open_calling(endless) as chat:
@@ -171,7 +171,7 @@ async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on_for_it(
         assert tools.enabled == {with_tools: True}
 
 
-async def test_the_card_says_which_keys_work_now_and_what_is_typed_allows_nothing(
+async def test_the_card_says_which_keys_work_now_and_typing_allows_nothing(
     endless: Path,
 ) -> None:
     async with open_calling(endless) as chat:
@@ -195,7 +195,7 @@ async def test_the_card_says_which_keys_work_now_and_what_is_typed_allows_nothin
         assert chat.box.called == ["disk__read"]
 
 
-async def test_ctrl_up_on_a_card_that_has_the_keys_already_lets_letters_decide(
+async def test_ctrl_up_on_a_card_that_has_the_keys_lets_letters_decide(
     endless: Path,
 ) -> None:
     async with open_calling(endless) as chat:

@@ -99,7 +99,7 @@ async def test_keys_mean_to_a_prompt_that_is_not_empty_what_they_always_do(pair:
         assert (chat.prompt.text, chosen(chat)) == ("a", [0])  # recalled
 
 
-async def test_who_has_asked_a_few_times_finds_a_line_and_nothing_that_enter_takes(
+async def test_a_user_of_some_questions_finds_a_line_that_enter_does_not_take(
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, asked=["?"] * (NOVICE - 1)) as chat:
@@ -113,7 +113,7 @@ async def test_who_has_asked_a_few_times_finds_a_line_and_nothing_that_enter_tak
         assert (chat.prompt.text, chat.said) == ("", [])
 
 
-async def test_all_of_it_is_seen_at_a_glance_and_on_a_small_screen_the_suggestions(
+async def test_the_welcome_is_seen_whole_and_on_a_small_screen_its_suggestions(
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, size=SIZES[0]) as chat:
@@ -142,7 +142,7 @@ def test_the_sample_has_every_kind_and_each_is_explained_and_looks_unlike_the_ot
     assert len({NAMES[kind] for kind in marked}) == 3
 
 
-async def test_the_first_colours_are_explained_once_and_stay_until_the_next_question(
+async def test_the_first_colours_are_explained_until_the_next_question(
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, novice=True, mode="ars") as chat:

@@ -212,9 +212,7 @@ async def test_an_answer_that_grows_too_long_for_markdown_goes_on_as_it_came(tex
 
 
 @given(st.text(alphabet="ab1 -+*`|>#.\n[](){}~_\t\\", max_size=300), st.data())
-def test_blocks_that_are_complete_are_those_of_the_whole_text(
-    text: str, data: st.DataObject
-) -> None:
+def test_complete_blocks_are_those_of_the_whole_text(text: str, data: st.DataObject) -> None:
     entire = read(text)
 
     def blocks(tokens: list[Token]) -> list[tuple[str, ...]]:

@@ -92,9 +92,7 @@ def test_a_slim_draft_is_no_source_for_another(here):
         (["draft.gguf"], ModelMissing, "No model on this machine can guess for draft.gguf"),
     ],
 )
-def test_an_impossible_slim_draft_is_refused_in_one_sentence(
-    here, monkeypatch, arguments, error, reason
-):
+def test_an_impossible_slim_draft_is_one_sentence(here, monkeypatch, arguments, error, reason):
     (here / "bad.gguf").write_bytes(b"<html>")
     before = sorted(here.iterdir())
     monkeypatch.chdir(here)

@@ -57,9 +57,7 @@ def test_without_the_usual_model_one_hears_of_both_ways(bare_machine: Path, targ
     assert "models pull default" in str(some_here.value)
 
 
-def test_a_missing_model_that_was_named_is_the_only_one_in_its_error(
-    bare_machine: Path, target: Path
-) -> None:
+def test_the_error_of_a_missing_model_names_it_alone(bare_machine: Path, target: Path) -> None:
     with pytest.raises(ModelMissing) as missing:
         Settings(target="smollm2-135m", folders=(target.parent,)).setup()
     assert "others are" not in str(missing.value)

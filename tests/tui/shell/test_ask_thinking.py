@@ -28,9 +28,7 @@ def test_the_answer_is_printed_alone_and_the_thought_before_it_when_told_to(know
     assert both.endswith(f"\n\n{alone}")
 
 
-def test_an_option_of_thinking_is_refused_for_a_model_that_does_not_think_and_a_setting_is_not(
-    known, target, home
-):
+def test_an_option_of_thinking_is_refused_where_a_setting_is_not(known, target, home):
     plain = ("ask", "--target", target, "--draft", "none", *HOT, "--max-tokens", "4")
     code, out, err = run(*plain, "--thinking", "on", "Why?")
     assert (code, out) == (2, "")

@@ -108,9 +108,7 @@ def test_a_passage_that_asks_for_a_tool_is_text_and_its_call_needs_approval(aske
 
 
 @pytest.mark.parametrize("options", [(), ("--yes",)])
-def test_a_call_that_may_change_something_is_refused_where_nobody_can_be_asked(
-    asked, tmp_path, options
-):
+def test_a_call_that_may_change_something_is_refused_if_nobody_is_asked(asked, tmp_path, options):
     pytest.importorskip("mcp")
     script = tmp_path / "note.py"
     script.write_text(SERVER)

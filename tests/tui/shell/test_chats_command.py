@@ -103,9 +103,7 @@ def test_an_export_that_fails_leaves_no_half_file(filled, tmp_path):
         run("export", "1", "-o", str(tmp_path / "none" / "x.md"))
 
 
-def test_several_files_are_imported_together_or_the_broken_one_is_named_and_none_is(
-    filled, tmp_path
-):
+def test_several_files_are_imported_or_the_broken_one_is_named_and_none_is(filled, tmp_path):
     first, second, bad = (tmp_path / name for name in ("1.jsonl", "2.jsonl", "3.jsonl"))
     run("export", "1", "-o", str(first))
     run("export", "2", "-o", str(second))

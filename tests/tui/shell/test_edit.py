@@ -109,9 +109,7 @@ def test_a_new_version_is_edited_before_it_is_written(edit, monkeypatch):
 
 
 @pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(b"\0")])
-def test_a_file_that_an_editor_ruins_leaves_the_new_version_to_be_written(
-    edit, monkeypatch, change
-):
+def test_a_file_ruined_by_an_editor_leaves_the_new_version_to_be_written(edit, monkeypatch, change):
     monkeypatch.setattr(module, "lend", lambda path: change(path) and "")
     done = edit("file.txt", "spell 9", keys="ey")
     assert done.exit_code == 0, done.output
@@ -179,9 +177,7 @@ def test_fences_that_an_answer_brings_into_markdown_end_nothing(edit):
         ("a.py:1-3", OLD.replace("line 2", ""), "one\ntwo", "one\ntwo\n\n" + OLD[21:]),
     ],
 )
-def test_the_end_of_a_block_and_blank_lines_around_it_are_no_part_of_a_file(
-    edit, name, old, answer, new
-):
+def test_the_end_of_a_block_and_blank_lines_are_no_part_of_a_file(edit, name, old, answer, new):
     Path("a.py").write_text(old)
     done = edit(name, "x", "--yes", answers=[answer], stop=Stop.STOP_TOKEN)
     assert done.exit_code == 0, done.output
@@ -237,9 +233,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("answer", "why"), BROKEN)
-def test_a_broken_edit_is_reported_before_the_question_and_written_unasked_only_by_force(
-    edit, answer, why
-):
+def test_a_broken_edit_is_reported_first_and_written_unasked_only_by_force(edit, answer, why):
     Path("a.py").write_text(f"{WHOLE}LAST = 1\n")
     done = edit("a.py:1-9", "add type hints", "--yes", answers=[answer])
     assert str(done.exception).startswith("a.py stays as it is; --force writes it anyway. ")
@@ -276,9 +270,7 @@ def test_a_broken_edit_is_reported_in_whole_words_on_a_narrow_terminal(edit, mon
         ((BROKEN[1][0], ""), "Kept: lines 6 to 9", WHOLE),
     ],
 )
-def test_lines_that_an_answer_leaves_out_unasked_are_put_back_and_the_answer_goes_on(
-    edit, answers, kept, prefix
-):
+def test_lines_left_out_unasked_are_put_back_and_the_answer_goes_on(edit, answers, kept, prefix):
     Path("a.py").write_text(WHOLE)
     done = edit("a.py", "add type hints", "--diff", answers=answers)
     assert f"{kept}, which it left out unasked." in done.stderr

@@ -73,7 +73,7 @@ def test_ctrl_c_raises_where_there_is_nothing_to_keep(console: EngineConsole) ->
     assert engine.closed
 
 
-def test_ctrl_c_has_the_engine_stop_and_a_second_one_does_not_wait(
+def test_ctrl_c_stops_the_engine_and_a_second_one_does_not_wait(
     console: EngineConsole,
 ) -> None:
     with console.shown():

@@ -129,9 +129,7 @@ def test_where_evaluations_take_as_long_as_measured_no_answer_loses_more_than_it
 )
 @pytest.mark.parametrize("first", range(0, 200, 10))
 @pytest.mark.some(48)
-def test_no_answer_loses_more_than_was_promised_however_wrong_the_measured_costs(
-    costs, is_moody, first
-):
+def test_no_answer_loses_more_than_was_promised_with_any_wrong_costs(costs, is_moody, first):
     step, reading, wide = (COSTS | STEADY_COSTS)[costs]
     for seed in range(first, first + 10):
         evaluations, tokens = lost(
