@@ -51,7 +51,10 @@ attack: ready-to-test
 	SPECCHAT_TEST_ALL=1 $$pytest --basetemp "$$folder/tests" tests/terminal/test_attacks.py \
 		tests/terminal/test_pasting.py tests/assistant/tools \
 		tests/assistant/serve/test_http.py tests/assistant/store/test_opening.py \
-		tests/assistant/passages/test_walking.py tests/assistant/edit/test_text_file.py
+		tests/assistant/serve/test_conversation_schema.py \
+		tests/assistant/passages/test_walking.py tests/assistant/edit/test_text_file.py && \
+	SPECCHAT_TEST_ALL=1 SPECCHAT_TEST_ENGINE=ik $$pytest --basetemp "$$folder/copies" \
+		tests/models/test_repacked.py
 
 check: ready-to-test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

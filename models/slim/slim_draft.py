@@ -83,12 +83,14 @@ def quantize(source: Path, path: Path) -> None:
 
     Raises:
         ModelError: no engine here can; the text has the reason. The caller removes a partial file.
+        StorageError: the disk became full meanwhile.
     """
     engine = engines.first()
     if engine not in engines.installed():
         raise ModelError(f"{source} cannot be requantised. {engines.missing('llama')}")
     _, complaint = child_process.run("models.slim.slim_draft", engine, source, path)
     if complaint is not None:
+        require_space(path.parent, 0)  # an engine does not say that the disk is full
         title = ENGINES[engine]
         reason = complaint or f"{title} ended abruptly"
         raise ModelError(f"{title} cannot requantise {source}: {reason}.")

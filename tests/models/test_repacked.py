@@ -17,7 +17,7 @@ from models.native.weights import shared
 from models.progress import CancelFlag
 from tests import tiny
 from tests.engine import ENGINE
-from tests.patience import WAIT_S
+from tests.patience import ALL, WAIT_S
 
 pytestmark = pytest.mark.skipif(ENGINE != "ik", reason="the other engine has no such form on disk")
 TOKENS = [token % 250 for token in range(0, 999, 27)]
@@ -129,7 +129,10 @@ def test_a_model_without_room_or_that_no_copy_can_be_made_of_is_used_as_it_is(so
     assert started
 
 
-@pytest.mark.parametrize("after_s", [0.3, 0.5, 0.7, 0.9])
+MOMENTS = [0.3 + at / 50 for at in range(50)] if ALL else [0.3, 0.5, 0.7, 0.9]
+
+
+@pytest.mark.parametrize("after_s", MOMENTS)
 def test_a_kill_at_any_moment_leaves_no_copy_or_a_sound_one(source, monkeypatch, after_s):
     command = [sys.executable, "-P", "-m", repacking.__name__, str(source)]
     process = subprocess.Popen(command, env=child_process.environment(), start_new_session=True)

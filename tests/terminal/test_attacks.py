@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import os
 import random
 import resource
 import socket
@@ -15,10 +16,12 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+import gguf
 import pytest
 
 from assistant.session.attachments import read
 from assistant.store.store import Store
+from models.engines import installed
 from models.errors import UsageError
 from tests import ROOT, tiny
 from tests.assistant.passages.indexes import indexed, names, with_worker
@@ -72,6 +75,32 @@ def test_the_saved_part_of_an_answer_stays_when_the_disk_fills_up_while_it_strea
     with closing(sqlite3.connect(database)) as sql:
         assert sql.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert sql.execute("SELECT count(*) FROM message WHERE role = 'user'").fetchone()[0] > 0
+
+
+def mounted(disk: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command that has a disk of 1.5 MB of its own."""
+    script = 'mount -t tmpfs -o size=1500k none "$0" && exec "$@"'
+    apart = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, str(disk), *command]
+    places = {"SPECCHAT_HOME": f"{disk}/home", "SPECCHAT_MODELS": f"{disk}/models"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **places}
+    return subprocess.run(
+        apart, check=False, cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize("case", ["answer", "caches", "context", "slim", "copy"])
+def test_a_disk_that_is_full_leaves_what_is_whole_and_says_what_is_lost(
+    tmp_path: Path, case: str
+) -> None:
+    (disk := tmp_path / "disk").mkdir()
+    if mounted(disk, "true").returncode:
+        pytest.skip("needs a system where a user may mount a disk")
+    if case == "copy" and "ik" not in installed():
+        pytest.skip("needs the engine that has copies")
+    tiny.write(tmp_path / "target.gguf", stops=False, n_ctx=4000)
+    tiny.write(tmp_path / "q4.gguf", weights=gguf.GGMLQuantizationType.Q4_0)
+    done = mounted(disk, sys.executable, "-m", "tests.terminal.small_disk", str(disk), case)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
@@ -209,17 +238,41 @@ def test_a_file_that_changes_while_it_is_read_is_one_version_or_refused(
             assert not text.replace("line\n", "").strip("line\n")
 
 
-def test_two_hundred_thousand_files_are_read_as_far_as_the_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with_worker(monkeypatch, "from assistant.passages import walking; walking.FILES = 10_000")
-    folder = tmp_path / "many"
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of 200,000 files."""
+    folder = tmp_path_factory.mktemp("files") / "many"
     for outer in range(200):
         (inner := folder / f"{outer}").mkdir(parents=True)
         (first := inner / "0.txt").write_text(f"The folder has the number {outer}.")
         for number in range(1, 1000):
             (inner / f"{number}.txt").hardlink_to(first)
-    index = indexed(folder, tmp_path / "cache")
+    return folder
+
+
+def test_two_hundred_thousand_files_are_read_as_far_as_the_limit(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_worker(monkeypatch, "from assistant.passages import walking; walking.FILES = 10_000")
+    index = indexed(many, tmp_path / "cache")
     assert 9_000 < index.state.files <= 10_000
     assert index.state.skipped[0].endswith("holds more than 10,000 files; the rest is left out.")
     assert names(index, "Which folder has a number?")
+
+
+def test_the_chat_answers_and_takes_keys_while_a_huge_folder_is_read(
+    many: Path, tmp_path: Path, models: list[str]
+) -> None:
+    with opened(tmp_path, *models, cwd=many.parent, size=(100, 60)) as terminal:
+        terminal.shows(READY)
+        terminal.press("@many/")
+        terminal.shows("the folder itself")
+        terminal.press("\r")
+        terminal.shows("asked about")
+        terminal.press("Which number?\r")
+        terminal.streams()
+        terminal.press("and more")
+        terminal.shows("and more", "is still being read")
+        terminal.press(ESCAPE)
+        terminal.shows("stopped", "reading many/")
+        terminal.quit()
