@@ -6,19 +6,10 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
+from assistant import events
 from assistant.engine.control import Control
 from assistant.engine.load import load
 from assistant.engine.reply import Assistant
-from assistant.events import (
-    AnswerEvent,
-    Decoded,
-    Failed,
-    Finished,
-    LaneEvent,
-    RaceOver,
-    RaceReady,
-    Ready,
-)
 from assistant.request import Lane, Race, Request
 from models.errors import ModelError, SpecchatError
 
@@ -42,23 +33,23 @@ class Runner:
         running = perf_counter() - self._since if self._since is not None else 0.0
         return self._elapsed + running
 
-    def step(self) -> LaneEvent:
+    def step(self) -> events.LaneEvent:
         """Compute until the next event and return it; the last one is `Finished` or `Failed`."""
         self._since = perf_counter()
         try:
-            event: AnswerEvent = next(self._answer)
+            event: events.AnswerEvent = next(self._answer)
         except SpecchatError as error:
             event = failed(error)
         self._elapsed, self._since = self.clock(), None
-        if isinstance(event, Decoded):
+        if isinstance(event, events.Decoded):
             self.tokens = event.stats.generated_tokens
-        self.over = isinstance(event, Finished | Failed)
-        return LaneEvent(self.number, self._elapsed, event)
+        self.over = isinstance(event, events.Finished | events.Failed)
+        return events.LaneEvent(self.number, self._elapsed, event)
 
 
 def run(
     race: Race, control: Control, emit: Callable[[Any], None], await_step: Callable[[], bool]
-) -> RaceOver:
+) -> events.RaceOver:
     """Load the lanes, run them in turns, and free their memory. A lane that fails ends alone.
 
     Raises:
@@ -68,7 +59,7 @@ def run(
     numbers = range(len(race.lanes)) if race.part is None else race.part
     with ExitStack() as opened:
         runners: list[Runner] = []
-        results: list[Ready | Failed] = []
+        results: list[events.Ready | events.Failed] = []
         for number in numbers:
             lane = race.lanes[number]
             try:
@@ -83,19 +74,19 @@ def run(
             request = replace(race.request, mode=lane.mode, lookahead=lane.lookahead)
             runners.append(Runner(number, assistant, request, lane_control))
         if not runners:
-            reasons = {ready.message for ready in results if isinstance(ready, Failed)}
+            reasons = {ready.message for ready in results if isinstance(ready, events.Failed)}
             raise ModelError(" ".join(sorted(reasons)) or "A race needs a lane.")
-        emit(RaceReady(tuple(results)))
+        emit(events.RaceReady(tuple(results)))
         for event in in_turns(runners, Runner.clock, await_step if race.part else None):
             emit(event)
-    return RaceOver()
+    return events.RaceOver()
 
 
 def in_turns(
     runners: Sequence[Runner],
     done: Callable[[Runner], float] = Runner.clock,
     await_step: Callable[[], bool] | None = None,
-) -> Iterator[LaneEvent]:
+) -> Iterator[events.LaneEvent]:
     """Step the lane that has computed least, until all have ended; the first of equals first.
 
     No lane is ever more than one step ahead of another. `await_step` is called before each step
@@ -111,14 +102,14 @@ def in_turns(
             running.remove(runner)
 
 
-def failed(error: SpecchatError) -> Failed:
+def failed(error: SpecchatError) -> events.Failed:
     """Return an error as an event."""
-    return Failed(str(error), type(error).__name__)
+    return events.Failed(str(error), type(error).__name__)
 
 
 def _load(
     lane: Lane, request: Request, control: Control, emit: Callable[[Any], None], opened: ExitStack
-) -> tuple[Assistant, Ready]:
+) -> tuple[Assistant, events.Ready]:
     """Load a lane's models.
 
     Raises:

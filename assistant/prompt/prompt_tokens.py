@@ -7,16 +7,7 @@ from functools import cached_property, partial
 from itertools import takewhile
 from typing import NamedTuple
 
-from assistant.calling.formats import (
-    HERMES,
-    PROBE,
-    PROBE_TOOL,
-    CallFormat,
-    find_format,
-    largest,
-    plain_json,
-    tools_as_text,
-)
+from assistant.calling import formats
 from assistant.prompt.context import drop_oversized, fit
 from assistant.prompt.days import day_variables, with_days
 from assistant.prompt.masking import ControlTexts, Masking, is_token
@@ -53,7 +44,7 @@ class ChatPrompt(NamedTuple):
     warnings: list[str]  # parts of the request that cannot be honoured, in sentences
     beginning: AnswerBeginning
     thoughts: ThoughtReader
-    call_format: CallFormat
+    call_format: formats.CallFormat
     thought: tuple[str, str] | None  # the markers of a thought that the model may start by itself
 
 
@@ -93,7 +84,7 @@ class ChatTokens:
             if tools and size > budget:
                 raise ContextFull(
                     f"The tools take {size:,} tokens, and there is room for {budget:,}. Offer "
-                    f"fewer tools, simplify the largest ({largest(tools)}), "
+                    f"fewer tools, simplify the largest ({formats.largest(tools)}), "
                     "or raise ctx (F6, --ctx)."
                 ) from None
             raise
@@ -131,7 +122,7 @@ class ChatTokens:
             messages = [*with_days(messages, day if self._shows_day(messages, variables) else "")]
             variables = {**variables, **day_variables(day)}
         messages = [self._divided(_with_plain_json(message)) for message in messages]
-        tools = [replace(tool, parameters=plain_json(tool.parameters)) for tool in tools]
+        tools = [replace(tool, parameters=formats.plain_json(tool.parameters)) for tool in tools]
         written = [text for message in messages for text in message.texts]
         written += [text for tool in tools for text in tool.texts]
         masking = Masking(self._controls, [*written, self._vocab.template or ""])
@@ -165,14 +156,15 @@ class ChatTokens:
     # Calls
 
     @property
-    def call_format(self) -> CallFormat:
+    def call_format(self) -> formats.CallFormat:
         """The format of calls in the last prompt."""
-        return (not self.tools_in_words and self._own_calls) or HERMES
+        return (not self.tools_in_words and self._own_calls) or formats.HERMES
 
     @cached_property
-    def _own_calls(self) -> CallFormat | None:
+    def _own_calls(self) -> formats.CallFormat | None:
         """The template's own format of calls; None if it has none, or one that is not known."""
-        return find_format(self.template.render_tools(PROBE, tools=(PROBE_TOOL,)) or "")
+        rendered = self.template.render_tools(formats.PROBE, tools=(formats.PROBE_TOOL,))
+        return formats.find_format(rendered or "")
 
     def _rendered(
         self,
@@ -207,7 +199,7 @@ class ChatTokens:
                     ended = call_format.ended
                     return text + call_format.start * bool(ended and text.endswith(ended))
         self.tools_in_words = True
-        return self.template.render(tools_as_text(masked(), offered), variables)
+        return self.template.render(formats.tools_as_text(masked(), offered), variables)
 
     # Thoughts
 
@@ -330,5 +322,6 @@ class ChatTokens:
 
 
 def _with_plain_json(message: Message) -> Message:
-    calls = (replace(call, arguments=plain_json(call.arguments)) for call in message.tool_calls)
-    return replace(message, tool_calls=tuple(calls)) if message.tool_calls else message
+    calls = message.tool_calls
+    plain = (replace(call, arguments=formats.plain_json(call.arguments)) for call in calls)
+    return replace(message, tool_calls=tuple(plain)) if calls else message

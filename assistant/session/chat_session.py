@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any
 from assistant.events import Failed, ModelInfo, Warned
 from assistant.request import Request
 from assistant.service import EventStream
+from assistant.session import events
 from assistant.session.active_branch import ActiveBranch
-from assistant.session.events import (
-    FullyAnswered,
-    InputRestored,
-    NeedsModel,
-    PathShown,
-    SessionEvent,
-)
 from assistant.session.request_builder import RequestBuilder
 from assistant.session.response_handler import ResponseHandler
 from assistant.session.tool_loop import ToolLoop
@@ -53,7 +47,7 @@ class ChatSession:
 
     def __init__(
         self,
-        emit: Callable[[SessionEvent], None],
+        emit: Callable[[events.SessionEvent], None],
         do: Callable[[Request], EventStream],
         start: Callable[[Coroutine[Any, Any, None]], object],
         store: "Store | None" = None,
@@ -118,7 +112,7 @@ class ChatSession:
         if self._question is not None:
             self._question = moved.get(self._question.id, self._question)
         if moved:
-            self._on_branch_event(PathShown(self.branch.records))
+            self._on_branch_event(events.PathShown(self.branch.records))
 
     # Questions and answers
 
@@ -196,7 +190,7 @@ class ChatSession:
         record, self._question = self._question, None
         if record is not None:
             self.branch.remove(record)
-            self._emit(InputRestored(record.content, record.attachments))
+            self._emit(events.InputRestored(record.content, record.attachments))
 
     # The program
 
@@ -216,12 +210,12 @@ class ChatSession:
                 if self._next is None and self.tool_loop.should_answer():
                     self._next = self.requests.answer
                 if self._next is None and self.tool_loop.may_auto_run:
-                    self._emit(FullyAnswered())
+                    self._emit(events.FullyAnswered())
                 if self._next is None:
                     return
                 if self.requests.model is None:  # `ready` goes on
                     if not self.requests.expects_model:
-                        self._emit(NeedsModel())
+                        self._emit(events.NeedsModel())
                     return
                 await self.tool_loop.refresh_tools()
                 if self.folders is not None:
@@ -242,15 +236,16 @@ class ChatSession:
         self._next = answer
         self._start_loop()
 
-    def _on_event(self, event: SessionEvent) -> None:
+    def _on_event(self, event: events.SessionEvent) -> None:
         """Pass on an event of the engine; after a failure, nothing waits for the next answer."""
         self._emit(event)
         if isinstance(event, Failed):
             self.withdraw()
 
-    def _on_branch_event(self, event: SessionEvent) -> None:
+    def _on_branch_event(self, event: events.SessionEvent) -> None:
         self._emit(event)
-        if isinstance(event, PathShown):  # nothing at the end of an opened branch runs unasked
+        if isinstance(event, events.PathShown):
+            # Nothing at the end of an opened branch runs unasked.
             self.tool_loop.restore_setting()
             self.tool_loop.may_auto_run = False
             self.tool_loop.close_approval()

@@ -9,16 +9,8 @@ from typing import Literal
 
 from assistant.events import Warned
 from assistant.request import Tool, ToolCall
-from assistant.session import messages
+from assistant.session import events, messages
 from assistant.session.active_branch import ActiveBranch
-from assistant.session.events import (
-    Added,
-    ApprovalClosed,
-    ApprovalRequested,
-    Changed,
-    Emit,
-    ToolsStarting,
-)
 from assistant.store.values import TOOLS_OF, StoredMessage
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import OfferedTool, ToolResult, unknown_tool
@@ -34,11 +26,11 @@ class ToolLoop:
     """
 
     def __init__(
-        self, emit: Emit, branch: ActiveBranch, tools: ToolSet, answers_at_limit: bool
+        self, emit: events.Emit, branch: ActiveBranch, tools: ToolSet, answers_at_limit: bool
     ) -> None:
         self._emit, self._branch, self.tools = emit, branch, tools
         self._answers_at_limit = answers_at_limit
-        self.pending: ApprovalRequested | None = None
+        self.pending: events.ApprovalRequested | None = None
         """The approval that the user is asked for."""
         self.running: StoredMessage | None = None
         """The message that will hold the result of the call under way."""
@@ -93,11 +85,11 @@ class ToolLoop:
         """List the tools that there are now, and warn which servers fail."""
         if not self.enabled:
             return
-        self._emit(ToolsStarting(over=False))
+        self._emit(events.ToolsStarting(over=False))
         try:
             await self.tools.refresh()
         finally:
-            self._emit(ToolsStarting(over=True))
+            self._emit(events.ToolsStarting(over=True))
         for failure in self.tools.new_failures():
             self._emit(Warned(failure))
 
@@ -138,7 +130,8 @@ class ToolLoop:
             return
         tool = tool or OfferedTool(Tool(call.name, "", "{}"), "", False, "")  # not offered any more
         if not (self.may_auto_run and self.tools.approved(tool, conversation)):
-            decision = await self._ask_user(ApprovalRequested(call, tool, urgent=self.may_auto_run))
+            approval = events.ApprovalRequested(call, tool, urgent=self.may_auto_run)
+            decision = await self._ask_user(approval)
             if decision is None or self.next_call != call:  # something else is on the screen
                 return
             if decision == "refuse":
@@ -147,7 +140,7 @@ class ToolLoop:
                 return
         await self._run(call, tool)
 
-    async def _ask_user(self, approval: ApprovalRequested) -> Decision | None:
+    async def _ask_user(self, approval: events.ApprovalRequested) -> Decision | None:
         self.pending, self._decision = approval, asyncio.get_running_loop().create_future()
         self._emit(approval)
         return await self._decision
@@ -167,7 +160,7 @@ class ToolLoop:
         """End the approval that the user was asked for, with no decision if none is given."""
         if self.pending is not None and self._decision is not None:
             self.pending = None
-            self._emit(ApprovalClosed())
+            self._emit(events.ApprovalClosed())
             self._decision.set_result(decision)
 
     def refuse_open_calls(self) -> None:
@@ -182,7 +175,7 @@ class ToolLoop:
         branch, began = self._branch, monotonic()
         self.running = branch.append_empty("tool", tool_calls=(call,))
         self._work = asyncio.ensure_future(self.tools.call(call, tool))
-        self._emit(Added(self.running))
+        self._emit(events.Added(self.running))
         try:
             end = await self._work
         except asyncio.CancelledError:
@@ -214,9 +207,9 @@ class ToolLoop:
 
     def _end_unrun(self, call: ToolCall, end: ToolResult) -> None:
         record = self._branch.append_empty("tool", tool_calls=(call,))
-        self._emit(Added(record))
+        self._emit(events.Added(record))
         self._end(record, end, 0.0)
 
     def _end(self, record: StoredMessage, end: ToolResult, seconds: float) -> None:
         ended = replace(record, content=end.text, state=end.state, stop=end.stop, seconds=seconds)
-        self._emit(Changed(self._branch.end_message(ended)))
+        self._emit(events.Changed(self._branch.end_message(ended)))

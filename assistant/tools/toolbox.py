@@ -8,18 +8,10 @@ from typing import Any
 import msgspec
 
 from assistant.request import Tool, ToolCall
+from assistant.tools import values
 from assistant.tools.approvals import Approval, Approvals
 from assistant.tools.files import Files
 from assistant.tools.server import Server
-from assistant.tools.values import (
-    OfferedTool,
-    ServerReport,
-    ServerSettings,
-    ToolResult,
-    ToolSettings,
-    tool_result,
-    unknown_tool,
-)
 from models.errors import UsageError
 from models.files.places import data_dir
 
@@ -32,7 +24,7 @@ class Toolbox:
 
     def __init__(
         self,
-        servers: Sequence[ServerSettings] = (),
+        servers: Sequence[values.ServerSettings] = (),
         folders: Sequence[Path] = (),
         offline: bool = False,
     ) -> None:
@@ -43,7 +35,7 @@ class Toolbox:
             for server in servers
         }
 
-    async def offered(self) -> tuple[OfferedTool, ...]:
+    async def offered(self) -> tuple[values.OfferedTool, ...]:
         """Start the servers that do not run; return all tools.
 
         A server that fails has none, and `reports` says why.
@@ -51,18 +43,18 @@ class Toolbox:
         lists = await asyncio.gather(*(server.offered() for server in self._servers.values()))
         return (*self._files.offered, *(tool for tools in lists for tool in tools))
 
-    async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
+    async def call(self, call: ToolCall, allowed: values.OfferedTool) -> values.ToolResult | None:
         """Call a tool; an error is a failed result. None: the tool has changed since."""
         try:
             text = (call.arguments or "{}").encode("utf-8", "replace")
             arguments = msgspec.json.decode(text, type=dict[str, Any])
         except (ValueError, RecursionError):
-            return tool_result("The arguments are not a JSON object.", failed=True)
+            return values.tool_result("The arguments are not a JSON object.", failed=True)
         if allowed in self._files.offered:
             return await self._files.call(call.name, arguments)
         return await self._servers[allowed.server].call(allowed, arguments)
 
-    def reports(self) -> tuple[ServerReport, ...]:
+    def reports(self) -> tuple[values.ServerReport, ...]:
         """Return the state of each server; built-in tools are always ready."""
         return (*self._files.reports, *(server.report() for server in self._servers.values()))
 
@@ -81,7 +73,7 @@ class ToolSet:
 
     def __init__(
         self,
-        settings: ToolSettings,
+        settings: values.ToolSettings,
         offline: bool = False,
         names: tuple[str, ...] = (),
         toolbox: Toolbox | None = None,
@@ -94,7 +86,7 @@ class ToolSet:
         """What runs them."""
         self.approvals = Approvals(data_dir() / "approvals.json")
         """The approvals of tools that may run without confirmation."""
-        self._offered: dict[str, OfferedTool] = {}
+        self._offered: dict[str, values.OfferedTool] = {}
         self.is_listed = False
         """Whether the tools were listed yet."""
         self.enabled: dict[int | None, bool] = {}
@@ -126,10 +118,10 @@ class ToolSet:
         }
         self.is_listed = True
 
-    async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
+    async def call(self, call: ToolCall, allowed: values.OfferedTool) -> values.ToolResult | None:
         """Run a call that was allowed; None: its tool has changed since."""
         if self.find(call.name) is None:
-            return unknown_tool(call.name)
+            return values.unknown_tool(call.name)
         if (result := await self.toolbox.call(call, allowed)) is None:
             await self.refresh()
         return result
@@ -146,11 +138,11 @@ class ToolSet:
         self._reported.update(new)
         return new
 
-    def find(self, name: str) -> OfferedTool | None:
+    def find(self, name: str) -> values.OfferedTool | None:
         """Return a tool that is offered."""
         return self._offered.get(name)
 
-    def approved(self, tool: OfferedTool, conversation: int | None) -> Approval | None:
+    def approved(self, tool: values.OfferedTool, conversation: int | None) -> Approval | None:
         """Return how a tool was approved; a conversation without a number has approved nothing."""
         if self._names:
             return None

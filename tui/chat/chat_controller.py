@@ -23,15 +23,8 @@ from assistant.events import (
     Warned,
 )
 from assistant.request import COPYING, CountTokens, EngineArgs, Prefill, Request
+from assistant.session import events
 from assistant.session.chat_session import ChatSession
-from assistant.session.events import (
-    Added,
-    AnswerEnded,
-    ApprovalRequested,
-    Changed,
-    FullyAnswered,
-    SessionEvent,
-)
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.unsent_text import UnsentText
 from assistant.settings.settings import Settings
@@ -170,7 +163,7 @@ class ChatController:
         constraint = self.widgets.prompt.constraint
         return replace(self.settings.request(), constraint=constraint, alternatives=ALTERNATIVES)
 
-    def handle(self, event: SessionEvent) -> None:
+    def handle(self, event: events.SessionEvent) -> None:
         """Act on an event, and show it."""
         if self._closing:
             return
@@ -182,23 +175,23 @@ class ChatController:
             case Finished():
                 if event.stop is not Stop.CANCELLED and self.may_suggest:
                     self.suggest_larger()
-            case AnswerEnded() | ApprovalRequested():
+            case events.AnswerEnded() | events.ApprovalRequested():
                 self.prefill_soon()
-            case FullyAnswered():
+            case events.FullyAnswered():
                 self._submit_next()
         self._ring(event)
         self.view.show(event)
         self._update_queue()
 
-    def _ring(self, event: SessionEvent) -> None:
+    def _ring(self, event: events.SessionEvent) -> None:
         """Ring for a tool call that needs approval, and at the end of a long answer."""
         text = ""
         match event:
-            case Added(record) | Changed(record) if record.state == "streaming":
+            case events.Added(record) | events.Changed(record) if record.state == "streaming":
                 self._started_at = monotonic()
-            case ApprovalRequested():
+            case events.ApprovalRequested():
                 text = "A tool call is waiting for you."
-            case AnswerEnded() if self.session.tool_loop.next_call is None:
+            case events.AnswerEnded() if self.session.tool_loop.next_call is None:
                 text = "The answer is complete." if monotonic() - self._started_at > LONG_S else ""
         if text and self.settings.notify == "auto":
             self.program.ring(text)

@@ -9,22 +9,8 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from assistant.events import Decoded, Loading, Prefilled, Step, Warned
+from assistant.session import events
 from assistant.session.citing import copied_last
-from assistant.session.events import (
-    Added,
-    AnswerEnded,
-    ApprovalClosed,
-    ApprovalRequested,
-    Changed,
-    Indexing,
-    InputRestored,
-    NeedsModel,
-    NotSaved,
-    PathShown,
-    Removed,
-    SessionEvent,
-    ToolsStarting,
-)
 from assistant.session.messages import passages_of
 from assistant.session.support import check
 from models.errors import StorageError
@@ -77,31 +63,31 @@ class SessionView:
         self.focus_approval = False
         """Whether the next approval gets the focus, because the user asked for that call."""
 
-    def show(self, event: SessionEvent) -> None:
+    def show(self, event: events.SessionEvent) -> None:
         """Show an event."""
         match event:
-            case PathShown(path):
+            case events.PathShown(path):
                 self._show_path(path)
             case Decoded():
                 self._show_round(event)
             case Loading() | Prefilled():
                 self._show_progress(event)
-            case Added(record) if record.role == "user":
+            case events.Added(record) if record.role == "user":
                 self._view.ask(record).add_class("waiting")
                 self._takes_focus = False
                 self.list_chats()
-            case Added(record) if record.role == "tool":
+            case events.Added(record) if record.role == "tool":
                 self._view.mount(ResultTurn(record))
-            case Added(record) if self.session.branch.shows(record):
+            case events.Added(record) if self.session.branch.shows(record):
                 self._view.query(".waiting").remove_class("waiting")
                 self._view.begin(record)
                 if self._takes_focus and isinstance(self._screen.focused, Turn):
                     self._view.focus_last()
-            case Changed(record) if turn := self._turn(record):
+            case events.Changed(record) if turn := self._turn(record):
                 self._update_turn(turn, record)
-            case Removed(record) if turn := self._turn(record):
+            case events.Removed(record) if turn := self._turn(record):
                 turn.remove()
-            case InputRestored(text, attachments):
+            case events.InputRestored(text, attachments):
                 if not self._widgets.prompt.restore_input(text, attachments):
                     hint = "↑ in an empty prompt brings back the unanswered question."
                     self._screen.notify(hint, markup=False)
@@ -109,29 +95,29 @@ class SessionView:
                 self._view.note(text, severity, self._streaming if severity == "warning" else None)
                 if severity == "error" and not self._screen.is_active:
                     self._screen.notify(safe(text), severity="error", markup=False)
-            case NotSaved(reason):
+            case events.NotSaved(reason):
                 self._widgets.banner.not_saved(StorageError(reason))
-            case NeedsModel():
+            case events.NeedsModel():
                 self._screen.app.call_later(self._screen.app.run_action, "app.choose_model")
-            case ApprovalRequested():
+            case events.ApprovalRequested():
                 self._ask_approval(event)
-            case ApprovalClosed() if self.approval is not None:
+            case events.ApprovalClosed() if self.approval is not None:
                 self.approval.remove()
                 self.approval = None
-            case ToolsStarting(over):
+            case events.ToolsStarting(over):
                 activity = None if over else Activity("starting the tools", 0.0)
                 self._widgets.status.show(activity=activity)
-            case Indexing(text, None):
+            case events.Indexing(text, None):
                 self._widgets.status.show(activity=None)
                 if text:
                     self._screen.notify(safe(text), timeout=8, markup=False)
-            case Indexing(text, float(fraction)):
+            case events.Indexing(text, float(fraction)):
                 self._widgets.status.show(activity=Activity(text, fraction))
-            case AnswerEnded():
+            case events.AnswerEnded():
                 self._show_figures()
                 self._widgets.status.show(activity=None, last=self._widgets.panel.last)
                 self.list_chats()
-        if isinstance(event, Added | Changed | AnswerEnded):
+        if isinstance(event, events.Added | events.Changed | events.AnswerEnded):
             self._screen.refresh_bindings()
 
     def list_chats(self) -> None:
@@ -214,7 +200,7 @@ class SessionView:
 
     # Calls
 
-    def _ask_approval(self, waits: ApprovalRequested) -> None:
+    def _ask_approval(self, waits: events.ApprovalRequested) -> None:
         from tui.chat.approval_turn import ApprovalTurn
 
         self.approval = turn = ApprovalTurn(waits.call, waits.tool)

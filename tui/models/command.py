@@ -65,14 +65,11 @@ def list_(as_json: bool) -> None:
         }
         click.echo(json.dumps(report, default=asdict))
         return
-    for line in (*lines_here(inventory), *_copies(), "", *lines_fetchable(inventory)):
-        click.echo(safe(line))
-
-
-def _copies() -> Iterator[str]:
+    lines = [*lines_here(inventory)]
     if copied := repacked.copied_bytes():
         remove = "Remove them with: specchat models clear"
-        yield f"Copies that load at once take {size(copied)}. {remove}"
+        lines.append(f"Copies that load at once take {size(copied)}. {remove}")
+    click.echo(safe("\n".join([*lines, "", *lines_fetchable(inventory)])))
 
 
 @models.command()

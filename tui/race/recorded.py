@@ -5,19 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
-from assistant.events import (
-    Decoded,
-    Event,
-    Failed,
-    Finished,
-    LaneEvent,
-    Prefilled,
-    RaceReady,
-    Ready,
-    Stats,
-    Stop,
-    Warned,
-)
+from assistant import events
 from assistant.request import Lane, Race, Request
 from tui.formatting import MISSING, aligned
 from tui.labels import MARKS
@@ -28,8 +16,8 @@ class RecordedLane:
     """The events of a lane."""
 
     lane: Lane
-    laps: list[LaneEvent] = field(default_factory=list)
-    ready: Ready | Failed | None = None  # its loaded models, or its failure
+    laps: list[events.LaneEvent] = field(default_factory=list)
+    ready: events.Ready | events.Failed | None = None  # its loaded models, or its failure
     moment: float = inf  # of its clock, in seconds: later events are left out
 
     def until(self, moment: float) -> "RecordedLane":
@@ -45,12 +33,11 @@ class RecordedLane:
         return self.laps[-1].clock if self.laps else 0.0
 
     @property
-    def stats(self) -> Stats | None:
+    def stats(self) -> events.Stats | None:
         """The figures of the last round."""
-        events = (lap.event for lap in reversed(self.laps))
-        return next(
-            (event.stats for event in events if isinstance(event, Decoded | Finished)), None
-        )
+        newest = (lap.event for lap in reversed(self.laps))
+        ends = (event for event in newest if isinstance(event, events.Decoded | events.Finished))
+        return next((event.stats for event in ends), None)
 
     @property
     def tokens_per_s(self) -> float:
@@ -58,16 +45,16 @@ class RecordedLane:
         return self.stats.tokens_per_s if self.stats else 0.0
 
     @property
-    def finished(self) -> Finished | None:
+    def finished(self) -> events.Finished | None:
         """How it ended, unless it failed."""
         last = self.laps[-1].event if self.laps else None
-        return last if isinstance(last, Finished) else None
+        return last if isinstance(last, events.Finished) else None
 
     @property
     def failed(self) -> str | None:
         """Why it failed, if it did."""
         last = self.laps[-1].event if self.laps else self.ready
-        return last.message if isinstance(last, Failed) else None
+        return last.message if isinstance(last, events.Failed) else None
 
     @property
     def over(self) -> bool:
@@ -85,19 +72,19 @@ class RecordedLane:
     def doing(self) -> str:
         """Its activity before the first token, or how it ended."""
         match self.laps[-1].event if self.laps else self.ready:
-            case Prefilled(_, done, total):
+            case events.Prefilled(_, done, total):
                 return f"reading {done:,} of {total:,}"
-            case Finished(stop=stop, complete=complete):
-                cut = not complete and stop is not Stop.CANCELLED
+            case events.Finished(stop=stop, complete=complete):
+                cut = not complete and stop is not events.Stop.CANCELLED
                 return "form incomplete" if cut else MARKS.get(stop, "finished")
-            case Failed():
+            case events.Failed():
                 return "failed"
         return ""
 
     @property
     def notices(self) -> list[str]:
         """Its failure and its warnings, as sentences."""
-        notices = [lap.event.text for lap in self.laps if isinstance(lap.event, Warned)]
+        notices = [lap.event.text for lap in self.laps if isinstance(lap.event, events.Warned)]
         return [self.failed, *notices] if self.failed else notices
 
 
@@ -108,12 +95,12 @@ class RecordedRace:
         self.race = race
         self.lanes = [RecordedLane(lane) for lane in race.lanes]
 
-    def add(self, event: Event) -> None:
+    def add(self, event: events.Event) -> None:
         """Record an event."""
-        if isinstance(event, RaceReady):
+        if isinstance(event, events.RaceReady):
             for lane, ready in zip(self.lanes, event.lanes, strict=True):
                 lane.ready = ready
-        elif isinstance(event, LaneEvent):
+        elif isinstance(event, events.LaneEvent):
             self.lanes[event.lane].laps.append(event)
 
     def until(self, moment: float) -> Sequence[RecordedLane]:

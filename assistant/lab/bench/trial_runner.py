@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from assistant import events
 from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.engine.control import Control
 from assistant.engine.engine import EngineState
@@ -16,17 +17,6 @@ from assistant.engine.measurement import CostLooks
 from assistant.engine.race import Runner, in_turns
 from assistant.engine.reply import Assistant
 from assistant.engine.times import typical_costs
-from assistant.events import (
-    AnswerEvent,
-    Decoded,
-    Failed,
-    Finished,
-    LaneEvent,
-    RaceReady,
-    Ready,
-    Stop,
-    Warned,
-)
 from assistant.lab.bench.answers import Compared, Measured
 from assistant.lab.bench.baselines import baselines
 from assistant.lab.protocol import Lockstep, Trial
@@ -57,11 +47,11 @@ class TrialLane(NamedTuple):
     """An answer after loading, by models that are its own until it is over."""
 
     runner: Runner
-    ready: Ready
+    ready: events.Ready
     recording: Recording | None  # what the system has learnt so far; None without costs
     before_s: float  # what the draft's steps of earlier answers took
 
-    def measured(self, heard: Iterable[AnswerEvent]) -> Measured | str:
+    def measured(self, heard: Iterable[events.AnswerEvent]) -> Measured | str:
         """Return what came of it, or why nothing did where others may still be measured.
 
         Raises:
@@ -71,16 +61,16 @@ class TrialLane(NamedTuple):
         pace, notices = dict[int, float](), list[str]()
         for event in heard:
             match event:
-                case Decoded(stats=stats):
+                case events.Decoded(stats=stats):
                     pace.setdefault(stats.generated_tokens, stats.decode_s)
-                case Warned(text):
+                case events.Warned(text):
                     notices.append(text)
-                case Failed(message, kind):
+                case events.Failed(message, kind):
                     if kind != ContextFull.__name__:
                         raise ModelError(message)
                     return message
-                case Finished(text, _, stop, stats):
-                    if stop is Stop.CANCELLED:
+                case events.Finished(text, _, stop, stats):
+                    if stop is events.Stop.CANCELLED:
                         raise Cancelled
                     steps_s = self.recording.steps_s - self.before_s if self.recording else 0.0
                     warning = " ".join(notices) or None
@@ -104,7 +94,7 @@ class TrialRunner:
     def __init__(self, state: EngineState) -> None:
         self._state = state
         self._loaded = ExitStack()
-        self._assistants: dict[tuple[EngineArgs, int], tuple[Assistant, Ready]] = {}
+        self._assistants: dict[tuple[EngineArgs, int], tuple[Assistant, events.Ready]] = {}
         self._profilers: dict[EngineArgs, CostLooks | None] = {}
         self._learnt: dict[tuple[EngineArgs, str], Recording] = {}
 
@@ -125,12 +115,14 @@ class TrialRunner:
         await_step = None
         if job.part is not None:
             await_step = self._state.await_step
-            self._state.emit(RaceReady(tuple(lane.ready for lane in lanes.values())))
-        heard: dict[int, list[AnswerEvent]] = {number: [] for number in numbers}
+            self._state.emit(events.RaceReady(tuple(lane.ready for lane in lanes.values())))
+        heard: dict[int, list[events.AnswerEvent]] = {number: [] for number in numbers}
         for lap in in_turns([lane.runner for lane in lanes.values()], _strides, await_step):
             heard[lap.lane].append(lap.event)
             if job.part is not None:
-                self._state.emit(LaneEvent(lap.lane, _strides(lanes[lap.lane].runner), lap.event))
+                self._state.emit(
+                    events.LaneEvent(lap.lane, _strides(lanes[lap.lane].runner), lap.event)
+                )
         outcomes = {i: lane.measured(heard[i]) for i, lane in lanes.items()}
         return Compared(tuple(outcomes.get(i, "") for i in range(len(setups))))
 
@@ -162,7 +154,7 @@ class TrialRunner:
         before_s = recording.steps_s if recording else 0.0
         return TrialLane(Runner(number, assistant, request, steering), ready, recording, before_s)
 
-    def _assistant(self, setup: EngineArgs, others: int) -> tuple[Assistant, Ready]:
+    def _assistant(self, setup: EngineArgs, others: int) -> tuple[Assistant, events.Ready]:
         if (setup, others) not in self._assistants:
             bare = replace(setup, measure=False, recalls=False, snapshots=0)
             assistant, ready = load(bare, self._state.control, self._state.emit, self._loaded)
