@@ -85,11 +85,8 @@ def footnote(
     if tool_calls:
         parts.append(f"asks for {', '.join(call.name for call in tool_calls)}")
     elif not text and state == "complete":
-        parts.append(
-            "the model ended its turn while thinking"
-            if thought
-            else "the model ended its turn without writing anything"
-        )
+        end = "while thinking" if thought else "without writing anything"
+        parts.append(f"the model ended its turn {end}")
     return " · ".join([*parts, *(figures(stats) if stats else [])])
 
 

@@ -41,14 +41,8 @@ class CallFormat:
         return tuple(text for text in (*around, *quotes) if text)
 
 
-HERMES = CallFormat(
-    "<tool_call>",
-    '<tool_call>\n{"name": "',
-    '", "arguments": ',
-    "}\n</tool_call>",
-    joins="\n",
-    bare=True,
-)
+_HERMES = '<tool_call>\n{"name": "', '", "arguments": ', "}\n</tool_call>"
+HERMES = CallFormat("<tool_call>", *_HERMES, joins="\n", bare=True)
 """Hermes, Qwen2.5, Qwen3, SmolLM3, Granite 4, ...; and models whose template knows no tools."""
 _BARE_NAME = r'\{\{?\s*(?:"type":\s*"function",\s*)?"name":\s*"'
 BARE = rf"\s*(?:```(?:json)?\s*)?{_BARE_NAME}"
@@ -65,31 +59,18 @@ BARE_AGAIN = rf"\s*(?:```\s*```(?:json)?\s*)?{_BARE_NAME}"
 BARE_END = r"\s*\}\}?"
 BARE_BETWEEN = r'",\s*"(?:arguments|parameters)":\s*'
 _LISTED = '{"name": "', '", "arguments": ', "}"
+_XML = "<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"
+_GEMMA = "<|tool_call>call:", "{", "}<tool_call|>"  # Gemma 4
 FORMATS = (
     HERMES,
-    CallFormat(  # Qwen3-Coder, Qwen3.5
-        "<tool_call>",
-        "<tool_call>\n<function=",
-        ">\n",
-        "</function>\n</tool_call>",
-        joins="\n",
-        syntax="xml",
-    ),
+    CallFormat("<tool_call>", *_XML, joins="\n", syntax="xml"),  # Qwen3-Coder, Qwen3.5
     CallFormat("[TOOL_CALLS]", "[TOOL_CALLS]", "[ARGS]", ""),  # Devstral, Ministral 3
     CallFormat("[TOOL_CALLS]", *_LISTED, before="[TOOL_CALLS][", joins=", ", after="]"),  # Nemo
     CallFormat("[TOOL_CALLS]", *_LISTED, before="[TOOL_CALLS] [", joins=", ", after="]"),  # 7B 0.3
     CallFormat(  # Llama 3.1 and later
         "<|python_tag|>", '{"name": "', '", "parameters": ', "}", several=False, bare=True
     ),
-    CallFormat(  # Gemma 4
-        "<|tool_call>",
-        "<|tool_call>call:",
-        "{",
-        "}<tool_call|>",
-        syntax="gemma",
-        ended="<turn|>\n",
-        start="<|turn>model\n",
-    ),
+    CallFormat("<|tool_call>", *_GEMMA, syntax="gemma", ended="<turn|>\n", start="<|turn>model\n"),
 )
 
 PROBE_TOOL = Tool(

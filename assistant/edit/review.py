@@ -147,10 +147,8 @@ def _may_go(name: str, old: Outline, new: Outline, request: str, wish: str) -> b
 
 
 def _is_like(name: str, other: str, old: Outline, new: Outline) -> bool:
-    one, two = (
-        Counter(re.findall(r"\w+", text))
-        for text in (old.definitions[name][0], new.definitions[other][0])
-    )
+    texts = old.definitions[name][0], new.definitions[other][0]
+    one, two = (Counter(re.findall(r"\w+", text)) for text in texts)
     return (one & two).total() >= LIKE * max(one.total(), two.total())
 
 

@@ -58,12 +58,8 @@ def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
         return Support(wrong, tuple(lines))
     if not answer.attachments and {*numbers} == {*wrong}:  # else quoted passages are named
         lines.append("No passage is cited.")
-    files = (
-        attachment
-        for record in before
-        for attachment in record.attachments
-        if not attachment.number
-    )
+    attached = (attachment for record in before for attachment in record.attachments)
+    files = (attachment for attachment in attached if not attachment.number)
     texts = [f"{passage.title}\n{passage.text}" for passage in (*passages.values(), *files)]
     given = (record.content for record in before if record.role != "assistant")
     missing = unsupported(answer.content, [*texts, *given])

@@ -74,12 +74,8 @@ def understand(text: str, path: Path) -> Config:
     table = _parse(text, path)
     tools = table.pop("tools", {})
     check = ConfigCheck(path)
-    return Config(
-        path,
-        check.values((), table, KEYS, (*KEYS, "tools")),
-        tool_settings(check, tools),
-        tuple(check.warnings),
-    )
+    values = check.values((), table, KEYS, (*KEYS, "tools"))
+    return Config(path, values, tool_settings(check, tools), tuple(check.warnings))
 
 
 def _parse(text: str, path: Path) -> dict[str, Any]:

@@ -123,10 +123,8 @@ def drop(sql: sqlite3.Connection, message: int) -> None:
     If the leaf is among them, switch to a sibling.
     """
     dropped, conversation = messages.record(sql, message), messages.conversation_of(sql, message)
-    sql.execute(
-        f"{_DESCENDANTS} UPDATE message SET hidden = ? WHERE id IN (SELECT id FROM down)",
-        (message, message),
-    )
+    hide = f"{_DESCENDANTS} UPDATE message SET hidden = ? WHERE id IN (SELECT id FROM down)"
+    sql.execute(hide, (message, message))
     if sql.execute(_LEAF_IS_HIDDEN, (conversation,)).fetchone():
         _leave(sql, conversation, dropped)
 
@@ -134,10 +132,8 @@ def drop(sql: sqlite3.Connection, message: int) -> None:
 def restore(sql: sqlite3.Connection, message: int) -> None:
     """Undo `drop`; below an ancestor that is hidden too, the messages stay hidden."""
     messages.conversation_of(sql, message)
-    above = sql.execute(
-        "SELECT hidden FROM message WHERE id = (SELECT parent FROM message WHERE id = ?)",
-        (message,),
-    ).fetchone()
+    query = "SELECT hidden FROM message WHERE id = (SELECT parent FROM message WHERE id = ?)"
+    above = sql.execute(query, (message,)).fetchone()
     hidden = above["hidden"] if above else None
     sql.execute("UPDATE message SET hidden = ? WHERE hidden = ?", (hidden, message))
     if hidden is None:

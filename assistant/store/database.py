@@ -62,10 +62,8 @@ def check(sql: sqlite3.Connection) -> str | None:
         if not is_damage(error):
             raise
         errors = [error]
-    return next(
-        (str(error) for error in errors if error != "ok" and not is_index_damage(error)),
-        None,
-    )
+    outside = (error for error in errors if error != "ok" and not is_index_damage(error))
+    return next(map(str, outside), None)
 
 
 def connect(path: Path | None, *, read_only: bool = False) -> sqlite3.Connection:

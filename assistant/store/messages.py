@@ -131,19 +131,14 @@ def path(sql: sqlite3.Connection, conversation: int) -> tuple[StoredMessage, ...
 
 def path_to(sql: sqlite3.Connection, message: int) -> tuple[StoredMessage, ...]:
     """Return the messages from the root of a conversation to a message."""
-    rows = sql.execute(
-        f"{_ANCESTORS} {_SELECT} JOIN (SELECT id, depth FROM up) USING (id) ORDER BY depth DESC",
-        (message,),
-    ).fetchall()
-    return _records(sql, rows)
+    up = "JOIN (SELECT id, depth FROM up) USING (id) ORDER BY depth DESC"
+    return _records(sql, sql.execute(f"{_ANCESTORS} {_SELECT} {up}", (message,)).fetchall())
 
 
 def tree(sql: sqlite3.Connection, conversation: int) -> tuple[StoredMessage, ...]:
     """Return the messages of all branches of a conversation, each after its parent."""
-    rows = sql.execute(
-        f"{_SELECT} WHERE conversation = ? AND hidden IS NULL ORDER BY id", (conversation,)
-    ).fetchall()
-    return _records(sql, rows)
+    query = f"{_SELECT} WHERE conversation = ? AND hidden IS NULL ORDER BY id"
+    return _records(sql, sql.execute(query, (conversation,)).fetchall())
 
 
 def conversation_of(sql: sqlite3.Connection, message: int) -> int:
@@ -212,11 +207,8 @@ def append(sql: sqlite3.Connection, conversation: int, new: StoredMessage) -> St
         raise not_found("conversation", conversation)
     id_ = insert(sql, conversation, new)
     # Its ancestors may have been hidden meanwhile: show them again.
-    sql.execute(
-        f"{_ANCESTORS} UPDATE message SET hidden = NULL "
-        "WHERE hidden IS NOT NULL AND id IN (SELECT id FROM up)",
-        (id_,),
-    )
+    show = "UPDATE message SET hidden = NULL WHERE hidden IS NOT NULL AND id IN (SELECT id FROM up)"
+    sql.execute(f"{_ANCESTORS} {show}", (id_,))
     set_leaf(sql, conversation, id_)
     return record(sql, id_)
 
@@ -231,8 +223,5 @@ def keep_trace(sql: sqlite3.Connection, message: int, steps: Trace, more: bool) 
     if not more:
         sql.execute("DELETE FROM trace WHERE message = ?", (message,))
     if steps:
-        sql.execute(
-            "INSERT INTO trace SELECT ?1, coalesce(max(part), -1) + 1, ?2 FROM trace "
-            "WHERE message = ?1",
-            (message, pack_trace(steps)),
-        )
+        part = "SELECT ?1, coalesce(max(part), -1) + 1, ?2 FROM trace WHERE message = ?1"
+        sql.execute(f"INSERT INTO trace {part}", (message, pack_trace(steps)))

@@ -19,13 +19,8 @@ GRACE_S = 5.0
 _CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
 _OTHERS = {"SIGKILL", "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGCHLD", "SIGURG"}
 _OTHERS |= {"SIGWINCH", "SIGINFO", "SIGPIPE", "SIGXFSZ"}
-ENDING = tuple(
-    sorted(
-        number
-        for number in signal.valid_signals() - _CRASHES
-        if getattr(number, "name", "") not in _OTHERS
-    )
-)
+_SIGNALS = sorted(signal.valid_signals() - _CRASHES)
+ENDING = tuple(number for number in _SIGNALS if getattr(number, "name", "") not in _OTHERS)
 """The signals that end a program by default, except those of a crash."""
 
 

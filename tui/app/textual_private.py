@@ -83,13 +83,8 @@ def holds_terminal(driver: Driver) -> bool:
 def meaning_of(screen: Screen[Any], key: str) -> str:
     """Return the meaning of a key for the focused widget, also if it is disabled now."""
     _, bindings = screen._binding_chain[0]
-    return next(
-        (
-            binding.tooltip or binding.description
-            for binding in bindings.key_to_bindings.get(key, ())
-        ),
-        "",
-    )
+    of_key = bindings.key_to_bindings.get(key, ())
+    return next((binding.tooltip or binding.description for binding in of_key), "")
 
 
 def reads_end(widget: Widget) -> bool:

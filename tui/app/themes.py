@@ -33,11 +33,8 @@ def legible(theme: Theme) -> Theme:
     tints = {name: given[name].hex for name in (f"{hue}-muted" for hue in HUES)}  # stay as bright
     mixed = _colours(replace(theme, variables=theme.variables | tints, **seen))
     grounds.append(mixed["surface"].blend(mixed["primary"], 0.2))  # a chosen row
-    words = {
-        name: _seen(mixed[name], end, [*grounds, mixed[f"{hue}-muted"]], WORD).hex
-        for hue in HUES
-        for name in [f"text-{hue}"]
-    }
+    behind = {f"text-{hue}": [*grounds, mixed[f"{hue}-muted"]] for hue in HUES}
+    words = {name: _seen(mixed[name], end, behind[name], WORD).hex for name in behind}
     illegible = ("footer-", "block-cursor-")  # in some themes
     variables = {k: value for k, value in theme.variables.items() if not k.startswith(illegible)}
     own = tints | words | {
@@ -62,10 +59,5 @@ def _seen(colour: Color, end: Color, grounds: Sequence[Color], minimum: float) -
 def _colours(theme: Theme) -> dict[str, Color]:
     """Return the named colours that a theme generates."""
     given = theme.to_color_system().generate()
-    names = [
-        *MIN_CONTRAST,
-        *GROUNDS,
-        *(f"text-{hue}" for hue in HUES),
-        *(f"{hue}-muted" for hue in HUES),
-    ]
-    return {name: Color.parse(given[name]) for name in names}
+    of_hues = (name for hue in HUES for name in (f"text-{hue}", f"{hue}-muted"))
+    return {name: Color.parse(given[name]) for name in (*MIN_CONTRAST, *GROUNDS, *of_hues)}

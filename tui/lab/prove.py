@@ -72,10 +72,8 @@ def prove(thorough: bool, as_json: bool, **options: Any) -> None:
             pass
         except SpecchatError as failure:
             error = failure
-    conclusion, broken = (
-        verdict(checks, proved, error),
-        any(check.holds is False for check in checks),
-    )
+    conclusion = verdict(checks, proved, error)
+    broken = any(check.holds is False for check in checks)
     if as_json:
         facts = {"verdict": conclusion, "holds": not broken, "complete": proved is not None}
         facts |= {"error": error and str(error), "promise": PROMISE, "false_alarm": FALSE_ALARM}

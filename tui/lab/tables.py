@@ -79,11 +79,8 @@ def markdown(table: ResultTable) -> Iterator[str]:
 
 def _listed(table: ResultTable, row: Sequence[Cell]) -> Iterator[str]:
     cells, names = table.text(row), table.names
-    figures = [
-        f"{name} {text}".strip()
-        for (name, _), text, cell in zip(table.header, cells, row, strict=True)
-        if cell is not None
-    ]
+    columns = zip(table.header, cells, row, strict=True)
+    figures = [f"{name} {text}".strip() for (name, _), text, cell in columns if cell is not None]
     yield from wrap(" ".join(cells[:names]), WIDTH, initial_indent="  ", subsequent_indent="  ")
     below = ", ".join(figures[names:])
     yield from wrap(below, WIDTH, initial_indent="    ", subsequent_indent="    ")

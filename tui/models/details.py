@@ -76,10 +76,8 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
     title = Content.assemble((safe(model.name), "bold"), "  ", (safe(" · ".join(known)), muted))
     lines = [title, Content.styled(safe(path), muted)]
     if model.unusable_reason:
-        return [
-            *lines,
-            Content.styled(safe(f"It cannot be used: {model.unusable_reason}"), "$text-error"),
-        ]
+        reason = safe(f"It cannot be used: {model.unusable_reason}")
+        return [*lines, Content.styled(reason, "$text-error")]
     if advice is not None:
         lines.append(Content.assemble(("To answer  ", "bold"), safe(advice.reason)))
         lines.append(fit_line(advice.fit, bool(advice.draft)))

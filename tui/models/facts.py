@@ -4,6 +4,7 @@ import hashlib
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -175,14 +176,8 @@ def short(reference: str) -> str:
 
 def wrapped(text: str, indent: str) -> list[str]:
     """Return a text in indented lines."""
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    by_words = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
+    return by_words(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
 @dataclass(frozen=True, slots=True)

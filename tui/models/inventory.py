@@ -183,11 +183,8 @@ class ModelInventory:
             role = f"answers, with {gguf.draft}"
         elif any(other.draft == gguf.name for other in FILES.values()):
             role = "answers, or guesses"
-        needed, resident = (
-            memory.estimate_by_size(gguf.size, gguf.file),
-            memory.resident_by_size(gguf.size),
-        )
-        fit = memory.fit(needed, resident, self._freed)
+        needed = memory.estimate_by_size(gguf.size, gguf.file)
+        fit = memory.fit(needed, memory.resident_by_size(gguf.size), self._freed)
         expected = self.expect(gguf, draft_for(gguf))
         return ModelEntry(gguf, gguf.licence, role, style, fit, expected=expected)
 

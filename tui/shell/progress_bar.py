@@ -60,11 +60,8 @@ class _Bar:
         if self._note:
             self._bars.remove_task(self._task)
         self._note = progress.note
-        self._task = self._bars.add_task(
-            f"{self._name} · {safe(progress.note)}",
-            total=progress.total or None,
-            completed=progress.done,
-        )
+        title, total = f"{self._name} · {safe(progress.note)}", progress.total or None
+        self._task = self._bars.add_task(title, total=total, completed=progress.done)
 
 
 class _Lines:

@@ -166,11 +166,8 @@ class EntryScreen(Dialog[str | None]):
         self.input = EntryText(safe(text), many_lines)
         self.message = Static(safe(hint), markup=False)
         self._title, self._text, self._hint = title, text, hint
-        self._invalid_reason, self._many_lines, self._before = (
-            invalid_reason,
-            many_lines,
-            self.input.text,
-        )
+        self._invalid_reason, self._many_lines = invalid_reason, many_lines
+        self._before = self.input.text
 
     def compose(self) -> ComposeResult:
         """Lay out the text area above its hint."""

@@ -48,11 +48,8 @@ def read(path: Path) -> list[Question]:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not a text in UTF-8.") from error
-    questions = [
-        _question(line, f"{path.name}, line {number}")
-        for number, line in enumerate(lines, start=1)
-        if line.strip()
-    ]
+    filled = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    questions = [_question(line, f"{path.name}, line {number}") for number, line in filled]
     if not questions:
         raise UsageError(f"{path} has no questions.")
     return questions

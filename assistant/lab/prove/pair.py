@@ -67,16 +67,9 @@ def decoded(
     """
     start, limit = 0 if has_begun else len(tokens), len(tokens) + length
     rounds = Rounds(
-        target,
-        tokens,
-        drafter,
-        rule,
-        warp,
-        policy,
-        answer_start=start,
-        limit=limit,
-        clock=target.clock,
-    )
+        target, tokens, drafter, rule, warp, policy,
+        answer_start=start, limit=limit, clock=target.clock,
+    )  # fmt: skip
     return (step.round for step in rounds if isinstance(step, PlannedRound))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
+from subprocess import DEVNULL
 from time import monotonic
 
 MAX_FILES = 20_000
@@ -104,12 +105,7 @@ def _tracked(root: Path) -> list[str] | None:
     """Return the files that git lists; None outside a repository."""
     try:
         done = subprocess.run(
-            GIT,
-            cwd=root,
-            capture_output=True,
-            timeout=SEARCH_LIMIT_S,
-            check=True,
-            stdin=subprocess.DEVNULL,
+            GIT, cwd=root, capture_output=True, timeout=SEARCH_LIMIT_S, check=True, stdin=DEVNULL
         )
     except (OSError, subprocess.SubprocessError):
         return None
