@@ -198,9 +198,14 @@ class Rounds:
 def prefill(
     model: Model, role: Role, tokens: Sequence[int], limit: int | None = None
 ) -> Iterator[Prefilled]:
-    """Evaluate up to `limit` tokens in chunks, so that a cancel takes effect between two."""
+    """Evaluate up to `limit` tokens in chunks, so that a cancel takes effect between two.
+
+    Progress is yielded before the first chunk and after each.
+    """
     cached = model.cached(tokens)
     last = len(tokens) if limit is None else min(cached + limit, len(tokens))
+    if cached < last:
+        yield Prefilled(role, cached, len(tokens))
     for start in range(cached, last, PREFILL_CHUNK):
         end = min(start + PREFILL_CHUNK, last)
         model.logits(tokens[:end], rows=0)

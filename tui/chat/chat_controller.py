@@ -310,10 +310,10 @@ class ChatController:
 
     def _handle_prefill(self, event: Event) -> None:
         match event:
-            case Prefilled(_, done, total):
+            case Prefilled(_, done, total) if self.session.idle:
                 self.widgets.status.show(activity=Activity("reading ahead", done / total))
             case PrefillDone():
-                self.widgets.status.show(activity=None)
-            case Failed():  # another job replaced it, and shows its own progress
+                self.view.show_idle(self.session.idle)
+            case Failed():  # another job replaced it
                 self._prefill = None
-                self.widgets.status.show(activity=None)
+                self.view.show_idle(self.session.idle)

@@ -23,7 +23,8 @@ from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.result_turn import ResultTurn
 from tui.chat.status import Activity, Banner, Status
-from tui.labels import counted, loading, model_name
+from tui.labels import loading, model_name
+from tui.reading import ReadingProgress
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from tui.chat.approval_turn import ApprovalTurn
 
 FIGURES_EVERY = 0.5
+WAITING = Activity("waiting for the model", 0.0)
 """Seconds between two updates of the figures: faster ones cannot be read."""
 
 
@@ -57,6 +59,7 @@ class SessionView:
         self._view.trace, self._view.changes = session.branch.trace, self._changed_file
         self._view.support = lambda record: check(record, session.branch.records)
         self._pending_figures: Decoded | None = None  # shown by the next timer
+        self._reading = ReadingProgress()
         self._takes_focus = False  # whether the next answer replaces the turn that had the focus
         self.approval: ApprovalTurn | None = None
         """The tool call that waits for the user's approval."""
@@ -74,6 +77,7 @@ class SessionView:
                 self._show_progress(event)
             case events.Added(record) if record.role == "user":
                 self._view.ask(record).add_class("waiting")
+                self.show_idle(False)
                 self._takes_focus = False
                 self.list_chats()
             case events.Added(record) if record.role == "tool":
@@ -88,6 +92,7 @@ class SessionView:
             case events.Removed(record) if turn := self._turn(record):
                 turn.remove()
             case events.InputRestored(text, attachments):
+                self.show_idle(self.session.idle)
                 if not self._widgets.prompt.restore_input(text, attachments):
                     hint = "↑ in an empty prompt brings back the unanswered question."
                     self._screen.notify(hint, markup=False)
@@ -180,6 +185,8 @@ class SessionView:
         answer = self._streaming
         if not isinstance(answer, Answer):
             return
+        if self._widgets.status.state.activity is not None:  # it has been read
+            self._widgets.status.show(activity=None)
         answer.add(Step(event.tokens, event.rejected))
         answer.call(event.tool_calls)
         answer.tell(event.stats)
@@ -215,15 +222,17 @@ class SessionView:
             self._screen.notify(text, timeout=6, markup=False)
         self.focus_approval = False
 
+    def show_idle(self, idle: bool) -> None:
+        """Show that nothing is under way, or that a question waits for the model."""
+        if self._widgets.status.state.loaded and not self._streaming:
+            self._widgets.status.show(activity=None if idle else WAITING)
+
     def _show_progress(self, event: Loading | Prefilled) -> None:
         """Show how far a model has loaded, or has read a prompt."""
         match event:
             case Loading(_, name, fraction):
                 text = f"{loading(fraction)} {model_name(name)}"
                 self._widgets.status.show(activity=Activity(text, fraction))
-            case Prefilled(role, done, total):
-                who = (
-                    "reading the prompt" if role == "target" else "the guessing model reads it, too"
-                )
-                text = f"{who}: {done:,} of {counted(total, 'token')}"
+            case Prefilled(_, done, total):
+                text = self._reading.describe(event)
                 self._widgets.status.show(activity=Activity(text, done / total if total else 1.0))

@@ -21,7 +21,8 @@ from assistant.settings.settings import Settings
 from models import errors
 from models.progress import Progress
 from tui.formatting import left
-from tui.labels import counted, loading, model_name
+from tui.labels import loading, model_name
+from tui.reading import ReadingProgress
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class EngineConsole:
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """Called at the end, before the engine is closed."""
         self._what = ""
+        self._reading = ReadingProgress()
         self._loop = asyncio.Runner()
         self.engine = EngineProcess(protocol=protocol)
         """The engine, for use in the event loop of `wait`."""
@@ -155,8 +157,7 @@ class EngineConsole:
 
     def show_prefill(self, what: str, event: Prefilled) -> None:
         """Show how much of a prompt has been read, and by which model."""
-        who = "the model" if event.role == "target" else "the guessing model"
-        self.show_progress(f"{who} reads {what}: {event.done:,} of {counted(event.total, 'token')}")
+        self.show_progress(self._reading.describe(event, what))
 
     def give_up(self) -> None:
         """Cancel the coroutine of `wait`, which raises CancelledError."""

@@ -13,7 +13,8 @@ from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Proposal
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.figures import Figures
-from assistant.events import Alternative, Finished, Origin, Stats, Stop, Tally
+from assistant.engine.rounds import prefill
+from assistant.events import Alternative, Finished, Origin, Prefilled, Stats, Stop, Tally
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.thoughts import AnswerBeginning, PartPosition, find_markers
 from assistant.request import Message, Request
@@ -231,3 +232,15 @@ def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_b
     assert round_(sps(1), 9.0, 1.0) == 4.0  # it read what it lacked, and proposed nothing
     assert round_(sps(1), 10.0) == 4.0
     assert finish(begun).stats.decode_s == 10.0
+
+
+def test_a_prefill_reports_its_progress_before_it_computes_and_after_each_chunk(
+    open_model, tiny_target
+):
+    model = open_model(tiny_target)
+    model.logits([1, 2, 3])
+    steps = prefill(model, "target", [1, 2, 3, *range(4, 254), *range(250)])
+    assert next(steps) == Prefilled("target", 3, 503)
+    assert len(model.cached_tokens) == 3
+    assert [step.done for step in steps] == [259, 503]
+    assert not list(prefill(model, "target", [1, 2, 3]))

@@ -1,13 +1,16 @@
 """While the user reads and types, the engine reads what will be asked."""
 
+from typing import Any
+
 import pytest
 
-from assistant.events import Finished, PrefillDone, Prefilled, Prepared
-from assistant.request import Prefill
+from assistant.events import Decoded, Finished, PrefillDone, Prefilled, Prepared
+from assistant.request import Prefill, Switch
 from assistant.store.values import Attachment
 from models import machine
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.conversation.welcome import SUGGESTIONS
+from tui.chat.status import Status
 
 FILE = Attachment("sky.txt", "Light of short waves is scattered more. " * 4)
 
@@ -76,3 +79,34 @@ async def test_an_answer_does_not_wait_for_what_is_read(pair: Pair):
         await chat.screen.controller._start_prefill()
         await chat.ask("Why?")
         assert len(chat.engine.heard(Finished)) == 1
+
+
+@pytest.mark.parametrize("idle", ["off", "on"])
+async def test_the_status_says_what_a_question_waits_for_from_enter_until_it_is_answered(
+    pair: Pair, idle: Switch, monkeypatch
+):
+    async with open_chat(*pair, idle=idle, hold=(Decoded, 2)) as chat:
+        await chat.ready()
+        seen, show = list[str](), Status.show
+
+        def noted(line: Status, **changes: Any) -> None:
+            show(line, **changes)
+            seen.append(shown(chat))
+
+        monkeypatch.setattr(Status, "show", noted)
+        if idle == "on":
+            chat.prompt.attached.add(FILE)
+            await chat.until(lambda: chat.engine.heard(Prefilled))
+        begin = len(seen)
+        await chat.send("Why is it blue?")
+        await chat.until(lambda: chat.engine.heard(Decoded) and "" in seen[begin:])
+        before_it_began = seen[begin : seen.index("", begin)]
+        assert before_it_began[0] == "waiting for the model"
+        assert any(text.startswith("reading the prompt: ") for text in before_it_began)
+        await chat.end()
+        assert chat.screen.status.state.activity is None
+
+
+def shown(chat: Chat) -> str:
+    activity = chat.screen.status.state.activity
+    return activity.text if activity else ""
