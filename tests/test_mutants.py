@@ -1,7 +1,8 @@
 """Every broken variant of the shipped code is noticed by the test that is there for it.
 
 `mutants.txt` lists them: what is wrong, the function, the test that must fail, and which of the
-function's text is replaced by what. Where a function or a test is not named, it is the last one's.
+function's text is replaced by what. Where a function or a test is not named, it is the last one's;
+`of` names the parameters of the test that are enough.
 """
 
 import inspect
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import Phase, settings
 
+QUICK = ("-qx", "--tb=native", "-otimeout=0")
 NOT_NESTED = ("xdist", "cacheprovider", "faulthandler", "textual-snapshot")
 # Any example that kills will do: a smaller one is not looked for.
 settings.register_profile(
@@ -63,14 +65,18 @@ def mutants() -> Iterator[Mutant]:
     for block in Path(__file__).with_name("mutants.txt").read_text().split("\n\n"):
         name, *lines = block.splitlines()
         texts: dict[str, list[str]] = {"- ": [], "+ ": []}
+        parameters = ""
         for line in lines:
             kind, text = line[:2], line[2:]
             if kind in texts:
                 texts[kind].append(text)
+            elif kind == "of":
+                parameters = f"[{line[3:]}]"
             else:
                 place[line[:3]] = line[3:]
         if lines:  # else a heading
-            yield Mutant(name, *place.values(), *("\n".join(text) for text in texts.values()))
+            old, new = ("\n".join(text) for text in texts.values())
+            yield Mutant(name, place["in "], place["by "] + parameters, old, new)
 
 
 class Deaths:
@@ -90,8 +96,7 @@ def test_a_mutant_is_killed(mutant, tmp_path):
     try:
         with mutant.alive():
             pytest.main(
-                [mutant.killer, "-qx", f"--basetemp={tmp_path}/nested", *options, "-otimeout=0"],
-                [deaths],
+                [mutant.killer, *QUICK, f"--basetemp={tmp_path}/nested", *options], [deaths]
             )
     finally:
         settings.load_profile("ours")

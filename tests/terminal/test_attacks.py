@@ -226,9 +226,7 @@ def changing(tmp_path: Path) -> Iterator[Path]:
     thread.join()
 
 
-def test_a_file_that_changes_while_it_is_read_is_one_version_or_refused(
-    changing: Path,
-) -> None:
+def test_a_file_that_changes_while_it_is_read_is_one_version_or_refused(changing: Path) -> None:
     for _ in range(300):
         try:
             text = read(changing).text

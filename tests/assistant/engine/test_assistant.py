@@ -36,14 +36,6 @@ def test_same_seed_and_settings_give_the_same_tokens(assistant, mode):
     assert ids_of(answer(assistant, ask(mode=mode, lookahead=None, seed=2))) != first
 
 
-def test_cached_tokens_change_no_seeded_answer(opened, assistant, tiny_target, tiny_draft):
-    for text in ("one", "two " * 90, "three"):
-        answer(assistant, ask([Message("user", text)], seed=7))
-    here = ids_of(answer(assistant, ask()))
-    fresh = opened(tiny_target, tiny_draft)
-    assert ids_of(answer(fresh, ask())) == here
-
-
 def test_a_draft_that_equals_the_target_is_always_accepted(opened, tiny_target):
     assistant = opened(tiny_target, tiny_target)
     finished = answer(assistant, ask(lookahead=4, max_tokens=1 + 5 * 8))[-1]

@@ -1,7 +1,7 @@
 """Guessing at its edges: what ArS says, every way of guessing says, with a seed and all sources.
 
 `test_second_engine` runs these laws with the other engine. A test that takes `edge` holds for each
-mode and lookahead, with a draft that is often wrong and one that never is.
+mode and lookahead, with a draft that is often wrong and one that never is; a day's run takes some.
 """
 
 from contextlib import ExitStack, closing
@@ -139,6 +139,7 @@ def edge(pair, way, request):
 
 
 @pytest.mark.parametrize("sampling", [HOT, GREEDY, STRICT], ids=["hot", "greedy", "strict"])
+@pytest.mark.some(19)
 def test_the_text_is_that_of_ars_and_every_round_comes_further(edge, sampling):
     """With a penalty rows depend on the history, proposals of their own round included."""
     events, _ = edge.compared(ask(sampling=sampling))
@@ -153,6 +154,7 @@ def test_the_text_is_that_of_ars_and_every_round_comes_further(edge, sampling):
     assert len(rejected) == len({*rejected})
 
 
+@pytest.mark.some(9)
 def test_max_tokens_are_exact(edge):
     k = edge.lookahead or 3
     whole = end(edge.plain(ask(max_tokens=2 * k + 3))).token_ids
@@ -170,6 +172,7 @@ def test_a_token_that_stops_within_a_block_ends_the_answer_there(pair, way):
     assert Stop.STOP_TOKEN in {end(events).stop for events, _ in stops}
 
 
+@pytest.mark.some(9)
 def test_no_byte_of_a_stop_string_is_shown_wherever_it_lies(edge):
     """Of one token or several, within a token, from the middle of a character's tokens on."""
     asked = (ask(sampling=EVEN, seed=seed) for seed in range(99))
@@ -188,6 +191,7 @@ FORM = Constraint("regex", "(yes|no), [a-z]{3}!")
 
 
 @pytest.mark.parametrize("budget", [None, 12])
+@pytest.mark.some(9)
 def test_a_thought_that_ends_within_a_block_lets_no_form_escape(pair, way, budget):
     """By the model itself, whose tokens hold the marker, or by the budget."""
     edge = Edge(pair("thinks", "thinks"), *way)
@@ -201,6 +205,7 @@ def test_a_thought_that_ends_within_a_block_lets_no_form_escape(pair, way, budge
 
 
 @pytest.mark.parametrize("left", [5, 1])
+@pytest.mark.some(9)
 def test_the_last_tokens_of_the_context_are_used_and_no_more(pair, way, left):
     edge = Edge(pair("target", "like", 256), *way)
     empty = len(edge.assistant.chat.encode([Message("user", "")]))
@@ -214,6 +219,7 @@ def test_the_last_tokens_of_the_context_are_used_and_no_more(pair, way, left):
 
 
 @pytest.mark.parametrize("size", ["8", "40"])
+@pytest.mark.some(9)
 def test_a_draft_whose_own_context_is_full_costs_no_answer(pair, way, size):
     """It reads the end of the text again, and proposes what it has room for."""
     edge = Edge(pair("target", size), *way)
@@ -230,6 +236,7 @@ DELTA = 1e-8  # twenty comparisons: a false alarm in fewer than one of a million
 @pytest.mark.parametrize("temperature", [0, 0.3, 0.7, 1.0, 1.3])
 @pytest.mark.parametrize("names", [("model",), ("suffix", "tail", "model")], ids=len)
 @pytest.mark.parametrize("seeded", [True, False])
+@pytest.mark.some(11)
 def test_acceptance_is_what_the_rows_promise_at_every_temperature(pair, names, seeded, temperature):
     """Without a seed the overlap of both rows, with one at least a / (2 - a) of an overlap a.
 

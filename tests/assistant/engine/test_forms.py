@@ -44,6 +44,7 @@ def is_person(text):
     return True
 
 
+@pytest.mark.some(7)
 @pytest.mark.parametrize("mode", ["ars", "sps"])
 @pytest.mark.parametrize("rule", ["token", "block"])
 @pytest.mark.parametrize(

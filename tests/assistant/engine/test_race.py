@@ -29,11 +29,6 @@ def request(**settings) -> Request:
 
 
 @pytest.fixture
-def setup(tiny_target, tiny_draft) -> EngineArgs:
-    return EngineArgs(tiny_target, tiny_draft, n_ctx=512, threads=1)
-
-
-@pytest.fixture
 def race(setup) -> Race:
     lanes = (
         Lane("ArS", setup, "ars"),

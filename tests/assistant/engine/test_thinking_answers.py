@@ -44,15 +44,6 @@ def test_a_thought_that_had_its_share_is_closed_and_the_answer_follows(assistant
     assert "</think>" not in end.thought + end.text
 
 
-def test_sps_says_what_ars_says_and_the_end_of_the_thought_costs_no_evaluations(assistant):
-    ars, _ = answer(assistant, REQUEST)
-    sps, tokens = answer(assistant, replace(REQUEST, mode="sps", lookahead=7))
-    assert (sps.text, sps.thought, sps.token_ids) == (ars.text, ars.thought, ars.token_ids)
-    forced = sps.stats.sources["forced"]
-    assert (forced.tested, forced.accepted) == (8, 8) or forced.rate == 1
-    assert {token.target_prob for token in tokens if token.source == "forced"} == {1.0}
-
-
 def test_without_a_budget_all_is_thought_and_off_means_no_thought(assistant):
     end, _ = answer(assistant, replace(REQUEST, thinking_budget=None))
     assert end.text == ""

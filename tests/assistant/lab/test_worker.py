@@ -3,19 +3,11 @@
 from dataclasses import replace
 from typing import get_args
 
-import pytest
-
 from assistant.events import Failed, Finished, Ready
 from assistant.lab.bench.answers import Compared, Measured
 from assistant.lab.protocol import LAB, LabJob, Lockstep, Measuring, Prove, Trial, Tune, Tuned
 from assistant.lab.worker import laboratories
-from assistant.request import EngineArgs
 from tests.assistant.process.driving import ask, running
-
-
-@pytest.fixture
-def setup(tiny_target, tiny_draft) -> EngineArgs:
-    return EngineArgs(tiny_target, tiny_draft, n_ctx=1024, threads=1)
 
 
 def test_every_job_of_the_laboratories_has_a_handler():

@@ -191,9 +191,7 @@ async def test_reading_ahead_gives_way_to_any_job(setup: EngineArgs, job: AnyJob
     assert engine.last.sent[-1] == job
 
 
-async def test_a_waiting_prefill_is_never_begun_once_another_job_waits(
-    setup: EngineArgs,
-) -> None:
+async def test_a_waiting_prefill_is_never_begun_once_another_job_waits(setup: EngineArgs) -> None:
     engine = await loaded(setup)
     engine.do(ask())
     reading, counting = engine.do(Prefill(ask())), engine.do(CountTokens("a", "b"))
@@ -236,9 +234,7 @@ async def test_a_reader_may_end_its_stream_and_the_job_is_stopped(setup: EngineA
     assert engine.last.job is None
 
 
-async def test_a_cancel_that_crosses_the_end_of_its_job_stops_no_other(
-    setup: EngineArgs,
-) -> None:
+async def test_a_cancel_that_crosses_the_end_of_its_job_stops_no_other(setup: EngineArgs) -> None:
     worker = await WorkerProcess.start(CHAT)
     await worker.do(setup, unheard(setup))
     worker.cancel()
@@ -248,9 +244,7 @@ async def test_a_cancel_that_crosses_the_end_of_its_job_stops_no_other(
     await worker.close()
 
 
-async def test_a_cancel_of_a_finished_job_is_not_for_the_current_one(
-    setup: EngineArgs,
-) -> None:
+async def test_a_cancel_of_a_finished_job_is_not_for_the_current_one(setup: EngineArgs) -> None:
     engine = await loaded(setup)
     over, doing, waits = engine.do(ask()), engine.do(ask()), engine.do(ask())
     await rest()

@@ -109,9 +109,7 @@ def test_the_events_before_the_death_of_a_worker_are_heard_in_full(setup: Engine
         assert whole.startswith(said)
 
 
-def test_each_waiting_job_fails_once_and_a_count_is_no_reason_to_reload(
-    setup: EngineArgs,
-) -> None:
+def test_each_waiting_job_fails_once_and_a_count_is_no_reason_to_reload(setup: EngineArgs) -> None:
     with running(load=setup) as (engine, heard):
         engine.submit(ask(max_tokens=LONG))
         engine.submit(ask())
@@ -126,9 +124,7 @@ def test_each_waiting_job_fails_once_and_a_count_is_no_reason_to_reload(
         assert heard.is_silent()
 
 
-def test_a_worker_that_dies_while_idle_is_replaced_in_silence(
-    setup: EngineArgs,
-) -> None:
+def test_a_worker_that_dies_while_idle_is_replaced_in_silence(setup: EngineArgs) -> None:
     with running(load=setup) as (engine, heard):
         assert engine.pid is not None
         kill(engine.pid)
@@ -224,9 +220,7 @@ def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: Engine
         heard.until(Finished)
 
 
-def test_a_worker_that_hangs_while_idle_is_replaced_at_the_next_prompt(
-    setup: EngineArgs,
-) -> None:
+def test_a_worker_that_hangs_while_idle_is_replaced_at_the_next_prompt(setup: EngineArgs) -> None:
     with running(load=setup) as (engine, heard):
         engine.submit(ask())
         heard.until(Finished)
@@ -303,9 +297,7 @@ def test_the_worker_leaves_no_core_file(setup: EngineArgs) -> None:
         assert resource.prlimit(engine.pid, resource.RLIMIT_CORE) == (0, 0)
 
 
-async def test_a_worker_without_a_parent_ends_amid_native_code(
-    slow: EngineArgs,
-) -> None:
+async def test_a_worker_without_a_parent_ends_amid_native_code(slow: EngineArgs) -> None:
     worker = await WorkerProcess.start(CHAT)
     await worker.do(slow, unheard(slow))
     stream = unheard(slow)
@@ -317,9 +309,7 @@ async def test_a_worker_without_a_parent_ends_amid_native_code(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")
-def test_a_parent_whose_pipes_outlive_it_leaves_no_orphan(
-    setup: EngineArgs,
-) -> None:
+def test_a_parent_whose_pipes_outlive_it_leaves_no_orphan(setup: EngineArgs) -> None:
     code = PARENT.replace(
         "print(", "import os; other = os.fork() or time.sleep(600); print(other, "
     )

@@ -74,9 +74,7 @@ def test_a_template_with_a_place_for_the_day_gets_the_first_one_there(tmp_path, 
     assert f"user\n{TOLD[SATURDAY]}\n\nWhen?" in text
 
 
-def test_a_template_that_hides_its_place_for_the_day_leaves_it_to_the_question(
-    tmp_path,
-):
+def test_a_template_that_hides_its_place_for_the_day_leaves_it_to_the_question(tmp_path):
     assert f"user\n{TOLD[FRIDAY]}\n\nWhy?" in rendered(tmp_path, TALK, UNLESS_SYSTEM)
     without = rendered(tmp_path, TALK[1:], UNLESS_SYSTEM)
     assert "The current date is 2026-11-27." in without

@@ -202,9 +202,7 @@ async def test_a_model_that_asks_for_the_same_again_has_to_answer_in_words(stage
     assert not any(NO_MORE in text for text in stage.said)
 
 
-async def test_an_open_call_is_asked_about_with_its_conversation_and_never_runs_unasked(
-    stage,
-):
+async def test_an_open_call_is_asked_about_with_its_conversation_and_never_runs_unasked(stage):
     await stage.ask("Why?", [READ])
     stage.tools.approvals.allow(stage.box.tools[0], "always", 1)
     number = stage.session.branch.conversation

@@ -156,9 +156,7 @@ async def test_a_server_that_wants_a_token_says_where_it_goes():
     assert {*asked} == {None, SECRET[0][1]}
 
 
-async def test_a_secret_that_a_server_repeats_is_hidden_and_one_that_dies_is_reported(
-    monkeypatch,
-):
+async def test_a_secret_that_a_server_repeats_is_hidden_and_one_that_dies_is_reported(monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")  # nothing answers there
     with web() as (port, _):
         tools = Toolbox([ServerSettings("web", url=f"http://127.0.0.1:{port}/", headers=SECRET)])

@@ -41,9 +41,7 @@ async def test_a_fork_is_typed_into_at_once_also_beside_the_list(pair: Pair) -> 
         await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
 
 
-async def test_the_border_says_a_question_is_edited_until_it_is_sent_or_left(
-    pair: Pair,
-) -> None:
+async def test_the_border_says_a_question_is_edited_until_it_is_sent_or_left(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         await chat.act("up", "e")
         assert "asks it again" in str(chat.prompt.border_title)
@@ -95,9 +93,7 @@ async def test_the_palette_offers_each_thing_once_and_in_words(pair: Pair) -> No
         assert {c.help for c in commands if c.title == "New conversation"} == {"Ctrl+N"}
 
 
-async def test_a_user_who_types_is_not_interrupted_by_the_models(
-    bare_machine: Path,
-) -> None:
+async def test_a_user_who_types_is_not_interrupted_by_the_models(bare_machine: Path) -> None:
     async with open_chat(None) as chat:
         chat.prompt.text = "Pressing p, n or enter now"
         await chat.until(lambda: chat.shown(".note"))

@@ -197,9 +197,7 @@ async def test_an_offered_key_acts_and_one_not_offered_changes_nothing(
     assert not faults, "\n".join(faults)
 
 
-async def test_words_typed_on_a_message_go_to_the_prompt_and_press_no_keys(
-    pair: Pair,
-) -> None:
+async def test_words_typed_on_a_message_go_to_the_prompt_and_press_no_keys(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         before = chat.said
         await chat.press("ctrl+up")

@@ -100,9 +100,7 @@ async def test_a_screen_is_closed_once_and_what_is_below_stays(target: Path) -> 
             await chat.until(lambda: chat.app.screen is chat.screen)
 
 
-async def test_a_page_key_before_the_palette_is_laid_out_is_no_bug(
-    target: Path,
-) -> None:
+async def test_a_page_key_before_the_palette_is_laid_out_is_no_bug(target: Path) -> None:
     async with open_chat(target) as chat:
         palette = Palette()
         await chat.app.push_screen(palette)

@@ -16,22 +16,6 @@ def inspected(chat: Chat) -> str:
     return "".join(entry.item.text for entry in entries if isinstance(entry.item, Token))
 
 
-async def test_another_answer_stands_beside_the_first_and_the_keys_lead_to_both(pair: Pair) -> None:
-    async with open_chat(*pair, asked=("Which way?",)) as chat:
-        first = chat.said[-1]
-        await chat.act("r")
-        second = chat.said[-1]
-        assert len(chat.engine.requests) == 2
-        assert second != first  # with a seed, too
-        assert chat.focused.record == chat.path.leaf
-        await chat.act("left")
-        assert chat.said == ["Which way?", first]
-        await chat.act("right")
-        assert chat.said == ["Which way?", second]
-        await chat.ask("On we go")
-        assert [m.content for m in chat.engine.requests[-1].messages][:2] == ["Which way?", second]
-
-
 async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: Pair) -> None:
     async with open_chat(*pair, asked=("Which way?",)) as chat:
         await chat.act("r")
@@ -53,9 +37,7 @@ async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: P
         assert chat.app.screen is chat.screen
 
 
-async def test_escape_leaves_an_edited_question_and_a_deletion_can_be_undone(
-    pair: Pair,
-) -> None:
+async def test_escape_leaves_an_edited_question_and_a_deletion_can_be_undone(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         before = chat.said
         await chat.act("up", "e")

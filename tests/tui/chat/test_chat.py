@@ -5,28 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Decoded, Failed, Finished, Prepared, Stop
-from tests.tui.chat.chat_driver import Chat, Pair, open_chat
-from tui.chat.conversation.answer import Answer
-
-
-def answers(chat: Chat) -> list[Answer]:
-    """The answers on the screen, the newest last."""
-    return [turn for turn in chat.screen.conversation.turns if isinstance(turn, Answer)]
-
-
-def turns(chat: Chat) -> list[str]:
-    """What the turns on the screen say."""
-    return [turn.text for turn in chat.screen.conversation.turns]
-
-
-async def test_enter_sends_and_the_answer_is_shown(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.pilot.press(*"Hi", "enter")
-        await chat.until(lambda: chat.engine.heard(Finished))
-        await chat.until(lambda: not chat.screen.session.responses.under_way)
-        text = chat.engine.heard(Finished)[0].text
-        assert turns(chat) == chat.said == ["Hi", text]
-        assert chat.prompt.text == ""
+from tests.tui.chat.chat_driver import Pair, open_chat
 
 
 async def test_mode_changes_in_the_middle_of_an_answer(pair: Pair) -> None:

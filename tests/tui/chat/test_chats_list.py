@@ -182,9 +182,7 @@ async def test_export_writes_markdown_and_overwrites_nothing(store: Store, tmp_p
         assert len(list(tmp_path.iterdir())) == 2
 
 
-async def test_the_current_conversation_is_marked_without_colour(
-    store: Store,
-) -> None:
+async def test_the_current_conversation_is_marked_without_colour(store: Store) -> None:
     async with listed(store) as page:
         page.chats.rows.current = store.summaries()[1].id
         await page.pilot.pause()

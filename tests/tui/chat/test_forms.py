@@ -58,17 +58,6 @@ async def test_a_file_without_a_usable_schema_is_refused_and_never_on(
             assert (chat.prompt.text, chat.prompt.picker.opened) == ("", False)
 
 
-async def test_an_answer_that_is_cut_in_mid_form_is_said_to_be(
-    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "person.json").write_text(json.dumps(SCHEMA))
-    async with open_chat(*pair, max_tokens=3) as chat:
-        await choose(chat, "pers")
-        await chat.ask("Who?")
-        assert "ended before its form was complete" in " ".join(chat.shown("Note"))
-
-
 async def test_where_no_file_matches_the_list_names_no_keys_and_enter_sends_nothing(
     pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -123,9 +123,7 @@ async def test_a_change_of_a_question_goes_on_after_a_restart(pair: Pair) -> Non
         await chat.until(lambda: not chat.screen.session.responses.under_way)
 
 
-async def test_a_conversation_deleted_for_good_is_no_reason_to_complain(
-    pair: Pair,
-) -> None:
+async def test_a_conversation_deleted_for_good_is_no_reason_to_complain(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)):
         pass
     store = Store(database_path())

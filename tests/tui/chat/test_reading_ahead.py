@@ -24,9 +24,7 @@ async def read(chat: Chat, count: int) -> None:
     await chat.until(lambda: len(chat.engine.heard(PrefillDone)) >= count)
 
 
-async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_typed(
-    pair: Pair,
-):
+async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_typed(pair: Pair):
     async with open_chat(*pair, idle="on") as chat:
         chat.prompt.attached.add(FILE)
         await chat.until(
@@ -42,9 +40,7 @@ async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_t
         assert prepared.cached_tokens > len(FILE.text) // 2
 
 
-async def test_the_first_suggestion_is_prefilled_until_something_is_typed(
-    pair: Pair,
-):
+async def test_the_first_suggestion_is_prefilled_until_something_is_typed(pair: Pair):
     async with open_chat(*pair, idle="on") as chat:
         await read(chat, 1)
         assert asked(chat)[-1].request.messages[-1].content == SUGGESTIONS[0].text

@@ -57,9 +57,7 @@ async def open_calling(endless: Path, size: tuple[int, int] = (80, 24)) -> Async
         yield chat
 
 
-async def test_a_call_is_shown_runs_when_allowed_and_its_result_is_answered(
-    endless: Path,
-) -> None:
+async def test_a_call_is_shown_runs_when_allowed_and_its_result_is_answered(endless: Path) -> None:
     async with open_calling(endless) as chat:
         chat.box.result = ToolResult("blue \x1b[31m zeppelin")
         turn = await chat.call((READ,))
@@ -114,9 +112,7 @@ async def test_keys_that_were_meant_for_something_else_allow_nothing(
         assert any("is waiting for you" in told for told in chat.told)
 
 
-async def test_an_open_call_is_asked_about_again_and_leaves_the_keys(
-    endless: Path,
-) -> None:
+async def test_an_open_call_is_asked_about_again_and_leaves_the_keys(endless: Path) -> None:
     async with open_calling(endless) as chat:
         await chat.call((READ,))
         number = chat.path.conversation
@@ -135,9 +131,7 @@ async def test_an_open_call_is_asked_about_again_and_leaves_the_keys(
         assert chat.box.called == ["disk__read"]
 
 
-async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on(
-    endless: Path,
-) -> None:
+async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on(endless: Path) -> None:
     async with open_calling(endless) as chat:
         chat.screen.session.tool_loop.tools = ToolSet(
             ToolSettings(), False, (), chat.box, opt_in=True
@@ -171,9 +165,7 @@ async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on(
         assert tools.enabled == {with_tools: True}
 
 
-async def test_the_card_says_which_keys_work_now_and_typing_allows_nothing(
-    endless: Path,
-) -> None:
+async def test_the_card_says_which_keys_work_now_and_typing_allows_nothing(endless: Path) -> None:
     async with open_calling(endless) as chat:
         await chat.call((READ,))  # it has the keys, though nobody went there
         assert chat.shown("ApprovalTurn .keys") == [UNASKED]
@@ -195,9 +187,7 @@ async def test_the_card_says_which_keys_work_now_and_typing_allows_nothing(
         assert chat.box.called == ["disk__read"]
 
 
-async def test_ctrl_up_on_a_card_that_has_the_keys_lets_letters_decide(
-    endless: Path,
-) -> None:
+async def test_ctrl_up_on_a_card_that_has_the_keys_lets_letters_decide(endless: Path) -> None:
     async with open_calling(endless) as chat:
         await chat.call((READ,))
         await chat.press("ctrl+up")

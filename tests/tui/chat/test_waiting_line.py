@@ -24,9 +24,7 @@ def asked(chat: Chat) -> list[str]:
     return [record.content for record in chat.path.records if record.role == "user"]
 
 
-async def test_prompts_sent_during_an_answer_are_asked_after_it_one_by_one(
-    pair: Pair,
-) -> None:
+async def test_prompts_sent_during_an_answer_are_asked_after_it_one_by_one(pair: Pair) -> None:
     async with open_chat(*pair, hold=HELD, asking="One") as chat:
         chat.prompt.attached.add(Attachment("a.txt", "text"))
         await chat.send("Two, which is too long to be seen whole in a window of eighty cells " * 2)

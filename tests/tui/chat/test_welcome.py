@@ -99,9 +99,7 @@ async def test_keys_mean_to_a_prompt_that_is_not_empty_what_they_always_do(pair:
         assert (chat.prompt.text, chosen(chat)) == ("a", [0])  # recalled
 
 
-async def test_a_user_of_some_questions_finds_a_line_that_enter_does_not_take(
-    pair: Pair,
-) -> None:
+async def test_a_user_of_some_questions_finds_a_line_that_enter_does_not_take(pair: Pair) -> None:
     async with open_chat(*pair, asked=["?"] * (NOVICE - 1)) as chat:
         await chat.press("ctrl+n")
         await chat.until(lambda: len(offers(chat)) == len(SUGGESTIONS))
@@ -113,9 +111,7 @@ async def test_a_user_of_some_questions_finds_a_line_that_enter_does_not_take(
         assert (chat.prompt.text, chat.said) == ("", [])
 
 
-async def test_the_welcome_is_seen_whole_and_on_a_small_screen_its_suggestions(
-    pair: Pair,
-) -> None:
+async def test_the_welcome_is_seen_whole_and_on_a_small_screen_its_suggestions(pair: Pair) -> None:
     async with open_chat(*pair, size=SIZES[0]) as chat:
         view = chat.screen.conversation
         looks, parts = chat.screen.query_one(".looks"), chat.screen.query_one(Welcome).children
@@ -142,9 +138,7 @@ def test_the_sample_has_every_kind_and_each_is_explained_and_looks_unlike_the_ot
     assert len({NAMES[kind] for kind in marked}) == 3
 
 
-async def test_the_first_colours_are_explained_until_the_next_question(
-    pair: Pair,
-) -> None:
+async def test_the_first_colours_are_explained_until_the_next_question(pair: Pair) -> None:
     async with open_chat(*pair, novice=True, mode="ars") as chat:
         await chat.ask("Nothing is guessed")
         assert lessons(chat) == []

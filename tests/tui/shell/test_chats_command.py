@@ -10,7 +10,6 @@ from tests.assistant.store.talks import talk
 from tests.sources import light
 from tests.tui.shell.program import invoke
 from tests.tui.shell.program import run as run_program
-from tui.safe import safe
 from tui.shell.chats_command import chats
 
 
@@ -60,15 +59,6 @@ def test_a_search_shows_where_it_matched(filled):
     assert "How is bread baked?" in result.stdout
     assert "Answer to How is bread" in result.stdout
     assert [each["id"] for each in json.loads(run("search", "poem", "--json").stdout)] == [2]
-
-
-def test_a_conversation_is_shown_without_commanding_the_terminal(filled):
-    text = run("show", "1").stdout
-    assert "How is bread baked?" in text
-    assert "␛]0;cake␇" in text
-    assert safe(text) == text
-    shown = json.loads(run("show", "1", "--json").stdout)
-    assert [each["role"] for each in shown["messages"]] == ["user", "assistant"] * 2
 
 
 def test_exports_go_to_a_new_private_file_and_come_back(filled, tmp_path):

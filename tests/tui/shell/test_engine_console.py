@@ -73,9 +73,7 @@ def test_ctrl_c_raises_where_there_is_nothing_to_keep(console: EngineConsole) ->
     assert engine.closed
 
 
-def test_ctrl_c_stops_the_engine_and_a_second_one_does_not_wait(
-    console: EngineConsole,
-) -> None:
+def test_ctrl_c_stops_the_engine_and_a_second_one_does_not_wait(console: EngineConsole) -> None:
     with console.shown():
         at_work(console).pressed = True
         with pytest.raises(Stopped):
