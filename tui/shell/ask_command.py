@@ -1,6 +1,5 @@
 """`specchat ask`: one question, one answer on standard output."""
 
-import json
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
@@ -39,6 +38,7 @@ class Chat(click.ParamType[str]):
 @click.option(
     "--file", "-f", "files", multiple=True, type=FILE, help="Add a text file to the question."
 )
+@click.option("--each", is_flag=True, help="Ask about each of these files on its own.")
 @click.option(
     "--about",
     multiple=True,
@@ -70,6 +70,7 @@ class Chat(click.ParamType[str]):
 def ask(
     prompt: str | None,
     files: tuple[Path, ...],
+    each: bool,
     about: tuple[Path, ...],
     chat: str | None,
     stop_strings: tuple[str, ...],
@@ -86,6 +87,10 @@ def ask(
 
     PROMPT, standard input and files are joined into one question. The answer goes to standard
     output, everything else to standard error. Ctrl-C stops it and keeps the text so far.
+
+    With --each the same is asked about every --file, and the model is loaded only once. Above each
+    answer stands the name of its file; --json prints a line for each. A file without an answer does
+    not stop the others.
 
     Without --chat nothing is kept, and the answer does not see any earlier conversation.
 
@@ -106,24 +111,33 @@ def ask(
     chosen = replace(chosen, about=about) if about else chosen
     if tools is None and (folders or yes):
         raise UsageError("--folder and --yes go with --tools.")
+    if each and (chat or tools is not None or not files):
+        raise UsageError("--each goes with --file, and without --chat and --tools.")
     console = EngineConsole("looking for the models")
     with console.shown(starts=True), ExitStack() as opened:
-        from tui.shell.ask_inputs import constraint_of, continued_chat, question_of, tools_of
+        from tui.shell.ask_inputs import constraint_of, continued_chat, questions_of, tools_of
         from tui.shell.ask_session import AskSession
-        from tui.shell.received_answers import report
 
         constraint = constraint_of(schema, regex, grammar)
-        question = question_of(prompt, files, schema, grammar)
+        groups = [(file,) for file in files] if each else [files]
+        questions = questions_of(prompt, groups, schema, grammar)
         continued = opened.enter_context(continued_chat(chat, chosen)) if chat else None
         offered = tools_of(tools, folders, chosen) if tools is not None else None
-        ask_session = AskSession(
-            console, chosen, question, stop_strings, as_json, continued, constraint, offered, yes
-        )
-        ask_session.run()
-    if as_json:
-        number = ask_session.session.branch.conversation
-        click.echo(json.dumps(report(ask_session.answers, ask_session.ready, chosen, number)))
-    if console.interrupted:
-        sys.exit(130)
-    if cut := ask_session.answers[-1].cut:
-        raise ModelError(cut)
+        ready, failures = None, list[str]()
+        for group, question in zip(groups, questions, strict=True):
+            name = str(group[0]) if each else ""
+            ask_session = AskSession(
+                console, chosen, question, stop_strings, as_json, continued, constraint, offered,
+                yes, name, ready,
+            )  # fmt: skip
+            try:
+                ask_session.run()
+            except (ModelError, UsageError) as error:
+                if ask_session.ready is None or not each:
+                    raise
+                failures.append(f"{name}: {error}")
+            ready = ask_session.ready
+            if console.interrupted:
+                sys.exit(130)
+    if failures:
+        raise ModelError("\n".join([f"{len(failures)} of {len(files)} files:", *failures]))

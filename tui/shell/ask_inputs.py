@@ -1,7 +1,7 @@
 """The inputs of `specchat ask`: the question, its conversation, the constraint, the tools."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -123,23 +123,26 @@ def _piped() -> bytes | None:
     return None if sys.stdin is None or sys.stdin.isatty() else read_piped()
 
 
-def question_of(
-    prompt: str | None, files: tuple[Path, ...], schema: Path | None, grammar: Path | None
-) -> str:
-    """Join the prompt, standard input and files into one question.
+def questions_of(
+    prompt: str | None,
+    groups: Sequence[tuple[Path, ...]],
+    schema: Path | None,
+    grammar: Path | None,
+) -> list[str]:
+    """Join the prompt, standard input and each group of files into a question.
 
     Standard input is not part of it if the schema or the grammar is read from there.
 
     Raises:
-        UsageError: there is no question, or a part of it is no text.
+        UsageError: there is no question, or a part of one is no text.
     """
     piped = None if STDIN in (schema, grammar) else _piped()
     parts = [prompt or "", text_of(piped, "Standard input") if piped else ""]
     text = "\n\n".join(part for part in parts if part.strip())
-    question = joined(text, [read(path, pipes=True) for path in files])
-    if not question:
+    questions = [joined(text, [read(path, pipes=True) for path in group]) for group in groups]
+    if not all(questions):
         raise UsageError(
             'There is no question. Give one as PROMPT: specchat ask "Why is the sky blue?", or '
             'pipe one in: echo "Why is the sky blue?" | specchat ask'
         )
-    return question
+    return questions

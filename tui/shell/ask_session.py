@@ -1,6 +1,7 @@
 """A session of `specchat ask`: one question, its answer streamed to standard output."""
 
 import asyncio
+import json
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -35,14 +36,14 @@ from assistant.session.events import (
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.settings.settings import Settings
 from assistant.tools.toolbox import ToolSet
-from models.errors import StorageError
+from models.errors import ModelError, StorageError
 from tui import outlook
 from tui.labels import access, arguments, counted
 from tui.safe import one_line, safe
 from tui.shell.ask_inputs import ContinuedChat, check_thinking
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import can_ask
-from tui.shell.received_answers import Printing, ReceivedAnswer
+from tui.shell.received_answers import Printing, ReceivedAnswer, report
 
 SAVED_EVERY_S = 1.0
 
@@ -52,7 +53,8 @@ class AskSession:
 
     The answer goes to standard output unless `quiet`, progress and a summary to standard error.
     Question and answer are appended to the conversation that is `continued`, if any. Tool calls
-    are printed; on a terminal, unless `yes`, each needs the user's approval.
+    are printed; on a terminal, unless `yes`, each needs the user's approval. With `quiet` a JSON
+    report is printed. `name` is that of the file in question; models that are `ready` are used.
     """
 
     def __init__(
@@ -66,13 +68,16 @@ class AskSession:
         constraint: Constraint | None = None,
         tools: ToolSet | None = None,
         yes: bool = False,
+        name: str = "",
+        ready: Ready | None = None,
     ) -> None:
         self._console, self._settings, self._question = console, settings, question
         self._constraint, self._quiet, self._yes = constraint, quiet, yes
         self._continued = continued
         self._printing = Printing(quiet, settings.show_thinking)
         self._failed: Failed | None = None
-        self.ready: Ready | None = None
+        self._name = name
+        self.ready = ready
         """The models, once they are loaded."""
         self.answers = [ReceivedAnswer()]
         """The answers; all but the last made tool calls."""
@@ -106,25 +111,34 @@ class AskSession:
         try:
             if self._folders:
                 self._console.wait(self._folders.read(self._folders.stale(())))
-            self._load()
+            self.session.ready((self.ready or self._load()).target)
+            if self._name and not self._quiet:
+                self._console.hide_progress()
+                click.echo(f"==> {one_line(self._name)} <==")
             with suppress(asyncio.CancelledError):
                 self._console.wait(self._answer())
         finally:
             self.session.shutdown()
         if self._failed is not None:
             raise self._console.error(self._failed)
-        self._summarise()
+        if self._quiet:
+            self._report()
+        else:
+            self._summarise()
+        if cut := self.answers[-1].cut:
+            raise ModelError(cut)
 
-    def _load(self) -> None:
+    def _load(self) -> Ready:
         console, settings = self._console, self._settings
         setup, no_draft = settings.setup(console.show_check)
         chooses_by_time = settings.mode != "ars" and settings.lookahead is None
         setup = replace(setup, measure=chooses_by_time)
-        self.ready = ready = console.run(setup, self._show_warning, keeps=False)
+        ready: Ready = console.run(setup, self._show_warning, keeps=False)
+        self.ready = ready
         check_thinking(settings, ready)
         if settings.draft or console.console.is_terminal:
             self._print(outlook.missing(no_draft, ready, settings))
-        self.session.ready(ready.target)
+        return ready
 
     async def _answer(self) -> None:
         self._console.stop_with(self.session.stop)
@@ -220,9 +234,15 @@ class AskSession:
         if text:
             self._console.console.print(Text(safe(text), style), soft_wrap=True)
 
+    def _report(self) -> None:
+        number = self.session.branch.conversation
+        content = report(self.answers, self.ready, self._settings, number)
+        self._console.hide_progress()
+        click.echo(json.dumps({"file": self._name, **content} if self._name else content))
+
     def _summarise(self) -> None:
         end = self.answers[-1].finished
-        if end is None or self._quiet:
+        if end is None:
             return
         if self._console.console.is_terminal:
             conversation = self.session.branch.conversation if self._continued is not None else None
