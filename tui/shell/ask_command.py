@@ -38,7 +38,9 @@ class Chat(click.ParamType[str]):
 @click.option(
     "--file", "-f", "files", multiple=True, type=FILE, help="Add a text file to the question."
 )
-@click.option("--each", is_flag=True, help="Ask about each of these files on its own.")
+@click.option(
+    "--each", "separately", is_flag=True, help="Ask about each of these files on its own."
+)
 @click.option(
     "--about",
     multiple=True,
@@ -70,7 +72,7 @@ class Chat(click.ParamType[str]):
 def ask(
     prompt: str | None,
     files: tuple[Path, ...],
-    each: bool,
+    separately: bool,
     about: tuple[Path, ...],
     chat: str | None,
     stop_strings: tuple[str, ...],
@@ -111,7 +113,7 @@ def ask(
     chosen = replace(chosen, about=about) if about else chosen
     if tools is None and (folders or yes):
         raise UsageError("--folder and --yes go with --tools.")
-    if each and (chat or tools is not None or not files):
+    if separately and (chat or tools is not None or not files):
         raise UsageError("--each goes with --file, and without --chat and --tools.")
     console = EngineConsole("looking for the models")
     with console.shown(starts=True), ExitStack() as opened:
@@ -119,13 +121,13 @@ def ask(
         from tui.shell.ask_session import AskSession
 
         constraint = constraint_of(schema, regex, grammar)
-        groups = [(file,) for file in files] if each else [files]
+        groups = [(file,) for file in files] if separately else [files]
         questions = questions_of(prompt, groups, schema, grammar)
         continued = opened.enter_context(continued_chat(chat, chosen)) if chat else None
         offered = tools_of(tools, folders, chosen) if tools is not None else None
         ready, failures = None, list[str]()
         for group, question in zip(groups, questions, strict=True):
-            name = str(group[0]) if each else ""
+            name = str(group[0]) if separately else ""
             ask_session = AskSession(
                 console, chosen, question, stop_strings, as_json, continued, constraint, offered,
                 yes, name, ready,
@@ -133,7 +135,7 @@ def ask(
             try:
                 ask_session.run()
             except (ModelError, UsageError) as error:
-                if ask_session.ready is None or not each:
+                if ask_session.ready is None or not separately:
                     raise
                 failures.append(f"{name}: {error}")
             ready = ask_session.ready
