@@ -29,20 +29,6 @@ def test_the_first_token_waits_for_no_draft(opened, tmp_path):
     assert said[0].forecast.reason is Reason.FIRST
 
 
-@pytest.mark.parametrize("mode", ["ars", "sps", "auto"])
-def test_same_seed_and_settings_give_the_same_tokens(assistant, mode):
-    first, *others = (ids_of(answer(assistant, ask(mode=mode, lookahead=None))) for _ in range(5))
-    assert all(other == first for other in others)
-    assert ids_of(answer(assistant, ask(mode=mode, lookahead=None, seed=2))) != first
-
-
-def test_a_draft_that_equals_the_target_is_always_accepted(opened, tiny_target):
-    assistant = opened(tiny_target, tiny_target)
-    finished = answer(assistant, ask(lookahead=4, max_tokens=1 + 5 * 8))[-1]
-    assert finished.stats.acceptance_rate == 1
-    assert finished.stats.lookahead_counts == {0: 1, 4: 8}
-
-
 def test_another_day_costs_its_own_line_and_nothing_that_was_read_before(assistant):
     def on(day: str, words: str) -> Message:
         return Message("user", f"{FILE}\n\n{words}", day=day, attached=len(FILE))
@@ -95,19 +81,6 @@ def test_a_cancelled_answer_keeps_its_text_and_the_next_turn_continues_from_it(
     assert here[0].cached_tokens >= events[0].prompt_tokens + len(finished.token_ids) - 1
     fresh = opened(tiny_target, tiny_draft)
     assert ids_of(answer(fresh, request)) == ids_of(here)
-
-
-def test_the_mode_may_change_in_the_middle_of_an_answer(assistant):
-    control = assistant.control
-    control.mode, control.lookahead = "sps", 3
-    proposed = []
-    for event in assistant.reply(ask(max_tokens=90), control):
-        if isinstance(event, Decoded):
-            proposed.append(event.lookahead)
-            control.mode = "ars" if len(proposed) // 10 % 2 else "sps"
-    assert set(proposed[1:9]) == {3}
-    assert set(proposed[11:19]) == {0}
-    assert set(proposed[21:29]) == {3}
 
 
 def test_an_answer_is_continued_where_it_was_stopped(opened, assistant, tiny_target, tiny_draft):

@@ -61,12 +61,6 @@ def test_a_call_fits_its_tool_whatever_the_model_would_say(assistant, mode, samp
         assert "".join(each.arguments for each in others) == over.tool_calls[0].arguments
 
 
-def test_the_fixed_text_of_a_call_takes_few_evaluations(assistant):
-    stats = end(ask(assistant, lookahead=16)).stats
-    assert stats.sources["form"].accepted > 60
-    assert stats.tokens_per_eval > 3
-
-
 def test_calls_may_follow_one_another_and_a_stop_string_is_none_within_them(assistant):
     over = end(ask(assistant, parallel_calls=True, max_tokens=400, stop_strings=("city", "name")))
     assert len(over.tool_calls) > 1

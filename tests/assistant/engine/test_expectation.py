@@ -111,9 +111,7 @@ def test_weights_that_a_token_does_not_need_cost_nothing(machine: Machine) -> No
 
 
 @pytest.mark.parametrize("weights", ["Q5_0", "Q4_1"])
-def test_llama_cpp_takes_longer_for_some_types(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, weights: str
-) -> None:
+def test_llama_cpp_takes_longer_for_some_types(machine: Machine, monkeypatch, weights: str) -> None:
     monkeypatch.setattr(engines, "installed", lambda: ["llama"])
     machine.measure(machine.files[0], 0.0002, 0.0001)
     usual, slow = (replace(ENTRY, file=f"a-{each}.gguf") for each in ("Q4_K_M", weights))

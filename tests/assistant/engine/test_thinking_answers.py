@@ -1,12 +1,11 @@
 """Answers that are thought about: both parts distinguished, whatever ends either."""
 
-import re
 from dataclasses import replace
 
 import pytest
 
 from assistant.events import Stop, Warned, said
-from assistant.request import Constraint, Message, Request, Sampling
+from assistant.request import Message, Request, Sampling
 from tests import tiny
 from tests.assistant.engine import answering
 
@@ -90,20 +89,3 @@ def test_an_answer_stopped_in_its_thought_is_continued_with_a_smaller_budget_or_
         assert rest.stats.thought_tokens == len("</think>")
         assert (rest.thought, len(rest.token_ids)) == ("", 40)
         assert rest.text
-
-
-@pytest.mark.parametrize("mode", ["ars", "sps"])
-@pytest.mark.parametrize(("opens", "closes"), [("<think>", "</think>"), ("◁think▷", "◁/think▷")])
-def test_a_form_begins_after_the_thought(opened, tmp_path, opens, closes, mode):
-    """Also where a token is a part of a character of the marker."""
-    template = tiny.THINKING.replace("<think>", opens)
-    assistant = opened(tiny.write(tmp_path / "t.gguf", template=template, stops=False))
-    form = Constraint("regex", "(yes|no), [a-z]{3}!")
-    end, tokens = answer(assistant, replace(REQUEST, constraint=form, mode=mode, lookahead=3))
-    assert end.stats.thought_tokens == 12 + len(closes.encode())
-    assert not re.search(form.text, end.thought)
-    assert re.fullmatch(form.text, end.text)
-    assert (end.stop, end.complete) == (Stop.STOP_TOKEN, True)
-    assert {token.source for token in tokens} >= ({"forced", "form"} if mode == "sps" else set())
-    cut, _ = answer(assistant, replace(REQUEST, constraint=form, mode=mode, max_tokens=15))
-    assert (cut.text, cut.complete) == ("", False)

@@ -370,9 +370,7 @@ async def test_who_does_not_read_holds_the_engine_up_and_fills_no_memory(
     await engine.close()
 
 
-async def test_closing_waits_for_no_reader(
-    setup: EngineArgs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_closing_waits_for_no_reader(setup: EngineArgs, monkeypatch) -> None:
     monkeypatch.setattr("assistant.service.MAX_QUEUED", 5)
     engine = EngineProcess()
     await events_of(engine.do(setup))

@@ -194,9 +194,7 @@ def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: EngineArgs) -> Non
         assert "invalid message" in failed.message
 
 
-def test_a_worker_that_cannot_start_is_told(
-    monkeypatch: pytest.MonkeyPatch, setup: EngineArgs
-) -> None:
+def test_a_worker_that_cannot_start_is_told(monkeypatch, setup: EngineArgs) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with running() as (engine, heard):
         engine.submit(setup)

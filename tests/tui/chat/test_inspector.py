@@ -168,9 +168,7 @@ async def test_the_inspector_works_at_any_size(answer: list[Event], size: tuple[
         assert max(host.page.line(y).cell_length for y in lines) <= host.page.line_width
 
 
-async def test_only_visible_lines_are_made(
-    answer: list[Event], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_only_visible_lines_are_made(answer: list[Event], monkeypatch) -> None:
     async with inspecting(recorded.trace(answer) * 25, size=(80, 24)) as (host, pilot):
         assert len(host.page.entries) > 5000
         made = watched(host.page, "line", monkeypatch)

@@ -107,22 +107,6 @@ async def test_the_list_names_what_can_be_opened_when_the_disk_has_filled_up(pai
         assert chat.said[0] == "Kept"
 
 
-async def test_a_change_of_a_question_goes_on_after_a_restart(pair: Pair) -> None:
-    async with open_chat(*pair, asked=("One",)) as chat:
-        said = chat.said
-        await chat.press("ctrl+up", "up", "e")
-        chat.prompt.text = "One and a half"
-        await chat.pilot.press("ctrl+q")
-    async with open_chat(*pair) as chat:
-        assert (chat.prompt.text, chat.said) == ("One and a half", said)
-        await chat.pilot.press("escape")
-        assert chat.prompt.text == ""
-        assert any("change is kept" in text for text in chat.told)
-        await chat.press("ctrl+up", "up", "e", "enter")
-        await chat.until(lambda: chat.said[0] == "One and a half")
-        await chat.until(lambda: not chat.screen.session.responses.under_way)
-
-
 async def test_a_conversation_deleted_for_good_is_no_reason_to_complain(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)):
         pass

@@ -54,9 +54,7 @@ async def test_a_call_that_waits_rings_where_nobody_looks(pair: Pair) -> None:
         assert bells == [rung("A tool call is waiting for you.")]
 
 
-async def test_iterm2_is_notified_in_its_own_way_over_ssh_as_well(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_iterm2_is_notified_in_its_own_way_over_ssh_as_well(pair: Pair, monkeypatch) -> None:
     monkeypatch.setenv("LC_TERMINAL", "iTerm2")
     async with open_chat(*pair) as chat:
         written = heard(chat)

@@ -52,31 +52,26 @@ async def test_a_screen_that_becomes_narrow_shows_the_conversation(pair: Pair) -
 
 
 async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pair: Pair) -> None:
-    async with open_chat(*pair, size=(80, 24)) as chat:
-        chats, panel, view = (
-            chat.screen.chats,
-            chat.screen.panel,
-            chat.screen.conversation,
-        )
+    async with open_chat(*pair, size=(80, 24), asked=("A long title " * 9,)) as chat:
+        chats, panel, view = chat.screen.chats, chat.screen.panel, chat.screen.conversation
         await chat.press("f3", "f2")
         assert (chats.display, panel.display) == (True, False)
+        await chat.until(lambda: chats.rows.chosen)
         assert view.size.width >= 40
         await chat.press("f3")
         assert (chats.display, panel.display) == (False, True)
         assert chat.screen.focused is chat.prompt.editor
-    async with open_chat(*pair, size=(80, 24), asked=("A long title " * 9,)) as chat:
-        await chat.press("f2")
-        await chat.until(lambda: chat.screen.chats.rows.chosen)
-        assert chat.screen.conversation.size.width >= 40
-    for width, both in ((90, None), (120, False), (170, True)):
-        async with open_chat(*pair, size=(width, 24), asked=("One",)) as chat:
-            parts = chat.screen
-            assert parts.panel.display is (both is not None)
+        panel.wanted = None
+        for width, both in ((90, None), (120, False), (170, True)):
+            chats.display = False
+            await chat.pilot.resize_terminal(width, 24)
+            await chat.ask("One")
+            assert panel.display is (both is not None)
             await chat.press("f2")
-            await chat.until(lambda: parts.panel.display is bool(both))  # noqa: B023
-            await chat.until(lambda: parts.chats.rows.chosen)  # noqa: B023
+            await chat.until(lambda: panel.display is bool(both))  # noqa: B023
+            await chat.until(lambda: chats.rows.chosen)
             await chat.press("enter")
-            assert parts.chats.display is (both is not None)  # below 100 cells it closes
+            assert chats.display is (both is not None)  # below 100 cells it closes
 
 
 async def test_the_typed_text_is_seen_on_a_screen_of_a_few_lines(pair: Pair) -> None:

@@ -276,9 +276,7 @@ async def test_p_fetches_and_the_file_is_there_to_be_used(hub: Hub) -> None:
         assert identify("toy").path.read_bytes() == hub.data
 
 
-async def test_a_faster_draft_is_made_once_the_default_pair_is_here(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_faster_draft_is_made_once_the_default_pair_is_here(hub: Hub, monkeypatch) -> None:
     toy, here = catalog.FILES["toy"], list[bool]()
     monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy))
     monkeypatch.setattr(slim_draft, "default_draft", lambda _report: here.append(bool(find(toy))))

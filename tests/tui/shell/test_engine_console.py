@@ -101,9 +101,7 @@ def test_failure_is_raised_as_what_it_was(console: EngineConsole) -> None:
             console.run(Lockstep(()))
 
 
-def test_models_are_called_what_the_chat_calls_them(
-    console: EngineConsole, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_models_are_called_what_the_chat_calls_them(console: EngineConsole, monkeypatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(console, "show_progress", said.append)
     for fraction in (0.5, 1.0):
