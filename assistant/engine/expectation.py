@@ -138,7 +138,6 @@ class Expectations:
         return theory.best_lookahead(theory.TYPICAL, verify, step.middle)[1]
 
     def _engine(self, model: AnyModel) -> EngineName:
-        """Return the engine that would run a model."""
         if isinstance(model, ModelFile):
             return choose(EngineArgs(model.path, cache=self._folder)).engine
         if choice := needed(EngineArgs(Path(), cache=self._folder)):

@@ -216,7 +216,6 @@ class ThoughtReader:
         return self._closing[state.closing] if is_over else None
 
     def _after(self, state: ThoughtState, token: int) -> ThoughtState:
-        """Return the state after one more token."""
         within = state.at.state == "thought"
         text, pending = self._text.after(state.pending, token)
         at, _ = self._markers.read(state.at, text)

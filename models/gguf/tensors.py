@@ -89,7 +89,6 @@ def read_tensors(stream: Stream, count: int, alignment: int, active: float = 1.0
 
 
 def _blocks(names: Iterable[str]) -> int:
-    """Return how many blocks tensors belong to."""
     return len({block[1] for name in names if (block := _BLOCK_NAME.match(name))})
 
 

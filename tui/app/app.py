@@ -71,7 +71,6 @@ class SpecchatApp(Program):
         self.call_after_refresh(self._start)
 
     def _start(self) -> None:
-        """Open the store and find the models."""
         # The objects of the start live to the end: collecting them again and again costs frames.
         gc.collect()
         gc.freeze()
@@ -164,7 +163,6 @@ class SpecchatApp(Program):
                 self._save_choices(with_models(self.layers, before.target, *choice))
 
     def _save_choices(self, layers: Layers) -> None:
-        """Save choices for the next start."""
         before, self.layers = self.layers, layers
         try:
             write_choices(layers.choices, before.choices)

@@ -57,7 +57,6 @@ def _seen(colour: Color, end: Color, grounds: Sequence[Color], minimum: float) -
 
 
 def _colours(theme: Theme) -> dict[str, Color]:
-    """Return the named colours that a theme generates."""
     given = theme.to_color_system().generate()
     of_hues = (name for hue in HUES for name in (f"text-{hue}", f"{hue}-muted"))
     return {name: Color.parse(given[name]) for name in (*MIN_CONTRAST, *GROUNDS, *of_hues)}

@@ -109,7 +109,6 @@ class ChatController:
         self._update_queue()
 
     def _submit_next(self) -> None:
-        """Submit the first prompt of the queue, if there is one."""
         queue = self.widgets.prompt.queue
         if queue.prompts and not self.unsent.question:
             unsent = queue.pop(0)

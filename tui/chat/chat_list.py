@@ -170,7 +170,6 @@ class ChatList(Vertical):
                 cast("Program", self.app).open_entry(entry, partial(self._use_text, action, chosen))
 
     def _use_text(self, action: str, chosen: "ChatSummary", text: str | None) -> None:
-        """Rename or export a conversation with the entered text."""
         if self._store is None or text is None:
             return
         if action == "rename":

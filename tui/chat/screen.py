@@ -342,7 +342,7 @@ class ChatScreen(Screen[None]):
             text = "There are no tools. Name folders or servers in config.toml, under [tools]."
             self.notify(text, timeout=6, markup=False)
             return
-        from tui.chat.tools_screen import ToolsScreen
+        from tui.chat.dialogs import ToolsScreen
 
         self.app.push_screen(ToolsScreen(self.session.tool_loop, self.session.branch.conversation))
 

@@ -228,7 +228,6 @@ class SessionView:
             self._widgets.status.show(activity=None if idle else WAITING)
 
     def _show_progress(self, event: Loading | Prefilled) -> None:
-        """Show how far a model has loaded, or has read a prompt."""
         match event:
             case Loading(_, name, fraction):
                 text = f"{loading(fraction)} {model_name(name)}"

@@ -165,18 +165,16 @@ def _position(entry: InspectedToken) -> str:
 
 def _test(entry: InspectedToken, width: int) -> list[Content]:
     item = entry.item
-    target, draft = (
-        MISSING if prob is None else probability(prob)
-        for prob in (item.target_prob, item.draft_prob)
-    )
-    probs = _named(("answers", target), ("   guesses", draft))
+    probs = item.target_prob, item.draft_prob
+    target, draft = (MISSING if prob is None else probability(prob) for prob in probs)
+    both = _named(("answers", target), ("   guesses", draft))
     if item.uniform is None or item.acceptance_prob is None:
-        return [probs, *_verdict(entry, width)]
+        return [both, *_verdict(entry, width)]
     chance = _named(("chance", probability(item.acceptance_prob)))
     if item.threshold is not None:
         chance += Content.styled(" unless more is kept", MUTED)
-    both = Content.assemble(probs, "   ", chance)
-    lines = [both] if both.cell_length <= width else [probs, chance]
+    line = Content.assemble(both, "   ", chance)
+    lines = [line] if line.cell_length <= width else [both, chance]
     return [*lines, *_verdict(entry, width)]
 
 

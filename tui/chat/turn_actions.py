@@ -90,7 +90,6 @@ class TurnActions:
             self._view.notify("There is nothing to undo.", timeout=3)
 
     def _or_notify(self, change: Callable[[], None]) -> None:
-        """Make a change, or say why it failed."""
         try:
             change()
         except UsageError as error:
@@ -119,7 +118,7 @@ class TurnActions:
 
     def _list_sources(self, record: StoredMessage) -> None:
         """List the passages that an answer cites, or those found for a question."""
-        from tui.chat.turn_screens import SourcesScreen
+        from tui.chat.dialogs import SourcesScreen
 
         known = passages_of(self._path.records)
         sources = [known.get(a.number, a) for a in record.attachments if a.number]  # with text
@@ -146,7 +145,7 @@ class TurnActions:
         from assistant.edit.comparison import compare
         from assistant.edit.review import review
         from assistant.edit.rewrite import proposed_by
-        from tui.chat.turn_screens import ChangeScreen
+        from tui.chat.dialogs import ChangeScreen
 
         new = proposed_by(record, self._path.records)
         if new is None:

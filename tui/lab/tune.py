@@ -70,7 +70,6 @@ def report(tuned: "Tuned") -> Iterator[str]:
 
 
 def _tables(tuned: "Tuned") -> Iterator[ResultTable]:
-    """Yield tables of engines, batch widths and lookaheads."""
     engines: list[list[Cell]] = [
         [ENGINES[name], 1 / measured.reading_s, 1 / measured.seconds[1], measured.answer_s]
         for name, measured in tuned.engine.figures.items()

@@ -180,10 +180,8 @@ def _pair(first: RecordedLane, other: RecordedLane) -> str:
 
 def _field(ran: Sequence[RecordedLane]) -> str:
     best, *others = sorted(ran, key=lambda lane: -lane.tokens_per_s)
-    ratios = [
-        f"{best.tokens_per_s / lane.tokens_per_s:.2f} times as fast as {lane.lane.name}"
-        for lane in others
-    ]
+    rates = [(best.tokens_per_s / lane.tokens_per_s, lane.lane.name) for lane in others]
+    ratios = [f"{rate:.2f} times as fast as {name}" for rate, name in rates]
     by = " and ".join([", ".join(ratios[:-1]), ratios[-1]])
     return f"Fastest: {best.lane.name}, with {best.tokens_per_s:.1f} tokens/s, {by}."
 

@@ -167,7 +167,6 @@ class RaceScreen(ClosedOnce[None]):
             self._timer.pause()  # nothing changes any more
 
     def _show_message(self, lanes: Sequence[RecordedLane]) -> None:
-        """Show the progress, or the outcome."""
         outcome = self.phase == "over"
         match self.phase:
             case "loading":
@@ -229,7 +228,6 @@ class RaceScreen(ClosedOnce[None]):
         self._explain(shown)
 
     def _explain(self, show_rejected: bool) -> None:
-        """Show the legend of the token styles."""
         kinds = (*BASICS, GHOST) if show_rejected else BASICS
         self.legend.update(legend(styles(self.app.no_color), kinds))
 

@@ -80,7 +80,6 @@ class SettingsScreen(Dialog[None]):
         self.list.focus()
 
     def _change(self, layers: Layers) -> None:
-        """Put other layers into force, and show them."""
         if layers != self.now:
             self.now = layers
             self._use(layers)

@@ -83,7 +83,6 @@ def _print(summaries: tuple[ChatSummary, ...], as_json: bool, nothing: str) -> N
 
 
 def _row(title: str) -> str:
-    """Return a title for a row."""
     title = one_line(title[: LONGEST_TITLE + 1]) or "(untitled)"
     return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
 

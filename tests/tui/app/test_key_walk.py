@@ -18,7 +18,7 @@ from tests.patience import ALL
 from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, ghost, token
-from tui.chat import turn_screens
+from tui.chat import dialogs
 from tui.chat.approval_turn import KEYS
 from tui.chat.conversation.turn import Turn
 from tui.chat.prompt.prompt import CHOOSING, PICKING
@@ -50,7 +50,7 @@ CALLS = ("call", "asked")
 PROMISES = {
     f"█ {KEYS}": ("enter", "c", "a", "escape"), PICKING: ("enter", "escape"),
     CHOOSING: ("enter", "escape"),
-    turn_screens.HINT: ("enter", "escape"), "Enter opens the file there": ("enter", "escape"),
+    dialogs.HINT: ("enter", "escape"), "Enter opens the file there": ("enter", "escape"),
     "Enter sends the next · ↑ edits the last": ("enter", "up"),
 }  # fmt: skip
 """Words of a card, a frame or a line, and the keys that they name."""

@@ -7,7 +7,7 @@ import pytest
 from assistant.session.attachments import read
 from assistant.store.values import Attachment
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
-from tui.chat.turn_screens import ChangeScreen
+from tui.chat.dialogs import ChangeScreen
 
 OLD = "".join(f"line {number}\n" for number in range(8))
 NEW = OLD.replace("line 3", "line three")

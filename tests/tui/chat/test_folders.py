@@ -12,8 +12,8 @@ from tests.tui.chat.prompting import at_the_prompt
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.markdown_view import Words
+from tui.chat.dialogs import SourcesScreen
 from tui.chat.panel import FiguresPanel
-from tui.chat.turn_screens import SourcesScreen
 
 NOTES = Attachment("notes/", "")
 BIRDS = "Zeppelins are moored at dusk in the harbour of Lima."

@@ -12,8 +12,8 @@ from assistant.tools.values import ToolResult, ToolSettings, tool_result
 from tests.assistant.session.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.chat.approval_turn import ELSEWHERE, KEYS, UNASKED, ApprovalTurn
+from tui.chat.dialogs import ToolsScreen
 from tui.chat.result_turn import ResultTurn
-from tui.chat.tools_screen import ToolsScreen
 
 
 class Calling(Chat):
