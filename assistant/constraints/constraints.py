@@ -79,13 +79,10 @@ class Constraints:
         checked = {tool.name: self._schema(tool, call_format) for tool in request.tools}
         schemas = {name: schema for name, (schema, _) in checked.items()}
         parts = [named(request.constraint, _CONSTRAINT)] if request.constraint else []
-        grammar = CallGrammar(call_format, LarkRules(self._controls, _STYLE)).answer(
-            schemas,
-            request.tool_choice,
-            request.parallel_calls,
-            thought,
-            thinks and request.tool_choice == "required",
-            _CONSTRAINT if parts else None,
+        rules, choice = LarkRules(self._controls, _STYLE), request.tool_choice
+        gap, instead = thinks and choice == "required", _CONSTRAINT if parts else None
+        grammar = CallGrammar(call_format, rules).answer(
+            schemas, choice, request.parallel_calls, thought, gap, instead
         )
         if parts:
             answer = {"name": "answer", "lark_grammar": grammar}

@@ -90,16 +90,10 @@ class ChatTokens:
             raise
         warnings = [*self.warnings(request)]  # before other conversations are rendered
         beginning = self.beginning(request, tokens)
+        thoughts, dropped = self.thoughts(request, beginning), oversized + dropped
         may_think = self.thinks and request.thinking != "off" and beginning.at.state == "start"
-        return ChatPrompt(
-            tokens,
-            oversized + dropped,
-            warnings,
-            beginning,
-            self.thoughts(request, beginning),
-            self.call_format,
-            (self.markers.opens, self.markers.closes) if may_think else None,
-        )
+        marks = (self.markers.opens, self.markers.closes) if may_think else None
+        return ChatPrompt(tokens, dropped, warnings, beginning, thoughts, self.call_format, marks)
 
     def encode(
         self,

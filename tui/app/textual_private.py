@@ -42,12 +42,9 @@ if TYPE_CHECKING:
     from textual.widgets.markdown import MarkdownBlock
 
 MARKDOWN = (
-    "MarkdownBullet",
-    "MarkdownListItem",
-    "MarkdownOrderedList",
-    "MarkdownTable",
+    "MarkdownBullet", "MarkdownListItem", "MarkdownOrderedList", "MarkdownTable",
     "MarkdownTableContent",
-)
+)  # fmt: skip
 """Widgets of Markdown that `textual.widgets.markdown` does not export."""
 
 

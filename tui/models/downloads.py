@@ -30,10 +30,7 @@ class Downloads(Vertical):
 
     DEFAULT_CSS = """
     Downloads {
-        display: none;
-        height: auto;
-        padding: 0 1;
-        border-top: solid $border-blurred;
+        display: none; height: auto; padding: 0 1; border-top: solid $border-blurred;
 
         & Static { height: auto; }
         & ProgressBar, & Bar { width: 1fr; }

@@ -212,16 +212,9 @@ def draft_facts(inventory: ModelInventory, target: ModelFile) -> list[DraftFacts
             continue
         verdict = verdicts[model.path]
         both = of_pair(target, model, CONTEXT) if verdict.serves else None
-        judged.append(
-            DraftFacts(
-                model.reference,
-                model.store,
-                model.size,
-                verdict.serves,
-                verdict.reason,
-                advice.reason if model is advice.draft else None,
-                both.needed if both else None,
-                inventory.expect(target, model) if verdict.serves else None,
-            )
-        )
+        memory = both.needed if both else None
+        chosen = advice.reason if model is advice.draft else None
+        expected = inventory.expect(target, model) if verdict.serves else None
+        known = model.reference, model.store, model.size, verdict.serves, verdict.reason
+        judged.append(DraftFacts(*known, chosen, memory, expected))
     return sorted(judged, key=lambda facts: (not facts.chosen, not facts.serves))

@@ -72,7 +72,8 @@ def _short(value: Value) -> str:
 
 
 def _report(layers: Layers) -> dict[str, object]:
-    config = layers.config
+    config, tools = layers.config, layers.config.tools
+    servers = {server.name: server.command or server.url for server in tools.servers}
     return {
         "path": str(config.path),
         "values": {
@@ -85,10 +86,8 @@ def _report(layers: Layers) -> dict[str, object]:
             for name, (value, source) in layers.given.items()
         },
         "tools": {
-            "folders": [str(folder) for folder in config.tools.folders],
-            "rounds": config.tools.rounds,
-            "servers": {
-                server.name: server.command or server.url for server in config.tools.servers
-            },
+            "folders": [*map(str, tools.folders)],
+            "rounds": tools.rounds,
+            "servers": servers,
         },
     }

@@ -76,12 +76,8 @@ def _versions() -> Iterator[Finding]:
     yield Finding("specchat", "ok", f"{version('specchat')} on Python {platform.python_version()}")
     yield Finding("system", "ok", f"{platform.system()} {platform.release()}, {platform.machine()}")
     if sys.platform == "darwin" and platform.machine() != "arm64" and "ARM" in platform.version():
-        yield Finding(
-            "system",
-            "bad",
-            "This Python is made for Intel and runs translated, ten times slower.",
-            "install an arm64 Python and specchat again",
-        )
+        text = "This Python is made for Intel and runs translated, ten times slower."
+        yield Finding("system", "bad", text, "install an arm64 Python and specchat again")
 
 
 def _engine(name: EngineName) -> Iterator[Finding]:
@@ -103,12 +99,9 @@ def _engine(name: EngineName) -> Iterator[Finding]:
     yield Finding(title, "ok", f"{engine.version}, {package.name} {version(package.name)}")
     yield Finding("processor", "ok", f"{', '.join(engine.devices())}: {on}")
     if not engine.can_repack:
-        yield Finding(
-            "processor",
-            "note",
-            "Built with AMX kernels, which crash with some compilers; repacked weights are off.",
-            f"CFLAGS=-mno-amx-int8 CXXFLAGS=-mno-amx-int8 {reinstall}",
-        )
+        text = "Built with AMX kernels, which crash with some compilers; repacked weights are off."
+        fix = f"CFLAGS=-mno-amx-int8 CXXFLAGS=-mno-amx-int8 {reinstall}"
+        yield Finding("processor", "note", text, fix)
     gpu = "this build offloads to it" if engine.offloads_to_gpu else "none in this build"
     yield Finding("GPU", "ok" if engine.offloads_to_gpu else "note", gpu)
 

@@ -98,17 +98,9 @@ def _speeds(greedy: Sequence[RunAnswer], rates: Mapping[str, float]) -> list[lis
             cost_ratio = own.steps_s / stats.drafted / token_s
             batch_ratio = (stats.decode_s - stats.draft_s) / stats.rounds / token_s
             expected = expected_tokens(alpha, k)
-            rows.append(
-                [
-                    kind,
-                    str(k),
-                    stats.tokens_per_eval,
-                    expected,
-                    geometric_mean([ours.speedup(theirs) for ours, theirs in both]),
-                    expected / (k * cost_ratio + 1),
-                    expected / (k * cost_ratio + batch_ratio),
-                ]
-            )
+            gain = geometric_mean([ours.speedup(theirs) for ours, theirs in both])
+            theorem, with_batch = (expected / (k * cost_ratio + one) for one in (1, batch_ratio))
+            rows.append([kind, str(k), stats.tokens_per_eval, expected, gain, theorem, with_batch])
     return rows
 
 

@@ -66,17 +66,10 @@ def sweep(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Resul
             whole, k = together(totals), system.lookahead or 0
             stats, steps_s = whole.stats, whole.steps_s
             loop_s = stats.decode_s - stats.draft_s + steps_s
-            rows.append(
-                [
-                    kind,
-                    str(k),
-                    mean([TIMED_TOKENS / own.stats.tokens_per_s for own in totals]),
-                    stats.tokens_per_eval / (k + 1),
-                    1000 * loop_s / stats.rounds,
-                    1000 * steps_s / stats.rounds,
-                    stats.acceptance_rate,
-                ]
-            )
+            seconds = mean([TIMED_TOKENS / own.stats.tokens_per_s for own in totals])
+            loop_ms, draft_ms = 1000 * loop_s / stats.rounds, 1000 * steps_s / stats.rounds
+            share = stats.tokens_per_eval / (k + 1)
+            rows.append([kind, str(k), seconds, share, loop_ms, draft_ms, stats.acceptance_rate])
     return [ResultTable("Time by lookahead", SWEEP, rows, NOTES["sweep"], bars=2)]
 
 
