@@ -1,16 +1,19 @@
-"""The answer in progress: its end, its text, and the origin of each token."""
+"""The answer in progress: its end, its text, the origin of each token, and its figures."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from time import perf_counter
 from typing import TYPE_CHECKING
 
+from assistant import events
 from assistant.decoding.lookahead.forecast import Forecast
 from assistant.decoding.loops import Rejected, Round, Sampled
+from assistant.decoding.model import Model
 from assistant.decoding.row import Row
-from assistant.engine.figures import Figures
-from assistant.events import Alternative, CallDelta, Decoded, Finished, RejectedToken, Stop, Token
 from assistant.prompt.answer_text import AnswerText
 from assistant.request import Request
 from models.native.vocab import Vocab
@@ -35,7 +38,7 @@ class AnswerBuilder:
         text: AnswerText,
         constraint: ConstraintMask | None = None,
     ) -> None:
-        self.stop: Stop | None = None
+        self.stop: events.Stop | None = None
         self._max_tokens = request.max_tokens or sys.maxsize
         self._stop_tokens = vocab.stop_tokens
         self._text, self._constraint = text, constraint
@@ -43,10 +46,10 @@ class AnswerBuilder:
         self._provenance = Provenance(vocab, request.alternatives)
         self.figures = figures
 
-    def add(self, round_: Round, forecast: Forecast | None = None) -> Decoded:
+    def add(self, round_: Round, forecast: Forecast | None = None) -> events.Decoded:
         """Add the tokens of a round up to the end of the answer; return the event for the user."""
-        shown: list[Token] = []
-        added: list[Token] = []
+        shown: list[events.Token] = []
+        added: list[events.Token] = []
         thought = 0
         for sampled in round_.tokens:
             thought += self._text.thinks
@@ -57,7 +60,7 @@ class AnswerBuilder:
             if not ends:
                 self._ids.append(sampled.id)
             if ends or self._text.stopped:
-                self.stop = Stop.STOP_TOKEN if ends else Stop.STOP_STRING
+                self.stop = events.Stop.STOP_TOKEN if ends else events.Stop.STOP_STRING
                 break
         masked = (self._constraint.rows, self._constraint.seconds) if self._constraint else (0, 0.0)
         self.figures.add(round_, added, thought, self._text.thinks, masked)
@@ -67,14 +70,14 @@ class AnswerBuilder:
         rejected = self._provenance.rejected(round_) if whole else ()
         return self._decoded(shown, rejected, round_.proposed, forecast)
 
-    def finish(self) -> Iterator[Decoded | Finished]:
+    def finish(self) -> Iterator[events.Decoded | events.Finished]:
         """Yield the buffered text, if any, and the end of the answer."""
         if buffered := self._text.flush():
             yield self._decoded(buffered)
         text, thought = self._text.end()
-        stop, call_reader = self.stop or Stop.CANCELLED, self._text.call_reader
-        is_cut = stop is Stop.STOP_STRING
-        yield Finished(
+        stop, call_reader = self.stop or events.Stop.CANCELLED, self._text.call_reader
+        is_cut = stop is events.Stop.STOP_STRING
+        yield events.Finished(
             text,
             () if is_cut else tuple(self._ids),  # the text was cut within a token
             stop,
@@ -84,24 +87,26 @@ class AnswerBuilder:
             tool_calls=call_reader.tool_calls if call_reader else (),
         )
 
-    def _limit(self) -> Stop | None:
+    def _limit(self) -> events.Stop | None:
         """Return why the answer ends without a stop token or string; None if it does not."""
         if self._constraint and self._constraint.is_over:
-            return Stop.STOP_TOKEN
-        return Stop.LENGTH if self.figures.stats.generated_tokens >= self._max_tokens else None
+            return events.Stop.STOP_TOKEN
+        return (
+            events.Stop.LENGTH if self.figures.stats.generated_tokens >= self._max_tokens else None
+        )
 
     def _decoded(
         self,
-        shown: Sequence[Token],
-        rejected: tuple[RejectedToken, ...] = (),
+        shown: Sequence[events.Token],
+        rejected: tuple[events.RejectedToken, ...] = (),
         lookahead: int = 0,
         forecast: Forecast | None = None,
-    ) -> Decoded:
+    ) -> events.Decoded:
         stats = self.figures.stats
         used = stats.prompt_tokens + stats.generated_tokens
         reader = self._text.call_reader
-        deltas: tuple[CallDelta, ...] = reader.drain() if reader else ()
-        return Decoded(tuple(shown), rejected, lookahead, used, stats, forecast, deltas)
+        deltas: tuple[events.CallDelta, ...] = reader.drain() if reader else ()
+        return events.Decoded(tuple(shown), rejected, lookahead, used, stats, forecast, deltas)
 
 
 class Provenance:
@@ -112,10 +117,10 @@ class Provenance:
         self._alternatives = alternatives
         self._names: dict[int, str] = {}
 
-    def token(self, sampled: Sampled, text: str, position: int) -> Token:
+    def token(self, sampled: Sampled, text: str, position: int) -> events.Token:
         """Return the report of a decoded token that completes `text`."""
         target, draft, proposal = sampled.target_row, sampled.draft_row, sampled.proposal
-        return Token(
+        return events.Token(
             sampled.id,
             text,
             sampled.origin,
@@ -129,14 +134,14 @@ class Provenance:
             _plain(sampled.threshold),
         )
 
-    def rejected(self, round_: Round) -> tuple[RejectedToken, ...]:
+    def rejected(self, round_: Round) -> tuple[events.RejectedToken, ...]:
         """Return the reports of a round's rejected proposals."""
         rejected = enumerate(round_.rejected, round_.accepted)
         return tuple(self._rejected(proposal, position) for position, proposal in rejected)
 
-    def _rejected(self, rejected: Rejected, position: int) -> RejectedToken:
+    def _rejected(self, rejected: Rejected, position: int) -> events.RejectedToken:
         proposal, target = rejected.proposal, rejected.target_row
-        return RejectedToken(
+        return events.RejectedToken(
             proposal.token,
             self._name(proposal.token),
             proposal.source,
@@ -147,9 +152,9 @@ class Provenance:
             _plain(rejected.threshold),
         )
 
-    def _top(self, row: Row) -> tuple[Alternative, ...]:
+    def _top(self, row: Row) -> tuple[events.Alternative, ...]:
         best = row.top(self._alternatives)
-        return tuple(Alternative(token, self._name(token), prob) for token, prob in best)
+        return tuple(events.Alternative(token, self._name(token), prob) for token, prob in best)
 
     def _name(self, token: int) -> str:
         """Return the text of a token by itself; the name of a control token."""
@@ -162,3 +167,97 @@ class Provenance:
 def _plain(number: float | None) -> float | None:
     """Return a NumPy number as a Python float, which can be sent to another process."""
     return None if number is None else float(number)
+
+
+Clock = Callable[[], float]
+"""Returns seconds. The clock of a lane of a race stops while other lanes compute."""
+
+
+class Figures:
+    """Adds up the stats of an answer; its times are measured from the request on."""
+
+    def __init__(
+        self,
+        stats: events.Stats,
+        target: Model,
+        draft: Model | None = None,
+        clock: Clock = perf_counter,
+    ) -> None:
+        self.stats = stats
+        self._target, self._draft, self._clock = target, draft, clock
+        self._requested_at = self._decoding_since = clock()
+        self._busy = self._busy_s()
+
+    def prepared(self, prompt_tokens: int, cached_tokens: int) -> None:
+        """Note the length of the prompt, and how much of it is cached."""
+        self.stats = replace(self.stats, prompt_tokens=prompt_tokens, cached_tokens=cached_tokens)
+
+    def start_decoding(self) -> None:
+        """Note that the prefill has ended: the time of decoding starts here."""
+        self._decoding_since, self._busy = self._clock(), self._busy_s()
+        self.stats = replace(self.stats, prefill_s=self._decoding_since - self._requested_at)
+
+    def add_draft(self, draft: Model) -> None:
+        """Count a draft model's time from now on."""
+        self._draft, self._busy = draft, (self._busy[0], draft.busy_s)
+
+    def _busy_s(self) -> tuple[float, float]:
+        return self._target.busy_s, self._draft.busy_s if self._draft else 0.0
+
+    def add(
+        self,
+        round_: Round,
+        tokens: Sequence[events.Token],
+        thoughts: int,
+        thinks: bool,
+        masked: tuple[int, float],
+    ) -> None:
+        """Add a round.
+
+        Args:
+            round_: as it was decoded.
+            tokens: those up to the end of the answer.
+            thoughts: how many of them are thoughts.
+            thinks: whether the next token is one.
+            masked: rows that a constraint masked so far, and the seconds that this took.
+        """
+        stats, k = self.stats, round_.proposed
+        tested = [
+            (t.source or "", t.origin is events.Origin.DRAFT) for t in tokens[: round_.tested]
+        ]
+        now = self._clock()
+        decode_s = now - self._decoding_since
+        verify_s, draft_s = (s - s0 for s, s0 in zip(self._busy_s(), self._busy, strict=True))
+        guessing_s = decode_s - stats.decode_s if k else draft_s - stats.draft_s
+        self.stats = replace(
+            stats,
+            rounds=stats.rounds + 1,
+            drafted=stats.drafted + k,
+            tested=stats.tested + len(tested),
+            accepted=stats.accepted + sum(accepted for _, accepted in tested),
+            generated_tokens=stats.generated_tokens + len(tokens),
+            thought_tokens=stats.thought_tokens + thoughts,
+            first_token_s=stats.first_token_s or now - self._requested_at,
+            decode_s=decode_s,
+            thought_s=decode_s if thoughts or thinks else stats.thought_s,
+            lookahead_counts={**stats.lookahead_counts, k: stats.lookahead_counts.get(k, 0) + 1},
+            draft_s=draft_s,
+            verify_s=verify_s,
+            guessing_s=stats.guessing_s + guessing_s,
+            positions=tuple(
+                (tally or events.Tally()).plus(test and test[1])
+                for tally, test in zip_longest(stats.positions, tested)
+            ),
+            sources=_by_source(stats.sources, tested),
+            masked_rows=masked[0],
+            mask_s=masked[1],
+        )
+
+
+def _by_source(
+    tallies: Mapping[str, events.Tally], tested: Iterable[tuple[str, bool]]
+) -> dict[str, events.Tally]:
+    result = dict(tallies)
+    for source, accepted in tested:
+        result[source] = result.get(source, events.Tally()).plus(accepted)
+    return result

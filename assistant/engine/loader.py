@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import cast
 
 from assistant.decoding.lookahead.controller import Controller
-from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.sources.draft import Source
-from assistant.decoding.sources.model import MODEL, ModelSource
+from assistant.decoding.sources.model import MODEL, ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.control import Control
 from assistant.engine.engine_choice import EngineChoice, fall_back_to_llama

@@ -17,9 +17,8 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import MODEL, ModelSource
 from assistant.decoding.warp import Warp, warp
-from assistant.engine.answer import AnswerBuilder
+from assistant.engine.answer import AnswerBuilder, Clock, Figures
 from assistant.engine.control import Control
-from assistant.engine.figures import Clock, Figures
 from assistant.engine.policy import Policy
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.rounds import PlannedRound, Rounds, prefill

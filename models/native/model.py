@@ -230,7 +230,7 @@ def _can_grow(weights: Weights) -> bool:
 def _rollback_slots(weights: Weights, max_rows: int) -> int:
     if not weights.is_recurrent:
         return 0
-    from models.rollback import rollback_slots
+    from models.memory import rollback_slots
 
     return rollback_slots(weights.header, max_rows)
 

@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any, cast
 
 from assistant.decoding.loops import speculative
-from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule, TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Drafter
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import distance, law
 from tests.exact.planners import ControllerPlanner, FixedPlanner, Planners, WhimsicalPlanner

@@ -14,7 +14,7 @@ from assistant.decoding.sources.edit import EditSource
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.sources.ngram import NgramSource, Tables, build_tables
-from assistant.lab.bench.baselines import baselines
+from assistant.lab.bench.trial_runner import baselines
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.toy import Toy
 from tests.exact.toy_sources import modelled_by

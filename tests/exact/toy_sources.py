@@ -4,11 +4,10 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, cast
 
-from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.row import EMPTY, Row, one_hot
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Proposal, Rows
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from models.errors import ModelError
 from tests.exact.exact_rows import row_of
 from tests.exact.toy import Toy

@@ -19,7 +19,7 @@ from assistant.store.exports import json_lines, read_json_lines
 from assistant.store.store import Store
 from models import gguf
 from models.errors import ModelError, StorageError
-from models.rollback import rollback_slots
+from models.memory import rollback_slots
 from models.slim.writing import read_layout
 from tests import tiny
 from tests.assistant.store.talks import talk

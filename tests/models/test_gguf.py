@@ -11,9 +11,9 @@ from models.errors import ModelError
 from models.gguf import read
 from models.gguf.header import _FILE_TYPES
 from models.gguf.tensors import _BLOCKS
+from models.memory import state_bytes
 from models.native.model import NativeModel
 from models.native.weights import Weights
-from models.rollback import state_bytes
 from models.slim.writing import FileLayout, read_layout, string, text, texts, write
 from tests import tiny
 from tests.engine import llama_alone

@@ -12,12 +12,12 @@ import pytest
 
 from models import gguf
 from models.errors import Cancelled
+from models.memory import rollback_slots
 from models.native import loaded
 from models.native.engine import BATCH
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from models.progress import CancelFlag
-from models.rollback import rollback_slots
 from tests import tiny
 from tests.engine import ENGINE, llama_alone
 from tests.models.evaluations import RECURRENT, assert_same, fresh, random_tokens, tiny_model

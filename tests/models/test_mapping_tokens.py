@@ -5,12 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.warp import warp
 from assistant.request import Sampling
 from models.gguf import FileVocabulary, read_vocabulary

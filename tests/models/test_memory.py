@@ -8,7 +8,7 @@ import pytest
 
 from models import gguf, memory
 from models.files.locate import identify
-from models.rollback import rollback_slots, state_bytes
+from models.memory import rollback_slots, state_bytes
 from tests import tiny
 from tests.scripts import printed
 

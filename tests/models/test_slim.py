@@ -11,7 +11,7 @@ import gguf as reference
 import numpy as np
 import pytest
 
-from assistant.decoding.mapping import VocabularyMapping
+from assistant.decoding.sources.model import VocabularyMapping
 from models.errors import ModelError, StorageError
 from models.gguf import FileVocabulary, read, read_vocabulary
 from models.gguf.header import RECIPE, SERVES, SOURCE, SOURCE_SHA256

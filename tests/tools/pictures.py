@@ -22,7 +22,7 @@ from assistant.settings.settings import Settings
 from assistant.tools.values import ToolSettings
 from tests import ROOT
 from tui.app.app import SpecchatApp
-from tui.chat.approval_turn import ApprovalTurn
+from tui.chat.tool_turns import ApprovalTurn
 from tui.race.lanes import line_up, parse
 from tui.race.screen import RaceApp
 from tui.shell.edit_session import EditSession, rewrites

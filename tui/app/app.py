@@ -201,6 +201,6 @@ class SpecchatApp(Program):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Add the named keys of the screen to the palette."""
-        from tui.app.keymap import commands
+        from tui.app.help_screen import commands
 
         yield from commands(super().get_system_commands(screen), screen, self.run_action)

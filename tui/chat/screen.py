@@ -18,7 +18,6 @@ from assistant.settings.settings import Settings
 from models.errors import StorageError
 from tui.app.clipboard import copy_and_notify
 from tui.app.textual_private import meaning_of
-from tui.chat.approval_turn import ApprovalTurn
 from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController
 from tui.chat.chat_list import ChatList
@@ -32,6 +31,7 @@ from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.chat.session_view import ChatWidgets
 from tui.chat.status import Banner, Status
+from tui.chat.tool_turns import ApprovalTurn
 from tui.chat.turn_actions import TurnActions
 from tui.labels import MODES
 from tui.safe import safe

@@ -21,8 +21,8 @@ from tui.chat.conversation.turn import Turn
 from tui.chat.panel import FiguresPanel
 from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt import Prompt
-from tui.chat.result_turn import ResultTurn
 from tui.chat.status import Activity, Banner, Status
+from tui.chat.tool_turns import ResultTurn
 from tui.labels import loading, model_name
 from tui.reading import ReadingProgress
 from tui.safe import safe
@@ -30,11 +30,11 @@ from tui.safe import safe
 if TYPE_CHECKING:
     from assistant.session.chat_session import ChatSession
     from assistant.store.values import StoredMessage
-    from tui.chat.approval_turn import ApprovalTurn
+    from tui.chat.tool_turns import ApprovalTurn
 
 FIGURES_EVERY = 0.5
-WAITING = Activity("waiting for the model", 0.0)
 """Seconds between two updates of the figures: faster ones cannot be read."""
+WAITING = Activity("waiting for the model", 0.0)
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class SessionView:
     # Calls
 
     def _ask_approval(self, waits: events.ApprovalRequested) -> None:
-        from tui.chat.approval_turn import ApprovalTurn
+        from tui.chat.tool_turns import ApprovalTurn
 
         self.approval = turn = ApprovalTurn(waits.call, waits.tool)
         self._view.mount(turn)

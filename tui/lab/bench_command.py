@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from assistant.lab.bench import plan, questions
+from assistant.lab.bench import plan
 from tui.shell import options as usual
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def prompts(
     from tui.lab.bench_session import measure
 
     settings, ways = chosen(options), plan.systems(spec)
-    given = questions.read(file) if file else questions.bundled("tasks")
-    few = questions.first_of_each(given, per_kind)
+    given = plan.questions_of(file) if file else plan.bundled("tasks")
+    few = plan.first_of_each(given, per_kind)
     order = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
     measure(
         "prompts", settings, ways, order, lambda answers: reports.prompts(answers, ways), options
@@ -113,10 +113,8 @@ def sweep(
 
     settings = chosen(options)
     ways = plan.sweep_systems((settings.source or "model").replace(",", "+"), lookaheads)
-    own = [
-        question for question in questions.bundled("tasks") if question.kind in ("code", "summary")
-    ]
-    few = questions.first_of_each(questions.read(file) if file else own, per_kind)
+    own = [question for question in plan.bundled("tasks") if question.kind in ("code", "summary")]
+    few = plan.first_of_each(plan.questions_of(file) if file else own, per_kind)
     order = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
     measure("sweep", settings, ways, order, lambda runs: reports.sweep(runs, ways), options)
 
@@ -144,17 +142,17 @@ def paper(
     Takes tens of minutes; --per-kind makes it shorter. Sampling follows the papers, not your
     settings. No code from answers is run.
     """
-    from assistant.lab.bench.paper_tables import tables
+    from assistant.lab.bench.reports import tables
     from tui.lab.bench_session import here, measure
 
     settings = chosen(options | {"seed": None})  # the coupled draws of a seed are not their SpS
-    texts = questions.read(summaries) if summaries else questions.bundled("summaries")
+    texts = plan.questions_of(summaries) if summaries else plan.bundled("summaries")
     references = {text.name: text.reference for text in texts if text.reference}
     if not references:
         raise click.UsageError(f"{summaries} has no reference summary to compare with.")
     scored = [text for text in texts if text.reference]
-    tasks = [*scored, *(questions.read(code) if code else questions.bundled("code"))]
+    tasks = [*scored, *(plan.questions_of(code) if code else plan.bundled("code"))]
     labels = here(settings) if files is None else [*filter("none".__ne__, files.split(","))]
-    ways, mixed = plan.paper_systems(labels), questions.first_of_each(questions.bundled("tasks"), 1)
-    order = plan.paper_questions(questions.first_of_each(tasks, per_kind), mixed, ways)
+    ways, mixed = plan.paper_systems(labels), plan.first_of_each(plan.bundled("tasks"), 1)
+    order = plan.paper_questions(plan.first_of_each(tasks, per_kind), mixed, ways)
     measure("paper", settings, ways, order, lambda runs: tables(runs, ways, references), options)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models import catalog, gguf
+from models import catalog, gguf, memory
 from models.catalog import GGUF
 from models.errors import ModelMissing
 from models.files import checksum
@@ -16,9 +16,7 @@ from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.stores import find
 from models.gguf.header import RECIPE, SOURCE, SOURCE_SHA256
-from models.memory import CONTEXT, MACHINES, ROWS, estimate, machine, of_pair
 from models.native import repacked
-from models.rollback import rollback_slots, state_bytes
 from tui.formatting import MISSING
 from tui.formatting import size as amount
 from tui.labels import model_name
@@ -89,7 +87,7 @@ def catalogue_facts(entry: GGUF, inventory: ModelInventory) -> Facts:
 def needed_gigabytes(entry: GGUF) -> int | None:
     """Return the GB of the smallest common machine for a model and its listed draft."""
     draft = catalog.draft_for(entry)
-    return machine(entry.size + (draft.size if draft else 0))
+    return memory.machine(entry.size + (draft.size if draft else 0))
 
 
 def _summary(model: ModelFile, inventory: ModelInventory) -> Facts:
@@ -106,7 +104,7 @@ def _summary(model: ModelFile, inventory: ModelInventory) -> Facts:
         "made_to_draft_for": header.serves,
         "context": header.n_ctx_train,
         "kv_bytes_per_token": header.kv_bytes_per_token or 0,
-        "memory_at_8192": estimate(header, model.size, CONTEXT).needed,
+        "memory_at_8192": memory.estimate(header, model.size, memory.CONTEXT).needed,
         "rolls_back": rollback_text(header, model.size) if header.is_recurrent else None,
         "expected_here": inventory.advise(model).expected,
     }
@@ -114,7 +112,7 @@ def _summary(model: ModelFile, inventory: ModelInventory) -> Facts:
 
 def rollback_text(header: gguf.Header, size: int) -> str:
     """Return how far a recurrent model can roll a batch back, and the memory this takes."""
-    state, tokens = state_bytes(header), rollback_slots(header, ROWS, size)
+    state, tokens = memory.state_bytes(header), memory.rollback_slots(header, memory.ROWS, size)
     if not tokens:
         return f"with a copy of its state, {amount(state)}; what stays is evaluated again"
     return f"up to {tokens} tokens at no cost in time: their states take {amount(tokens * state)}"
@@ -141,15 +139,15 @@ def lines_here(inventory: ModelInventory) -> Iterator[str]:
 def lines_fetchable(inventory: ModelInventory) -> Iterator[str]:
     """Yield lines of the catalogue models not on this machine, grouped by memory."""
     yield "To be fetched by name (specchat models pull NAME):"
-    groups: dict[int | None, list[str]] = {gigabytes: [] for gigabytes in (*MACHINES, None)}
+    groups: dict[int | None, list[str]] = {gigabytes: [] for gigabytes in (*memory.MACHINES, None)}
     for entry in catalog.FILES.values():
         if find(entry) is None:
             line = _fetchable(entry, inventory.expect(entry))
             groups[needed_gigabytes(entry)].append(line)
     for gigabytes, lines in groups.items():
         if lines:
-            memory = f"{gigabytes or 'more'} GB of memory"
-            yield f"With {memory}: size, tokens/s here, context, licence, name + draft"
+            machines = f"{gigabytes or 'more'} GB of memory"
+            yield f"With {machines}: size, tokens/s here, context, licence, name + draft"
             yield from lines
     if any("*" in line for lines in groups.values() for line in lines):
         yield from wrapped(TESTED, "")
@@ -211,10 +209,10 @@ def draft_facts(inventory: ModelInventory, target: ModelFile) -> list[DraftFacts
         if model is target:
             continue
         verdict = verdicts[model.path]
-        both = of_pair(target, model, CONTEXT) if verdict.serves else None
-        memory = both.needed if both else None
+        both = memory.of_pair(target, model, memory.CONTEXT) if verdict.serves else None
+        needed = both.needed if both else None
         chosen = advice.reason if model is advice.draft else None
         expected = inventory.expect(target, model) if verdict.serves else None
         known = model.reference, model.store, model.size, verdict.serves, verdict.reason
-        judged.append(DraftFacts(*known, chosen, memory, expected))
+        judged.append(DraftFacts(*known, chosen, needed, expected))
     return sorted(judged, key=lambda facts: (not facts.chosen, not facts.serves))

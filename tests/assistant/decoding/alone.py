@@ -10,12 +10,11 @@ from law import distance, law  # type: ignore[import-not-found]
 
 from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.loops import speculative
-from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource
 
 VOCABULARY, LENGTH = 3, 3

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from assistant.decoding.mapping import VocabularyMapping
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.control import Control
 from assistant.engine.load import load

@@ -5,12 +5,11 @@ import pytest
 
 from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.loops import autoregressive, speculative
-from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.row import one_hot
 from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Proposal
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.warp import warp
 from assistant.prompt.prompt_tokens import ChatTokens
 from assistant.request import Message, Sampling

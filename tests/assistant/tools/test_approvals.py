@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from assistant.request import Tool
-from assistant.tools.approvals import Approvals
+from assistant.tools.toolbox import Approvals
 from assistant.tools.values import OfferedTool
 from models.errors import StorageError
 from tests import ROOT
@@ -63,7 +63,7 @@ ALLOWING = """
 import sys
 from pathlib import Path
 from assistant.request import Tool
-from assistant.tools.approvals import Approvals
+from assistant.tools.toolbox import Approvals
 from assistant.tools.values import OfferedTool
 approvals = Approvals(Path(sys.argv[1]))
 for number in range(60):

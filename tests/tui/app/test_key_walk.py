@@ -19,11 +19,11 @@ from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, ghost, token
 from tui.chat import dialogs
-from tui.chat.approval_turn import KEYS
 from tui.chat.conversation.turn import Turn
 from tui.chat.prompt.prompt import CHOOSING, PICKING
 from tui.chat.prompt.prompt_queue import Unsent
 from tui.chat.screen import ChatScreen
+from tui.chat.tool_turns import KEYS
 from tui.race.screen import RaceScreen
 
 PLACES = {

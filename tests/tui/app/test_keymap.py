@@ -9,8 +9,7 @@ from textual.widgets import Static
 
 from tests import ROOT
 from tests.tui.rest import until
-from tui.app.help_screen import AREAS, KEYS_WIDTH, HelpScreen
-from tui.app.keymap import all_bindings, readable
+from tui.app.help_screen import AREAS, KEYS_WIDTH, HelpScreen, all_bindings, readable
 from tui.app.program import Program
 from tui.chat.prompt.editor import Editor
 
@@ -27,7 +26,7 @@ def test_bindings_of_all_screens_are_found_by_their_names(bindings):
 
 def test_looking_for_keys_reaches_no_laboratory():
     code = (
-        "import re, sys\nfrom tui.app.keymap import all_bindings\nall_bindings()\n"
+        "import re, sys\nfrom tui.app.help_screen import all_bindings\nall_bindings()\n"
         "sys.exit([n for n in sys.modules if re.match('(assistant|tui)[.]lab([.]|$)', n)] or None)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

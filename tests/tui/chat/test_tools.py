@@ -11,9 +11,8 @@ from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolResult, ToolSettings, tool_result
 from tests.assistant.session.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
-from tui.chat.approval_turn import ELSEWHERE, KEYS, UNASKED, ApprovalTurn
 from tui.chat.dialogs import ToolsScreen
-from tui.chat.result_turn import ResultTurn
+from tui.chat.tool_turns import ELSEWHERE, KEYS, UNASKED, ApprovalTurn, ResultTurn
 
 
 class Calling(Chat):
@@ -98,7 +97,7 @@ async def test_keys_that_were_meant_for_something_else_allow_nothing(
     endless: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_calling(endless) as chat:
-        monkeypatch.setattr("tui.chat.approval_turn.IGNORED_S", 3600.0)
+        monkeypatch.setattr("tui.chat.tool_turns.IGNORED_S", 3600.0)
         turn = await chat.call((READ,))
         await chat.press("enter", "y", "a", "escape")
         assert (chat.box.called, chat.asking) == ([], [turn])

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from assistant.decoding.mapping import VocabularyMapping
+from assistant.decoding.sources.model import VocabularyMapping
 from assistant.settings.settings import Settings
 from models.drafts import Pairing, best_draft, made_here
 from models.errors import ModelError, ModelMissing

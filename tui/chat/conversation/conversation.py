@@ -22,7 +22,7 @@ from tui.chat.conversation.reader import Reader
 from tui.chat.conversation.turn import Turn, turns_in
 from tui.chat.conversation.user_turn import Note, UserTurn
 from tui.chat.conversation.welcome import NOVICE, Lesson, Welcome
-from tui.chat.result_turn import ResultTurn
+from tui.chat.tool_turns import ResultTurn
 from tui.widgets.token_styles import kind
 
 if TYPE_CHECKING:

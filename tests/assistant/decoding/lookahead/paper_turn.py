@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.control import Control
 from assistant.engine.policy import Policy

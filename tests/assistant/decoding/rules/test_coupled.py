@@ -11,14 +11,13 @@ import pytest
 
 from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.loops import autoregressive, speculative
-from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.row import Row, one_hot
 from assistant.decoding.rules import coupled
 from assistant.decoding.rules.coupled import BLOCK, CoupledRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Rows
-from assistant.decoding.sources.model import ModelSource
-from assistant.lab.bench.baselines import RandomSource
+from assistant.decoding.sources.model import ModelSource, VocabularyMapping
+from assistant.lab.bench.trial_runner import RandomSource
 from tests.assistant.chi_square import agrees
 from tests.exact.exact_rows import keep_all
 from tests.exact.random_plan import Parrot, Whims

@@ -2,8 +2,7 @@
 
 import pytest
 
-from assistant.decoding.mapping import VocabularyMapping
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from tests.assistant.engine.pressing import greedy
 
 WINDOW = 40

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.decoding.warp import warp
-from assistant.lab.bench.baselines import RandomSource, baselines
+from assistant.lab.bench.trial_runner import RandomSource, baselines
 from assistant.request import Sampling
 
 TEXT = [1, 2, 1, 2, 1, 3, 1]

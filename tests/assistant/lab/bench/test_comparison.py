@@ -7,8 +7,7 @@ import pytest
 
 from assistant.lab.bench import reports
 from assistant.lab.bench.answers import ALL
-from assistant.lab.bench.plan import interleaved, sweep_systems, systems
-from assistant.lab.bench.questions import Question
+from assistant.lab.bench.plan import Question, interleaved, sweep_systems, systems
 from assistant.lab.bench.reports import geometric_mean, mean
 from assistant.lab.table import Interval
 from assistant.request import Sampling

@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 
 from assistant.decoding.lookahead.theory import expected_tokens
-from assistant.lab.bench.paper_tables import rouge_2, tables
 from assistant.lab.bench.plan import (
     DRAFTS,
     LOOKAHEADS,
     SAMPLINGS,
+    bundled,
     paper_questions,
     paper_systems,
     task_and_sampling,
 )
-from assistant.lab.bench.questions import bundled
+from assistant.lab.bench.reports import rouge_2, tables
 from tests.assistant.lab.bench.made import answer
 
 GREEDY = "code · greedy"

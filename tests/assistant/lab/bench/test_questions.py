@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assistant.lab.bench.questions import bundled, first_of_each, read
+from assistant.lab.bench.plan import bundled, first_of_each, questions_of
 from models.errors import UsageError
 
 HUMAN_EVAL = {
@@ -27,13 +27,13 @@ def written(path, rows):
 
 
 def test_human_eval_asks_for_the_function(tmp_path):
-    (question,) = read(written(tmp_path / "h.jsonl", [HUMAN_EVAL]))
+    (question,) = questions_of(written(tmp_path / "h.jsonl", [HUMAN_EVAL]))
     assert (question.name, question.kind) == ("HumanEval/2", "code")
     assert "def truncate(number: float)" in question.text
 
 
 def test_spec_bench_asks_the_first_turn_and_keeps_the_reference(tmp_path):
-    writing, summary, sums = read(written(tmp_path / "s.jsonl", SPEC_BENCH))
+    writing, summary, sums = questions_of(written(tmp_path / "s.jsonl", SPEC_BENCH))
     assert (writing.kind, writing.text, writing.reference) == ("writing", "Write a post.", None)
     assert (summary.name, summary.reference) == ("summarization/241", "Short.")
     assert sums.reference == "2"
@@ -56,7 +56,7 @@ def test_a_file_of_neither_benchmark_is_refused_with_the_line(tmp_path, content,
     path = tmp_path / "x.jsonl"
     path.write_bytes(content)
     with pytest.raises(UsageError, match=reason):
-        read(path)
+        questions_of(path)
 
 
 def test_a_few_of_each_kind_are_the_first_of_each():

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule, TokenRule, Verdict, residual
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Source
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.warp import warped
 from assistant.lab.protocol import Check
-from assistant.lab.prove.samples import Sampler, sampled
+from assistant.lab.prove.proof import Sampler, sampled
 from assistant.request import Sampling
 
 TARGET = ((5, 4, 1), (1, 0, 9), (3, 3, 4))

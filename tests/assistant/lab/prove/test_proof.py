@@ -5,11 +5,10 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from assistant.decoding.mapping import VocabularyMapping
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Verdict
 from assistant.decoding.sources.draft import Draft
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.control import Control
 from assistant.engine.reply import Assistant

@@ -7,7 +7,7 @@ import pytest
 
 from assistant.engine.reply import rule_of
 from assistant.lab.protocol import FALSE_ALARM
-from assistant.lab.prove.samples import TOKENS, p_bound, sampled
+from assistant.lab.prove.proof import TOKENS, p_bound, sampled
 from assistant.request import Request
 from tests.assistant.lab.prove import mistakes
 from tests.assistant.lab.prove.mistakes import TARGET, sampler
