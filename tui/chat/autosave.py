@@ -64,7 +64,7 @@ class Autosave:
     def run_regularly(self) -> None:
         """Save on a thread, every second while the program runs."""
         # The timer is the app's: Textual repaints a covered screen at each message to it.
-        app = self._widgets.screen.app
+        app = self._widgets.app
         work = partial(app.run_worker, self.save, group="save", exclusive=True, thread=True)
         app.set_interval(SAVE_EVERY, work)
 
@@ -80,7 +80,7 @@ class Autosave:
             self._save_state()
         except StorageError as error:
             with suppress(RuntimeError):  # the program has ended meanwhile
-                self._widgets.screen.app.call_from_thread(self._widgets.banner.not_saved, error)
+                self._widgets.app.call_from_thread(self._widgets.banner.not_saved, error)
         ready = self._controller.ready
         if ready is not None and ready is not self._learned:
             self._learned = ready
@@ -115,7 +115,7 @@ class Autosave:
                 ngram_store.clear()
         except StorageError as error:
             text = safe(str(error))
-            self._widgets.screen.notify(text, severity="warning", timeout=10, markup=False)
+            self._widgets.notify(text, severity="warning", timeout=10, markup=False)
 
     def close(self) -> None:
         """Close the store, which may take a while."""

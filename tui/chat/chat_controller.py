@@ -124,7 +124,7 @@ class ChatController:
         """Leave the edited question as it was; the edited text is remembered."""
         if self.unsent.leave():
             hint = "Your change is kept; press e on that message to continue it."
-            self.widgets.screen.notify(hint, timeout=5, markup=False)
+            self.widgets.notify(hint, timeout=5, markup=False)
 
     def switch(self, open_other: Callable[[], None]) -> None:
         """Open another conversation, with its unsent text; on failure say why."""
@@ -133,7 +133,7 @@ class ChatController:
         try:
             open_other()
         except StorageError as error:
-            self.widgets.screen.notify(safe(str(error)), severity="error", timeout=10, markup=False)
+            self.widgets.notify(safe(str(error)), severity="error", timeout=10, markup=False)
         self.show_switched()
 
     def show_switched(self) -> None:
@@ -144,12 +144,12 @@ class ChatController:
         self.widgets.panel.clear()
         self.update_folders()
         self.prefill_soon()
-        self.widgets.screen.refresh_bindings()
+        self.widgets.refresh_bindings()
 
     def stop(self) -> None:
         """Stop the answer or the tool call and keep its text, or withdraw a waiting prompt."""
         self.session.stop()
-        self.widgets.screen.refresh_bindings()
+        self.widgets.refresh_bindings()
 
     def shutdown(self) -> None:
         """Save what is under way, and show nothing more: the program ends."""
@@ -170,7 +170,7 @@ class ChatController:
             case Ready():
                 self.show_ready(event)
                 self.prefill_soon()
-                self.widgets.screen.refresh_bindings()
+                self.widgets.refresh_bindings()
             case Finished():
                 if event.stop is not Stop.CANCELLED and self.may_suggest:
                     self.suggest_larger()
@@ -289,7 +289,7 @@ class ChatController:
         """Prefill the conversation, the attachments and the typed text once the user pauses."""
         if self._pause is not None:
             self._pause.stop()
-        self._pause = self.widgets.screen.set_timer(PAUSE_S, self._start_prefill)
+        self._pause = self.widgets.set_timer(PAUSE_S, self._start_prefill)
 
     async def _start_prefill(self) -> None:
         """Prefill the expected prompt, unless there is no model, it is busy, or it has done so."""

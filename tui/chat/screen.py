@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.events import Key, Paste, Resize
-from textual.screen import Screen
 from textual.widget import Widget
 
 from assistant.request import CountTokens
@@ -29,8 +28,7 @@ from tui.chat.panel import FiguresPanel
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import PromptAttachments
-from tui.chat.session_view import ChatWidgets
-from tui.chat.status import Banner, Status
+from tui.chat.session_view import ROOMY, ChatWidgets
 from tui.chat.tool_turns import ApprovalTurn
 from tui.chat.turn_actions import TurnActions
 from tui.labels import MODES
@@ -40,13 +38,13 @@ from tui.widgets.keyline import KeyLine
 if TYPE_CHECKING:
     from tui.app.program import Program
 
-NARROW, ROOMY = 80, 160
-"""Widths in cells from which a conversation fits next to one side panel, and next to both."""
+NARROW = 80
+"""Width in cells from which a conversation fits next to a side panel."""
 BRIEF = 100
 """Width in cells below which the list closes once a conversation was chosen."""
 
 
-class ChatScreen(Screen[None]):
+class ChatScreen(ChatWidgets):
     """Take prompts, show answers.
 
     The list of conversations and the figures are beside the conversation, or cover it on a narrow
@@ -96,12 +94,8 @@ class ChatScreen(Screen[None]):
 
     def __init__(self, settings: Settings, program: Program) -> None:
         super().__init__()
-        self.prompt, self.status, self.banner = Prompt(), Status(), Banner()
-        self.chats, self.conversation = ChatList(), Conversation()
         self.conversation.tools = bool(settings.tools)
-        self.panel = FiguresPanel(lambda: self.chats.display and self.size.width < ROOMY)
-        widgets = self.prompt, self.status, self.banner, self.chats, self.conversation, self.panel
-        self.controller = ChatController(ChatWidgets(self, *widgets), settings, program)
+        self.controller = ChatController(self, settings, program)
         self.session = self.controller.session
         self.turns = TurnActions(self.controller)
         self.autosave = Autosave(self.controller)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.screen import Screen
@@ -36,25 +36,25 @@ FIGURES_EVERY = 0.5
 """Seconds between two updates of the figures: faster ones cannot be read."""
 WAITING = Activity("waiting for the model", 0.0)
 
+ROOMY = 160
+"""Width in cells from which a conversation fits between two side panels."""
 
-@dataclass(frozen=True)
-class ChatWidgets:
-    """The widgets of a chat, and the screen that they are on."""
 
-    screen: Screen[None]
-    prompt: Prompt
-    status: Status
-    banner: Banner
-    chats: ChatList
-    conversation: Conversation
-    panel: FiguresPanel
+class ChatWidgets(Screen[None]):
+    """The screen of a chat with its widgets; `ChatScreen` lays them out, and gives them keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.prompt, self.status, self.banner = Prompt(), Status(), Banner()
+        self.chats, self.conversation = ChatList(), Conversation()
+        self.panel = FiguresPanel(lambda: self.chats.display and self.size.width < ROOMY)
 
 
 class SessionView:
     """Show a conversation, the answer under way and the calls that it asks for."""
 
     def __init__(self, widgets: ChatWidgets, session: ChatSession) -> None:
-        self._widgets, self._screen = widgets, widgets.screen
+        self._screen = widgets
         self._view, self.session = widgets.conversation, session
         self._view.trace, self._view.changes = session.branch.trace, self._changed_file
         self._view.support = lambda record: check(record, session.branch.records)
@@ -93,7 +93,7 @@ class SessionView:
                 turn.remove()
             case events.InputRestored(text, attachments):
                 self.show_idle(self.session.idle)
-                if not self._widgets.prompt.restore_input(text, attachments):
+                if not self._screen.prompt.restore_input(text, attachments):
                     hint = "↑ in an empty prompt brings back the unanswered question."
                     self._screen.notify(hint, markup=False)
             case Warned(text, severity):
@@ -101,7 +101,7 @@ class SessionView:
                 if severity == "error" and not self._screen.is_active:
                     self._screen.notify(safe(text), severity="error", markup=False)
             case events.NotSaved(reason):
-                self._widgets.banner.not_saved(StorageError(reason))
+                self._screen.banner.not_saved(StorageError(reason))
             case events.NeedsModel():
                 self._screen.app.call_later(self._screen.app.run_action, "app.choose_model")
             case events.ApprovalRequested():
@@ -111,23 +111,23 @@ class SessionView:
                 self.approval = None
             case events.ToolsStarting(over):
                 activity = None if over else Activity("starting the tools", 0.0)
-                self._widgets.status.show(activity=activity)
+                self._screen.status.show(activity=activity)
             case events.Indexing(text, None):
-                self._widgets.status.show(activity=None)
+                self._screen.status.show(activity=None)
                 if text:
                     self._screen.notify(safe(text), timeout=8, markup=False)
             case events.Indexing(text, float(fraction)):
-                self._widgets.status.show(activity=Activity(text, fraction))
+                self._screen.status.show(activity=Activity(text, fraction))
             case events.AnswerEnded():
                 self._show_figures()
-                self._widgets.status.show(activity=None, last=self._widgets.panel.last)
+                self._screen.status.show(activity=None, last=self._screen.panel.last)
                 self.list_chats()
         if isinstance(event, events.Added | events.Changed | events.AnswerEnded):
             self._screen.refresh_bindings()
 
     def list_chats(self) -> None:
         """Refresh the list of conversations, from the current store."""
-        path, chats = self.session.branch, self._widgets.chats
+        path, chats = self.session.branch, self._screen.chats
         if path.store is not None:
             chats.use(path.store)
         chats.rows.current = path.conversation
@@ -150,7 +150,7 @@ class SessionView:
         from assistant.edit.rewrite import proposed_by
 
         new = proposed_by(record, self.session.branch.records)
-        exists = new and located(new.name, self._widgets.prompt.picker.root).is_file()
+        exists = new and located(new.name, self._screen.prompt.picker.root).is_file()
         return new.name if new and exists else ""
 
     def _show_path(self, path: Sequence[StoredMessage]) -> None:
@@ -185,25 +185,25 @@ class SessionView:
         answer = self._streaming
         if not isinstance(answer, Answer):
             return
-        if self._widgets.status.state.activity is not None:  # it has been read
-            self._widgets.status.show(activity=None)
+        if self._screen.status.state.activity is not None:  # it has been read
+            self._screen.status.show(activity=None)
         answer.add(Step(event.tokens, event.rejected))
         answer.call(event.tool_calls)
         answer.tell(event.stats)
         if self._pending_figures is None:
             self._screen.set_timer(FIGURES_EVERY, self._show_figures)
         self._pending_figures = event
-        self._widgets.panel.add(event)
+        self._screen.panel.add(event)
         passages = passages_of(self.session.branch.records).values()
         if copied := copied_last(answer.text, event.tokens, passages):
-            self._widgets.panel.copied = copied
+            self._screen.panel.copied = copied
         self._view.explain(event.tokens)
 
     def _show_figures(self) -> None:
         event, self._pending_figures = self._pending_figures, None
         if event is not None:
-            self._widgets.status.show(activity=None, last=event)
-            self._widgets.panel.paint()
+            self._screen.status.show(activity=None, last=event)
+            self._screen.panel.paint()
 
     # Calls
 
@@ -212,7 +212,7 @@ class SessionView:
 
         self.approval = turn = ApprovalTurn(waits.call, waits.tool)
         self._view.mount(turn)
-        prompt, screen = self._widgets.prompt, self._screen
+        prompt, screen = self._screen.prompt, self._screen
         free = screen.is_active and screen.focused is prompt.editor and not prompt.text
         if self.focus_approval or (waits.urgent and free):
             turn.unasked = not self.focus_approval
@@ -224,14 +224,14 @@ class SessionView:
 
     def show_idle(self, idle: bool) -> None:
         """Show that nothing is under way, or that a question waits for the model."""
-        if self._widgets.status.state.loaded and not self._streaming:
-            self._widgets.status.show(activity=None if idle else WAITING)
+        if self._screen.status.state.loaded and not self._streaming:
+            self._screen.status.show(activity=None if idle else WAITING)
 
     def _show_progress(self, event: Loading | Prefilled) -> None:
         match event:
             case Loading(_, name, fraction):
                 text = f"{loading(fraction)} {model_name(name)}"
-                self._widgets.status.show(activity=Activity(text, fraction))
+                self._screen.status.show(activity=Activity(text, fraction))
             case Prefilled(_, done, total):
                 text = self._reading.describe(event)
-                self._widgets.status.show(activity=Activity(text, done / total if total else 1.0))
+                self._screen.status.show(activity=Activity(text, done / total if total else 1.0))
