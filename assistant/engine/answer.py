@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from assistant import events
@@ -180,17 +179,14 @@ class Figures:
         self,
         stats: events.Stats,
         target: Model,
-        draft: Model | None = None,
-        clock: Clock = perf_counter,
+        draft: Model | None,
+        clock: Clock,
+        requested_at: float,
     ) -> None:
         self.stats = stats
         self._target, self._draft, self._clock = target, draft, clock
-        self._requested_at = self._decoding_since = clock()
+        self._requested_at = self._decoding_since = requested_at
         self._busy = self._busy_s()
-
-    def prepared(self, prompt_tokens: int, cached_tokens: int) -> None:
-        """Note the length of the prompt, and how much of it is cached."""
-        self.stats = replace(self.stats, prompt_tokens=prompt_tokens, cached_tokens=cached_tokens)
 
     def start_decoding(self) -> None:
         """Note that the prefill has ended: the time of decoding starts here."""

@@ -93,15 +93,21 @@ class Assistant:
         Raises:
             SpecchatError: the answer cannot begin, or cannot continue.
         """
-        known = Stats(request.mode, draft=self._draft_name, engine=self._engine)
-        figures = Figures(known, self.target, self.draft, clock)
+        requested_at = clock()
         prompt = self.prompt(request, control)
         mask = self._mask(request, prompt)
         if self.prompt_cache:
             self.prompt_cache.prepare(prompt.tokens, request.stored)
         # A round evaluates the last token again, for its logits.
         cached = min(self.target.cached(prompt.tokens), len(prompt.tokens) - 1)
-        figures.prepared(len(prompt.tokens), cached)
+        known = Stats(
+            request.mode,
+            prompt_tokens=len(prompt.tokens),
+            cached_tokens=cached,
+            draft=self._draft_name,
+            engine=self._engine,
+        )
+        figures = Figures(known, self.target, self.draft, clock, requested_at)
         yield Prepared(len(prompt.tokens), cached, prompt.dropped)
         yield from map(Warned, prompt.warnings)
 

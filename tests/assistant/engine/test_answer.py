@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,7 +41,8 @@ OTHER = 1000  # a token that every row holds as well
 def answer(text=None, **settings) -> AnswerBuilder:
     request = Request((Message("user", "?"),), **settings)
     plain = AnswerText(AnswerBeginning(TEXT), stops=request.stop_strings)
-    return AnswerBuilder(request, VOCAB, Figures(Stats(request.mode), IDLE), text or plain)
+    figures = Figures(Stats(request.mode), IDLE, None, perf_counter, 0.0)
+    return AnswerBuilder(request, VOCAB, figures, text or plain)
 
 
 def row(token: int) -> Row:
@@ -217,7 +219,7 @@ def test_an_answer_that_nothing_ended_was_cancelled():
 def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_between_rounds():
     draft: Any = SimpleNamespace(busy_s=0.0)
     clock = SimpleNamespace(time=0.0)
-    figures = Figures(Stats("sps"), IDLE, draft, lambda: clock.time)
+    figures = Figures(Stats("sps"), IDLE, draft, lambda: clock.time, clock.time)
     text = AnswerText(AnswerBeginning(TEXT))
     begun = AnswerBuilder(Request((Message("user", "?"),)), VOCAB, figures, text)
     figures.start_decoding()
