@@ -89,9 +89,7 @@ def mounted(disk: Path, *command: str) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.parametrize("case", ["answer", "caches", "context", "slim", "copy"])
-def test_a_disk_that_is_full_leaves_what_is_whole_and_says_what_is_lost(
-    tmp_path: Path, case: str
-) -> None:
+def test_a_full_disk_leaves_what_is_whole_and_says_what_is_lost(tmp_path: Path, case: str) -> None:
     (disk := tmp_path / "disk").mkdir()
     if mounted(disk, "true").returncode:
         pytest.skip("needs a system where a user may mount a disk")

@@ -26,9 +26,7 @@ def test_nothing_in_a_paste_is_a_key(tmp_path: Path, models: list[str], text: st
         terminal.quit()
 
 
-def test_lines_without_marks_are_one_prompt_that_enter_sends(
-    tmp_path: Path, models: list[str]
-) -> None:
+def test_lines_without_marks_are_one_prompt(tmp_path: Path, models: list[str]) -> None:
     with opened(tmp_path, *models, "--max-tokens", "20") as terminal:
         terminal.shows(READY)
         terminal.press("line one\r@two\r\r\tline four")

@@ -247,7 +247,7 @@ def test_no_process_leaves_a_core(tmp_path: Path, models: list[str]) -> None:
     ids=str,
 )
 @pytest.mark.some(2)
-def test_poor_terminals_suffice(
+def test_a_poor_terminal_is_fine(
     tmp_path: Path, models: list[str], variables: dict[str, str]
 ) -> None:
     with recorded(tmp_path, *models, "--max-tokens", "20", size=(80, 24), **variables) as terminal:

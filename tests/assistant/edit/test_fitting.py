@@ -150,9 +150,7 @@ def test_who_asks_for_other_indentation_gets_it():
         ("a.js:add", JS, f"export {JS}", "2, “constructor() {”"),
     ],
 )
-def test_an_answer_with_the_lines_around_a_part_in_other_words_is_a_fragment(
-    name, old, answer, line
-):
+def test_an_answer_with_lines_around_a_part_in_other_words_is_a_fragment(name, old, answer, line):
     assert f"repeats line {line}" in rewriting(name, old).gap(answer, Stop.STOP_STRING)
 
 

@@ -235,7 +235,7 @@ def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_b
     assert finish(begun).stats.decode_s == 10.0
 
 
-def test_a_prefill_reports_its_progress_before_it_computes_and_after_each_chunk(
+def test_a_prefill_reports_progress_before_it_computes_and_after_each_chunk(
     open_model, tiny_target
 ):
     model = open_model(tiny_target)

@@ -60,7 +60,7 @@ def test_the_second_turn_evaluates_only_its_new_tokens_in_both_models(assistant)
 
 
 @pytest.mark.parametrize("mode", ["ars", "sps"])
-def test_a_cancelled_answer_keeps_its_text_and_the_next_turn_continues_from_it(
+def test_a_cancelled_answer_is_kept_for_the_next_turn(
     opened, assistant, tiny_target, tiny_draft, mode
 ):
     control = assistant.control

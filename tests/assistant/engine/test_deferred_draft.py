@@ -114,9 +114,7 @@ def test_a_stopped_loading_is_tried_again(open_setup, monkeypatch):
     assert assistant.draft is not None
 
 
-def test_a_draft_that_cannot_be_loaded_is_reported_and_answers_go_on(
-    open_setup, tiny_draft, tmp_path
-):
+def test_a_draft_that_cannot_be_loaded_is_only_reported(open_setup, tiny_draft, tmp_path):
     copy = tmp_path / "draft.gguf"
     copy.write_bytes(tiny_draft.read_bytes())
     times = tiny_draft.stat()

@@ -71,9 +71,7 @@ def test_unsaid_weights_tell_nothing(machine: Machine, monkeypatch: pytest.Monke
     assert machine.expectations.of(replace(ENTRY, size=0), None) is None
 
 
-def test_a_measured_file_has_a_narrow_forecast_and_one_less_like_it_a_wide(
-    machine: Machine,
-) -> None:
+def test_a_measured_file_has_a_narrower_forecast_than_one_less_like_it(machine: Machine) -> None:
     machine.measure(machine.files[0], 0.02, 0.004)
     models: list[ModelFile | GGUF] = [*machine.files, ENTRY]
     own, other, listed = (machine.told(each) for each in models)

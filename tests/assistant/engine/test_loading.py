@@ -43,7 +43,7 @@ def test_a_context_whose_first_evaluation_is_stopped_is_freed(tiny_target, calls
 
 
 @pytest.mark.parametrize("recalls", [False, True])
-def test_tables_that_came_with_the_program_serve_a_target_of_their_vocabulary_alone(
+def test_bundled_tables_serve_a_target_of_their_vocabulary(
     tiny_target, tmp_path, monkeypatch, recalls
 ):
     monkeypatch.setattr(ngram_store, "BUNDLED", tmp_path)

@@ -169,9 +169,7 @@ def test_garbage_is_called_garbage(data: bytes) -> None:
 
 @settings(max_examples=100)
 @given(st.lists(st.binary(max_size=50)), st.lists(st.integers(1, 9), min_size=1))
-async def test_messages_are_found_however_a_pipe_cuts(
-    messages: list[bytes], cuts: list[int]
-) -> None:
+async def test_messages_survive_any_cut_of_a_pipe(messages: list[bytes], cuts: list[int]) -> None:
     stream = b"".join(map(framed, messages))
     pipe, start = asyncio.StreamReader(), 0
     for cut in cycle(cuts):

@@ -154,9 +154,7 @@ def test_a_reload_that_fails_is_how_the_request_ends(setup: EngineArgs, tmp_path
         assert heard.is_silent()
 
 
-def test_a_native_abort_while_loading_names_file_and_signal_and_is_logged(
-    setup: EngineArgs,
-) -> None:
+def test_a_native_abort_while_loading_names_file_and_signal(setup: EngineArgs) -> None:
     with running(f"{FAKES}.aborting") as (engine, heard):
         engine.submit(setup)
         message = heard.until(Failed).message

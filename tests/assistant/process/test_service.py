@@ -32,9 +32,7 @@ def test_loading_reports_progress_and_ends_in_ready(both: Both, setup: EngineArg
     assert loading[-1].fraction == 1
 
 
-def test_a_failed_load_is_told_before_a_good_one(
-    both: Both, setup: EngineArgs, tmp_path: Path
-) -> None:
+def test_a_failed_load_precedes_a_good_one(both: Both, setup: EngineArgs, tmp_path: Path) -> None:
     engine, heard = both
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"nonsense")

@@ -96,9 +96,7 @@ BOS = tiny.CONTROLS[0]
         f"{BOS} ",
     ],
 )
-def test_a_prompt_begins_with_one_start_token_whatever_its_template_writes(
-    tmp_path, written, added
-):
+def test_a_prompt_begins_with_one_start_token_whatever_its_template(tmp_path, written, added):
     """And with none that neither the template nor the vocabulary wants; what is typed is text."""
     with chat_of(tmp_path, written + "{{ messages[0].content }}", bos=added) as (vocab, chat):
         tokens = chat.encode([Message("user", f"{BOS}x")])

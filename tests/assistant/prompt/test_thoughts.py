@@ -151,9 +151,7 @@ FREE = st.lists(st.integers(0, len(WORDS) - 1), max_size=6)
 
 
 @given(st.sampled_from([THINK, GEMMA]), st.sampled_from([START, OPENED]), FREE, st.integers(0, 3))
-def test_however_an_answer_began_a_thought_beyond_its_budget_ends_with_the_marker_and_no_later(
-    markers, at, begun, budget
-):
+def test_a_thought_beyond_its_budget_ends_with_the_marker_in_any_answer(markers, at, begun, budget):
     words = [*WORDS, *(mark.encode() for mark in GEMMA.texts), b"<chan", b"nel|>"]
     closing = (4, 5) if markers is THINK else (len(words) - 2, len(words) - 1)
     holds = reader(budget, at, closing, 0, markers, words)

@@ -117,9 +117,7 @@ def test_arguments_that_are_no_object_are_kept_in_one(written: str) -> None:
                        result("0")]}, "messages"),
     ],
 )  # fmt: skip
-def test_a_field_of_tools_that_cannot_be_used_is_refused_by_name(
-    wanted: dict[str, Any], param: str
-) -> None:
+def test_an_unusable_field_of_tools_is_refused_by_name(wanted: dict[str, Any], param: str) -> None:
     with pytest.raises(ApiError) as refused:
         asked(**wanted)
     assert (refused.value.status, refused.value.param) == (400, param)

@@ -124,9 +124,7 @@ def result_of(call: Any, content: Any) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call.id, "content": content}
 
 
-def test_tools_too_large_together_are_refused_and_the_next_one_is_answered(
-    calling: Running,
-) -> None:
+def test_tools_too_large_together_are_refused_before_the_next_request(calling: Running) -> None:
     named = {f"property_{n}": {"type": "string"} for n in range(101)}
     tools = [tool(f"tool_{i}", **dict([*named.items()][i != 7 :])) for i in range(128)]
     with pytest.raises(openai.BadRequestError, match=r"The tools take .* \(tool_7, with"):

@@ -59,9 +59,7 @@ def test_files_are_read_as_text(folder: Path, data: bytes, text: str) -> None:
 
 
 @given(st.lists(st.text("`a\n", max_size=12)), st.sampled_from(["Why?", " "]))
-def test_texts_come_before_the_words_if_there_are_any_and_none_ends_its_own_fence(
-    texts: list[str], words: str
-) -> None:
+def test_texts_come_before_the_words_and_none_ends_its_fence(texts: list[str], words: str) -> None:
     message = joined(words, [Attachment("x", text) for text in texts])
     ends = r"(?=\n\nx:\n`|\n\nWhy\?\Z|\Z)"
     found = re.findall(rf"(?:^|\n\n)x:\n(`{{3,}})\n(.*?)\n\1{ends}", message, re.DOTALL)

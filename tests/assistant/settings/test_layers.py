@@ -43,9 +43,7 @@ def source(layers: Layers, name: str) -> str:
         (2, None, "auto", None, "auto"),
     ],
 )  # fmt: skip
-def test_an_option_beats_variable_choice_and_file(
-    monkeypatch, file, chosen, variable, option, value
-):
+def test_an_option_beats_all_other_settings(monkeypatch, file, chosen, variable, option, value):
     if variable is not None:
         monkeypatch.setenv("SPECCHAT_THREADS", variable)
     if chosen is not None:

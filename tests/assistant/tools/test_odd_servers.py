@@ -198,9 +198,7 @@ async def test_closing_while_a_server_starts_ends_it():
 
 
 @pytest.mark.parametrize("how", ["", " ends"])
-async def test_a_process_that_a_server_started_ends_with_it_in_any_session(
-    how, tmp_path, monkeypatch
-):
+async def test_a_process_of_a_server_ends_with_it_in_any_session(how, tmp_path, monkeypatch):
     monkeypatch.setattr("assistant.tools.session.END_S", 0.1)
     file = tmp_path / "number"
     async with opened(odd("Detaching", f"{file}{how}")) as tools:

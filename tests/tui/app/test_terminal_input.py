@@ -85,7 +85,7 @@ def keys(text: str) -> list[tuple[str, str]]:
     ],
     ids=ascii,
 )
-def test_enter_amid_text_that_came_at_once_is_a_line_break(
+def test_enter_amid_pasted_text_is_a_line_break(
     chunks: list[str], found: list[tuple[str, str]]
 ) -> None:
     assert read(*chunks) == found

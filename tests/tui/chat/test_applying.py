@@ -68,9 +68,7 @@ async def test_it_is_shown_written_attached_and_taken_back(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "windows-1252", "utf-16", "utf-8-sig"])
-async def test_a_file_not_in_utf8_is_attached_and_written_as_it_was(
-    pair: Pair, encoding: str
-) -> None:
+async def test_a_file_not_in_utf8_is_written_as_it_was(pair: Pair, encoding: str) -> None:
     old = OLD.replace("line 0", "“é”" if encoding == "windows-1252" else "é")
     new = old.replace("line 3", "line ü")
     Path("file.txt").write_bytes(old.encode(encoding))

@@ -213,7 +213,7 @@ def test_conversations_are_grouped_by_date(updated: str, heading: str, time: str
     assert (group(summary, today), when(summary, today)) == (heading, time)
 
 
-async def test_list_that_is_read_again_while_something_is_to_be_opened_ends_nothing(
+async def test_a_list_that_is_read_again_cancels_no_opening(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with listed(store) as page:

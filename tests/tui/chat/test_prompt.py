@@ -92,7 +92,7 @@ async def test_up_moves_through_wrapped_and_many_lines_before_it_recalls() -> No
     moves=st.lists(st.tuples(st.sampled_from([1, -1]), st.text(max_size=3))),
     unsent=st.text(max_size=3),
 )
-def test_no_walk_through_history_loses_a_text(
+def test_history_loses_no_text(
     entries: list[str], moves: list[tuple[int, str]], unsent: str
 ) -> None:
     history, back, texts = InputHistory(entries), 0, {0: unsent}

@@ -60,9 +60,7 @@ async def test_a_finished_prefill_is_not_requested_again(pair: Pair):
     ("idle", "battery", "reads"),
     [("off", False, 0), ("auto", True, 0), ("auto", False, 1), ("on", True, 1)],
 )
-async def test_nothing_is_prefilled_on_battery_unless_wanted(
-    pair, monkeypatch, idle, battery, reads
-):
+async def test_a_battery_stops_prefill_unless_wanted(pair, monkeypatch, idle, battery, reads):
     monkeypatch.setattr(machine, "is_on_battery", lambda: battery)
     async with open_chat(*pair, idle=idle) as chat:
         await chat.screen.controller._start_prefill()

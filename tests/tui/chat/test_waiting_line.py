@@ -104,9 +104,7 @@ async def test_a_call_that_waits_holds_the_line_up(pair: Pair) -> None:
         assert roles[-3:] == ["assistant", "user", "assistant"]
 
 
-async def test_the_line_is_kept_with_its_conversation_and_over_the_end_of_the_program(
-    pair: Pair, home: Path
-) -> None:
+async def test_the_line_outlives_the_program_with_its_conversation(pair: Pair, home: Path) -> None:
     async with open_chat(*pair, hold=HELD, asking="One") as chat:
         chat.prompt.attached.add(Attachment("a.txt", "text"))
         await chat.send("Two")

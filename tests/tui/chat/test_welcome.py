@@ -159,7 +159,7 @@ async def test_the_first_colours_are_explained_until_the_next_question(pair: Pai
         assert lessons(chat) == []
 
 
-async def test_a_larger_model_is_suggested_once_and_not_while_nothing_may_be_fetched(
+async def test_a_larger_model_is_suggested_once_and_not_offline(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = "There is a larger one."

@@ -93,9 +93,7 @@ def test_a_token_that_is_given_is_demanded_on_this_machine_too_and_not_shown(tar
         (["--target", "no/such.gguf"], {}, ModelMissing, "There is no file"),
     ],
 )
-def test_a_server_that_cannot_start_says_why_in_a_sentence(
-    arguments, environment, error, complaint
-):
+def test_a_server_that_cannot_start_says_why(arguments, environment, error, complaint):
     with pytest.raises(error, match=complaint):
         refused("--port", "0", *arguments, **environment)
 
