@@ -143,6 +143,13 @@ def tiny_draft(tmp_path_factory) -> Path:
     return tiny.write(path, seed=2, like=1, stops=False)
 
 
+@pytest.fixture(scope="session")
+def thinking_target(tmp_path_factory) -> Path:
+    """A model that thinks, and whose answers never end by themselves."""
+    path = tmp_path_factory.mktemp("tiny") / "thinking.gguf"
+    return tiny.write(path, template=tiny.THINKING, stops=False)
+
+
 @pytest.fixture
 def open_model() -> Iterator[Open]:
     """Open contexts on model files, and close everything at the end of the test."""

@@ -15,16 +15,9 @@ REQUEST = Request(
 )
 
 
-@pytest.fixture(scope="module")
-def thinking(tmp_path_factory):
-    return tiny.write(
-        tmp_path_factory.mktemp("tiny") / "thinking.gguf", template=tiny.THINKING, stops=False
-    )
-
-
 @pytest.fixture
-def assistant(opened, thinking):
-    return opened(thinking)
+def assistant(opened, thinking_target):
+    return opened(thinking_target)
 
 
 def answer(assistant, request):

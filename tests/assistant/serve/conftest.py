@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -129,18 +130,23 @@ class Running:
         self._listening.close()
 
 
+@contextmanager
+def serving(
+    target: Path, draft: Path | None = None, token: str | None = None, **how: Any
+) -> Iterator[Running]:
+    """Serve a target, or a pair."""
+    with closing(Running(EngineArgs(target, draft, threads=1, **how), token)) as endpoint:
+        yield endpoint
+
+
 @pytest.fixture(scope="package")
 def running(tiny_target: Path, tiny_draft: Path) -> Iterator[Running]:
-    endpoint = Running(EngineArgs(tiny_target, tiny_draft, n_ctx=1024, threads=1))
-    yield endpoint
-    endpoint.close()
+    with serving(tiny_target, tiny_draft, n_ctx=1024) as endpoint:
+        yield endpoint
 
 
 @pytest.fixture(scope="package")
 def slow(slow_target: Path) -> Iterator[Running]:
     """One whose answers take seconds, and which demands a token."""
-    endpoint = Running(
-        EngineArgs(slow_target, None, n_ctx=8192, threads=1, measure=False), "sesame"
-    )
-    yield endpoint
-    endpoint.close()
+    with serving(slow_target, n_ctx=8192, measure=False, token="sesame") as endpoint:
+        yield endpoint

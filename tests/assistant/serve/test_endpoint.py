@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -11,9 +10,8 @@ from typing import Any
 import openai
 import pytest
 
-from assistant.request import EngineArgs
 from assistant.serve.exchange import Exchange
-from tests.assistant.serve.conftest import Running
+from tests.assistant.serve.conftest import Running, serving
 
 HELLO = [{"role": "user", "content": "Hello"}]
 LONG = [{"role": "user", "content": "x" * 3000}]
@@ -222,8 +220,8 @@ def test_the_end_of_the_engine_is_one_error_and_the_next_request_works(slow: Run
 
 
 def test_a_server_that_is_stopped_tells_its_clients_so(slow_target: Path) -> None:
-    running = Running(EngineArgs(slow_target, None, n_ctx=8192, threads=1, measure=False))
-    with closing(running), ThreadPoolExecutor() as pool:
+    slow = serving(slow_target, n_ctx=8192, measure=False)
+    with slow as running, ThreadPoolExecutor() as pool:
         stream = complete(running.client(), stream=True, max_tokens=4000)
         next(stream)
         whole = pool.submit(complete, running.client(), max_tokens=4000)

@@ -5,31 +5,21 @@ from contextlib import contextmanager
 import openai
 import pytest
 
-from assistant.request import EngineArgs
-from tests import tiny
-from tests.assistant.serve.conftest import Running
+from tests.assistant.serve.conftest import serving
 
 ASKED = [{"role": "user", "content": "Why?"}]
 BUDGET = {"specchat": {"thinking_budget": 6}}
 
 
-@contextmanager
-def serving(path):
-    running = Running(EngineArgs(path, n_ctx=512, threads=1, measure=False))
-    try:
-        with running.client() as client:
-            yield client
-    finally:
-        running.close()
-
-
 @pytest.fixture(scope="module")
-def thinking(tmp_path_factory):
-    with serving(
-        tiny.write(
-            tmp_path_factory.mktemp("tiny") / "thinking.gguf", template=tiny.THINKING, stops=False
-        )
-    ) as client:
+def thinking(thinking_target):
+    with asked_of(thinking_target) as client:
+        yield client
+
+
+@contextmanager
+def asked_of(path):
+    with serving(path, n_ctx=512, measure=False) as endpoint, endpoint.client() as client:
         yield client
 
 
@@ -69,7 +59,7 @@ def test_a_thought_may_come_back_and_thinking_be_switched_off(thinking):
 
 
 def test_a_model_that_does_not_think_takes_no_effort(tiny_target):
-    with serving(tiny_target) as client:
+    with asked_of(tiny_target) as client:
         for asked in (
             {"reasoning_effort": "low"},
             {"extra_body": {"chat_template_kwargs": {"enable_thinking": True}}},

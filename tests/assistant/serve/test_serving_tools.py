@@ -8,9 +8,8 @@ import openai
 import pytest
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
-from assistant.request import EngineArgs
 from tests import tiny
-from tests.assistant.serve.conftest import Running
+from tests.assistant.serve.conftest import Running, serving
 
 ASKED = [{"role": "user", "content": "Is it raining in Rome?"}]
 PLACES, DAYS = ["Rome", "Oslo"], [1, 2, 3]
@@ -36,9 +35,8 @@ NEVER_ENDING = tool("note", text={"type": "string", "minLength": 5000})
 def calling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """One that stops only where it must, so that its calls are followed by calls."""
     path = tiny.write(tmp_path_factory.mktemp("tiny") / "calling.gguf", stops=False, n_ctx=8192)
-    running = Running(EngineArgs(path, n_ctx=8192, threads=1, measure=False))
-    yield running
-    running.close()
+    with serving(path, n_ctx=8192, measure=False) as endpoint:
+        yield endpoint
 
 
 def ask(running: Running, **wanted: Any) -> Any:

@@ -11,8 +11,6 @@ from textual.widgets._footer import FooterKey
 from assistant.events import Step
 from assistant.request import ToolCall
 from assistant.store.values import Attachment, ChatSummary, StoredMessage
-from assistant.tools.toolbox import ToolSet
-from assistant.tools.values import ToolSettings
 from tests.assistant.session.stage import READ, Box
 from tests.patience import ALL
 from tests.stored import ask, begin, end
@@ -177,7 +175,7 @@ async def test_an_offered_key_acts_and_one_not_offered_changes_nothing(
     async with open_chat(*pair, size=(width, 24), max_tokens=2, n_ctx=4096) as chat:
         chat.__class__ = Walker
         assert isinstance(chat, Walker)
-        chat.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), Box())
+        chat.use(Box())
         for place in places:
             await chat.stand(place)
             for key in chat.keys:

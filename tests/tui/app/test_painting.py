@@ -60,12 +60,12 @@ class Terminal:
 
     def check(self) -> None:
         """The terminal shows what painting everything would show."""
-        assert self._shown() == [line.rstrip() for line in self.page.screen().split("\n")]
+        assert self._shown() == [line.rstrip() for line in self.page.text.split("\n")]
 
     async def comes_to_show(self) -> None:
         """It does so as soon as a toast that has had its time is gone from both."""
         async with asyncio.timeout(WAIT_S):
-            while self._shown() != [line.rstrip() for line in self.page.screen().split("\n")]:
+            while self._shown() != [line.rstrip() for line in self.page.text.split("\n")]:
                 await self.page.pilot.pause(0.1)
 
     def _shown(self) -> list[str]:

@@ -17,6 +17,8 @@ from assistant.request import Sampling
 from assistant.session.active_branch import ActiveBranch
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
+from assistant.tools.toolbox import Toolbox, ToolSet
+from assistant.tools.values import ToolSettings
 from tests.engine import ENGINE
 from tests.patience import WAIT_S
 from tests.scripted_engine import Script, ScriptedEngine
@@ -102,6 +104,10 @@ class Chat(Driver):
         """Let a held engine go on, and wait until it is idle."""
         self.engine.go_on.set()
         await self.until(lambda: self.screen.controller.ready and self.screen.session.idle)
+
+    def use(self, tools: Toolbox, **how: Any) -> None:
+        """Have tools in memory instead of those of the settings."""
+        self.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), tools, **how)
 
     async def send(self, text: str) -> None:
         self.prompt.focus()

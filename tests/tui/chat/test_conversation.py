@@ -27,7 +27,7 @@ async def test_a_long_name_leaves_room_for_when_and_which_branch() -> None:
         long = replace(answer(2), created=0.0, siblings=(2, 5, 9), model="A model " * 20)
         await page.open([question(1), long])
         for mark in (" A model", "▸ A model"):  # the focus is seen without colour
-            line = next(line for line in page.screen().splitlines() if mark in line)
+            line = next(line for line in page.text.splitlines() if mark in line)
             assert "… ·" in line
             assert "1970" in line
             assert "branch 1/3" in line
@@ -35,7 +35,7 @@ async def test_a_long_name_leaves_room_for_when_and_which_branch() -> None:
             await page.settle()
         await page.pilot.resize_terminal(120, 24)
         await page.settle()
-        assert "A model A model A model A model" in page.screen()
+        assert "A model A model A model A model" in page.text
 
 
 async def test_footer_offers_only_what_applies_and_only_while_focused() -> None:
@@ -89,7 +89,7 @@ async def test_arrow_scrolls_a_turn_longer_than_the_screen_before_it_leaves_it()
         await page.press(*["up"] * 50)
         assert page.app.focused is page.view.turns[0]
         await page.press("down")
-        assert "paragraph 0" in page.screen()
+        assert "paragraph 0" in page.text
         assert page.app.focused is page.view.turns[1]
 
 
@@ -102,16 +102,16 @@ async def test_older_turns_come_at_the_top_and_the_reader_keeps_the_place() -> N
         page.view.scroll_to(y=4, animate=False)
         await page.settle()
         assert len(page.view.turns) == PAGE
-        assert page.screen().splitlines()[1].split() == ["answer", "82"]
+        assert page.text.splitlines()[1].split() == ["answer", "82"]
         page.view.scroll_to(y=1, animate=False)
         await page.settle()
         assert len(page.view.turns) == 2 * PAGE
-        assert page.screen().splitlines()[1].split() == ["▌", "question", "81"]
+        assert page.text.splitlines()[1].split() == ["▌", "question", "81"]
         page.view.scroll_home(duration=0.1)  # ends where older turns have come
         await until(page.pilot, lambda: len(page.view.turns) > 2 * PAGE)
         await page.settle()
         assert len(page.view.turns) == 3 * PAGE
-        assert "question 61" in page.screen()
+        assert "question 61" in page.text
 
 
 async def test_very_many_turns_on_the_screen_are_taken_away_again() -> None:
@@ -137,18 +137,18 @@ async def test_text_below_is_hinted_at_and_the_reader_stays() -> None:
         page.view.scroll_relative(y=-10, animate=False)
         await page.settle()
         place = page.view.scroll_y
-        assert "new text below" not in page.screen()
+        assert "new text below" not in page.text
         for number in range(30):
             streaming.add(said(f"\nline {number}"))
         await page.settle()
         assert page.view.scroll_y == place
-        assert "↓ new text below" in page.screen()
+        assert "↓ new text below" in page.text
         await page.end(streaming, "done")
         assert page.view.scroll_y == place
         await page.pilot.click(page.view.hint)
         await page.settle()
-        assert "done" in page.screen()
-        assert "new text below" not in page.screen()
+        assert "done" in page.text
+        assert "new text below" not in page.text
 
 
 async def test_reader_inside_an_answer_stays_at_the_passage_when_it_is_complete() -> None:
@@ -158,11 +158,11 @@ async def test_reader_inside_an_answer_stays_at_the_passage_when_it_is_complete(
         streaming = await page.stream(*lines)
         page.view.scroll_to(y=150, animate=False)
         await page.settle()
-        assert "30" in page.screen()
+        assert "30" in page.text
         await page.end(streaming, "done")
         assert streaming.view == "words"
-        assert "30" in page.screen()
-        assert "**30**" not in page.screen()
+        assert "30" in page.text
+        assert "**30**" not in page.text
 
 
 async def test_another_branch_leaves_the_turns_before_it_in_place() -> None:
@@ -183,8 +183,8 @@ async def test_attachments_are_listed_and_long_pastes_shortened() -> None:
         files = (Attachment("no[te]s.md", "x" * 12_345), Attachment("b\x1b.txt", "é"))
         page.view.ask(replace(question(9, "a" * (SHOWN * 10)), attachments=files))
         await page.settle()
-        assert "@no[te]s.md · 12.3 kB" in page.screen()
-        assert "@b␛.txt · 2 B" in page.screen()
+        assert "@no[te]s.md · 12.3 kB" in page.text
+        assert "@b␛.txt · 2 B" in page.text
         page.view.scroll_home(animate=False)
         turn = page.view.turns[0]
         assert len(turn.text) == SHOWN * 10
@@ -199,12 +199,12 @@ async def test_stored_answer_shows_how_it_was_made_when_asked() -> None:
         await page.open([question(1), answer(2, "**b**!", stats=stats, stop="length")], traces)
         shown = page.view.turns[1]
         assert isinstance(shown, Answer)
-        assert "cut at the length limit · 4 tokens" in page.screen()
+        assert "cut at the length limit · 4 tokens" in page.text
         assert shown.steps == []
         shown.focus()
         await page.press("v")
         assert tokens_of(shown) == "**b**!"
-        assert "right guess · correction" in page.screen()
+        assert "right guess · correction" in page.text
         assert shown.steps == [step]
 
 

@@ -58,7 +58,7 @@ FORMATTED = {
 def rows(page: Shown) -> list[str]:
     """The rows of the answer's words on the screen, without empty ones."""
     words = page.app.query_one(Words).region
-    found = page.screen().split("\n")[words.y : words.bottom]
+    found = page.text.split("\n")[words.y : words.bottom]
     return [row for row in (row[words.x :].rstrip() for row in found) if row]
 
 
@@ -140,7 +140,7 @@ async def test_blocks_that_were_written_apart_are_apart() -> None:
     async with open_page(
         answer(2, "one\n\ntwo\n\n# three\n\n1. four\n\n> five\n\nsix"), size=(60, 30)
     ) as page:
-        seen = [row.strip() for row in page.screen().split("\n")]
+        seen = [row.strip() for row in page.text.split("\n")]
         blocks = ["one", "two", "three", "1. four", "▌ five", "six"]
         places = [seen.index(block) for block in blocks]
         assert [b - a for a, b in itertools.pairwise(places)] == [2] * 5

@@ -17,6 +17,13 @@ SCHEMA = {
 }
 
 
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "person.json").write_text(json.dumps(SCHEMA))
+    return tmp_path
+
+
 async def choose(chat: Chat, name: str) -> None:
     """Pick a file as the form of the answers."""
     await chat.press("f7", *name)
@@ -24,11 +31,7 @@ async def choose(chat: Chat, name: str) -> None:
     await chat.press("enter")
 
 
-async def test_answers_have_the_form_of_a_file_until_it_is_wanted_no_more(
-    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "person.json").write_text(json.dumps(SCHEMA))
+async def test_answers_have_the_form_of_a_file_until_it_is_wanted_no_more(pair: Pair) -> None:
     async with open_chat(*pair, max_tokens=60) as chat:
         chat.prompt.text = "Who? "
         await choose(chat, "pers")
@@ -45,10 +48,9 @@ async def test_answers_have_the_form_of_a_file_until_it_is_wanted_no_more(
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"type": "nonsense"}', '{"pattern": "("}', "a\0b"])
 async def test_a_file_without_a_usable_schema_is_refused_and_never_on(
-    text: str, pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, pair: Pair, folder: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "wrong.json").write_text(text)
+    (folder / "wrong.json").write_text(text)
     async with open_chat(*pair) as chat:
         await choose(chat, "wrong")
         assert any("cannot be used" in told or "is not text" in told for told in chat.told)
@@ -59,10 +61,8 @@ async def test_a_file_without_a_usable_schema_is_refused_and_never_on(
 
 
 async def test_where_no_file_matches_the_list_names_no_keys_and_enter_sends_nothing(
-    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pair: Pair,
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "person.json").write_text(json.dumps(SCHEMA))
     async with open_chat(*pair) as chat:
         await chat.press("f7")
         await chat.until(lambda: chat.prompt.border_title == CHOOSING)

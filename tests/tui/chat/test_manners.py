@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from assistant.tools.toolbox import ToolSet
-from assistant.tools.values import ToolSettings
 from tests.assistant.session.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, lent, open_chat
 from tui.app.app import SpecchatApp
@@ -44,7 +42,7 @@ async def test_the_end_of_a_long_answer_rings_where_nobody_looks(
 
 async def test_a_call_that_waits_rings_where_nobody_looks(pair: Pair) -> None:
     async with open_chat(*pair, n_ctx=4096) as chat:
-        chat.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), Box())
+        chat.use(Box())
         chat.engine.script.calls = [(READ,)]
         written = heard(chat)
         chat.app.app_focus = False

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from assistant.events import Stats, Step
-from tests import tiny
 from tests.tui.chat.chat_driver import open_chat
 from tests.tui.chat.turns import TARGET, answer, open_page, said, token, tokens_of
 from tui.chat.conversation.thought import Thought
@@ -39,8 +38,8 @@ async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
         await page.settle()
         assert page.keys()["t"] == "Thought"
         await page.press("t")
-        assert "▾ Thinking · 12 s · 1,340 tokens" in page.screen()
-        assert "  Hm, the sky is blue because" in page.screen()
+        assert "▾ Thinking · 12 s · 1,340 tokens" in page.text
+        assert "  Hm, the sky is blue because" in page.text
         for step in (MARKER, said("It scatters.")):
             answer.add(step)
             answer.tell(replace(HALF, thought_tokens=1341))
@@ -48,36 +47,35 @@ async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
         assert (answer.text, tokens_of(answer)) == ("It scatters.", "It scatters.▍")
         await page.press("t")
         await page.end(answer)
-        assert "▸ Thought for 12 s · 1,341 tokens" in page.screen()
-        assert "Hm, the sky" not in page.screen()
-        assert "think>" not in page.screen()
+        assert "▸ Thought for 12 s · 1,341 tokens" in page.text
+        assert "Hm, the sky" not in page.text
+        assert "think>" not in page.text
 
 
 async def test_a_stored_thought_is_folded_and_copying_takes_the_answer_alone() -> None:
     record = answer(1, "It scatters.", thought="Hm.", stats=STORED)
     async with open_page(record) as page:
         shown = page.view.turns[0]
-        assert "▸ Thought for 3 s · 7 tokens" in page.screen()
-        assert "Hm." not in page.screen()
+        assert "▸ Thought for 3 s · 7 tokens" in page.text
+        assert "Hm." not in page.text
         shown.focus()
         await page.press("t", "c")
-        assert "Hm." in page.screen()
+        assert "Hm." in page.text
         assert page.wanted == [("copy", "It scatters.")]
         page.view.thoughts = True
         page.view.thoughts = False
         await page.settle()
-        assert "Hm." not in page.screen()
+        assert "Hm." not in page.text
         await page.open([answer(2), answer(3, "", thought="Hm.", stats=STORED)])
-        assert "the model ended its turn while thinking" in page.screen()
+        assert "the model ended its turn while thinking" in page.text
         page.view.turns[0].focus()
         await page.settle()
         assert page.keys().get("t") is None
         assert len(page.app.query(Thought)) == 1
 
 
-async def test_a_stop_in_mid_thought_keeps_it_and_going_on_goes_on_there(tmp_path) -> None:
-    target = tiny.write(tmp_path / "thinking.gguf", template=tiny.THINKING, stops=False)
-    async with open_chat(target, max_tokens=10, thinking_budget=14, draft=None) as chat:
+async def test_a_stop_in_mid_thought_keeps_it_and_going_on_goes_on_there(thinking_target) -> None:
+    async with open_chat(thinking_target, max_tokens=10, thinking_budget=14, draft=None) as chat:
         state = chat.path
         await chat.ask("Why?")
         first = state.records[-1]

@@ -90,10 +90,10 @@ async def test_ghosts_stand_struck_before_the_token_that_replaced_them() -> None
             ("⏎", COLOURED[GHOST]),
             ("c", COLOURED[RESIDUAL]),
         ]
-        assert "wrong guess" in page.screen()
+        assert "wrong guess" in page.text
         await page.press("g")
         assert tokens_of(answer) == "abc▍"
-        assert "rejected" not in page.screen()
+        assert "rejected" not in page.text
         page.view.ghosts = True  # in all answers
         second = await page.stream(REJECTED)
         assert tokens_of(answer) == tokens_of(second) == "abxy⏎c▍"
@@ -160,7 +160,7 @@ async def afresh(steps: list[Step], size: tuple[int, int]) -> str:
 
 def timeless(page: Shown) -> str:
     """What is on the screen, whenever it was begun."""
-    return re.sub(r"\d\d:\d\d", "00:00", page.screen())
+    return re.sub(r"\d\d:\d\d", "00:00", page.text)
 
 
 async def test_everything_is_there_however_many_rounds_come_at_once() -> None:

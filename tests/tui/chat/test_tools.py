@@ -52,7 +52,7 @@ async def open_calling(endless: Path, size: tuple[int, int] = (80, 24)) -> Async
         chat.__class__ = Calling
         assert isinstance(chat, Calling)
         chat.box = Box()
-        chat.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), chat.box)
+        chat.use(chat.box)
         yield chat
 
 
@@ -132,9 +132,7 @@ async def test_an_open_call_is_asked_about_again_and_leaves_the_keys(endless: Pa
 
 async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on(endless: Path) -> None:
     async with open_calling(endless) as chat:
-        chat.screen.session.tool_loop.tools = ToolSet(
-            ToolSettings(), False, (), chat.box, opt_in=True
-        )
+        chat.use(chat.box, opt_in=True)
         await chat.ask("Why?")
         assert chat.engine.requests[-1].tools == ()
         await chat.press("ctrl+n", "f9")

@@ -6,8 +6,6 @@ from textual.events import Key
 
 from assistant.events import Decoded
 from assistant.store.values import Attachment
-from assistant.tools.toolbox import ToolSet
-from assistant.tools.values import ToolSettings
 from tests.assistant.session.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 
@@ -89,7 +87,7 @@ async def test_after_a_failure_the_line_waits(pair: Pair) -> None:
 async def test_a_call_that_waits_holds_the_line_up(pair: Pair) -> None:
     async with open_chat(*pair, hold=HELD, n_ctx=4096) as chat:
         await chat.ready()
-        chat.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), Box())
+        chat.use(Box())
         chat.engine.script.calls = [(READ,)]
         await chat.send("One")
         await chat.held()

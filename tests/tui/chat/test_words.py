@@ -37,25 +37,25 @@ CODE = "Look:\n\n```python\nprint('hi')\n```\n\n- **bold** and `code`\n"
 async def test_complete_answer_becomes_words_and_v_switches_back() -> None:
     async with open_page() as page:
         shown = await page.stream(Step((token("**b"), token("old**"))))
-        assert "**bold**" in page.screen()
+        assert "**bold**" in page.text
         await page.end(shown, "12 tokens")
-        assert "**" not in page.screen()
-        assert "bold" in page.screen()
-        assert "12 tokens" in page.screen()
+        assert "**" not in page.text
+        assert "bold" in page.text
+        assert "12 tokens" in page.text
         shown.focus()
         await page.press("v")
-        assert "**bold**" in page.screen()
-        assert "right guess" in page.screen()
+        assert "**bold**" in page.text
+        assert "right guess" in page.text
         await page.press("v")
-        assert "**" not in page.screen()
+        assert "**" not in page.text
         page.view.view = "tokens"  # of all answers
         await page.settle()
-        assert "**bold**" in page.screen()
+        assert "**bold**" in page.text
         await page.end(await page.stream(said("**new**")))
-        assert "**new**" in page.screen()
+        assert "**new**" in page.text
         page.view.view = "words"
         await page.settle()
-        assert "**" not in page.screen()
+        assert "**" not in page.text
 
 
 async def test_code_is_highlighted_and_wrapped_with_its_language_or_without() -> None:
@@ -66,15 +66,15 @@ async def test_code_is_highlighted_and_wrapped_with_its_language_or_without() ->
         label = fences[0].query_one("#code-content", Static).content
         assert isinstance(label, Content)
         assert any("$text-success" in str(span.style) for span in label.spans)
-        assert page.screen().count("1 + 1") > 1
-        assert page.screen().count(" 1") >= 20
+        assert page.text.count("1 + 1") > 1
+        assert page.text.count(" 1") >= 20
 
 
 async def test_links_and_pictures_are_text_that_does_nothing() -> None:
     hostile = (text.replace("{m}", "7741") for text in (*FAMILIES["markdown"], *FAMILIES["markup"]))
     texts = ["![a](https://evil.example) [b](https://evil.example)", *map(valid, hostile)]
     async with open_page(answer(2, "\n\n".join(texts)), size=(120, 150)) as page:
-        assert texts[0] in page.screen()
+        assert texts[0] in page.text
         screen = page.app.screen
         places = ((x, y) for y in range(screen.size.height) for x in range(screen.size.width))
         assert not [at for at in places if screen.get_style_at(*at).meta.get("@click")]
@@ -83,7 +83,7 @@ async def test_links_and_pictures_are_text_that_does_nothing() -> None:
 async def test_markup_in_a_table_is_text_also_under_the_mouse() -> None:
     text = "| [/] | [@click=app.quit]x[/] |\n|-|-|\n| [red]a | [/b] |\n"
     async with open_page(answer(2, text)) as page:
-        assert "[@click=app.quit]x[/]" in page.screen()
+        assert "[@click=app.quit]x[/]" in page.text
         table = page.app.query_one(Table)
         assert table.tooltip is None
         await page.pilot.hover(table)
@@ -97,14 +97,14 @@ async def test_a_table_is_as_wide_as_its_content_and_wraps_or_is_shown_as_it_was
     for width, is_source in ((120, False), (40, True)):
         async with open_page(size=(width, 30)) as page:
             await page.open([answer(2, table)])
-            assert ("|-|-|" in page.screen()) is is_source
+            assert ("|-|-|" in page.text) is is_source
             for i in range(9):
-                assert f"column{i}" in page.screen().replace("\n", "").replace(" ", "")
+                assert f"column{i}" in page.text.replace("\n", "").replace(" ", "")
             await page.open([answer(3, f"|a|b|\n|-|-|\n|1|`2 | 3` {'word ' * 50}|\n|2|4|")])
-            assert page.screen().count("word") == 50
-            assert page.screen().count(" 1  2 | 3 word") == 1
+            assert page.text.count("word") == 50
+            assert page.text.count(" 1  2 | 3 word") == 1
             await page.open([answer(4, "|a|b|\n|-|-|\n|1|2|")])
-            assert page.screen().count("─") == 4  # one rule, as wide as the table
+            assert page.text.count("─") == 4  # one rule, as wide as the table
 
 
 async def test_cells_of_a_table_stand_where_their_column_has_its_colons() -> None:
@@ -114,7 +114,7 @@ async def test_cells_of_a_table_stand_where_their_column_has_its_colons() -> Non
         await page.open(
             [answer(2, "> |left|right|mid|\n> |-|--:|:-:|\n> |1|2|3|\n> |`a | b`|c|d|")]
         )
-        rows = [line.strip(" ▌│") for line in page.screen().splitlines()]
+        rows = [line.strip(" ▌│") for line in page.text.splitlines()]
         assert "left   right  mid" in rows
         assert "1          2   3" in rows
         assert "a | b      c   d" in rows
@@ -144,7 +144,7 @@ async def test_a_text_too_large_for_markdown_is_shown_as_it_came(text: str) -> N
         )
         page.view.scroll_home(animate=False)
         await page.settle()
-        assert text.split("\n")[0].strip()[:30] in page.screen()
+        assert text.split("\n")[0].strip()[:30] in page.text
 
 
 async def test_words_of_an_answer_that_continues_are_made_again() -> None:
@@ -175,10 +175,10 @@ async def test_an_answer_under_way_is_read_as_words_and_goes_on_so() -> None:
         shown.focus()
         await page.pilot.press("v")
         await reads(page, shown, "Title")
-        assert "▍" not in page.screen()
+        assert "▍" not in page.text
         shown.add(said("ld** text\n\n```python\nx = 1\n"))
         await reads(page, shown, "bold text")
-        assert "**" not in page.screen()
+        assert "**" not in page.text
         assert next(iter(page.app.query(Fence))).lexer == "python"
         await page.pilot.press("v")  # and back to the tokens
         await page.settle()
@@ -190,7 +190,7 @@ async def test_an_answer_under_way_is_read_as_words_and_goes_on_so() -> None:
         read_to_the_end = await reads(page, shown, "The end")
         assert read_to_the_end.count("Title") == 1
         assert read_to_the_end.count("x = 1") == 1
-        assert "12 tokens" in page.screen()
+        assert "12 tokens" in page.text
 
 
 @pytest.mark.parametrize(
@@ -203,12 +203,12 @@ async def test_an_answer_that_grows_too_long_for_markdown_goes_on_as_it_came(tex
         await page.pilot.press("v")
         assert "**" not in await reads(page, shown, "bold")
         shown.add(said(text))
-        await until(page.pilot, lambda: "Too long to format" in page.screen())
+        await until(page.pilot, lambda: "Too long to format" in page.text)
         await page.settle()
         shown.add(said("\nThe end"))
         await page.end(shown)
-        assert "Too long to format" in page.screen()
-        assert "The end" in page.screen()
+        assert "Too long to format" in page.text
+        assert "The end" in page.text
 
 
 @given(st.text(alphabet="ab1 -+*`|>#.\n[](){}~_\t\\", max_size=300), st.data())

@@ -11,7 +11,7 @@ from textual.widgets.markdown import MarkdownBlock
 
 from assistant.events import Origin, RejectedToken, Step, Token, Trace
 from assistant.store.values import StoredMessage
-from tests.tui.rest import until
+from tests.tui.driver import Driver
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.conversation import Conversation
 from tui.chat.conversation.token_view import TokenView
@@ -71,11 +71,11 @@ class Page(App[None]):
         self.left += 1
 
 
-class Shown:
+class Shown(Driver):
     """A page under test."""
 
     def __init__(self, pilot: Pilot[None]) -> None:
-        self.pilot = pilot
+        super().__init__(pilot)
         assert isinstance(pilot.app, Page)
         self.app = pilot.app
         self.view = pilot.app.query_one(Conversation)
@@ -115,7 +115,7 @@ class Shown:
             await self.app.workers.wait_for_complete(
                 [worker for worker in self.app.workers if worker.node is not self.app]
             )
-            await until(self.pilot, self.painted)
+            await self.until(self.painted)
 
     def painted(self) -> bool:
         """Whether no token waits for its turn to be painted."""
@@ -130,11 +130,6 @@ class Shown:
             for shown in active
             if shown.binding.show and shown.enabled and shown.node is self.app.focused
         }
-
-    def screen(self) -> str:
-        """The text on the screen, line by line."""
-        lines = self.app.screen._compositor.render_full_update().strips
-        return "\n".join("".join(strip.text for strip in line) for line in lines)
 
 
 @asynccontextmanager

@@ -4,16 +4,12 @@ import json
 
 import pytest
 
-from tests import tiny
 from tests.tui.shell.program import HOT, run
 
 
-@pytest.fixture(scope="module")
-def known(tmp_path_factory):
-    path = tiny.write(
-        tmp_path_factory.mktemp("tiny") / "thinking.gguf", template=tiny.THINKING, stops=False
-    )
-    return ("ask", "--target", path, "--draft", "none", *HOT, "--max-tokens", "24")
+@pytest.fixture
+def known(thinking_target):
+    return ("ask", "--target", thinking_target, "--draft", "none", *HOT, "--max-tokens", "24")
 
 
 def test_the_answer_is_printed_alone_and_the_thought_before_it_when_told_to(known):
