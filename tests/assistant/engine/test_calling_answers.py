@@ -132,19 +132,6 @@ def test_the_next_round_reads_only_what_is_new(assistant):
     assert prepared.cached_tokens >= prompt + len(over.token_ids)
 
 
-def test_a_call_comes_after_the_thought_and_what_is_thought_is_no_call(tmp_path, opened):
-    thinks = template().replace("assistant\n' }}", "assistant\n<think>\n' }}")
-    path = tiny.write(tmp_path / "t.gguf", template=thinks, stops=False)
-    assistant = opened(path)
-    for seed in range(3):
-        events = ask(assistant, thinking_budget=9, seed=seed)
-        over = end(events)
-        assert (over.stats.thought_tokens >= 9, fits(over.tool_calls[0])) == (True, True)
-        parts = [token.part for token in tokens(events)]
-        thought = [i for i, part in enumerate(parts) if part == "thought"]
-        assert parts.index("call") > max(thought, default=0)
-
-
 def test_unusable_tools_are_refused_and_unenforceable_ones_warned_of(assistant):
     asked = (Message("user", "?"),)
     with pytest.raises(UsageError, match="a call is required"):

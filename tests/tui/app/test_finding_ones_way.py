@@ -9,8 +9,7 @@ from textual.widgets._toast import Toast
 from assistant.events import Decoded, Finished, LaneEvent, ModelInfo, Prepared, Ready, Stats, Stop
 from assistant.request import EngineArgs, Lane
 from assistant.settings.settings import Settings
-from tests.tui.chat.chat_driver import TINY, Chat, Pair, Watched, open_chat
-from tui.app.app import SpecchatApp
+from tests.tui.chat.chat_driver import Pair, open_chat
 from tui.app.help_screen import COLOURS, FIRST
 from tui.chat.conversation.answer import Answer
 from tui.models.inventory import ModelInventory
@@ -200,10 +199,7 @@ async def test_a_screenshot_says_where_it_is_or_why_there_is_none(
 
 @pytest.mark.parametrize("size", [(80, 24), WIDE])
 async def test_a_toast_covers_neither_prompt_nor_answer(pair: Pair, size: tuple[int, int]) -> None:
-    app = SpecchatApp(replace(TINY, target=str(pair[0]), draft=str(pair[1])), engine=Watched)
-    async with app.run_test(size=size, notifications=True) as pilot:
-        chat = Chat(pilot)
-        await chat.ask("One")
+    async with open_chat(*pair, size=size, notifications=True, asked=("One",)) as chat:
         await chat.pilot.press("ctrl+g")
         await chat.until(lambda: chat.screen.query(Toast))
         toast = chat.screen.query_one(Toast).region

@@ -184,6 +184,7 @@ async def open_chat(
     asked: Sequence[str] = (),
     asking: str = "",
     novice: bool = False,
+    notifications: bool = False,
     says: str | None = None,
     token: dict[str, Any] | None = None,
     **changes: Any,
@@ -196,7 +197,7 @@ async def open_chat(
     script = Script(() if says is None else repeat(says), token=token or {})
     names: dict[str, Any] = {"target": target and str(target), "draft": draft and str(draft)}
     app = SpecchatApp(replace(TINY, **names, **changes), engine=partial(Watched, hold, script))
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=notifications) as pilot:
         chat = Chat(pilot)
         chat.novice = novice
         for question in asked:

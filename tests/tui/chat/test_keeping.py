@@ -93,20 +93,6 @@ async def test_the_first_conversation_is_listed_while_it_is_answered(pair: Pair)
         await chat.end()
 
 
-async def test_the_list_names_what_can_be_opened_when_the_disk_has_filled_up(pair: Pair) -> None:
-    async with open_chat(*pair, size=(120, 40), asked=("Kept",)) as chat:
-        await chat.pilot.press("ctrl+n")
-        chat.store._database._sql.execute("PRAGMA query_only = 1")
-        await chat.ask("Not kept")
-        assert (len(chat.said), chat.said[0]) == (2, "Not kept")
-        assert "not saved" in "".join(chat.shown("#name"))
-        await chat.pilot.press("f2")
-        rows = chat.screen.chats.rows
-        await chat.until(lambda: [each.title for each in rows.summaries] == ["Kept"])
-        chat.screen.open(rows.summaries[0].id)
-        assert chat.said[0] == "Kept"
-
-
 async def test_a_conversation_deleted_for_good_is_no_reason_to_complain(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)):
         pass

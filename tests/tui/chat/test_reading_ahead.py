@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from assistant.events import Decoded, Finished, PrefillDone, Prefilled, Prepared
+from assistant.events import Decoded, PrefillDone, Prefilled, Prepared
 from assistant.request import Prefill, Switch
 from assistant.store.values import Attachment
 from models import machine
@@ -65,14 +65,6 @@ async def test_a_battery_stops_prefill_unless_wanted(pair, monkeypatch, idle, ba
     async with open_chat(*pair, idle=idle) as chat:
         await chat.screen.controller._start_prefill()
         assert len(asked(chat)) == reads
-
-
-async def test_an_answer_does_not_wait_for_what_is_read(pair: Pair):
-    async with open_chat(*pair, idle="on") as chat:
-        chat.prompt.attached.add(FILE)
-        await chat.screen.controller._start_prefill()
-        await chat.ask("Why?")
-        assert len(chat.engine.heard(Finished)) == 1
 
 
 @pytest.mark.parametrize("idle", ["off", "on"])

@@ -10,7 +10,6 @@ from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ServerSettings, ToolSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, open_page, said, token
-from tui.app.app import SpecchatApp
 from tui.chat.chat_controller import SUGGESTED
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.welcome import (
@@ -150,11 +149,7 @@ async def test_the_first_colours_are_explained_until_the_next_question(pair: Pai
         await chat.ask("Second")
         assert lessons(chat) == []
         assert {answer.view for answer in answers(chat)} == {"words"}
-        settings = chat.app.settings
-    again = SpecchatApp(settings, engine=chat.app._new_engine)
-    async with again.run_test(size=(80, 24)) as pilot:
-        chat = Chat(pilot)
-        chat.novice = True
+    async with open_chat(*pair, novice=True) as chat:
         await chat.ask("Third")
         assert lessons(chat) == []
 
@@ -172,11 +167,7 @@ async def test_a_larger_model_is_suggested_once_and_not_offline(
             await chat.ask("Online")
             await chat.until(lambda: chat.shown("Note").count(said) == 1)
         await chat.until(lambda: chat.store.recall(SUGGESTED))
-        settings = chat.app.settings
-    again = SpecchatApp(settings, engine=chat.app._new_engine)
-    async with again.run_test(size=(80, 24)) as pilot:
-        chat = Chat(pilot)
-        await chat.until(lambda: chat.kept)
+    async with open_chat(*pair, novice=True) as chat:
         assert not chat.screen.controller.may_suggest
 
 

@@ -1,13 +1,9 @@
 """`specchat tune` as a shell sees it."""
 
 import json
-import os
-import pty
 import signal
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
 import pytest
 
 from models.engines import ENGINES
@@ -49,29 +45,3 @@ def test_interrupt_ends_it_with_130_and_leaves_nothing(slow: Path, home: Path) -
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
     assert not list(home.rglob("*.json*"))
-
-
-def test_death_of_the_engine_is_a_model_error_and_the_terminal_is_fine(slow: Path) -> None:
-    ours, theirs = pty.openpty()
-    tuned = (*TUNE, "--target", slow, "--draft", "none")
-    process = start(*tuned, first=ENDLESS, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    said = b""
-    while b"measuring" not in said:
-        said += os.read(ours, 4096)
-    (engine,) = psutil.Process(process.pid).children()
-    engine.send_signal(signal.SIGABRT)
-    with suppress(OSError):  # nobody has the terminal open any more
-        while more := os.read(ours, 4096):
-            said += more
-    os.close(ours)
-    assert process.wait(WAIT_S) == 3
-    assert b"while it measured" in said
-    assert said.rindex(b"\x1b[?25h") > said.rindex(b"\x1b[?25l")  # the cursor is back
-
-
-@pytest.mark.parametrize("command", ["tune", "prove"])
-def test_missing_model_is_a_model_error(bare_machine: Path, command: str) -> None:
-    code, out, err = run(command, "--threads", "1")
-    assert (code, out) == (3, "")
-    assert "specchat models pull" in err
