@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from assistant.request import Constraint, Mode, Request
-from assistant.serve.api_error import ApiError, refuse
+from assistant.serve.api_error import ApiError, refuse, shortened
 from assistant.serve.conversation_schema import (
     Choice,
     Content,
@@ -17,6 +17,13 @@ from assistant.serve.conversation_schema import (
     offered,
     text_of,
 )
+from assistant.serve.dialect import (
+    Fields,
+    Remarks,
+    adapted,
+    note_unread,
+    without_lone_surrogates,
+)
 from models.errors import UsageError
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -26,33 +33,37 @@ _Count = Annotated[int, msgspec.Meta(ge=1, lt=2**31)]
 MOST_MESSAGES = 5_000  # more than most contexts hold; it takes a second to count their tokens
 _Messages = Annotated[list[IncomingMessage], msgspec.Meta(min_length=1, max_length=MOST_MESSAGES)]
 
-# Unsupported fields are accepted at these values, which have no effect, and at no others.
-_NEUTRAL: dict[str, tuple[object, ...]] = {
+_Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+# Fields that would change the answer as it cannot be changed here, except for these values.
+_UNSUPPORTED: dict[str, tuple[object, ...]] = {
     "n": (1,),
+    "best_of": (1,),
     "logprobs": (False,),
     "top_logprobs": (0,),
     "presence_penalty": (0,),
     "frequency_penalty": (0,),
-    "logit_bias": ({},),
+    "logit_bias": ({}, []),
     "functions": ([],),
     "function_call": ("none", "auto"),
     "modalities": (["text"],),
     "audio": (),
     "web_search_options": (),
-    "store": (False,),
-    "service_tier": ("auto", "default"),
+    "guided_json": (),
+    "guided_regex": (),
+    "json_schema": (),
+    "format": (),
 }
 _INSTEAD = {"functions": "use tools", "function_call": "use tool_choice"}
-# These fields describe the client and do not change the answer.
-_LABELS = {"user", "metadata", "safety_identifier", "prompt_cache_key"}
+_INSTEAD |= dict.fromkeys(("guided_json", "json_schema", "format"), "use response_format")
 
 
-class _StreamOptions(msgspec.Struct, forbid_unknown_fields=True):
+class _StreamOptions(msgspec.Struct):
     include_usage: bool | None = None
     include_obfuscation: bool | None = None
 
 
-class _Speculation(msgspec.Struct, forbid_unknown_fields=True):
+class _Speculation(msgspec.Struct):
     """How to decode: fields that OpenAI does not define."""
 
     mode: Mode | None = None
@@ -60,38 +71,40 @@ class _Speculation(msgspec.Struct, forbid_unknown_fields=True):
     thinking_budget: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] | None = None
 
 
-class _TemplateVariables(msgspec.Struct, forbid_unknown_fields=True):
+class _TemplateVariables(msgspec.Struct):
     """The variables of chat templates that have an effect here, named as in other servers."""
 
-    enable_thinking: bool | None = None
+    enable_thinking: Any = None
+    thinking: Any = None
 
 
-class _Prediction(msgspec.Struct, tag_field="type", tag="content", forbid_unknown_fields=True):
+class _Prediction(msgspec.Struct, tag_field="type", tag="content"):
     content: Content
 
 
-class _PlainText(msgspec.Struct, tag_field="type", tag="text", forbid_unknown_fields=True):
+class _PlainText(msgspec.Struct, tag_field="type", tag="text"):
     pass
 
 
-class _JsonObject(msgspec.Struct, tag_field="type", tag="json_object", forbid_unknown_fields=True):
+class _JsonObject(msgspec.Struct, tag_field="type", tag="json_object"):
     schema: dict[str, Any] | None = None  # llama.cpp's server takes one here
 
 
-class _NamedSchema(msgspec.Struct, forbid_unknown_fields=True):
+class _NamedSchema(msgspec.Struct):
     schema: dict[str, Any]
     name: str | None = None
     description: str | None = None
     strict: bool | None = None  # every schema is kept to the letter
 
 
-class _JsonSchema(msgspec.Struct, tag_field="type", tag="json_schema", forbid_unknown_fields=True):
-    json_schema: _NamedSchema
+class _JsonSchema(msgspec.Struct, tag_field="type", tag="json_schema"):
+    json_schema: _NamedSchema | None = None
+    schema: dict[str, Any] | None = None  # as llama.cpp's server also takes it
 
 
 class _CompletionBody(msgspec.Struct):
-    model: str
     messages: _Messages
+    model: str | None = None
     stream: bool | None = None
     stream_options: _StreamOptions | None = None
     max_tokens: _Count | None = None
@@ -103,7 +116,9 @@ class _CompletionBody(msgspec.Struct):
     repeat_penalty: float | None = None
     seed: _Seed | None = None
     stop: _Text | _Stops | None = None
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
+        None
+    )
     chat_template_kwargs: _TemplateVariables | None = None
     specchat: _Speculation | None = None
     tools: Tools | None = None
@@ -118,56 +133,80 @@ class _CompletionBody(msgspec.Struct):
 class CompletionRequest:
     """A parsed chat completion."""
 
-    model: str
+    model: str  # that answers
     request: Request
     streams: bool
     wants_usage: bool  # at the end of a stream
     names_call: bool = False  # whether it says which function has to be called
+    is_strict: bool = False
+    remarks: tuple[str, ...] = ()  # what is not obeyed to the letter, in sentences
 
 
-def parse_completion(body: bytes, defaults: Request) -> CompletionRequest:
-    """Parse a body; `defaults` holds the values of fields that are not set.
+def parse_completion(
+    body: bytes, defaults: Request, served: str, strict: bool = False
+) -> CompletionRequest:
+    """Parse a body.
+
+    Args:
+        body: as the client sent it.
+        defaults: holds the values of fields that are not set.
+        served: the name of the model that answers.
+        strict: whether to refuse what has no effect.
 
     Raises:
-        ApiError: it is not JSON, or a field of it is unknown, unsupported or invalid.
+        ApiError: it is not JSON, or a field of it is unsupported or invalid.
     """
-    wanted = _checked(body)
+    fields, remarks = _read(body, strict)
+    wanted = _checked(fields, remarks)
+    if wanted.model != served:
+        why = f"The model asked for is {shortened(wanted.model or 'none')}; {served} answers"
+        remarks.add(why, "model", "model_not_found", 404)
     options = wanted.stream_options or _StreamOptions()
     try:
-        request = _request(wanted, defaults)
+        request = _request(wanted, defaults, remarks)
     except (UsageError, ValueError) as error:
         name = str(error).split()[0]
         param = name if name in _CompletionBody.__struct_fields__ else None
         raise ApiError(400, f"{error}.", "invalid_value", param) from error
-    streams, wants_usage = bool(wanted.stream), bool(options.include_usage)
-    names_call = isinstance(wanted.tool_choice, NamedFunction)
-    return CompletionRequest(wanted.model, request, streams, wants_usage, names_call)
+    return CompletionRequest(
+        served,
+        request,
+        bool(wanted.stream),
+        bool(options.include_usage),
+        isinstance(wanted.tool_choice, NamedFunction),
+        remarks.strict,
+        tuple(remarks.texts),
+    )
 
 
-def _checked(body: bytes) -> _CompletionBody:
+def _read(body: bytes, strict: bool) -> tuple[Fields, Remarks]:
+    text = without_lone_surrogates(body)
     try:
-        fields = msgspec.json.decode(body, type=dict[str, Any])
+        fields = msgspec.json.decode(text, type=Fields)
     except (ValueError, RecursionError) as error:
         raise ApiError(400, f"The body is not a JSON object: {error}.", "invalid_json") from error
-    for name in fields.keys() - {*_CompletionBody.__struct_fields__} - _LABELS:
-        _check_unsupported(name, fields[name])
+    remarks = Remarks(strict or fields.get("strict_api") is True)
+    if text != body:
+        remarks.add("Half a character (a lone surrogate) is read as U+FFFD", None, "invalid_json")
+    return fields, remarks
+
+
+def _checked(fields: Fields, remarks: Remarks) -> _CompletionBody:
+    fields = adapted(fields, remarks)
+    for name in _UNSUPPORTED.keys() & fields.keys():
+        if fields[name] is not None and fields[name] not in _UNSUPPORTED[name]:
+            why = f"{name} is not supported; {_INSTEAD.get(name, 'leave it out')}."
+            raise ApiError(400, why, "unsupported_parameter", name)
     try:
-        return msgspec.convert(fields, _CompletionBody)
+        wanted = msgspec.convert(fields, _CompletionBody)
     except msgspec.ValidationError as error:
         where = str(error).rpartition("`$.")[2].rstrip("`") if "`$." in str(error) else None
         raise ApiError(400, f"{error}.", "invalid_value", where) from error
+    note_unread({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, remarks)
+    return wanted
 
 
-def _check_unsupported(name: str, value: object) -> None:
-    """Refuse a field that is unknown, or whose value has an unsupported effect."""
-    if name not in _NEUTRAL:
-        raise ApiError(400, f"There is no parameter {name}.", "unknown_parameter", name)
-    if value is not None and value not in _NEUTRAL[name]:
-        why = f"{name} is not supported; {_INSTEAD.get(name, 'leave it out')}."
-        raise ApiError(400, why, "unsupported_parameter", name)
-
-
-def _request(wanted: _CompletionBody, defaults: Request) -> Request:
+def _request(wanted: _CompletionBody, defaults: Request, remarks: Remarks) -> Request:
     names = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty")
     given = {name: getattr(wanted, name) for name in names if getattr(wanted, name) is not None}
     speculation = wanted.specchat or _Speculation()
@@ -175,7 +214,7 @@ def _request(wanted: _CompletionBody, defaults: Request) -> Request:
     stops = (wanted.stop,) if isinstance(wanted.stop, str) else wanted.stop or ()
     return replace(
         defaults,
-        messages=conversation(wanted.messages, defaults.messages),
+        messages=conversation(wanted.messages, defaults.messages, remarks),
         sampling=replace(defaults.sampling, **given),
         mode=speculation.mode or defaults.mode,
         lookahead=defaults.lookahead if speculation.lookahead is None else speculation.lookahead,
@@ -186,7 +225,7 @@ def _request(wanted: _CompletionBody, defaults: Request) -> Request:
         tools=tools,
         tool_choice=choice,
         parallel_calls=wanted.parallel_tool_calls is not False,
-        prediction=text_of(wanted.prediction.content) if wanted.prediction else "",
+        prediction=text_of(wanted.prediction.content, "") if wanted.prediction else "",
         **_thinking(wanted, speculation),
     )
 
@@ -195,8 +234,10 @@ def _constraint(wanted: _CompletionBody) -> Constraint | None:
     match wanted.response_format:
         case _JsonObject(schema):
             schema = schema or {"type": "object"}
-        case _JsonSchema(_NamedSchema(schema)):
+        case _JsonSchema(_NamedSchema(schema)) | _JsonSchema(None, dict() as schema):
             pass
+        case _JsonSchema():
+            refuse("A response_format of the type json_schema needs a schema.", "response_format")
         case _:
             schema = None
     try:
@@ -211,7 +252,8 @@ def _constraint(wanted: _CompletionBody) -> Constraint | None:
 
 def _thinking(wanted: _CompletionBody, speculation: _Speculation) -> dict[str, Any]:
     """Return the request's fields about thinking; the effort `none` switches it off."""
-    switch = (wanted.chat_template_kwargs or _TemplateVariables()).enable_thinking
+    variables = wanted.chat_template_kwargs or _TemplateVariables()
+    switch = variables.thinking if variables.enable_thinking is None else variables.enable_thinking
     effort = wanted.reasoning_effort
     fields = {
         "thinking": None if switch is None else "on" if switch else "off",
@@ -223,4 +265,4 @@ def _thinking(wanted: _CompletionBody, speculation: _Speculation) -> dict[str, A
     return {name: value for name, value in fields.items() if value is not None}
 
 
-_EFFORTS = {"minimal": "low", "xhigh": "high"}
+_EFFORTS = {"minimal": "low", "xhigh": "high", "max": "high"}

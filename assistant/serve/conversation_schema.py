@@ -6,6 +6,7 @@ import msgspec
 
 from assistant.request import Message, Tool, ToolCall, ToolChoice
 from assistant.serve.api_error import refuse
+from assistant.serve.dialect import Remarks
 
 UNREADABLE = "unreadable"  # the key under which arguments stand that are no JSON object
 
@@ -13,94 +14,109 @@ MOST_CALLS = 10_000  # in a conversation
 MOST_TOOLS = 128
 LONGEST_TOOLS = 1_000_000  # characters of all together; more takes minutes to parse
 _NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
-_Name = Annotated[str, msgspec.Meta(pattern=r"\A[a-zA-Z0-9_-]{1,64}\Z")]
 
 
-class _Part(msgspec.Struct, forbid_unknown_fields=True):
-    type: Literal["text"]
-    text: str
+class _Part(msgspec.Struct):
+    type: str = "text"
+    text: str | None = None
 
 
-Content = str | list[_Part]
+Content = str | list[_Part | str]
+_HIDDEN = ("thinking", "redacted_thinking", "reasoning", "refusal")  # parts of answers, not shown
 
 
-def text_of(content: Content | None) -> str:
-    """Return the text of a content, its parts one after another."""
-    return "".join(part.text for part in content or ()) if not isinstance(content, str) else content
+def text_of(content: Content | None, between: str = "\n") -> str:
+    """Return the text of a content, with a line break between its parts.
+
+    Raises:
+        ApiError: a part is no text.
+    """
+    if isinstance(content, str):
+        return content
+    texts = (part if isinstance(part, str) else _text_of_part(part) for part in content or ())
+    return between.join(text for text in texts if text is not None)
 
 
-class _CalledFunction(msgspec.Struct, forbid_unknown_fields=True):
+def _text_of_part(part: _Part) -> str | None:
+    if part.type in _HIDDEN:
+        return None
+    if part.text is None:
+        why = f"The model reads text only, and a message has a part of the type {part.type}."
+        refuse(why, "messages")
+    return part.text
+
+
+class _CalledFunction(msgspec.Struct):
     name: str
-    arguments: str
-    provider_specific_fields: object = None  # litellm adds it to answers, here and below
+    arguments: str | dict[str, Any] | None = None
 
 
-class _Call(msgspec.Struct, tag_field="type", tag="function", forbid_unknown_fields=True):
-    id: str
+class _Call(msgspec.Struct):
     function: _CalledFunction
-    index: int | None = None  # of deltas, which some clients send back
-    provider_specific_fields: object = None
+    id: str | None = None
+    type: Literal["function"] | None = None
 
 
-class IncomingMessage(msgspec.Struct, forbid_unknown_fields=True):
+class IncomingMessage(msgspec.Struct):
     """One message as a client sends it."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
     content: Content | None = None
-    name: str | None = None
-    refusal: str | None = None
     reasoning_content: str | None = None
+    reasoning: Any = None  # the same, as vLLM and OpenRouter call it
     tool_calls: list[_Call] | None = None
     tool_call_id: str | None = None
-    function_call: None = None  # OpenAI's client adds it and the next two to answers
-    audio: None = None
-    annotations: list[object] | None = None
-    provider_specific_fields: object = None
 
 
 def conversation(
-    incoming: list[IncomingMessage], system: tuple[Message, ...]
+    incoming: list[IncomingMessage], system: tuple[Message, ...], remarks: Remarks
 ) -> tuple[Message, ...]:
     """Return the conversation, preceded by `system` unless it has a system prompt of its own.
 
     Raises:
-        ApiError: a result belongs to no call, or the last calls have no results.
+        ApiError: the last calls have no results, or a message is no text.
     """
     if sum(len(message.tool_calls or ()) for message in incoming) > MOST_CALLS:
         refuse(f"There are more than {MOST_CALLS:,} calls.", "messages")
-    unanswered: set[str] = set()
+    unanswered: dict[str, None] = {}
     for i, message in enumerate(incoming):
-        _check(message, f"messages[{i}]", unanswered)
+        _match(message, f"messages[{i}]", unanswered, remarks)
     if incoming[-1].tool_calls:
         refuse("The results of the calls in the last message are missing.", "messages")
     messages = tuple(map(_message, incoming))
     return messages if messages[0].role == "system" else (*system, *messages)
 
 
-def _check(message: IncomingMessage, where: str, unanswered: set[str]) -> None:
-    """Refuse calls and results that do not match; remember the ids of unanswered calls."""
-    if message.tool_calls is not None and message.role != "assistant":
+def _match(
+    message: IncomingMessage, where: str, unanswered: dict[str, None], remarks: Remarks
+) -> None:
+    """Give each call an id of its own, and each result that of its call: by order if need be."""
+    if message.tool_calls and message.role != "assistant":
         refuse("Only an assistant's message has tool_calls.", f"{where}.tool_calls")
     if message.tool_calls:
         unanswered.clear()
     for j, call in enumerate(message.tool_calls or ()):
-        if call.id in unanswered:
-            refuse(f"Two calls have the id {call.id}.", f"{where}.tool_calls[{j}].id")
-        unanswered.add(call.id)
-    if message.role == "tool":
-        if message.tool_call_id not in unanswered:
-            why = "The tool_call_id of a result must be that of a call before it."
-            refuse(why, f"{where}.tool_call_id")
-        unanswered.remove(message.tool_call_id)
-    elif message.tool_call_id is not None:
-        refuse("Only a tool's message has a tool_call_id.", f"{where}.tool_call_id")
+        if not call.id or call.id in unanswered:
+            param = f"{where}.tool_calls[{j}].id"
+            remarks.add("Calls without an id of their own are matched by order", param)
+            call.id = f"{where}.{j}"
+        unanswered[call.id] = None
+    if message.role == "tool" and message.tool_call_id not in unanswered:
+        param = f"{where}.tool_call_id"
+        remarks.add("Results without the tool_call_id of a call are matched by order", param)
+        message.tool_call_id = next(iter(unanswered), None)
+    elif message.role != "tool" and message.tool_call_id:
+        remarks.add("A tool_call_id is only used in a tool's message", f"{where}.tool_call_id")
+        message.tool_call_id = None
+    unanswered.pop(message.tool_call_id or "", None)
 
 
-def _arguments(text: str) -> str:
+def _arguments(written: str | dict[str, Any] | None) -> str:
     """Return arguments as a JSON object: an empty text as {}, and invalid JSON wrapped in one.
 
     The arguments are invalid if the model was cut within them.
     """
+    text = msgspec.json.encode(written).decode() if isinstance(written, dict) else written
     try:
         msgspec.json.decode(text or "{}", type=dict)
     except (ValueError, RecursionError):
@@ -110,39 +126,42 @@ def _arguments(text: str) -> str:
 
 def _message(message: IncomingMessage) -> Message:
     tool_calls = tuple(
-        ToolCall(call.function.name, _arguments(call.function.arguments), call.id)
+        ToolCall(call.function.name, _arguments(call.function.arguments), call.id or "")
         for call in message.tool_calls or ()
     )
+    thought = message.reasoning_content or message.reasoning
     return Message(
         "system" if message.role == "developer" else message.role,
         text_of(message.content),
-        thought=message.reasoning_content or "",
+        thought=thought if isinstance(thought, str) else "",
         tool_calls=tool_calls,
         call_id=message.tool_call_id or "",
     )
 
 
-class _OfferedFunction(msgspec.Struct, forbid_unknown_fields=True):
-    name: _Name
+class _OfferedFunction(msgspec.Struct):
+    name: str
     description: str | None = None
     parameters: dict[str, Any] | None = None
     strict: bool | None = None
 
 
-class FunctionTool(msgspec.Struct, tag_field="type", tag="function", forbid_unknown_fields=True):
+class FunctionTool(msgspec.Struct):
     """A function that the model may call."""
 
     function: _OfferedFunction
+    type: Literal["function"] | None = None
 
 
-class _Named(msgspec.Struct, forbid_unknown_fields=True):
+class _Named(msgspec.Struct):
     name: str
 
 
-class NamedFunction(msgspec.Struct, tag_field="type", tag="function", forbid_unknown_fields=True):
+class NamedFunction(msgspec.Struct):
     """The function that the model has to call."""
 
     function: _Named
+    type: Literal["function"] | None = None
 
 
 Tools = Annotated[list[FunctionTool], msgspec.Meta(max_length=MOST_TOOLS)]
@@ -158,9 +177,6 @@ def offered(tools: list[FunctionTool], choice: Choice | None) -> Offer:
     """
     offered_tools = tuple(_tool(tool.function, i) for i, tool in enumerate(tools))
     names = [tool.name for tool in offered_tools]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            refuse(f"Two tools have the name {name}.", f"tools[{i}].function.name")
     size = sum(len(tool.description) + len(tool.parameters) for tool in offered_tools)
     if size > LONGEST_TOOLS:
         refuse(f"The tools have {size:,} characters; the limit is {LONGEST_TOOLS:,}.", "tools")

@@ -28,7 +28,7 @@ from assistant.service import EventStream
 from models.errors import Cancelled
 
 MAX_WAITING = 32  # requests, while one is answered
-MAX_WARNINGS_REMEMBERED = 64  # warnings are shown once, however often an agent causes them
+MAX_WARNINGS_REMEMBERED = 256  # warnings are shown once, however often an agent causes them
 STOPPING = Failed("The server is being stopped.", Cancelled.__name__)
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 
@@ -40,8 +40,9 @@ class Endpoint:
         name: what clients call the target.
         defaults: the settings, which hold for what a request does not set.
         report: called in the event loop with every exchange that has ended.
-        warn: called with each new warning of the engine.
+        warn: called with each new warning of the engine, and what has no effect in a request.
         reads_ahead: says whether the engine may read on while no request waits.
+        strict: whether to refuse what would have no effect.
     """
 
     def __init__(
@@ -54,10 +55,11 @@ class Endpoint:
         report: Callable[[Exchange], None],
         warn: Callable[[str], None],
         reads_ahead: Callable[[], bool] = lambda: False,
+        strict: bool = False,
     ) -> None:
         self._service, self._defaults, self._guard = service, defaults, guard
         self._name, self._report, self._warn = name, report, warn
-        self._reads_ahead = reads_ahead
+        self._reads_ahead, self._strict = reads_ahead, strict
         self._card = _card(name, ready, int(time.time()))
         self._thinks = ready.thinks
         self._remembered = AnswerTokens()
@@ -109,10 +111,13 @@ class Endpoint:
         kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":  # which a page cannot send elsewhere without permission
             raise ApiError(415, "The body must be application/json.", "unsupported_media_type")
-        chat_request = parse_completion(await body_of(http), self._defaults)
-        self._check(chat_request.model)
-        self._check_thinking(chat_request.request)
+        body = await body_of(http)
+        chat_request = parse_completion(body, self._defaults, self._name, self._strict)
         request = chat_request.request
+        if chat_request.is_strict:
+            self._check_thinking(request)
+        for remark in chat_request.remarks:
+            self._warn_once(remark)
         request = replace(request, messages=self._remembered.recall(request.messages))
         events = self._events(request, exchange)
         if not chat_request.streams:
@@ -134,9 +139,8 @@ class Endpoint:
         async for event in exchange.events:
             if isinstance(event, Failed):
                 raise from_failure(event)
-            if isinstance(event, Warned) and event.text not in self._warned:
-                self._warned.append(event.text)
-                self._warn(event.text)
+            if isinstance(event, Warned):
+                self._warn_once(event.text)
             yield event
         end = exchange.answer.end
         if end is not None and len(self._jobs) == 1 and self._reads_ahead():
@@ -144,11 +148,19 @@ class Endpoint:
                 _read_to_end(self._service.do(Prefill(_next_round(request, end))))
             )
 
+    def _warn_once(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.append(text)
+            self._warn(text)
+
     async def _list(self, http: HttpRequest) -> Response:
         return _json(msgspec.json.encode({"object": "list", "data": [self._card]}))
 
     async def _show(self, http: HttpRequest) -> Response:
-        self._check(http.path_params["name"])
+        name = http.path_params["name"]
+        if name != self._name:
+            why = f"There is no model {name} here. This is {self._name}."
+            raise ApiError(404, why, "model_not_found", "model")
         return _json(msgspec.json.encode(self._card))
 
     def _check_thinking(self, request: Request) -> None:
@@ -157,11 +169,6 @@ class Endpoint:
         for name in (name for name, is_wanted in wanted.items() if is_wanted and not self._thinks):
             why = f"This model does not think, so {name} is not supported; leave it out."
             raise ApiError(400, why, "unsupported_parameter", name)
-
-    def _check(self, name: str) -> None:
-        if name != self._name:
-            why = f"There is no model {name} here. This is {self._name}."
-            raise ApiError(404, why, "model_not_found", "model")
 
 
 async def _read_to_end(events: EventStream) -> None:

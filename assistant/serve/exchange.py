@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
+from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
@@ -16,6 +17,7 @@ from assistant.serve.completion_schema import CompletionRequest
 from assistant.service import EventStream
 
 MAX_BODY_BYTES = 8_388_608
+DISCARD_S = 0.5  # without more of a body that is too large
 Events = AsyncIterator[Event]
 T = TypeVar("T")
 
@@ -87,21 +89,31 @@ async def body_of(request: Request) -> bytes:
         ApiError: it is too large, or does not arrive in time.
         ClientDisconnect: the client has left.
     """
-    body = bytearray()
-    _refuse_size(int(request.headers.get("content-length", 0)))
+    body, chunks = bytearray(), request.stream()
+    is_large = int(request.headers.get("content-length", 0)) > MAX_BODY_BYTES
     try:
         async with asyncio.timeout(connection.TIMEOUT_S):
-            async for chunk in request.stream():
+            while not is_large and (chunk := await anext(chunks, b"")):
                 body += chunk
-                _refuse_size(len(body))
+                is_large = len(body) > MAX_BODY_BYTES
+            if is_large:
+                await _discard(request, chunks)
+                why = f"The body has more than {MAX_BODY_BYTES >> 20} MiB."
+                raise ApiError(413, why, "too_large", headers={"connection": "close"})
     except TimeoutError:
         raise ApiError(408, "The request did not arrive within a minute.", "timeout") from None
     return bytes(body)
 
 
-def _refuse_size(size: int) -> None:
-    if size > MAX_BODY_BYTES:
-        raise ApiError(413, f"The body has more than {MAX_BODY_BYTES >> 20} MiB.", "too_large")
+async def _discard(request: Request, chunks: AsyncIterator[bytes]) -> None:
+    """Read on while more comes: a connection that is closed before is reset, its answer lost."""
+    if "expect" in request.headers:  # the client waits before it sends
+        return
+    with suppress(TimeoutError):
+        while True:
+            async with asyncio.timeout(DISCARD_S):
+                if not await anext(chunks, b""):
+                    return
 
 
 async def whole(events: Events, chat_request: CompletionRequest, exchange: Exchange) -> bytes:

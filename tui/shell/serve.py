@@ -52,8 +52,9 @@ PORT = 8471
     metavar="FILE",
     help="Require the token in this file; SPECCHAT_TOKEN also sets one.",
 )
+@click.option("--strict-api", is_flag=True, help="Refuse what has no effect in a request.")
 @shared
-def serve(host: str, port: int, token_file: Path | None, **options: Any) -> None:
+def serve(host: str, port: int, token_file: Path | None, strict_api: bool, **options: Any) -> None:
     """Serve OpenAI's chat completions to other programs on this machine.
 
     Use the printed address, http://127.0.0.1:8471/v1, as the base URL. Requests queue up; hanging
@@ -75,7 +76,7 @@ def serve(host: str, port: int, token_file: Path | None, **options: Any) -> None
         shown_address = f"[{address}]" if ":" in address else address
         click.echo(f"http://{shown_address}:{listening.getsockname()[1]}/v1")
         announce(name, ready, made)
-        console.wait(_serve(console, listening, name, ready, chosen, guard))
+        console.wait(_serve(console, listening, name, ready, chosen, guard, strict_api))
     if console.interrupted:
         sys.exit(130)
 
@@ -87,6 +88,7 @@ async def _serve(
     ready: Ready,
     settings: Settings,
     guard: Guard,
+    strict: bool,
 ) -> None:
     """Answer requests until a signal."""
     from assistant.serve.connection import listen
@@ -98,8 +100,8 @@ async def _serve(
     console.stop_with(end.set)
     console.keeps = True  # a second Ctrl-C does not wait
     usual, reads_ahead = settings.request(), lambda: settings.may_read_ahead
-    callbacks = _report, _log
-    endpoint = Endpoint(console.engine, name, ready, usual, guard, *callbacks, reads_ahead)
+    callbacks = _report, _log, reads_ahead
+    endpoint = Endpoint(console.engine, name, ready, usual, guard, *callbacks, strict)
     await listen(endpoint, listening, end, endpoint.stop)
 
 

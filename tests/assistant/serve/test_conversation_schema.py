@@ -3,16 +3,25 @@
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
+from assistant.decoding.warp import warp
 from assistant.request import Message, Request, Tool, ToolCall
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.api_error import ApiError
-from assistant.serve.completion_schema import MOST_MESSAGES, parse_completion
+from assistant.serve.completion_schema import (
+    MOST_MESSAGES,
+    CompletionRequest,
+    parse_completion,
+)
 from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_CALLS, MOST_TOOLS, UNREADABLE
+from assistant.serve.dialect import MOST_REMARKS
 from tests.assistant.serve.conftest import finished
 
 ASKED = [{"role": "user", "content": "Hello"}]
+IMAGE = {"type": "image_url", "image_url": {"url": "data:"}}
+CACHED = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
 CHOICES = ("none", "auto", "required")
 
 
@@ -20,7 +29,7 @@ def tool(name: str = "look", **function: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, **function}}
 
 
-def call(name: str = "look", arguments: str = "{}", id_: str = "a") -> dict[str, Any]:
+def call(name: str = "look", arguments: Any = "{}", id_: str | None = "a") -> dict[str, Any]:
     return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
@@ -28,13 +37,17 @@ def called(*calls: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": None, "tool_calls": list(calls)}
 
 
-def result(of: str = "a", content: Any = "seen") -> dict[str, Any]:
+def result(of: str | None = "a", content: Any = "seen") -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": of, "content": content}
 
 
 def asked(**wanted: Any) -> Request:
+    return parsed(**wanted).request
+
+
+def parsed(**wanted: Any) -> CompletionRequest:
     body = json.dumps({"model": "tiny", "messages": ASKED, **wanted}).encode()
-    return parse_completion(body, Request(())).request
+    return parse_completion(body, Request(()), "tiny")
 
 
 def test_tools_are_understood_as_they_are_described() -> None:
@@ -58,12 +71,12 @@ def test_a_function_that_has_to_be_called_is_the_only_one() -> None:
 
 
 def test_calls_and_their_results_are_understood() -> None:
-    parts = [{"type": "text", "text": "se"}, {"type": "text", "text": "en"}]
+    parts = [{"type": "text", "text": "seen"}, {"text": "twice"}, "thrice"]
     said = [*ASKED, called(call(), call("wait", "", "b")), result("b", ""), result("a", parts)]
     _, answer, waited, seen = asked(messages=said).messages
     assert answer.tool_calls == (ToolCall("look", "{}", "a"), ToolCall("wait", "{}", "b"))
     assert waited == Message("tool", "", call_id="b")
-    assert seen == Message("tool", "seen", call_id="a")
+    assert seen == Message("tool", "seen\ntwice\nthrice", call_id="a")
     asked(messages=[*said, called(call()), result()])  # the id of a call that is over
     asked(messages=[*ASKED, called(call()), *ASKED, called(call()), result()])  # or was given up
 
@@ -84,44 +97,147 @@ def test_arguments_that_are_no_object_are_kept_in_one(written: str) -> None:
     assert json.loads(answer.tool_calls[0].arguments) == {UNREADABLE: written}
 
 
-@pytest.mark.parametrize(
-    ("wanted", "param"),
-    [
-        ({"functions": [{"name": "look"}]}, "functions"),
-        ({"tools": [{"type": "custom", "custom": {"name": "look"}}]}, "tools[0].type"),
-        ({"tools": [{"type": "function"}]}, "tools[0]"),
-        ({"tools": [tool(), tool("")]}, "tools[1].function.name"),
-        ({"tools": [tool("a\n")]}, "tools[0].function.name"),
-        ({"tools": [tool("a" * 65)]}, "tools[0].function.name"),
-        ({"tools": [tool(), tool("look")]}, "tools[1].function.name"),
-        ({"tools": [tool(parameters=[])]}, "tools[0].function.parameters"),
-        ({"tools": [tool(parameters={"type": "string"})]}, "tools[0].function.parameters"),
-        ({"tools": [tool(color="red")]}, "tools[0].function"),
-        ({"tools": [tool(f"look{i}") for i in range(MOST_TOOLS + 1)]}, "tools"),
-        ({"tools": [tool(description="x" * LONGEST_TOOLS)]}, "tools"),
-        ({"tools": [tool()], "tool_choice": tool("wait")}, "tool_choice"),
-        ({"tool_choice": "required"}, "tool_choice"),
-        ({"tools": [], "tool_choice": tool()}, "tool_choice"),
-        ({"messages": [*ASKED, result()]}, "messages[1].tool_call_id"),
-        ({"messages": [*ASKED, called(call()), result("b")]}, "messages[2].tool_call_id"),
-        ({"messages": [*ASKED, called(call()), result(), result()]}, "messages[3].tool_call_id"),
-        ({"messages": [*ASKED, called(call()), called(call(id_="b")), result("a")]},
-         "messages[3].tool_call_id"),
-        ({"messages": ASKED * (MOST_MESSAGES + 1)}, "messages"),
-        ({"messages": [*ASKED, called(call()), {"role": "tool"}]}, "messages[2].tool_call_id"),
-        ({"messages": [{**ASKED[0], "tool_call_id": "a"}]}, "messages[0].tool_call_id"),
-        ({"messages": [{**ASKED[0], "tool_calls": [call()]}]}, "messages[0].tool_calls"),
-        ({"messages": [*ASKED, called(call(), call())]}, "messages[1].tool_calls[1].id"),
-        ({"messages": [*ASKED, called(call())]}, "messages"),
-        ({"messages": [*ASKED, called(*(call(id_=f"{i}") for i in range(MOST_CALLS + 1))),
-                       result("0")]}, "messages"),
-    ],
-)  # fmt: skip
-def test_an_unusable_field_of_tools_is_refused_by_name(wanted: dict[str, Any], param: str) -> None:
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"functions": [{"name": "look"}]}, "functions"),
+    ({"tools": [{"type": "custom", "custom": {"name": "look"}}]}, "tools[0].type"),
+    ({"tools": [{"type": "function"}]}, "tools[0]"),
+    ({"tools": [tool(), tool("")]}, "tools"),
+    ({"tools": [tool("a\n")]}, "tools"),
+    ({"tools": [tool("a" * 129)]}, "tools"),
+    ({"tools": [tool(), tool("look")]}, "tools"),
+    ({"tools": [tool(parameters=[])]}, "tools[0].function.parameters"),
+    ({"tools": [tool(parameters={"type": "string"})]}, "tools[0].function.parameters"),
+    ({"tools": [tool(f"look{i}") for i in range(MOST_TOOLS + 1)]}, "tools"),
+    ({"tools": [tool(description="x" * LONGEST_TOOLS)]}, "tools"),
+    ({"tools": [tool()], "tool_choice": tool("wait")}, "tool_choice"),
+    ({"tool_choice": "required"}, "tool_choice"),
+    ({"tools": [], "tool_choice": tool()}, "tool_choice"),
+    ({"messages": ASKED * (MOST_MESSAGES + 1)}, "messages"),
+    ({"messages": [{**ASKED[0], "tool_calls": [call()]}]}, "messages[0].tool_calls"),
+    ({"messages": [*ASKED, called(call())]}, "messages"),
+    ({"messages": [*ASKED, called(*(call(id_=f"{i}") for i in range(MOST_CALLS + 1))),
+                   result("0")]}, "messages"),
+    ({"messages": [{"role": "user", "content": [IMAGE]}]}, "messages"),
+    ({"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "messages"),
+    ({"n": 2}, "n"),
+    ({"logit_bias": {"5": 1}}, "logit_bias"),
+    ({"presence_penalty": 0.1}, "presence_penalty"),
+    ({"options": {"presence_penalty": 0.1}}, "presence_penalty"),
+    ({"modalities": ["text", "audio"]}, "modalities"),
+    ({"guided_json": {}}, "guided_json"),
+    ({"response_format": {"type": "json_schema"}}, "response_format"),
+]  # fmt: skip
+"""What cannot be done, and the parameter that the refusal names."""
+
+LIBERAL: list[tuple[dict[str, Any], str]] = [
+    ({"messages": [*ASKED, {"role": "assistant", "content": "x", "seen": "y"}, *ASKED]},
+     "messages[1].seen"),
+    ({"messages": [{"role": "user", "content": [CACHED]}]}, "messages[0].content[0].cache_control"),
+    ({"tools": [{**tool(), "eager_input_streaming": True}]}, "tools[0].eager_input_streaming"),
+    ({"tools": [tool(color="red")]}, "tools[0].function.color"),
+    ({"messages": [*ASKED, called({**call(), "extra": 1}), result()]},
+     "messages[1].tool_calls[0].extra"),
+    *(({name: value}, name) for name, value in {
+        "prompt_cache_retention": "24h", "verbosity": "low", "store": True, "keep_alive": -1,
+        "cache_prompt": True, "thinking": {"type": "enabled"}, "num_ctx": 8192, "parsed": 1,
+        "service_tier": "flex", "include_reasoning": True,
+    }.items()),
+    ({"chat_template_kwargs": {"preserve_thinking": True}},
+     "chat_template_kwargs.preserve_thinking"),
+    ({"enable_thinking": True}, "enable_thinking"),
+    ({"specchat": {"mood": 1}}, "specchat.mood"),
+    ({"max_tokens": -1}, "max_tokens"), ({"max_tokens": 0}, "max_tokens"),
+    ({"max_completion_tokens": 2**40}, "max_completion_tokens"), ({"n_predict": 7}, "n_predict"),
+    ({"seed": -1}, "seed"), ({"top_k": -1}, "top_k"), ({"top_p": 0}, "top_p"),
+    ({"repetition_penalty": 1.1}, "repetition_penalty"), ({"options": {"top_k": 3}}, "options"),
+    ({"stop": ["", "x"]}, "stop"), ({"stop": ""}, "stop"),
+    ({"model": "gpt-4"}, "model"), ({"model": None}, "model"),
+    ({"messages": [{"role": "user", "content": "\ud83d"}]}, "body"),
+    ({"messages": [*ASKED, result()]}, "messages[1].tool_call_id"),
+    ({"messages": [*ASKED, called(call()), result("b")]}, "messages[2].tool_call_id"),
+    ({"messages": [*ASKED, called(call()), result(), result()]}, "messages[3].tool_call_id"),
+    ({"messages": [*ASKED, called(call()), called(call(id_="b")), result("a")]},
+     "messages[3].tool_call_id"),
+    ({"messages": [*ASKED, called(call()), {"role": "tool"}]}, "messages[2].tool_call_id"),
+    ({"messages": [{**ASKED[0], "tool_call_id": "a"}]}, "messages[0].tool_call_id"),
+    ({"messages": [*ASKED, called(call(), call()), result(), result()]},
+     "messages[1].tool_calls[1].id"),
+    ({"messages": [*ASKED, called(call(id_=None)), result(None)]}, "messages[1].tool_calls[0].id"),
+]  # fmt: skip
+"""What has no effect, or another one than written, and the parameter that it is named by."""
+
+
+@pytest.mark.parametrize(("wanted", "param"), REFUSED)
+def test_what_cannot_be_done_is_refused_by_name(wanted: dict[str, Any], param: str) -> None:
     with pytest.raises(ApiError) as refused:
         asked(**wanted)
     assert (refused.value.status, refused.value.param) == (400, param)
     assert param != "functions" or "use tools" in str(refused.value)
+
+
+@pytest.mark.parametrize(("wanted", "param"), LIBERAL)
+def test_what_has_no_effect_is_named_and_strict_api_refuses_it(
+    wanted: dict[str, Any], param: str
+) -> None:
+    found = parsed(**wanted)
+    assert found.model == "tiny"
+    assert len(found.remarks) == len({*found.remarks}) >= 1
+    with pytest.raises(ApiError, match="strict_api") as refused:
+        asked(**wanted, strict_api=True)
+    assert (refused.value.param or "body") == param
+    assert refused.value.status == (404 if param == "model" else 400)
+
+
+def test_values_of_other_servers_mean_what_they_mean_there() -> None:
+    unlimited = asked(max_tokens=-1, seed=-1, top_k=-1, top_p=0, stop=["", "x", None])
+    sampling = unlimited.sampling
+    assert (unlimited.max_tokens, unlimited.seed, unlimited.stop_strings) == (None, None, ("x",))
+    assert (sampling.top_k, asked(max_tokens=0).max_tokens) == (0, None)
+    row = np.array([0.1, 3, 2.9, -1], np.float32)
+    assert warp(row, sampling, ()).ids.tolist() == [1]
+    ollama = asked(options={"num_predict": 9, "repeat_penalty": 1.5, "num_ctx": 5}, top_k=7)
+    assert (ollama.max_tokens, ollama.sampling.repeat_penalty, ollama.sampling.top_k) == (9, 1.5, 7)
+    assert asked(repetition_penalty=1.2).sampling.repeat_penalty == 1.2
+    assert asked(max_tokens=2**70).max_tokens == 2**31 - 1
+    assert asked(thinking={"type": "disabled"}).thinking == "off"
+    assert asked(reasoning_effort="max").effort == "high"
+    for form in ({"schema": {}}, {"json_schema": {"schema": {}}}):
+        assert asked(response_format={"type": "json_schema", **form}).constraint
+
+
+def test_calls_and_results_without_ids_are_matched_by_order() -> None:
+    first, second = call("fs.read:x", {"at": "a"}, None), call("wait", None, None)
+    del first["type"]
+    said = [*ASKED, called(first, second), result(None, "one"), result(None, "two")]
+    request = asked(messages=said, tools=[tool("fs.read:x"), tool("wait")])
+    _, answer, one, two = request.messages
+    assert answer.tool_calls[0].arguments == '{"at":"a"}'
+    assert [one.call_id, two.call_id] == [called_.id for called_ in answer.tool_calls]
+    assert len({one.call_id, two.call_id, ""}) == 3
+
+
+def test_a_thought_comes_back_under_either_name() -> None:
+    for name in ("reasoning", "reasoning_content"):
+        back = {"role": "assistant", "content": "x", name: "y"}
+        assert asked(messages=[*ASKED, back, *ASKED]).messages[1].thought == "y"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"\ud83d\ude00", "\U0001f600"), (r"a\ud83d", "a\ufffd"), (r"\uDE00b", "\ufffdb"),
+        (r"\\ud83d", "\\ud83d"), (r"\\\ud83d", "\\\ufffd"),
+        (r"\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
+        (r"\ud83d\n", "\ufffd\n"), (r"\u00e9\"", "\u00e9\""),
+    ],
+)  # fmt: skip
+def test_half_a_character_is_the_replacement_character(written: str, read: str) -> None:
+    body = b'{"messages": [{"role": "user", "content": "%s"}]}' % written.encode()
+    assert parse_completion(body, Request(()), "tiny").request.messages[0].content == read
+
+
+def test_a_request_makes_few_remarks_however_much_it_says() -> None:
+    assert len(parsed(**{f"key{i}": 1 for i in range(1000)}).remarks) == MOST_REMARKS
 
 
 def test_an_answer_is_found_by_its_calls_however_their_json_is_written() -> None:

@@ -1,0 +1,118 @@
+"""What clients of other servers send: read as it is meant, or named as having no effect."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from assistant.serve.api_error import ApiError, shortened
+
+Fields = dict[str, Any]
+MOST_REMARKS = 20  # on one request
+
+# Fields of any object that only describe the client, or come back from an answer.
+_LABELS = {
+    "user", "metadata", "safety_identifier", "prompt_cache_key", "strict_api",
+    "name", "refusal", "annotations", "index", "provider_specific_fields",
+}  # fmt: skip
+_SYNONYMS = {"repetition_penalty": "repeat_penalty"}
+_SYNONYMS |= dict.fromkeys(("n_predict", "num_predict"), "max_tokens")
+_LARGEST = 2**31 - 1
+_SURROGATES = re.compile(  # pairs, and escapes of anything else, are kept
+    rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?!u[dD][89a-fA-F]).)"
+    rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}",
+    re.DOTALL,
+)
+
+
+class Remarks:
+    """Collect what is accepted of a request without being obeyed to the letter.
+
+    Args:
+        strict: whether to refuse the request instead.
+    """
+
+    def __init__(self, strict: bool = False) -> None:
+        self.strict = strict
+        self.texts: list[str] = []
+
+    def add(
+        self, text: str, param: str | None, code: str = "invalid_value", status: int = 400
+    ) -> None:
+        """Add a sentence without its full stop.
+
+        Raises:
+            ApiError: the request is read strictly.
+        """
+        if self.strict:
+            raise ApiError(status, f"{text}; strict_api refuses that.", code, param)
+        if len(self.texts) < MOST_REMARKS and f"{text}." not in self.texts:
+            self.texts.append(f"{text}.")
+
+
+def without_lone_surrogates(body: bytes) -> bytes:
+    """Return a JSON text with U+FFFD for halves of characters, as of an emoji that was cut."""
+    return _SURROGATES.sub(lambda match: match[1] or rb"\ufffd", body)
+
+
+def adapted(fields: Fields, remarks: Remarks) -> Fields:
+    """Return the fields of a body as the schema has them: by their usual names and values."""
+    fields = {**fields}
+    if isinstance(options := fields.get("options"), dict):  # as ollama has them
+        remarks.add("options are read as fields of the body", "options", "unknown_parameter")
+        fields = {**options, **fields, "options": None}
+    for name in _SYNONYMS.keys() & fields.keys():
+        remarks.add(f"{name} is read as {_SYNONYMS[name]}", name, "unknown_parameter")
+        fields.setdefault(_SYNONYMS[name], fields.pop(name))
+    for names, applies, value, text in _READINGS:
+        for name in names.split():
+            given = fields.get(name)
+            if isinstance(given, int | float) and given is not False and applies(given):
+                remarks.add(f"{name}: {text}", name)
+                fields[name] = value
+    stops = fields.get("stop")
+    listed = stops if isinstance(stops, list) else [stops]
+    if "" in listed:
+        remarks.add("Empty stop strings stop nothing", "stop")
+        fields["stop"] = [stop for stop in listed if stop not in ("", None)]
+    switch = fields.pop("enable_thinking", None)
+    if fields.get("thinking") == {"type": "disabled"}:
+        switch = False
+    if switch is not None:
+        remarks.add("enable_thinking is read as if in chat_template_kwargs", "enable_thinking")
+        fields["chat_template_kwargs"] = {"enable_thinking": switch}
+    return fields
+
+
+# Numbers that stand for something else: of which fields, which ones, what is used instead, and why.
+_READINGS: tuple[tuple[str, Callable[[float], bool], float | None, str], ...] = (
+    ("max_tokens max_completion_tokens", lambda n: n < 1, None, "below 1 is no limit"),
+    ("max_tokens max_completion_tokens", lambda n: n > _LARGEST, _LARGEST, "as many as fit"),
+    ("seed", lambda n: n < 0, None, "below 0 is none"),
+    ("top_k", lambda n: n < 0, 0, "below 0 keeps all"),
+    ("top_p", lambda n: n == 0, 1e-9, "0 keeps the likeliest token"),
+)
+
+
+def note_unread(raw: object, parsed: object, remarks: Remarks) -> None:
+    """Name the fields of a body that have no place in what was made of it."""
+    for path in _unread(raw, parsed, ""):
+        name = shortened(re.sub(r"\[\d+\]", "[]", path))
+        remarks.add(f"There is no parameter {name}, so it has no effect", path, "unknown_parameter")
+
+
+def _unread(raw: object, parsed: object, where: str) -> Iterator[str]:
+    """Yield the paths of fields, except for labels and those that say nothing."""
+    if isinstance(raw, list) and isinstance(parsed, list | tuple):
+        for i, (one, other) in enumerate(zip(raw, parsed, strict=False)):
+            yield from _unread(one, other, f"{where}[{i}]")
+    if not (isinstance(raw, dict) and isinstance(parsed, msgspec.Struct)):
+        return
+    known = {*parsed.__struct_fields__, parsed.__struct_config__.tag_field}
+    for name, value in raw.items():
+        path = f"{where}.{name}" if where else name
+        if name in known:
+            yield from _unread(value, getattr(parsed, name, None), path)
+        elif name not in _LABELS and value not in (None, False, [], {}):
+            yield path
