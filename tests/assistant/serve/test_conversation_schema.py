@@ -201,7 +201,8 @@ def test_values_of_other_servers_mean_what_they_mean_there() -> None:
     assert asked(max_tokens=2**70).max_tokens == 2**31 - 1
     assert asked(thinking={"type": "disabled"}).thinking == "off"
     assert asked(reasoning_effort="max").effort == "high"
-    for form in ({"schema": {}}, {"json_schema": {"schema": {}}}):
+    forms: list[dict[str, Any]] = [{"schema": {}}, {"json_schema": {"schema": {}}}]
+    for form in forms:
         assert asked(response_format={"type": "json_schema", **form}).constraint
 
 
