@@ -171,6 +171,7 @@ class Ready(Struct, frozen=True, tag=True):
     engine: EngineName = "llama"
     thinks: bool = False  # whether the target's template has markers of thoughts
     takes_effort: bool = False  # whether its template has a reasoning effort
+    reading_s: float = 0.0  # seconds that a token of a prompt took last; 0 before there was one
 
 
 class Prepared(Struct, frozen=True, tag=True):

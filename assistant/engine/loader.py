@@ -13,7 +13,13 @@ from assistant.decoding.sources.model import MODEL, ModelSource, VocabularyMappi
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.control import Control
 from assistant.engine.engine_choice import EngineChoice, fall_back_to_llama
-from assistant.engine.machine_cache import Learnt, is_measured, kept_looks, limit_batch
+from assistant.engine.machine_cache import (
+    Learnt,
+    is_measured,
+    kept_looks,
+    known_reading,
+    limit_batch,
+)
 from assistant.engine.measurement import CostLooks
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import Assistant
@@ -77,6 +83,7 @@ class Loader:
             self.choice.engine,
             assistant.chat.thinks,
             assistant.chat.takes_effort,
+            known_reading(self.setup.target, self.setup.cache) if self.setup.cache else 0.0,
         )
 
     def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> NativeModel:

@@ -36,8 +36,9 @@ class FolderIndex:
     """
 
     def __init__(self, folder: Path, cache: Path) -> None:
-        """Name a folder, and the folder for indexes; nothing is opened before it is used."""
-        self.folder, self._path = folder, index_file.index_path(folder, cache)
+        """Name a folder or a file, and the folder for indexes; nothing is opened before use."""
+        self.folder = folder.parent if folder.is_file() else folder
+        self._path = index_file.index_path(folder, cache)
 
     def find(
         self, question: str, before: Sequence[str] = (), answers: Sequence[str] = (), limit: int = 8
@@ -92,7 +93,7 @@ async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
         disk.private_folder(cache)
     except OSError as error:
         raise _unwritable(folder, index, str(error.strerror)) from error
-    if not folder.is_dir():
+    if not (folder.is_dir() or folder.is_file()):
         index_file.remove(index)
         return
     failed_file: tuple[str, ...] = ()

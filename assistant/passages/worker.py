@@ -1,5 +1,6 @@
-"""The process that reads a folder: `python -m assistant.passages.worker FOLDER INDEX ... PARENT`.
+"""The process that reads a folder: `python -m assistant.passages.worker PATH INDEX ... PARENT`.
 
+PATH may be that of a file, which is then all that is read of its folder.
 It prints a line of JSON before it reads a file, so that its parent knows which file it crashed on;
 `... PATH REASON` names a file that an earlier process crashed on. It has the lowest priority, opens
 no connection, and never outlives its parent.
@@ -21,7 +22,7 @@ from filelock import FileLock
 from assistant.passages import file_lines, index_file, words
 from assistant.passages.index_file import IndexFile
 from assistant.passages.splitting import split
-from assistant.passages.walking import Found, walk
+from assistant.passages.walking import Found, only, walk
 from assistant.tools.folders import Folders, UnreadablePath
 from models import child_process
 
@@ -33,21 +34,24 @@ COMMIT_S = 1.0
 """Seconds between two commits, after which new passages can be found."""
 
 
-def update(folder: Path, path: Path, failed: dict[str, str]) -> None:
-    """Bring the index of a folder up to date; `failed` says why files are not to be read."""
+def update(source: Path, path: Path, failed: dict[str, str]) -> None:
+    """Bring the index of a path up to date; `failed` says why files are not to be read."""
     index_file.remove_lost(path.parent)
     with FileLock(f"{path}.lock"):
         try:
-            _update(Folders([folder]), IndexFile(path, folder), failed)
+            _update(source, path, failed)
         except sqlite3.OperationalError:  # a full disk: the index is sound
             raise
         except sqlite3.DatabaseError:  # damaged, or of another version; nothing is lost with it
             index_file.remove(path)
-            _update(Folders([folder]), IndexFile(path, folder), failed)
+            _update(source, path, failed)
 
 
-def _update(folders: Folders, index: IndexFile, failed: dict[str, str]) -> None:
-    files = (file._replace(reason=failed.get(file.path, file.reason)) for file in walk(folders))
+def _update(source: Path, path: Path, failed: dict[str, str]) -> None:
+    folder = source if source.is_dir() else source.parent
+    folders, index = Folders([folder]), IndexFile(path, folder)
+    listed = walk(folders) if folder == source else only(folders, source.name)
+    files = (file._replace(reason=failed.get(file.path, file.reason)) for file in listed)
     changed, committed = sorted(index.compare(files)), time.monotonic()
     for done, file in enumerate(changed):
         print(json.dumps({"done": done, "of": len(changed), "path": file.path}), flush=True)

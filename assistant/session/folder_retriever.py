@@ -62,7 +62,7 @@ class FolderRetriever:
             news = ""
             try:
                 async for done, of, _ in update(located(name), cache_dir() / "passages"):
-                    text = f"reading {name}: {done:,} of {of:,} files"
+                    text = f"reading {titled(name)}: {done:,} of {of:,} files"
                     self._emit(Indexing(text, done / max(of, 1)))
                 news = _known(name)
             except StorageError as error:
@@ -138,21 +138,23 @@ class FolderRetriever:
         """Say what the user has to know of a search before the answer."""
         names, notes = self.names(attachments), []
         for name in names:
-            if not located(name).is_dir():
+            if not located(name).exists():
                 notes.append(f"{name} is missing, or is not a folder.")
             elif not (state := _index(name).state).is_current:
-                notes.append(f"{name} is still being read; {_files(state.files)} so far.")
+                notes.append(f"{titled(name)} is still being read; {_files(state.files)} so far.")
         notes += [
             f"“{no}” is nowhere there; “{other}” was looked for." for no, other in instead.items()
         ]
         if names and not hits:
-            notes.append(f"Nothing in {' or '.join(names)} is about this; answered without it.")
+            where = " or ".join(map(titled, names))
+            notes.append(f"Nothing in {where} is about this; answered without it.")
         return notes
 
 
 def _attachments(name: str, passages: "Iterable[Passage]") -> Iterator[Attachment]:
     for passage in passages:
-        path = f"{name}{passage.path.relative_to(located(name))}"
+        is_file = passage.path == located(name)
+        path = name[:-1] if is_file else f"{name}{passage.path.relative_to(located(name))}"
         yield Attachment(path, passage.text, 0, passage.first, passage.last, passage.note)
 
 
@@ -161,7 +163,8 @@ def _known(name: str) -> str:
     state = _index(name).state
     more = " …" * (state.skipped_count > len(state.skipped[:2]))
     skipped = f" Left out: {state.skipped_count:,}. {' '.join(state.skipped[:2])}{more}"
-    return f"{name} can be asked about: {_files(state.files)}.{skipped * bool(state.skipped)}"
+    asked = f"{titled(name)} can be asked about: {_files(state.files)}."
+    return asked + skipped * bool(state.skipped)
 
 
 def _files(count: int) -> str:
@@ -177,6 +180,11 @@ def _index(name: str) -> "FolderIndex":
 def located(name: str) -> Path:
     """Return where a name leads to."""
     return Path(name).expanduser().absolute()
+
+
+def titled(name: str) -> str:
+    """Return a name as it is shown: that of a file has no slash."""
+    return name[:-1] if located(name).is_file() else name
 
 
 def shown(folder: Path) -> str:

@@ -18,6 +18,8 @@ TO_CONVERSATION, TO_MESSAGE = "unfinished, conversation ", "unfinished, message 
 """Prefixes of the keys of unsent texts; the id follows."""
 TOOLS_OF = "tools, conversation "
 """Prefix of the keys of the tool setting of a conversation; the id follows."""
+BY_PASSAGES = "by passages"
+"""The note of a file that is searched for each question, instead of being read as a whole."""
 _MAX_TITLE = 60
 
 
@@ -25,27 +27,29 @@ _MAX_TITLE = 60
 class Attachment:
     """A file, a long text that was pasted, or a folder to ask, that belongs to a question.
 
+    A file that would take long to read is asked like a folder: by its passages.
+
     A passage of a folder has a number by which answers cite it; if it has no text, that is earlier
     in the conversation. An answer has the passages that it cites.
     """
 
-    name: str  # that of a folder ends in a slash
+    name: str  # of what is asked by its passages, it ends in a slash
     text: str
     number: int = 0  # of a passage, from 1
     first: int = 0  # line of a passage in its file; of a PDF the page, of a docx the paragraph
     last: int = 0
-    note: str = ""  # says that it is older or newer than another version
+    note: str = ""  # that it is older or newer than another version, or `BY_PASSAGES`
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder, which is searched for each question."""
+        """Whether it is searched for each question, as a folder or a long file."""
         return self.name.endswith("/")
 
     @property
     def title(self) -> str:
         """Its name, and where a passage stands: `[2] notes/garden.md:10-25 (newer than a.md)`."""
         if not self.number:
-            return self.name
+            return f"{self.name[:-1]} ({self.note})" if self.note else self.name
         last = f"-{self.last}" if self.last > self.first else ""
         note = f" ({self.note})" if self.note else ""
         return f"[{self.number}] {self.name}:{self.first}{last}{note}"

@@ -248,6 +248,8 @@ class ChatController:
         widgets.panel.ready(ready)
         widgets.status.show(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx, last=None)
         widgets.prompt.max_tokens = n_ctx
+        widgets.prompt.attached.token_s = ready.reading_s
+        widgets.prompt.attached.patience_s = settings.about_seconds
         widgets.prompt.attached.recount()
         if no_draft:
             widgets.conversation.note(refused(no_draft, ready, settings), "warning")

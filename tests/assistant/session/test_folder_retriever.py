@@ -15,7 +15,7 @@ from assistant.session.events import Changed, Indexing
 from assistant.session.folder_retriever import FolderRetriever, shown
 from assistant.session.messages import CITING
 from assistant.settings.settings import Settings
-from assistant.store.values import Attachment
+from assistant.store.values import BY_PASSAGES, Attachment
 from models.errors import StorageError
 from models.files.disk import Records
 from models.files.places import cache_dir
@@ -173,6 +173,26 @@ async def test_a_question_asked_meanwhile_is_told_what_is_known() -> None:
         "notes/ is still being read; 0 files so far.",
         "Nothing in notes/ is about this; answered without it.",
     ]
+    await made.answer("Where?")
+
+
+async def test_a_file_is_asked_by_its_passages_and_no_other_file_of_its_folder(notes: Path) -> None:
+    asked = Attachment("notes/air.md/", "", note=BY_PASSAGES)
+    made = stage()
+    await read(made, asked.name)
+    assert Indexing("notes/air.md can be asked about: 1 file.", None) in made.events
+    content = await ask(made, "Where are zeppelins moored, and what does a walrus eat?", asked)
+    assert content.startswith("[1] notes/air.md:")
+    assert BIRDS.strip() in content
+    assert "clams" not in content
+    await made.answer("In Lima [1].")
+    assert made.session.branch.store is not None
+    question, _ = made.session.branch.store.path(made.session.branch.conversation or 0)
+    assert question.attachments[0].title == "notes/air.md (by passages)"
+    (notes / "air.md").unlink()
+    await read(made, asked.name)
+    await ask(made, "Where are zeppelins moored?", asked, count=2)
+    assert "notes/air.md/ is missing, or is not a folder." in made.notes
     await made.answer("Where?")
 
 

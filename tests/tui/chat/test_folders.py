@@ -1,12 +1,13 @@
 """Asking a folder in the chat: attached by name, kept for the next question, sources shown."""
 
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from assistant.events import Origin
-from assistant.store.values import Attachment
+from assistant.store.values import BY_PASSAGES, Attachment
 from tests.tui.chat.chat_driver import Chat, Pair, lent, open_chat
 from tests.tui.chat.prompting import at_the_prompt
 from tui.app.app import SpecchatApp
@@ -54,6 +55,36 @@ async def test_a_folder_that_is_entered_offers_its_files_first_and_itself_above(
         await typist.pilot.press("up", "enter")
         await typist.until(lambda: typist.chips)
         assert typist.prompt.attachments == (Attachment("./notes/", ""),)
+
+
+async def test_a_file_that_takes_long_to_read_is_asked_by_its_passages_unless_w_insists(
+    notes: Path,
+) -> None:
+    (notes / "long.md").write_text(BIRDS * 400)
+    whole = Attachment("notes/long.md", BIRDS * 400)
+    async with at_the_prompt() as typist:
+        typist.prompt.attached.token_s, typist.prompt.attached.patience_s = 0.02, 8.0
+        for name in ("notes/air.md", "notes/long.md"):
+            await typist.pick(name)
+            await typist.pilot.press("enter")
+            await typist.until(partial(lambda shown: shown in typist.row, name))
+        short, asked = typist.prompt.attachments
+        assert (short.name, short.is_folder) == ("notes/air.md", False)
+        assert asked == Attachment("notes/long.md/", "", note=BY_PASSAGES)
+        assert "by passages; Ctrl+L w reads all of it in 2 min" in typist.row
+        await typist.pilot.press("ctrl+l", "w", "escape")
+        await typist.until(lambda: typist.prompt.attachments[1] == whole)
+        typist.prompt.attached.add(whole, is_file=True)
+        assert typist.prompt.attachments == (short, asked)
+
+
+async def test_a_paste_and_a_file_of_unknown_speed_are_read_as_a_whole() -> None:
+    async with at_the_prompt() as typist:
+        attached = typist.prompt.attached
+        attached.add(Attachment("a.md", BIRDS * 400), is_file=True)
+        attached.token_s, attached.patience_s = 0.02, 8.0
+        attached.add_pasted(BIRDS * 400)
+        assert not any(each.is_folder for each in attached.attachments)
 
 
 async def test_a_folder_is_asked_about_until_it_is_removed() -> None:

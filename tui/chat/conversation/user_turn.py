@@ -82,7 +82,7 @@ class Note(Static):
 
 def chips(attachments: Sequence[Attachment]) -> Content:
     """Return the files that came along, as they are asked for: with an @; and what was found."""
-    names = [f" @{one_line(e.name)}{_size(e)} " for e in attachments if not e.number]
+    names = [f" @{one_line(e.title)}{_size(e)} " for e in attachments if not e.number]
     found = [one_line(each.title) for each in attachments if each.number]
     along = [Content.styled(name, "$foreground on $panel") for name in names]
     return Content("  ").join([*along, *map(Content, found)])

@@ -149,7 +149,8 @@ class Prompt(Vertical):
         # A prompt that is sent meanwhile has the file: this widget handles it afterwards.
         path = located(message.name, self.picker.root)
         try:
-            self.attached.add(await asyncio.to_thread(read, path, message.name))
+            attachment = await asyncio.to_thread(read, path, message.name)
+            self.attached.add(attachment, is_file=not attachment.is_folder)
         except UsageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
 

@@ -16,7 +16,8 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from assistant.session.attachments import LIMIT
-from assistant.store.values import Attachment
+from assistant.store.values import BY_PASSAGES, Attachment
+from tui.formatting import duration
 from tui.labels import counted, weight
 from tui.safe import safe
 from tui.widgets.dialog import ListDialog
@@ -41,6 +42,8 @@ class Chip:
     size: str
     tokens: int
     counted: bool = False  # by the loaded model; otherwise `tokens` is an estimate
+    whole: Attachment | None = None  # the text of a file that is asked by its passages
+    reading: str = ""  # how long that takes to read
 
     @classmethod
     def of(cls, label: str, attachment: Attachment) -> "Chip":
@@ -49,8 +52,15 @@ class Chip:
         return cls(label, attachment, weight(text), estimated_tokens(text))
 
     @property
+    def shown(self) -> Attachment:
+        """The attachment, with its text also if it is asked by its passages."""
+        return self.whole or self.attachment
+
+    @property
     def about(self) -> str:
         """The size and the tokens, as text."""
+        if self.whole:
+            return f"by passages; Ctrl+L w reads all of it in {self.reading}"
         if self.attachment.is_folder:
             return "asked about"
         return f"{self.size} · {'' if self.counted else '≈ '}{counted(self.tokens, 'token')}"
@@ -74,6 +84,8 @@ class PromptAttachments(Widget):
         text: str
 
     _last_label = 0
+    token_s = patience_s = 0.0
+    """Seconds that a token takes to read, and those from which on a file is not read as a whole."""
 
     def watch_chips(self, chips: tuple[Chip, ...]) -> None:
         """Hide the widget without a chip."""
@@ -99,11 +111,18 @@ class PromptAttachments(Widget):
         """Remove what was sent, except folders: they belong to the next question, too."""
         self.chips = tuple(chip for chip in self.chips if chip.attachment.is_folder)
 
-    def add(self, attachment: Attachment) -> None:
-        """Add an attachment, which replaces one of the same name."""
+    def add(self, attachment: Attachment, is_file: bool = False) -> None:
+        """Add an attachment, which replaces one of the same name.
+
+        A file that takes too long to read is asked by its passages.
+        """
         self._last_label += 1
         chip = Chip.of(f"attachment {self._last_label}", attachment)
-        others = [other for other in self.chips if other.attachment.name != attachment.name]
+        if is_file and (seconds := chip.tokens * self.token_s) > self.patience_s:
+            asked = Attachment(f"{attachment.name}/", "", note=BY_PASSAGES)
+            chip = Chip(chip.label, asked, "", 0, True, attachment, duration(seconds))
+        names = attachment.name, f"{attachment.name}/"
+        others = [other for other in self.chips if other.attachment.name not in names]
         self.chips = (*others, chip)
         self.call_next(self._request_count, chip)  # so that this widget is the sender
 
@@ -125,7 +144,9 @@ class PromptAttachments(Widget):
 
     def recount(self) -> None:
         """Have the tokens counted again, because another model will read them."""
-        self.chips = tuple(Chip.of(chip.label, chip.attachment) for chip in self.chips)
+        self.chips = tuple(
+            chip if chip.whole else Chip.of(chip.label, chip.attachment) for chip in self.chips
+        )
         for chip in self.chips:
             self.call_next(self._request_count, chip)
 
@@ -175,7 +196,7 @@ def packed(cells: Sequence[Content], width: int) -> list[list[Content]]:
 def drawn(chip: Chip, width: int) -> Content:
     """Return a chip of at most `width` cells; a long name loses its start."""
     about = f" {chip.about} "
-    name = " ".join(safe(chip.attachment.name).split())
+    name = " ".join(safe(chip.shown.name).split())
     available = max(8, width - cell_len(about) - 2)
     if cell_len(name) > available:
         while cell_len(name) >= available:
@@ -203,11 +224,12 @@ class AttachmentsScreen(ListDialog[Outcome]):
         Binding("delete,d", "drop", "Remove", id="attachments.drop"),
         Binding("backspace", "drop", show=False),
         Binding("i", "insert", "Insert into the text", id="attachments.insert"),
+        Binding("w", "whole", "Read all of it", id="attachments.whole"),
         Binding("space", "scroll(1)", "Scroll down", show=False, priority=True),
     ]
 
     def __init__(self, chips: tuple[Chip, ...]) -> None:
-        super().__init__("Attached", "Esc goes back · d removes · i inserts into the text")
+        super().__init__("Attached", "Esc goes back · d removes · i inserts · w reads all of it")
         self.chips = chips
 
     def on_mount(self) -> None:
@@ -217,7 +239,10 @@ class AttachmentsScreen(ListDialog[Outcome]):
 
     def _list(self, highlighted: int) -> None:
         rows = [
-            ((safe(chip.attachment.name), "bold"), (f"  {chip.about}", "$text-muted"))
+            (
+                (safe(chip.shown.name), "bold"),
+                (f"  {chip.about}", "$text-muted"),
+            )
             for chip in self.chips
         ]
         self.list.set_options([Option(Content.assemble(*row)) for row in rows])
@@ -226,7 +251,7 @@ class AttachmentsScreen(ListDialog[Outcome]):
     @on(OptionList.OptionHighlighted)
     def show_text(self, message: OptionList.OptionHighlighted) -> None:
         """Show the text under the cursor."""
-        text = self.chips[message.option_index].attachment.text
+        text = self.chips[message.option_index].shown.text
         more = len(text) - PREVIEW
         rest = (f"\n\n… and {counted(more, 'character')} more", "$text-muted") if more > 0 else ""
         self.show_detail(Content.assemble(safe(text[:PREVIEW]), rest))
@@ -244,11 +269,19 @@ class AttachmentsScreen(ListDialog[Outcome]):
         else:
             self.action_close()
 
+    def action_whole(self) -> None:
+        """Have a file read as a whole that would be asked by its passages."""
+        index = self._chosen
+        if whole := self.chips[index].whole:
+            chip = Chip.of(self.chips[index].label, whole)
+            self.chips = (*self.chips[:index], chip, *self.chips[index + 1 :])
+            self._list(index)
+
     @on(OptionList.OptionSelected)
     def action_insert(self) -> None:
         """Insert its text at the cursor of the prompt, unless it is too long to edit."""
         chip = self.chips[self._chosen]
-        size = len(chip.attachment.text)
+        size = len(chip.shown.text)
         if size > EDITABLE:
             text = f"{size:,} characters are too many to edit here; the limit is {EDITABLE:,}."
             self.notify(text, severity="warning", timeout=6, markup=False)
