@@ -50,7 +50,7 @@ def mask_of(choice, tokens):
     return exact
 
 
-def said(choice, rule, sources, target):
+def first_tokens(choice, rule, sources, target):
     """Return the first tokens of an answer that may call a tool."""
     tokens = list(START)
     mask = mask_of(choice, tokens)
@@ -68,7 +68,7 @@ def expected(choice, target, warp=best_two):
 @pytest.mark.parametrize("sources", SOURCES)
 def test_an_answer_that_may_call_has_the_law_of_masked_ars(rule, choice, sources):
     target = Toy(5, 3)
-    found = law(lambda rng: said(choice, rule(rng), SOURCES[sources], target))
+    found = law(lambda rng: first_tokens(choice, rule(rng), SOURCES[sources], target))
     assert distance(found, expected(choice, target)) == 0
 
 

@@ -67,7 +67,9 @@ def by_definition(markers, budget):
     return forced_or_kept
 
 
-def said(target, rule, thoughts, sources, context, length, lookahead, warp=keep_all, form=None):
+def first_tokens(
+    target, rule, thoughts, sources, context, length, lookahead, warp=keep_all, form=None
+):
     """Return the next tokens of an answer under way."""
     text, plan = list(context), ("sps", lookahead)
     mask = form and form(text, thoughts.answer_start)
@@ -102,7 +104,7 @@ def test_a_thought_that_is_ended_by_force_has_the_law_of_ars_with_the_same_forci
         thoughts = reader(markers, budget)
         forced = [lambda mask: ForcedSource(thoughts.forced), lambda mask: SuffixSource()]
         sources = [*(forced if copies else ()), model(n_vocab)]
-        return said(target, rule(rng), thoughts, sources, context, length, lookahead)
+        return first_tokens(target, rule(rng), thoughts, sources, context, length, lookahead)
 
     expected = chain_rule(target, length, by_definition(markers, budget), context)
     assert distance(law(run), expected) == 0
@@ -146,7 +148,7 @@ def test_a_form_that_begins_where_a_thought_ends_has_the_law_of_masked_ars(rule,
         at = PartPosition("thought")
         beginning = AnswerBeginning(TokenText(WORDS.piece), THINK, at, len(PROMPT))
         thoughts = ThoughtReader(beginning, (END,), budget)
-        return said(target, rule(rng), thoughts, sources, PROMPT, 3, 2, best_two, form_mask)
+        return first_tokens(target, rule(rng), thoughts, sources, PROMPT, 3, 2, best_two, form_mask)
 
     assert distance(law(run), chain_rule(target, 3, masked_by_definition(budget), PROMPT)) == 0
 

@@ -40,7 +40,7 @@ def mask_of(form, tokens):
     )
 
 
-def said(form, rule, warp, length, sources, target, plan=("sps", 2)):
+def first_tokens(form, rule, warp, length, sources, target, plan=("sps", 2)):
     """Return the first tokens of an answer that has a form."""
     tokens = list(START)
     mask = mask_of(form, tokens)
@@ -74,7 +74,7 @@ SOURCES = {
 @pytest.mark.parametrize("sources", SOURCES)
 def test_an_answer_with_a_form_has_the_law_of_masked_ars(rule, warp, form, sources):
     target, who = Toy(4, 3), SOURCES[sources]
-    found = law(lambda rng: said(form, rule(rng), warp, 3, who, target))
+    found = law(lambda rng: first_tokens(form, rule(rng), warp, 3, who, target))
     assert distance(found, expected(form, warp, 3, target)) == 0
 
 
@@ -83,8 +83,8 @@ def test_with_a_seed_an_answer_with_a_form_is_that_of_masked_ars():
 
     def run(rng):
         rule = Coupled(Numbers(rng))
-        plain = said(FORMS[0], rule, best_two, 2, [], target, ("ars", None))
-        return plain == said(FORMS[0], rule, best_two, 2, who, target)
+        plain = first_tokens(FORMS[0], rule, best_two, 2, [], target, ("ars", None))
+        return plain == first_tokens(FORMS[0], rule, best_two, 2, who, target)
 
     assert law(run) == {True: 1}
 

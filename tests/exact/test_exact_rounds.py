@@ -27,7 +27,7 @@ from tests.models.evaluations import assert_same
 START = (1,)
 
 
-def said(target, sources, rule, length, lookahead=2):
+def first_tokens(target, sources, rule, length, lookahead=2):
     """Return the first `length` tokens of an answer."""
     return decoded(target, rule, Cascade(*sources), list(START), length, ("sps", lookahead))[0]
 
@@ -44,7 +44,9 @@ def failing(seed, n_vocab=2):
 )
 def test_a_draft_failing_after_a_draw_leaves_the_law_of_the_target(rule, seed, n_vocab, lookahead):
     target = Toy(n_vocab, 3 + seed)
-    found = law(lambda rng: said(target, failing(5 + seed, n_vocab), rule(rng), 3, lookahead))
+    found = law(
+        lambda rng: first_tokens(target, failing(5 + seed, n_vocab), rule(rng), 3, lookahead)
+    )
     assert distance(found, chain_rule(target, 3, start=START)) == 0
 
 
@@ -68,8 +70,8 @@ def test_the_mode_may_change_in_every_round_by_what_was_said(rule):
 def test_with_a_seed_a_draft_that_fails_changes_no_token():
     def run(rng):
         numbers, target = Numbers(rng), Toy(2, 3)
-        alone = said(target, [], Coupled(numbers), 2)
-        return alone == said(target, failing(5), Coupled(numbers), 2)
+        alone = first_tokens(target, [], Coupled(numbers), 2)
+        return alone == first_tokens(target, failing(5), Coupled(numbers), 2)
 
     assert law(run) == {True: 1}
 
@@ -148,7 +150,7 @@ def test_recurrent_models_keep_the_law_of_the_target(tmp_path, rule, kind, draft
     ]
     target, draft = FromFile(weights[0], 16), FromFile(weights[1], 1)
     sources = [modelled_by(draft, 2), SuffixSource()]
-    found = law(lambda rng: said(target, sources, rule(rng), 3))
+    found = law(lambda rng: first_tokens(target, sources, rule(rng), 3))
     assert distance(found, chain_rule(target, 3, start=START)) == 0
     for each in (target, draft, *weights):
         each.close()

@@ -41,66 +41,68 @@ def pair(bare_machine, monkeypatch):
 
 
 @pytest.fixture
-def said():
+def reports():
     """What was reported."""
     return []
 
 
-def sentences(said):
-    return " ".join(each.warning for each in said)
+def sentences(reports):
+    return " ".join(each.warning for each in reports)
 
 
-def test_it_keeps_what_the_list_says_and_is_the_targets_draft_from_then_on(pair, said):
-    path = slim_draft.default_draft(said.append)
+def test_it_keeps_what_the_list_says_and_is_the_targets_draft_from_then_on(pair, reports):
+    path = slim_draft.default_draft(reports.append)
     assert path is not None
     vocabulary, whole = read_vocabulary(path), read_vocabulary(path.with_name("small.gguf"))
     assert [vocabulary.text(i) for i in range(vocabulary.size)] == [whole.text(i) for i in KEPT]
     target = identify("big")
     assert best_draft(target, discover())[0].path == made_here(target).path == path
-    assert "Made a faster draft" in sentences(said)
+    assert "Made a faster draft" in sentences(reports)
     assert path.with_name("small.gguf").exists()
 
 
-def test_it_is_made_once_and_the_same_bytes_each_time(pair, said):
-    path = slim_draft.default_draft(said.append)
+def test_it_is_made_once_and_the_same_bytes_each_time(pair, reports):
+    path = slim_draft.default_draft(reports.append)
     digest, stamp = checksum.sha256(path), path.stat().st_mtime_ns
-    said.clear()
-    assert slim_draft.default_draft(said.append) == path
-    assert (path.stat().st_mtime_ns, said) == (stamp, [])
+    reports.clear()
+    assert slim_draft.default_draft(reports.append) == path
+    assert (path.stat().st_mtime_ns, reports) == (stamp, [])
     path.unlink()
-    assert checksum.sha256(slim_draft.default_draft(said.append)) == digest
+    assert checksum.sha256(slim_draft.default_draft(reports.append)) == digest
 
 
-def test_a_draft_that_was_measured_here_is_neither_replaced_nor_passed_over(pair, said):
-    bundled = slim_draft.default_draft(said.append)
+def test_a_draft_that_was_measured_here_is_neither_replaced_nor_passed_over(pair, reports):
+    bundled = slim_draft.default_draft(reports.append)
     source = identify("small").path
     own = slim_draft.make(source, np.arange(340), mark(identify("big")))
     assert own.stat().st_size > bundled.stat().st_size
     target = identify("big")
     assert best_draft(target, discover())[0].path == made_here(target).path == own
-    assert slim_draft.default_draft(said.append) == own
+    assert slim_draft.default_draft(reports.append) == own
 
 
 def no_room(*arguments):
     raise StorageError("There is no room.")
 
 
-def test_where_it_cannot_be_made_the_draft_serves_and_the_reason_is_said(pair, said, monkeypatch):
+def test_where_it_cannot_be_made_the_draft_serves_and_the_reason_is_said(
+    pair, reports, monkeypatch
+):
     with monkeypatch.context() as patched:
         patched.setattr(slim_draft, "require_space", no_room)
-        assert slim_draft.default_draft(said.append) is None
-    assert "There is no room. The draft is used as downloaded." in sentences(said)
+        assert slim_draft.default_draft(reports.append) is None
+    assert "There is no room. The draft is used as downloaded." in sentences(reports)
     with monkeypatch.context() as patched:
         patched.setattr(engines, "installed", list)
-        assert slim_draft.default_draft(said.append) is None
-    assert "llama.cpp is not installed. Install it with: make" in sentences(said)
+        assert slim_draft.default_draft(reports.append) is None
+    assert "llama.cpp is not installed. Install it with: make" in sentences(reports)
     assert best_draft(identify("big"), discover())[0].name == "small"
 
 
-def test_a_file_of_another_vocabulary_is_left_alone(pair, said):
+def test_a_file_of_another_vocabulary_is_left_alone(pair, reports):
     slim_draft.DEFAULT_TOKENS.write_bytes(packed(np.ones(SIZE + 8, np.uint8)))
-    assert slim_draft.default_draft(said.append) is None
-    assert "a different vocabulary" in sentences(said)
+    assert slim_draft.default_draft(reports.append) is None
+    assert "a different vocabulary" in sentences(reports)
 
 
 def test_the_list_that_ships_is_one_of_the_default_vocabulary():

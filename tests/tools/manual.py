@@ -46,7 +46,7 @@ def usage(names: tuple[str, ...], command: click.Command) -> str:
     return " ".join(["specchat", *names, *pieces])
 
 
-def said(command: click.Command) -> list[str]:
+def help_paragraphs(command: click.Command) -> list[str]:
     """The paragraphs of a command's help, each in one line."""
     text = cleandoc((command.help or "").partition("\f")[0].replace("\b", ""))
     return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
@@ -72,7 +72,7 @@ def page(names: tuple[str, ...], command: click.Command, depth: int = 1) -> str:
     """A command as Markdown, and those below it."""
     title = " ".join(("specchat", *names))
     lines = [f"{'#' * depth} {title}", "", "```", usage(names, command), "```", ""]
-    for paragraph in said(command):
+    for paragraph in help_paragraphs(command):
         lines += [escaped(paragraph), ""]
     if records := options(names, command):
         lines += ["| option | |", "|---|---|"]
@@ -103,7 +103,7 @@ def escaped(text: str) -> str:
 
 def man() -> str:
     """The man page, without a date: it is the same whenever it is made."""
-    first, *rest = said(specchat)
+    first, *rest = help_paragraphs(specchat)
     lines = [
         '.TH SPECCHAT 1 "" "specchat" "User commands"',
         ".SH NAME",
@@ -125,7 +125,7 @@ def man() -> str:
 
 def described(names: tuple[str, ...], command: click.Command) -> Iterator[str]:
     yield f".SS {roff(usage(names, command))}"
-    for number, paragraph in enumerate(said(command)):
+    for number, paragraph in enumerate(help_paragraphs(command)):
         yield from ([".PP"] if number else [])
         yield roff(paragraph)
     yield from tagged(options(names, command))

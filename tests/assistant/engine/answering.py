@@ -14,16 +14,21 @@ from assistant.request import EngineArgs, Message, Request, Sampling
 
 
 def assistant_of(open_model, target, draft=None, *sources, n_ctx=1024, draft_ctx=1024) -> Any:
-    """Return an assistant; its control is `control`."""
+    """Return an assistant on model files; its control is `control`."""
     control = Control()
     model = open_model(target, n_ctx=n_ctx, cancel=control.cancel)
-    known = [*sources] or [SuffixSource()]
-    if draft:
-        small = open_model(draft, n_ctx=draft_ctx, max_rows=1)
-        known.append(ModelSource(small, VocabularyMapping.by_number(model.n_vocab, small.n_vocab)))
-    made: Any = Assistant(model, model.weights.vocab, known)
+    small = draft and open_model(draft, n_ctx=draft_ctx, max_rows=1)
+    made: Any = assistant_with(model, small, *sources)
     made.control = control
     return made
+
+
+def assistant_with(model, small=None, *sources) -> Assistant:
+    """Return an assistant with models that are open, and the draft after its other sources."""
+    known = [*sources] or [SuffixSource()]
+    if small:
+        known.append(ModelSource(small, VocabularyMapping.by_number(model.n_vocab, small.n_vocab)))
+    return Assistant(model, model.weights.vocab, known)
 
 
 @contextmanager

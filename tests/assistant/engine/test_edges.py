@@ -18,7 +18,6 @@ from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.decoding.warp import warp
 from assistant.engine.control import Control
@@ -32,7 +31,7 @@ from models.errors import ContextFull, UsageError
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
-from tests.assistant.engine.answering import end, tokens
+from tests.assistant.engine.answering import assistant_with, end, tokens
 
 LOOKAHEADS = (1, 3, 7, 31)
 WAYS = [("auto", None), ("sps", None), ("auto", 7), *(("sps", k) for k in LOOKAHEADS)]
@@ -71,11 +70,11 @@ class Edge:
         """Return the events by both, which say the same and end alike."""
         plain = self.plain(request)
         events = self.events(request)
-        assert said(events) == said(plain)
+        assert outcome_of(events) == outcome_of(plain)
         return events, plain
 
 
-def said(events: list[Any]) -> tuple[Any, ...]:
+def outcome_of(events: list[Any]) -> tuple[Any, ...]:
     """Return what an answer came to."""
     last = end(events)
     return last.text, last.thought, last.token_ids, last.stop, last.complete
@@ -121,8 +120,7 @@ def pair(opened):
 
     def pair(target: str, draft: str, n_ctx: int = N_CTX) -> Assistant:
         model, small = opened(target, n_ctx), opened(draft, rows=1)
-        source = ModelSource(small, VocabularyMapping.by_number(model.n_vocab, small.n_vocab))
-        return Assistant(model, model.weights.vocab, [SuffixSource(), TailSource(), source])
+        return assistant_with(model, small, SuffixSource(), TailSource())
 
     return pair
 

@@ -15,7 +15,7 @@ CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
 JSON = b"Content-Type: application/json\r\n"
 
 
-def said(running: Running, data: bytes) -> tuple[int, bytes]:
+def response_to(running: Running, data: bytes) -> tuple[int, bytes]:
     """Send bytes, and no more; return the status and the body of what comes back."""
     with running.connect() as client:
         with suppress(OSError):  # it need not read to the end what it refuses
@@ -47,7 +47,7 @@ def read(answers: BinaryIO) -> tuple[int, bytes]:
     ],
 )  # fmt: skip
 def test_only_requests_that_name_this_machine_are_answered(running, host, status) -> None:
-    assert said(running, MODELS + f"Host: {host}\r\n\r\n".encode())[0] == status
+    assert response_to(running, MODELS + f"Host: {host}\r\n\r\n".encode())[0] == status
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_only_requests_that_name_this_machine_are_answered(running, host, status
 )  # fmt: skip
 def test_pages_of_strangers_get_nothing(running, origin, status) -> None:
     head = MODELS + b"Host: localhost\r\nOrigin: " + origin.encode()
-    assert said(running, head + b"\r\n\r\n")[0] == status
+    assert response_to(running, head + b"\r\n\r\n")[0] == status
 
 
 def test_a_page_cannot_ask_in_the_only_way_that_needs_no_permission(running: Running) -> None:
     form = CHAT + b"Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}"
-    assert said(running, form)[0] == 415
+    assert response_to(running, form)[0] == 415
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_page_cannot_ask_in_the_only_way_that_needs_no_permission(running: Run
     ids=lambda value: repr(value)[:60],
 )
 def test_an_invalid_request_is_refused_in_json(running: Running, data, status) -> None:
-    found, body = said(running, data)
+    found, body = response_to(running, data)
     assert found == status
     message = json.loads(body)["error"]["message"]
     assert message
@@ -142,7 +142,7 @@ def test_clients_who_ask_for_nothing_keep_nobody_out(running: Running, monkeypat
         idle = [stack.enter_context(running.connect()) for _ in range(3)]
         for client in idle:
             client.sendall(MODELS)  # half a head
-        assert said(running, MODELS + b"Host: localhost\r\n\r\n")[0] == 200
+        assert response_to(running, MODELS + b"Host: localhost\r\n\r\n")[0] == 200
         with suppress(ConnectionResetError):  # what it sent may not have been read
             assert idle[0].recv(10) == b""
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assistant.settings.config_file import Config, understand
 from assistant.settings.layers import load
+from tests.assistant.settings.configs import config_of
 from tui.settings.command import config
 from tui.settings.editor import template
 
@@ -25,12 +25,8 @@ url = "http://127.0.0.1:9/mcp"
 SERVER = "[tools.servers.a]\n"
 
 
-def said(text: str) -> Config:
-    return understand(text, Path("config.toml"))
-
-
 def test_folders_and_servers_are_what_the_tables_say() -> None:
-    tools = load({}, said(WHOLE)).settings().tools
+    tools = load({}, config_of(WHOLE)).settings().tools
     weather, local = tools.servers
     assert tools.folders == (Path.home() / "notes",)
     assert tools.rounds == 3
@@ -39,7 +35,7 @@ def test_folders_and_servers_are_what_the_tables_say() -> None:
     )  # fmt: skip
     assert (weather.env, weather.cwd) == ((("TOKEN", "x"),), str(Path.home()))
     assert local.url == "http://127.0.0.1:9/mcp"
-    assert not load({}, said("")).settings().tools
+    assert not load({}, config_of("")).settings().tools
 
 
 def test_a_header_has_its_secret_from_the_environment_and_nobody_shows_it(
@@ -49,7 +45,7 @@ def test_a_header_has_its_secret_from_the_environment_and_nobody_shows_it(
     monkeypatch.setenv("GARDEN_TOKEN", "sesame $HOME ${PATH}")
     line = 'headers = { Authorization = "Bearer ${GARDEN_TOKEN}", X-Plot = "$7" }'
     text = f'{SERVER}url = "http://127.0.0.1:9/mcp"\n{line}\n'
-    found = said(text)
+    found = config_of(text)
     (server,) = found.tools.servers
     assert dict(server.headers) == {"Authorization": "Bearer sesame $HOME ${PATH}", "X-Plot": "$7"}
     assert "sesame" not in repr(found)
@@ -62,9 +58,9 @@ def test_a_header_has_its_secret_from_the_environment_and_nobody_shows_it(
 
 def test_an_unknown_key_is_a_warning_and_the_template_shows_the_known_ones() -> None:
     text = f"{SERVER}comand = 'x'\ncommand = 'x'"
-    assert said(text).warnings == (
+    assert config_of(text).warnings == (
         'config.toml, [tools.servers.a]: there is no key "comand"; did you mean "command"?',
     )
     lines = template().split("# [tools]\n")[1].split("\n\n")[0].splitlines()
     shown = "\n".join(["[tools]", *(line.removeprefix("# ") for line in lines)])
-    assert said(shown).tools.servers[0].command == "some-server"
+    assert config_of(shown).tools.servers[0].command == "some-server"

@@ -23,7 +23,7 @@ def tool(name, description="does it", schema=SCHEMA, **more):
     return {"name": name, "description": description, "inputSchema": schema, **more}
 
 
-def said(text, **more):
+def text_result(text, **more):
     return {"content": [{"type": "text", "text": text}], **more}
 
 
@@ -38,7 +38,7 @@ class Server:
         return {"tools": [tool("go")]}
 
     def call(self, identity):
-        return said("done")
+        return text_result("done")
 
     def cancelled(self):
         pass
@@ -73,7 +73,7 @@ class Server:
 
 class Failing(Server):
     def call(self, identity):
-        return said("no such thing", isError=True)
+        return text_result("no such thing", isError=True)
 
 
 class Parts(Server):
@@ -127,7 +127,7 @@ class Revising(Server):
 
     def call(self, identity):
         self.version += 1
-        return said("done")
+        return text_result("done")
 
 
 class Unlisting(Server):
@@ -179,14 +179,14 @@ class Echoing(Server):
     """Says that it was called, and says what a request holds."""
 
     def call(self, identity):
-        return said(self.line)
+        return text_result(self.line)
 
 
 class Environment(Server):
     """Returns the names of its variables."""
 
     def call(self, identity):
-        return said(" ".join(os.environ))
+        return text_result(" ".join(os.environ))
 
 
 class Toolless(Server):
@@ -215,7 +215,7 @@ class Asking(Server):
             send({"id": number, "method": method, "params": params})
             answer = json.loads(sys.stdin.readline())
             got.append("refused" if "error" in answer else str(answer))
-        return said(" ".join(got))
+        return text_result(" ".join(got))
 
 
 class Flooding(Server):
@@ -227,7 +227,7 @@ class Flooding(Server):
         OUT.write("".join(request % name for name in names).encode())
         OUT.flush()
         got = [json.loads(sys.stdin.readline())["id"] for _ in names]
-        return said("in order" if got == names else "mixed")
+        return text_result("in order" if got == names else "mixed")
 
 
 class Detaching(Server):
@@ -249,7 +249,7 @@ class Detaching(Server):
             time.sleep(0.01)
         if ends:
             os._exit(3)
-        return said("done")
+        return text_result("done")
 
 
 class Huge(Server):
@@ -261,9 +261,9 @@ class Huge(Server):
 
     def call(self, identity):
         if self.argument == "parts":
-            return {"content": 300_000 * said("")["content"]}
+            return {"content": 300_000 * text_result("")["content"]}
         if self.argument == "text":
-            return said("a" * 3_000_000)
+            return text_result("a" * 3_000_000)
         while True:
             OUT.write(b"a" * 65_536)
 

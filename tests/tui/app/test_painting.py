@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from assistant.events import Step
 from tests.patience import WAIT_S
-from tests.tui.chat.turns import Page, Shown, ghost, question, said, token
+from tests.tui.chat.turns import Page, Shown, ghost, question, round_of, token
 from tui.app.help_screen import HelpScreen
 
 SIZE = (60, 20)
@@ -128,9 +128,9 @@ async def test_the_terminal_shows_what_a_full_paint_would(seed: int) -> None:
 
 async def test_a_word_that_comes_is_all_that_is_written() -> None:
     async def do(terminal: Terminal) -> None:
-        answer = await terminal.page.stream(said("The first words stand still, "))
+        answer = await terminal.page.stream(round_of("The first words stand still, "))
         terminal.news()
-        answer.add(said("novel "))
+        answer.add(round_of("novel "))
         await terminal.page.settle()
         written = terminal.news()
         assert "novel" in written
@@ -142,11 +142,11 @@ async def test_a_word_that_comes_is_all_that_is_written() -> None:
 
 async def test_a_line_that_comes_moves_no_other_while_there_is_room() -> None:
     async def do(terminal: Terminal) -> None:
-        answer = await terminal.page.stream(*[said(f"line {n}\n") for n in range(40)])
+        answer = await terminal.page.stream(*[round_of(f"line {n}\n") for n in range(40)])
         moved = 0
         for number in range(40, 60):
             terminal.news()
-            answer.add(said(f"line {number}\n"))
+            answer.add(round_of(f"line {number}\n"))
             await terminal.page.settle()
             moved += "line 39" in terminal.news()
         assert 0 < moved <= 7

@@ -20,7 +20,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return at
 
 
-def said(parser: PasteParser, messages: Iterable[object]) -> list[tuple[str, str]]:
+def events_of(parser: PasteParser, messages: Iterable[object]) -> list[tuple[str, str]]:
     return [
         (type(each).__name__, each.text if isinstance(each, events.Paste) else each.key)
         for each in messages
@@ -33,8 +33,8 @@ def read(*chunks: str) -> list[tuple[str, str]]:
     parser = PasteParser()
     found: list[tuple[str, str]] = []
     for chunk in chunks:
-        found += said(parser, [*parser.feed(chunk), *parser.tick()])
-    return found + said(parser, [*parser.tick(), *parser.tick(), *parser.tick()])
+        found += events_of(parser, [*parser.feed(chunk), *parser.tick()])
+    return found + events_of(parser, [*parser.tick(), *parser.tick(), *parser.tick()])
 
 
 @pytest.mark.parametrize("text", [EVERYTHING, *LIKE_MARKS, "a\r\x11\x03"], ids=ascii)
@@ -94,19 +94,19 @@ def test_enter_amid_pasted_text_is_a_line_break(
 def test_a_key_pressed_after_a_pause_is_no_part_of_what_came_before(clock: list[float]) -> None:
     parser = PasteParser()
     for text in (f"{START}a{END}", "one\rtwo"):
-        assert said(parser, parser.feed(text)) == []
+        assert events_of(parser, parser.feed(text)) == []
         clock[0] += 1
-        (before, *after) = said(parser, parser.feed("\r"))
+        (before, *after) = events_of(parser, parser.feed("\r"))
         assert before[0] in ("Paste", "Burst")
         assert after == keys("\r")
 
 
 def test_a_paste_whose_end_never_comes_does_not_hold_the_keys_forever(clock: list[float]) -> None:
     parser = PasteParser()
-    assert said(parser, [*parser.feed(f"{START}lost"), *parser.tick(), *parser.tick()]) == []
+    assert events_of(parser, [*parser.feed(f"{START}lost"), *parser.tick(), *parser.tick()]) == []
     clock[0] += 60
-    assert said(parser, parser.tick()) == [("Paste", "lost")]
-    assert said(parser, parser.feed("x")) == keys("x")
+    assert events_of(parser, parser.tick()) == [("Paste", "lost")]
+    assert events_of(parser, parser.feed("x")) == keys("x")
 
 
 def test_text_that_trickles_in_faster_than_anyone_types_is_a_paste() -> None:

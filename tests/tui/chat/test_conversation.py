@@ -10,7 +10,7 @@ from tests.tui.chat.turns import (
     answer,
     open_page,
     question,
-    said,
+    round_of,
     talk,
     token,
     tokens_of,
@@ -47,7 +47,7 @@ async def test_footer_offers_only_what_applies_and_only_while_focused() -> None:
         await page.press("k")
         assert set(page.keys()) == set("cefd")
         page.view.query(UserTurn).last().add_class("waiting")
-        streaming = await page.stream(said("x"))
+        streaming = await page.stream(round_of("x"))
         streaming.focus()
         await page.settle()
         assert set(page.keys()) == set("cvgi")
@@ -56,7 +56,7 @@ async def test_footer_offers_only_what_applies_and_only_while_focused() -> None:
         assert set(page.keys()) == set("cvginrfd")
         text = "```\nx\n```"
         old = replace(answer(2, text, state="stopped"), siblings=(1, 2, 3))
-        await page.open([question(9), old], {2: (said(text),)})
+        await page.open([question(9), old], {2: (round_of(text),)})
         page.view.turns[1].focus()
         await page.pilot.press(*"cyernfdi", "left", "right")
         assert [verb for verb, _ in page.wanted] == [
@@ -133,13 +133,13 @@ async def test_very_many_turns_on_the_screen_are_taken_away_again() -> None:
 
 async def test_text_below_is_hinted_at_and_the_reader_stays() -> None:
     async with open_page(*talk(30)) as page:
-        streaming = await page.stream(said("start"))
+        streaming = await page.stream(round_of("start"))
         page.view.scroll_relative(y=-10, animate=False)
         await page.settle()
         place = page.view.scroll_y
         assert "new text below" not in page.text
         for number in range(30):
-            streaming.add(said(f"\nline {number}"))
+            streaming.add(round_of(f"\nline {number}"))
         await page.settle()
         assert page.view.scroll_y == place
         assert "↓ new text below" in page.text
@@ -154,7 +154,7 @@ async def test_text_below_is_hinted_at_and_the_reader_stays() -> None:
 async def test_reader_inside_an_answer_stays_at_the_passage_when_it_is_complete() -> None:
     async with open_page() as page:
         page.view.ask(question(9))
-        lines = [said(f"paragraph **{number}**\nof\nthe\ntext\n\n") for number in range(60)]
+        lines = [round_of(f"paragraph **{number}**\nof\nthe\ntext\n\n") for number in range(60)]
         streaming = await page.stream(*lines)
         page.view.scroll_to(y=150, animate=False)
         await page.settle()
@@ -213,7 +213,7 @@ async def test_store_that_is_slow_holds_nothing_up() -> None:
 
     def trace(id: int) -> Trace:
         asyncio.run_coroutine_threadsafe(slow.wait(), loop).result()
-        return (said("late"),)
+        return (round_of("late"),)
 
     async with open_page() as page:
         loop = asyncio.get_running_loop()

@@ -187,7 +187,7 @@ def test_tiny_probabilities_do_not_become_nothing() -> None:
     assert shown == ["1.000", "0.412", "0.000", "1.2e-05"]
 
 
-def said(place: int, width: int = 76, story: Trace = STORY) -> str:
+def facts_at(place: int, width: int = 76, story: Trace = STORY) -> str:
     shown = entries(story)
     return "\n".join(
         line.plain for line in facts(shown[place], place + 1, len(shown), Size(width, 12))
@@ -226,10 +226,10 @@ TOLD = [
 @pytest.mark.parametrize("told", TOLD)
 def test_every_token_and_ghost_says_why_it_is_there_or_not(told: tuple[Trace, int, str]) -> None:
     story, place, *words = told
-    shown = said(place, story=story)
+    shown = facts_at(place, story=story)
     for word in words:
         assert (word.removeprefix("-") in shown) is not word.startswith("-")
-    assert max(map(len, said(place, 46, story).split("\n"))) <= 46
+    assert max(map(len, facts_at(place, 46, story).split("\n"))) <= 46
 
 
 WORD = st.text("ab 漢\u0301\u200b\u200d👩", min_size=1, max_size=30)

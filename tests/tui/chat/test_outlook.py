@@ -26,7 +26,9 @@ TIMES = re.compile(r"(\d+\.\d\d) times")
 SHARES = re.compile(r"(\d+)%")
 
 
-def said(stats: Stats = FAST, forecast: Forecast | None = None, lookahead: int = 3) -> Outlook:
+def outlook_of(
+    stats: Stats = FAST, forecast: Forecast | None = None, lookahead: int = 3
+) -> Outlook:
     return outlook(Decoded((), (), lookahead, 300, stats, forecast))
 
 
@@ -60,7 +62,7 @@ PREPARED = "No guesses were tried in this answer; preparing them took 10% of the
     ],
 )
 def test_the_claim_about_guessing_has_measured_figures(stats, forecast, worth, why, saves):
-    found = said(stats, forecast)
+    found = outlook_of(stats, forecast)
     assert (found.gain, found.why, found.saves) == (worth, why, saves)
     assert found.doing == (DOING[forecast.reason] if forecast else "")
 
@@ -81,7 +83,7 @@ def test_a_machine_that_changes_its_pace_is_not_held_for_a_gain_by_a_few_guesses
         decode_s=decode_s, guessing_s=9 / 75 * decode_s, lookahead_counts={0: 66, 1: 7, 2: 2},
     )  # fmt: skip
     for token_s in (0.5, 0.9, 1.5, 2.5):
-        found = said(stats, Forecast(Reason.LIKELY, 1.2, token_s))
+        found = outlook_of(stats, Forecast(Reason.LIKELY, 1.2, token_s))
         assert found.saves is None
         assert found.gain == "2 of 11 guesses right: too few to matter"
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from assistant.events import Stats, Step
 from tests.tui.chat.chat_driver import open_chat
-from tests.tui.chat.turns import TARGET, answer, open_page, said, token, tokens_of
+from tests.tui.chat.turns import TARGET, answer, open_page, round_of, token, tokens_of
 from tui.chat.conversation.thought import Thought
 from tui.widgets.token_styles import COLOURED, THOUGHT, kind
 
@@ -40,7 +40,7 @@ async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
         await page.press("t")
         assert "▾ Thinking · 12 s · 1,340 tokens" in page.text
         assert "  Hm, the sky is blue because" in page.text
-        for step in (MARKER, said("It scatters.")):
+        for step in (MARKER, round_of("It scatters.")):
             answer.add(step)
             answer.tell(replace(HALF, thought_tokens=1341))
         await page.settle()

@@ -14,7 +14,7 @@ from tests.tui.chat.turns import (
     characters,
     ghost,
     open_page,
-    said,
+    round_of,
     token,
     tokens_of,
 )
@@ -106,30 +106,30 @@ SIZES = [(100, 30), (10, 30), (20, 5), (46, 4), (31, 12), (101, 30)]
 @pytest.mark.parametrize("more", ["", "more "])
 @pytest.mark.parametrize("sentences", [5, 30])
 async def test_a_streaming_answer_is_drawn_afresh_after_resizes(sentences: int, more: str) -> None:
-    steps = [said(SENTENCE * sentences)]
+    steps = [round_of(SENTENCE * sentences)]
     async with open_page(size=SIZES[0]) as page:
         answer = await page.stream(*steps)
         for size in (*SIZES[1:], *reversed(SIZES)):
             await page.pilot.resize_terminal(*size)
             await page.settle()
             if more:
-                steps.append(said(more))
+                steps.append(round_of(more))
                 answer.add(steps[-1])
                 await page.settle()
             assert timeless(page) == await afresh(steps, size)
 
 
 async def test_lines_that_came_while_the_window_was_narrow_have_room_in_a_wide_one() -> None:
-    steps = [said(SENTENCE + "\n"), *[said("x\n")] * MAX_FLOWING_RUNS]  # shown at once
+    steps = [round_of(SENTENCE + "\n"), *[round_of("x\n")] * MAX_FLOWING_RUNS]  # shown at once
     async with open_page(size=(100, 30)) as page:
         answer = await page.stream(*steps)
         while len(answer.tokens.lines) < answer.tokens.size.height:  # all of its room is used
-            steps.append(said("x\n"))
+            steps.append(round_of("x\n"))
             answer.add(steps[-1])
             await page.settle()
         await page.pilot.resize_terminal(50, 30)  # where the sentence takes two lines
         await page.settle()
-        steps.append(said("y\n"))
+        steps.append(round_of("y\n"))
         answer.add(steps[-1])
         await page.settle()
         await page.pilot.resize_terminal(100, 30)
@@ -141,7 +141,7 @@ async def test_lines_that_came_while_the_window_was_narrow_have_room_in_a_wide_o
 async def test_a_resize_is_followed_by_rest() -> None:
     layouts: list[object] = []
     async with open_page(size=SIZES[0]) as page:
-        await page.stream(said(SENTENCE * 30))
+        await page.stream(round_of(SENTENCE * 30))
         page.app.screen.screen_layout_refresh_signal.subscribe(page.app, layouts.append)
         for size in (*SIZES, *reversed(SIZES)):
             await page.pilot.resize_terminal(*size)
@@ -167,9 +167,9 @@ async def test_everything_is_there_however_many_rounds_come_at_once() -> None:
     async with open_page() as page:
         lines = [f"line {number} of a long answer\n" for number in range(300)]
         texts = [*lines, *["no end to this one "] * 600]
-        answer = await page.stream(*map(said, texts[:200]))
+        answer = await page.stream(*map(round_of, texts[:200]))
         for text in texts[200:]:
-            answer.add(said(text))
+            answer.add(round_of(text))
         answer.auto = False
         await page.end(answer)
         assert tokens_of(answer).split() == "".join(texts).split()
@@ -178,7 +178,7 @@ async def test_everything_is_there_however_many_rounds_come_at_once() -> None:
 async def test_megabyte_without_a_line_break_is_shown_bit_by_bit() -> None:
     async with open_page() as page:
         answer = page.view.begin()
-        answer.add(said("word " * 200_000))
+        answer.add(round_of("word " * 200_000))
         await page.pilot.pause()
         assert len(answer.text) == 1_000_000
         view = answer.tokens

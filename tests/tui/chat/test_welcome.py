@@ -9,7 +9,7 @@ from assistant.events import Origin
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ServerSettings, ToolSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
-from tests.tui.chat.turns import RESIDUAL, open_page, said, token
+from tests.tui.chat.turns import RESIDUAL, open_page, round_of, token
 from tui.chat.chat_controller import SUGGESTED
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.welcome import (
@@ -174,7 +174,7 @@ async def test_a_larger_model_is_suggested_once_and_not_offline(
 async def test_colours_are_explained_of_the_first_round_with_several_right_guesses() -> None:
     async with open_page() as page:
         page.view.explained = False
-        await page.stream(said("x"))
+        await page.stream(round_of("x"))
         unseen = replace(token("a"), part="call")
         rounds = ([token("a"), token("b", RESIDUAL)], 0), ([unseen] * 2, 0), ([token("a")] * 2, 1)
         for tokens, count in rounds:

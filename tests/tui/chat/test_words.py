@@ -20,7 +20,7 @@ from tests.tui.chat.turns import (
     answer,
     open_page,
     question,
-    said,
+    round_of,
     token,
     tokens_of,
     words_of,
@@ -51,7 +51,7 @@ async def test_complete_answer_becomes_words_and_v_switches_back() -> None:
         page.view.view = "tokens"  # of all answers
         await page.settle()
         assert "**bold**" in page.text
-        await page.end(await page.stream(said("**new**")))
+        await page.end(await page.stream(round_of("**new**")))
         assert "**new**" in page.text
         page.view.view = "words"
         await page.settle()
@@ -149,9 +149,9 @@ async def test_a_text_too_large_for_markdown_is_shown_as_it_came(text: str) -> N
 
 async def test_words_of_an_answer_that_continues_are_made_again() -> None:
     async with open_page() as page:
-        await page.open([question(1), answer(2, "one", state="stopped")], {2: (said("one"),)})
+        await page.open([question(1), answer(2, "one", state="stopped")], {2: (round_of("one"),)})
         shown = page.app.query_one(Answer)
-        shown.add(said(" and two"))
+        shown.add(round_of(" and two"))
         await page.settle()
         assert shown.busy
         assert tokens_of(shown) == "one and two▍"
@@ -171,12 +171,12 @@ async def reads(page: Shown, shown: Answer, text: str) -> str:
 
 async def test_an_answer_under_way_is_read_as_words_and_goes_on_so() -> None:
     async with open_page() as page:
-        shown = await page.stream(said("# Title\n\n**bo"))
+        shown = await page.stream(round_of("# Title\n\n**bo"))
         shown.focus()
         await page.pilot.press("v")
         await reads(page, shown, "Title")
         assert "▍" not in page.text
-        shown.add(said("ld** text\n\n```python\nx = 1\n"))
+        shown.add(round_of("ld** text\n\n```python\nx = 1\n"))
         await reads(page, shown, "bold text")
         assert "**" not in page.text
         assert next(iter(page.app.query(Fence))).lexer == "python"
@@ -185,7 +185,7 @@ async def test_an_answer_under_way_is_read_as_words_and_goes_on_so() -> None:
         assert tokens_of(shown).endswith("x = 1\n▍")
         await page.pilot.press("v")
         await reads(page, shown, "bold text")
-        shown.add(said("y = 2\n```\n\nThe end"))
+        shown.add(round_of("y = 2\n```\n\nThe end"))
         shown.finish("12 tokens")
         read_to_the_end = await reads(page, shown, "The end")
         assert read_to_the_end.count("Title") == 1
@@ -198,14 +198,14 @@ async def test_an_answer_under_way_is_read_as_words_and_goes_on_so() -> None:
 )
 async def test_an_answer_that_grows_too_long_for_markdown_goes_on_as_it_came(text: str) -> None:
     async with open_page() as page:
-        shown = await page.stream(said("**bold**\n\n"))
+        shown = await page.stream(round_of("**bold**\n\n"))
         shown.focus()
         await page.pilot.press("v")
         assert "**" not in await reads(page, shown, "bold")
-        shown.add(said(text))
+        shown.add(round_of(text))
         await until(page.pilot, lambda: "Too long to format" in page.text)
         await page.settle()
-        shown.add(said("\nThe end"))
+        shown.add(round_of("\nThe end"))
         await page.end(shown)
         assert "Too long to format" in page.text
         assert "The end" in page.text

@@ -29,7 +29,7 @@ def ghost(text: str) -> RejectedToken:
     return RejectedToken(0, text, "model", 0, 0.5, 0.1, 0.9)
 
 
-def said(text: str) -> Step:
+def round_of(text: str) -> Step:
     """A round that came to this text."""
     return Step((token(text, TARGET, None),))
 

@@ -17,7 +17,7 @@ from tui.shell.ask_command import ask
 FEW = (*HOT, "--max-tokens", "5")
 
 
-def said(home) -> list[list[str]]:
+def stored_texts(home) -> list[list[str]]:
     store = Store(home / "chats.db")
     found = [[each.content for each in store.path(chat.id)] for chat in store.summaries()]
     store.close()
@@ -32,7 +32,7 @@ def test_a_conversation_is_begun_and_continued(target, home):
     code, printed, _ = run(*known, "--chat", "last", "--json", "Second?")
     report = json.loads(printed)
     assert report["conversation"] == 1
-    (path,) = said(home)
+    (path,) = stored_texts(home)
     assert [path[0], *path[2:]] == ["First?", "Second?", report["text"]]
     assert safe(path[1]) == out.removesuffix("\n")
     # All that was said is in the prompt; the tiny vocabulary is bytes.
@@ -48,20 +48,20 @@ def test_a_conversation_is_begun_and_continued(target, home):
 def test_a_question_that_is_not_saved_knows_the_conversation_anyway(target, home):
     known = ("ask", "--target", target, "--draft", "none", *FEW)
     run(*known, "--chat", "new", "First?")
-    before = said(home)
+    before = stored_texts(home)
     _, printed, _ = run(*known, "--chat", "1", "--no-save", "--json", "Second?")
     assert json.loads(printed)["stats"]["prompt_tokens"] > len("First?Second?") + 5
-    assert said(home) == before
+    assert stored_texts(home) == before
 
 
 def test_an_answer_is_kept_while_it_comes_and_a_kill_leaves_that(endless, home):
     process = start("ask", "--target", endless, *ENDLESS, "--chat", "new", "Well?")
     assert process.stdout.read(100)
-    until(lambda: len(said(home)[0][-1]) > 10)
-    kept = said(home)[0]
+    until(lambda: len(stored_texts(home)[0][-1]) > 10)
+    kept = stored_texts(home)[0]
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    ((question, answer),) = said(home)
+    ((question, answer),) = stored_texts(home)
     assert question == "Well?"
     assert answer.startswith(kept[-1])
 

@@ -24,7 +24,7 @@ def store(home):
     opened.close()
 
 
-def said(store, token_ids=ANSWER, model="target"):
+def stored_answer(store, token_ids=ANSWER, model="target"):
     """Keep a question and its answer, and return their conversation and the answer."""
     conversation = store.create()
     question = ask(store, conversation, None, "?")
@@ -43,14 +43,14 @@ def known(model="target"):
 
 def test_answers_of_all_conversations_are_learnt(store):
     for _ in range(3):
-        said(store)
+        stored_answer(store)
     learn(store)
     assert known() == (3, 3, 100)
 
 
 def test_each_model_has_its_own_answers(store):
     for _ in range(3):
-        said(store, model="another/../model")
+        stored_answer(store, model="another/../model")
     learn(store)
     assert known() is None
     learn(store, "another/../model")
@@ -60,7 +60,7 @@ def test_each_model_has_its_own_answers(store):
 
 
 def test_deleted_and_dropped_answers_are_not_learnt_again(store):
-    kept = [said(store) for _ in range(4)]
+    kept = [stored_answer(store) for _ in range(4)]
     learn(store)
     assert known().times == 4
     store.delete(kept[0][0])
@@ -71,8 +71,8 @@ def test_deleted_and_dropped_answers_are_not_learnt_again(store):
 
 def test_forgetting_leaves_no_file(store):
     ngram_store.clear()
-    said(store)
-    said(store)
+    stored_answer(store)
+    stored_answer(store)
     learn(store)
     ngram_store.clear()
     assert list(ngram_store.folder().iterdir()) == []
@@ -82,7 +82,7 @@ def test_forgetting_leaves_no_file(store):
 def test_only_so_many_tokens_are_read(store, monkeypatch):
     monkeypatch.setattr(ngram_store, "MAX_TOKENS", 2 * len(ANSWER) - 1)
     for _ in range(5):
-        said(store)
+        stored_answer(store)
     learn(store)
     assert known().times == 2
 

@@ -8,10 +8,8 @@ import pytest
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Verdict
 from assistant.decoding.sources.draft import Draft
-from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.control import Control
-from assistant.engine.reply import Assistant
 from assistant.engine.rounds import Rounds
 from assistant.lab.protocol import Check, Layer, Measuring, Prove
 from assistant.lab.prove import proof, replay
@@ -22,6 +20,7 @@ from models.errors import Cancelled
 from models.files.snapshots import Snapshots
 from models.native.model import NativeModel
 from tests import tiny
+from tests.assistant.engine.answering import assistant_with
 from tests.engine import llama_alone
 
 HOT = Sampling(temperature=12.0)
@@ -56,9 +55,8 @@ def pair(open_model, tiny_target, tiny_draft):
 
 
 def pair_of(target, draft, sampling=HOT):
-    source = ModelSource(draft, VocabularyMapping.by_number(target.n_vocab, target.n_vocab))
-    sources = [SuffixSource(), TailSource(), source]
-    return ProvedPair(Assistant(target, target.weights.vocab, sources), sampling, 3, 5)
+    assistant = assistant_with(target, draft, SuffixSource(), TailSource())
+    return ProvedPair(assistant, sampling, 3, 5)
 
 
 def proved(job):
