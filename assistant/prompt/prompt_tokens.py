@@ -1,15 +1,15 @@
 """Conversations to tokens, with the model's chat template, thoughts and tool calls."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import cached_property, partial
 from itertools import takewhile
 from typing import NamedTuple
 
 from assistant.calling import formats
 from assistant.prompt.context import drop_oversized, fit
-from assistant.prompt.days import day_variables, with_days
 from assistant.prompt.masking import ControlTexts, Masking, is_token
 from assistant.prompt.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
 from assistant.prompt.thoughts import (
@@ -25,6 +25,30 @@ from assistant.streamed_text import TokenText
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native.vocab import Vocab
 from models.progress import CancelFlag
+
+
+def day_variables(day: str) -> Mapping[str, object]:
+    """Return the variables by which templates ask what day it is; the time is midnight."""
+    then = date.fromisoformat(day)
+    return {"strftime_now": then.strftime, "date_string": then.strftime("%d %b %Y")}
+
+
+def with_days(messages: Sequence[Message], known: str) -> Iterator[Message]:
+    """Yield a conversation in which the first question of each day says which day it is.
+
+    That stands after what is attached, which the caches may hold since another day. `known` is
+    the day that the prompt begins with, if any.
+    """
+    for message in messages:
+        if message.day and message.day != known:
+            known, then = message.day, date.fromisoformat(message.day)
+            # "Today is ..." makes small models restrict a query to today.
+            line = f"(Asked on {then:%A}, {then.day} {then:%B %Y}.)"
+            attached = message.content[: message.attached].rstrip()
+            parts = filter(None, (attached, line, message.content[message.attached :]))
+            message = replace(message, content="\n\n".join(parts))
+        yield message
+
 
 SWITCHES = ("enable_thinking", "thinking")
 """The variables by which templates switch thinking on or off."""
