@@ -19,9 +19,8 @@ from assistant.decoding.sources.model import MODEL, ModelSource
 from assistant.decoding.warp import Warp, warp
 from assistant.engine.answer import AnswerBuilder, Clock, Figures
 from assistant.engine.control import Control
-from assistant.engine.policy import Policy
 from assistant.engine.prompt_cache import PromptCache
-from assistant.engine.rounds import PlannedRound, Rounds, prefill
+from assistant.engine.rounds import PlannedRound, Policy, Rounds, prefill
 from assistant.events import AnswerEvent, Prepared, Stats, Stop, Warned
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.prompt_tokens import ChatPrompt, ChatTokens

@@ -8,8 +8,7 @@ from assistant.constraints.mask import ConstraintMask
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import TokenRule
 from assistant.engine.control import Control
-from assistant.engine.policy import Policy
-from assistant.engine.rounds import Rounds
+from assistant.engine.rounds import Policy, Rounds
 from tests.exact.exact_rows import exact_array, keep_all
 from tests.exact.toy import chain_rule
 

@@ -9,8 +9,7 @@ import pytest
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.control import Control
-from assistant.engine.policy import Policy
-from assistant.engine.rounds import PlannedRound
+from assistant.engine.rounds import PlannedRound, Policy
 from assistant.events import Warned
 from models.native.model import NativeModel
 from models.native.weights import Weights

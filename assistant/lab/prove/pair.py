@@ -13,9 +13,8 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.warp import Warp
 from assistant.engine.control import Control
-from assistant.engine.policy import Policy
 from assistant.engine.reply import Assistant
-from assistant.engine.rounds import PlannedRound, Rounds
+from assistant.engine.rounds import PlannedRound, Policy, Rounds
 from assistant.request import Message, Sampling
 
 EVALUATION_S = 1000.0

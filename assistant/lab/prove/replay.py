@@ -25,9 +25,9 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.warp import warped
 from assistant.engine.control import Control
 from assistant.engine.measurement import ERROR, NARROW, WIDE, error_of_wide_batches
-from assistant.engine.policy import Policy
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import rule_of
+from assistant.engine.rounds import Policy
 from assistant.lab.protocol import Check, Layer
 from assistant.lab.prove.pair import (
     DecodedText,

@@ -21,9 +21,8 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.decoding.warp import warp
 from assistant.engine.control import Control
-from assistant.engine.policy import Policy
 from assistant.engine.reply import Assistant
-from assistant.engine.rounds import PlannedRound, Rounds
+from assistant.engine.rounds import PlannedRound, Policy, Rounds
 from assistant.engine.sources.ngram import NgramSource, Tables, build_tables
 from assistant.events import Decoded, Origin, Stop
 from assistant.request import Constraint, Message, Request, Sampling

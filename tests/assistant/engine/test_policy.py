@@ -5,7 +5,7 @@ from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.model import PrefillOption, restart_options
 from assistant.engine.control import Control
-from assistant.engine.policy import FIXED_LOOKAHEAD, Policy
+from assistant.engine.rounds import FIXED_LOOKAHEAD, Policy
 from tests.assistant.decoding.lookahead.machines import FLAT, STEEP, Text, costs, decode
 
 

@@ -12,9 +12,8 @@ from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.engine.control import Control
-from assistant.engine.policy import Policy
 from assistant.engine.reply import rule_of, warp_of
-from assistant.engine.rounds import Rounds
+from assistant.engine.rounds import Policy, Rounds
 from assistant.request import Sampling
 from tests.assistant.engine.answering import ask
 from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed, greedy

@@ -12,8 +12,7 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.control import Control
-from assistant.engine.policy import Policy
-from assistant.engine.rounds import PlannedRound, Rounds
+from assistant.engine.rounds import PlannedRound, Policy, Rounds
 from models.base import common_prefix
 from tests.assistant.engine.pressing import greedy
 
