@@ -12,7 +12,6 @@ from tests import tiny
 
 # Of logits with a deviation of 8: the cache holds 16-bit numbers, batches sum in their own order.
 CLOSE = 0.1
-
 # Those of tokens that never come are near -1100, and as exact for their size.
 CLOSE_IN_SIZE = 1e-3
 

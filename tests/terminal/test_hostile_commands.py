@@ -43,19 +43,11 @@ def harmless(home: Path, *commands: Sequence[str], code: int = 0, says: str = "q
 
 
 @pytest.mark.parametrize("form", JSON, ids=str)
-def test_an_answer_in_a_shell_commands_no_terminal(
-    tmp_path: Path, pair: list[str], texts: list[str], form: list[str]
-) -> None:
-    told = [*pair, "--ctx", "8192", "--max-tokens", str(len(texts)), *form]
-    harmless(tmp_path, ["ask", texts[5].replace("\0", ""), *told])
-
-
-@pytest.mark.parametrize("form", JSON, ids=str)
-def test_a_race_in_a_shell_commands_no_terminal(
-    tmp_path: Path, pair: list[str], texts: list[str], form: list[str]
-) -> None:
-    told = [*pair, "--ctx", "8192", "--max-tokens", "100", *form, "--lanes", "ars,sps=2"]
-    harmless(tmp_path, ["race", texts[5].replace("\0", ""), *told], says="tokens")
+def test_answers_command_no_terminal(tmp_path: Path, pair: list[str], texts: list[str], form):
+    given = [texts[5].replace("\0", ""), *pair, "--ctx", "8192", *form]
+    harmless(tmp_path, ["ask", *given, "--max-tokens", str(len(texts))])
+    race = ["race", *given, "--max-tokens", "100", "--lanes", "ars,sps=2"]
+    harmless(tmp_path, race, says="tokens")
 
 
 def test_stored_chats_in_a_shell_command_no_terminal(tmp_path: Path, texts: list[str]) -> None:

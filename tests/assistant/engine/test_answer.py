@@ -196,14 +196,6 @@ def test_tests_are_counted_by_place_and_by_source():
     assert stats.acceptance_rate == stats.sources["model"].rate == 3 / 4
 
 
-def test_max_tokens_ends_the_answer_and_never_exceeds_it():
-    begun = answer(max_tokens=3)
-    begun.add(sps(0, 1))
-    assert begun.stop is None
-    begun.add(sps(2))
-    assert begun.stop is Stop.LENGTH
-
-
 def test_a_stop_token_at_the_limit_is_a_stop_token():
     begun = answer(max_tokens=1)
     begun.add(sps(END))

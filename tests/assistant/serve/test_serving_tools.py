@@ -60,11 +60,10 @@ def fits(call: Any) -> bool:
     return known and arguments["place"] in PLACES and arguments["days"] in DAYS
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_call_comes_if_it_is_required_and_fits_its_schema(calling: Running, seed: int) -> None:
+def test_a_call_comes_if_it_is_required_and_fits_its_schema(calling: Running) -> None:
     named = {"type": "function", "function": {"name": "wait"}}
     for choice, reason in (("required", "tool_calls"), (named, "stop")):
-        done = ask(calling, tool_choice=choice, parallel_tool_calls=False, seed=seed)
+        done = ask(calling, tool_choice=choice, parallel_tool_calls=False)
         (choice,) = done.choices
         (call,) = choice.message.tool_calls
         assert fits(call)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner
 
 from assistant.settings.layers import load
@@ -39,9 +38,8 @@ def test_folders_and_servers_are_what_the_tables_say() -> None:
 
 
 def test_a_header_has_its_secret_from_the_environment_and_nobody_shows_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    unset_home: Path, monkeypatch
 ) -> None:
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
     monkeypatch.setenv("GARDEN_TOKEN", "sesame $HOME ${PATH}")
     line = 'headers = { Authorization = "Bearer ${GARDEN_TOKEN}", X-Plot = "$7" }'
     text = f'{SERVER}url = "http://127.0.0.1:9/mcp"\n{line}\n'
@@ -49,7 +47,7 @@ def test_a_header_has_its_secret_from_the_environment_and_nobody_shows_it(
     (server,) = found.tools.servers
     assert dict(server.headers) == {"Authorization": "Bearer sesame $HOME ${PATH}", "X-Plot": "$7"}
     assert "sesame" not in repr(found)
-    (tmp_path / "config.toml").write_text(text)
+    (unset_home / "config.toml").write_text(text)
     for options in ((), ("--json",)):
         shown = CliRunner().invoke(config, ["show", *options])
         assert (shown.exit_code, "127.0.0.1:9" in shown.output) == (0, True)

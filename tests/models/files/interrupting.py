@@ -13,9 +13,7 @@ from tests import ROOT
 from tests.patience import WAIT_S
 
 CHUNK = 1 << 16  # bytes at most that arrive at once
-
 NO_MIRROR = "org/toy-GGUF:toy.gguf"  # by its repository it is unknown to the package index
-
 # Prints when `stop_at` bytes are there, then waits to be killed.
 PULL = """
 import sys, time

@@ -40,9 +40,6 @@ def imported(tmp_path: Path, names: tuple[str, ...]) -> str:
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
-        "SPECCHAT_HOME": str(tmp_path),
-        "HF_HUB_CACHE": str(tmp_path / "hub"),
-        "SPECCHAT_MODELS": str(tmp_path / "models"),
     }
     done = subprocess.run(
         [sys.executable, "-c", FIRST_FRAME, *names],

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.request import ToolCall
-from assistant.tools.toolbox import ToolSet
-from assistant.tools.values import ToolResult, ToolSettings, tool_result
+from assistant.tools.values import ToolResult, tool_result
 from tests.assistant.session.stage import READ, Box
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.chat.dialogs import ToolsScreen
@@ -155,11 +154,10 @@ async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on(endless: 
         await chat.ask("Why?")
         assert chat.engine.requests[-1].tools == ()
     async with open_calling(endless) as chat:  # the next start
-        tools = ToolSet(ToolSettings(), False, (), chat.box, opt_in=True)
-        chat.screen.session.tool_loop.tools = tools
+        chat.use(chat.box, opt_in=True)
         assert not chat.screen.session.tool_loop.enabled
         chat.screen.open(with_tools)
-        assert tools.enabled == {with_tools: True}
+        assert chat.screen.session.tool_loop.tools.enabled == {with_tools: True}
 
 
 async def test_the_card_says_which_keys_work_now_and_typing_allows_nothing(endless: Path) -> None:

@@ -129,8 +129,6 @@ def hub(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     from huggingface_hub import close_session
 
     data = tiny.write(bare_machine / "toy.bytes").read_bytes()
-    for variable in ("HF_HUB_OFFLINE", "HF_TOKEN"):
-        monkeypatch.delenv(variable, raising=False)
     enter(monkeypatch, replace(toy(data, repo="org/toy-GGUF"), mirror=None))
     with Hub(data) as server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
@@ -337,10 +335,6 @@ async def test_leaving_the_app_stops_the_download(hub: Hub) -> None:
 
 async def test_download_notices_show(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = tiny.write(bare_machine / "toy.bytes").read_bytes()
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(bare_machine))
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     enter(monkeypatch, toy(data, repo="org/toy-GGUF"))
     async with browse() as models:
         await models.go_to("toy", "p")

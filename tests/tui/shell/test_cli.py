@@ -103,8 +103,6 @@ def test_options_count_in_front_of_the_command_too(target):
     [
         (["ask"], 2, "There is no question. Give one as PROMPT: specchat ask "),
         (["ask", "hi", "--temperature", "-1"], 2, "must be a number from 0 to 100: '-1'"),
-        (["ask", "hi", "--lookahead", "99"], 2, "whole number from 0 to 31: '99'"),
-        (["ask", "hi", "--mode", "fast"], 2, "mode must be one of auto, sps, ars: 'fast'"),
         (["ask", "hi", "-f", "no/such/file"], 2, "no/such/file cannot be read"),
         (["ask", "hi", "-f", sys.executable], 2, "is not text"),
         (["frobnicate"], 2, "No such command"),

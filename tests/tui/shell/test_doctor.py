@@ -1,7 +1,5 @@
 """What `specchat doctor` says of the engines."""
 
-import pytest
-
 from assistant.engine import engine_choice
 from assistant.engine.engine_choice import EngineChoice
 from assistant.request import EngineArgs
@@ -52,10 +50,7 @@ def test_one_that_cannot_be_loaded_is_told_with_the_reason(tmp_path, monkeypatch
 
 
 @needs_both
-def test_which_engine_runs_the_default_target_is_told_with_the_reason(
-    tiny_target, tmp_path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
+def test_which_engine_runs_the_default_target_is_told_with_the_reason(tiny_target, monkeypatch):
     (found,) = doctor_command._choice(tiny_target)
     assert found.text == "ik_llama.cpp. It is faster on CPUs."
     setup = EngineArgs(tiny_target, cache=cache_dir())

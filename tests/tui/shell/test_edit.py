@@ -487,8 +487,7 @@ def test_wrong_input_is_refused_before_anybody_waits(tmp_path, arguments, why):
     (tmp_path / "file.txt").write_text(OLD)
     (tmp_path / "loop.txt").symlink_to("loop.txt")
     arguments = [str(tmp_path / each) if "txt" in each else each for each in arguments]
-    home = {"SPECCHAT_HOME": str(tmp_path / "home")}
-    code, out, err = run_apart("edit", *arguments, env=home)
+    code, out, err = run_apart("edit", *arguments)
     assert (code, out) == (2, "")
     assert why in err
     assert sys.executable not in err
@@ -499,9 +498,8 @@ def test_ctrl_c_stops_and_leaves_the_file(tmp_path):
     target = tiny.write(tmp_path / "target.gguf", seed=0, stops=False, n_ctx=30_000)
     path = tmp_path / "file.txt"
     path.write_text(OLD)
-    home = {"SPECCHAT_HOME": str(tmp_path / "home")}
     few = ("--target", target, "--draft", "none", *ENDLESS, "--max-tokens", "29000")
-    process = start("edit", *few, "--yes", path, "x", first=TOLD, env=home)
+    process = start("edit", *few, "--yes", path, "x", first=TOLD)
     assert process.stderr is not None
     while "answering" not in process.stderr.readline():
         assert process.poll() is None

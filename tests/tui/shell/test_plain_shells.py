@@ -19,14 +19,13 @@ ASCII = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "LANG": "
 
 
 def test_typed_and_piped_text_survives_a_locale_of_ascii(target, tmp_path):
-    shell = {**ASCII, "SPECCHAT_HOME": str(tmp_path / "home")}
     known = ("ask", "--target", target, "--draft", "none", *HOT, "--max-tokens", 9)
     with (tmp_path / "ünï").open("w+") as piped:
         piped.write("größer ∑")
         piped.seek(0)
-        code, _, err = run_apart(*known, "--chat", "new", "√ and ü", env=shell, stdin=piped)
+        code, _, err = run_apart(*known, "--chat", "new", "√ and ü", env=ASCII, stdin=piped)
     assert (code, err) == (0, "")
-    code, out, err = run_apart("chats", "show", 1, env=shell)
+    code, out, err = run_apart("chats", "show", 1, env=ASCII)
     assert (code, err) == (0, "")
     assert "√ and ü\n\ngrößer ∑" in out
 

@@ -11,12 +11,6 @@ from tests.stored import ask, begin, end
 ANSWER = (1, 2, 3, 4)
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
-    return tmp_path
-
-
 @pytest.fixture
 def store(home):
     opened = Store(database_path())
