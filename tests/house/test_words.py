@@ -1,6 +1,7 @@
 """Names that stood for terms of the field do not come back: a reader knows those of the field."""
 
 import io
+import re
 import tokenize
 
 from tests import ROOT
@@ -30,3 +31,9 @@ def test_no_name_is_an_everyday_word_for_a_term_of_the_field():
             names += [f"{module}:{token.start[0]}: {token.string}" for token in tokens
                       if token.type == tokenize.NAME and token.string in OLD]  # fmt: skip
     assert not names
+
+
+def test_a_test_imports_no_other_test_and_names_its_subject():
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        faults = r"^from tests\S*\.test_\w+ import|^(async )?def test_what"
+        assert not re.search(faults, path.read_text(), re.M), path

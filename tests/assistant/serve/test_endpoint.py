@@ -165,7 +165,7 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
         ({"messages": LONG, "stream": True}, 400, "context_length_exceeded", None),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_refused_by_name(running, wanted, status, code, param) -> None:
+def test_an_impossible_field_is_refused_by_name(running, wanted, status, code, param) -> None:
     with pytest.raises(openai.APIStatusError) as refused:
         complete(running.client(), **wanted)
     assert refused.value.status_code == status
@@ -173,7 +173,7 @@ def test_what_cannot_be_done_is_refused_by_name(running, wanted, status, code, p
     assert code in (None, refused.value.code)
 
 
-def test_what_has_no_effect_is_answered_and_named_once_on_the_console(running: Running) -> None:
+def test_a_field_without_effect_is_answered_and_named_once(running: Running) -> None:
     odd = {"role": "assistant", "content": "Yes.", "reasoning_details": [1], "name": "x"}
     lone = [{"role": "tool", "content": "x"}]
     for messages in ([*HELLO, odd, *HELLO, odd, *HELLO], lone):

@@ -37,9 +37,7 @@ def test_folders_and_servers_are_what_the_tables_say() -> None:
     assert not load({}, config_of("")).settings().tools
 
 
-def test_a_header_has_its_secret_from_the_environment_and_nobody_shows_it(
-    unset_home: Path, monkeypatch
-) -> None:
+def test_a_header_has_its_secret_from_the_environment_alone(unset_home: Path, monkeypatch) -> None:
     monkeypatch.setenv("GARDEN_TOKEN", "sesame $HOME ${PATH}")
     line = 'headers = { Authorization = "Bearer ${GARDEN_TOKEN}", X-Plot = "$7" }'
     text = f'{SERVER}url = "http://127.0.0.1:9/mcp"\n{line}\n'

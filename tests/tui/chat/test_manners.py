@@ -61,9 +61,7 @@ async def test_iterm2_is_notified_in_its_own_way_over_ssh_as_well(pair: Pair, mo
         assert written == ["\a\x1b]9;specchat: Done.\x1b\\"]
 
 
-async def test_the_prompt_is_written_in_the_users_editor(
-    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_prompt_is_written_in_an_editor(pair: Pair, tmp_path: Path, monkeypatch) -> None:
     script = tmp_path / "editor"
     script.write_text('#!/bin/sh\necho " and more" >> "$1"\n')
     script.chmod(stat.S_IRWXU)

@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
-
 from assistant.request import ToolCall
 from assistant.tools.values import ToolResult, tool_result
 from tests.assistant.session.stage import READ, Box
@@ -92,9 +90,7 @@ async def test_why_a_call_failed_stands_in_its_line(endless: Path) -> None:
         assert chat.results[0].startswith("▸ disk__read · failed · It broke. Badly. · ")
 
 
-async def test_keys_that_were_meant_for_something_else_allow_nothing(
-    endless: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_keys_meant_for_something_else_allow_nothing(endless: Path, monkeypatch) -> None:
     async with open_calling(endless) as chat:
         monkeypatch.setattr("tui.chat.tool_turns.IGNORED_S", 3600.0)
         turn = await chat.call((READ,))
