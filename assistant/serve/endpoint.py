@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +11,11 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assistant.events import Event, Failed, Finished, Ready, Warned
 from assistant.process.engine_process import EngineProcess
@@ -22,15 +23,15 @@ from assistant.request import Message, Prefill, Request
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.api_error import JSON, ApiError, api_error_of, from_failure
 from assistant.serve.completion_schema import parse_completion
-from assistant.serve.exchange import Exchange, body_of, stream, whole
+from assistant.serve.exchange import Exchange, Waiting, body_of, stream, whole
 from assistant.serve.guard import Guard
 from assistant.service import EventStream
 from models.errors import Cancelled
 
 MAX_WAITING = 32  # requests, while one is answered
+SILENCE_S = 3.0  # after which a stream says that its client waits
 MAX_WARNINGS_REMEMBERED = 256  # warnings are shown once, however often an agent causes them
 STOPPING = Failed("The server is being stopped.", Cancelled.__name__)
-CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 
 
 class Endpoint:
@@ -64,13 +65,18 @@ class Endpoint:
         self._thinks = ready.thinks
         self._remembered = AnswerTokens()
         self._warned = deque[str](maxlen=MAX_WARNINGS_REMEMBERED)
-        self._jobs = set[EventStream]()  # of clients that wait
+        self._jobs: list[EventStream] = []  # of clients that wait, in their order
         self._reading: asyncio.Task[None] | None = None  # keeps the task alive
         self._app = Starlette(
             routes=[
-                Route(CHAT, self._complete, methods=["POST"]),
-                Route(MODELS, self._list),
-                Route(f"{MODELS}/{{name:path}}", self._show),
+                route
+                for root in ("/v1", "")  # some programs leave it out
+                for route in (
+                    Route(f"{root}/chat/completions", self._complete, methods=["POST"]),
+                    Route(f"{root}/models", self._list),
+                    Route(f"{root}/models/{{name:path}}", self._show),
+                    Route(f"{root}/health", _health),
+                )
             ],
             exception_handlers=dict.fromkeys((ApiError, HTTPException, Exception), _refuse),
         )
@@ -81,8 +87,10 @@ class Endpoint:
         exchange = Exchange(scope, receive, send)
         scope["state"]["exchange"] = exchange
         try:
-            api_error = self._guard.check(Headers(scope=scope))
+            api_error = self._guard.check(Headers(scope=scope), scope["method"])
             app = self._app if api_error is None else _refused(api_error, exchange)
+            if api_error is None or api_error.status == 401:  # a page that may ask may read it
+                app = _readable(app, self._guard.origins)
             await app(scope, exchange.receive, exchange.send)
         except asyncio.CancelledError:
             if exchange.status:  # a part of its answer is sent
@@ -95,7 +103,7 @@ class Endpoint:
         finally:
             if exchange.events is not None:
                 exchange.events.cancel()
-                self._jobs.discard(exchange.events)
+                self._jobs = [job for job in self._jobs if job is not exchange.events]
             if exchange.answer.end is not None:
                 self._remembered.remember(exchange.answer.end)
             exchange.seconds = time.perf_counter() - began
@@ -130,13 +138,15 @@ class Endpoint:
             headers={"cache-control": "no-store"},
         )
 
-    async def _events(self, request: Request, exchange: Exchange) -> AsyncIterator[Event]:
+    async def _events(self, request: Request, exchange: Exchange) -> AsyncIterator[Event | Waiting]:
         if len(self._jobs) > MAX_WAITING:
             why = f"{MAX_WAITING} requests are waiting already; ask again later."
             raise ApiError(429, why, "queue_full", headers={"retry-after": "5"})
         exchange.events = self._service.do(request)
-        self._jobs.add(exchange.events)
-        async for event in exchange.events:
+        self._jobs.append(exchange.events)
+        if before := len(self._jobs) - 1:
+            yield Waiting(before)
+        async for event in self._paced(exchange.events):
             if isinstance(event, Failed):
                 raise from_failure(event)
             if isinstance(event, Warned):
@@ -147,6 +157,18 @@ class Endpoint:
             self._reading = asyncio.create_task(
                 _read_to_end(self._service.do(Prefill(_next_round(request, end))))
             )
+
+    async def _paced(self, job: EventStream) -> AsyncIterator[Event | Waiting]:
+        """Yield the events of a job, and that it waits whenever there is none for a while."""
+        while True:
+            try:
+                async with asyncio.timeout(SILENCE_S):
+                    event = await anext(job)
+            except TimeoutError:
+                event = Waiting(self._jobs.index(job))
+            except StopAsyncIteration:
+                return
+            yield event
 
     def _warn_once(self, text: str) -> None:
         if text not in self._warned:
@@ -177,7 +199,20 @@ async def _read_to_end(events: EventStream) -> None:
         pass
 
 
+def _readable(app: ASGIApp, origins: Iterable[str]) -> ASGIApp:
+    """Let pages of some origins read what an application answers."""
+    return CORSMiddleware(
+        app, [*origins], ("GET", "POST"), ("*",), allow_private_network=True, max_age=60
+    )
+
+
+async def _health(http: HttpRequest) -> Response:
+    return _json(b'{"status":"ok"}')
+
+
 async def _refuse(http: HttpRequest, error: Exception) -> Response:
+    if http.method == "OPTIONS" and getattr(error, "status_code", 0) == 405:
+        return Response(status_code=204, headers=getattr(error, "headers", None))
     return _refused(api_error_of(error), http.state.exchange)
 
 

@@ -1,9 +1,9 @@
 """One HTTP request and its response, made of the engine's events."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import suppress
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -18,7 +18,15 @@ from assistant.service import EventStream
 
 MAX_BODY_BYTES = 8_388_608
 DISCARD_S = 0.5  # without more of a body that is too large
-Events = AsyncIterator[Event]
+
+
+class Waiting(NamedTuple):
+    """A request waits: for others, or for the next event of its answer."""
+
+    before: int  # how many other requests
+
+
+Events = AsyncIterator[Event | Waiting]
 T = TypeVar("T")
 
 
@@ -136,29 +144,17 @@ async def whole(events: Events, chat_request: CompletionRequest, exchange: Excha
 async def stream(
     events: Events, chat_request: CompletionRequest, exchange: Exchange
 ) -> AsyncIterator[bytes]:
-    """Yield the answer as server-sent events, the first one when the engine starts it.
+    """Yield the answer as server-sent events; comments say why there is none yet.
 
     Raises:
-        ApiError: there is no answer. A later error is sent within the stream.
+        ApiError: there is no answer. An error after the first event is sent within the stream.
     """
     reply, has_begun, answer = Completion(chat_request), False, exchange.answer
     try:
         async for event in events:
-            match event:
-                case Prepared():
-                    has_begun = True
-                    yield _data(reply.first_chunk())
-                case Loading() | Prefilled() if has_begun:
-                    yield b": the question is being read\n\n"
-                case Decoded() if event.tokens or event.tool_calls:
-                    first, *others = answer.add(event)
-                    yield _data(reply.chunk(first, event.tokens))
-                    for delta in others:
-                        yield _data(reply.chunk(delta))
-                case Finished():
-                    for delta in answer.finish(event):
-                        yield _data(reply.chunk(delta))
-                    yield _data(reply.last_chunk(answer, event))
+            for sent in _sent(event, reply, answer):
+                has_begun = True
+                yield sent
         if chat_request.wants_usage and answer.end is not None:
             yield _data(reply.usage_chunk(answer.end.stats))
     # The status has been sent already; the client should learn why the stream ends.
@@ -169,6 +165,31 @@ async def stream(
         exchange.status, exchange.remark = api_error.status, str(api_error)
         yield _data(api_error.body)
     yield b"data: [DONE]\n\n"
+
+
+def _sent(event: Event | Waiting, reply: Completion, answer: AnswerDeltas) -> Iterator[bytes]:
+    """Yield what a stream says of an event."""
+    match event:
+        case Waiting(before):
+            yield _comment(f"waiting, {before} before you" if before else "waiting")
+        case Loading(name=name):
+            yield _comment(f"loading {shortened(name)}")
+        case Prefilled(role="target", done=done, total=total):
+            yield _comment(f"reading {done:,} of {total:,}")
+        case Prepared():
+            yield _data(reply.first_chunk())
+        case Decoded() if event.tokens or event.tool_calls:
+            first, *others = answer.add(event)
+            yield _data(reply.chunk(first, event.tokens))
+            yield from (_data(reply.chunk(delta)) for delta in others)
+        case Finished():
+            yield from (_data(reply.chunk(delta)) for delta in answer.finish(event))
+            yield _data(reply.last_chunk(answer, event))
+
+
+def _comment(text: str) -> bytes:
+    """Return a line that clients skip; a name of a file has no line break in it."""
+    return f": {' '.join(text.split())}\n\n".encode(errors="replace")
 
 
 def _data(value: Object) -> bytes:

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assistant.serve.api_error import ApiError
+from assistant.serve.api_error import ApiError, shortened
 from models.machine import is_local
 
 _HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?"
@@ -24,19 +24,25 @@ class Guard:
 
     host: str
     token: str | None
+    origins: tuple[str, ...] = ()  # of pages that may ask, and read the answers
 
-    def check(self, headers: Mapping[str, str]) -> ApiError | None:
+    def check(self, headers: Mapping[str, str], method: str = "GET") -> ApiError | None:
         """Return why a request with these headers is refused; None if it may pass.
 
         The names of the headers are in lower case.
         """
         host, origin = headers.get("host", ""), headers.get("origin")
+        is_preflight = method == "OPTIONS" and "access-control-request-method" in headers
         if self.token is None and not _is_local_name(_HOST, host):
             why = "The Host header must name this machine."
             return ApiError(403, why, "foreign_host", headers=_CLOSE)
-        if origin is not None and not _is_local_name(_ORIGIN, origin):
-            why = "Web pages of other sites may not ask."
+        is_named = origin in self.origins
+        is_local_page = origin is not None and _is_local_name(_ORIGIN, origin)
+        if not is_named and (is_preflight or (origin is not None and not is_local_page)):
+            why = f"The page {shortened(origin or '')} may not ask; allow_origins may name it."
             return ApiError(403, why, "foreign_origin", headers=_CLOSE)
+        if is_preflight:  # browsers send it without a token
+            return None
         if self.token is not None and not self._is_known(headers.get("authorization", "")):
             why = "The header Authorization: Bearer TOKEN is missing or wrong."
             more = {"www-authenticate": "Bearer", **_CLOSE}

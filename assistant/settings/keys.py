@@ -124,7 +124,8 @@ class Key:
         if self.kind is bool:
             return _SPELLINGS.get(text.lower())
         if self.kind is tuple:
-            return tuple(part.strip() for part in text.split(os.pathsep) if part.strip())
+            parts = text.split(_separator(text))
+            return tuple(part.strip() for part in parts if part.strip())
         if text.lower() == self.word:
             return self.word
         try:
@@ -143,7 +144,7 @@ class Key:
 
     def meaning(self, value: Value) -> Any:
         """Return what a value stands for in `Settings`: None for an open one, paths for folders."""
-        if isinstance(value, tuple):
+        if isinstance(value, tuple) and self.of == "folders":
             return tuple(map(expand_path, value))
         return None if value == self.word else value
 
@@ -153,8 +154,13 @@ def shown(value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
-        return os.pathsep.join(value)
+        return _separator("".join(value)).join(value)
     return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _separator(text: str) -> str:
+    """Return what separates the parts of a list in one line: addresses have colons in them."""
+    return "," if "://" in text else os.pathsep
 
 
 def expand_path(folder: str) -> Path:

@@ -146,6 +146,10 @@ class Settings:
         "auto", "Read ahead while you type; auto: not on battery.", NOW,
         words=get_args(Switch), option=False, variable=True, daily=True,
     )  # fmt: skip
+    allow_origins: tuple[str, ...] = _key(
+        (), "Pages that may ask serve: app://obsidian.md.", RELOAD, of="origins",
+        placeholder="ORIGINS", option=False, variable=True,
+    )  # fmt: skip
     theme: str = _look("textual-dark", "The colours.", words=THEMES, variable=True)
     view: View = _look("words", "How answers are shown.", words=get_args(View))
     ghosts: bool = _look(False, "Show wrong guesses, struck out.")

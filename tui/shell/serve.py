@@ -72,7 +72,8 @@ def serve(host: str, port: int, token_file: Path | None, strict_api: bool, **opt
         ready: Ready = console.run(setup, keeps=False)
         console.hide_progress()
         listening.listen()
-        guard, name = Guard(address, token or made), name_of(chosen, setup)
+        guard = Guard(address, token or made, chosen.allow_origins)
+        name = name_of(chosen, setup)
         shown_address = f"[{address}]" if ":" in address else address
         click.echo(f"http://{shown_address}:{listening.getsockname()[1]}/v1")
         announce(name, ready, made)

@@ -26,6 +26,8 @@ from tests.patience import WAIT_S, until
 # Varied, except for the control tokens, which are not among the likelier half.
 USUAL = Request((), Sampling(temperature=8, top_k=100, top_p=1), max_tokens=20)
 
+ORIGINS = ("app://obsidian.md", "http://localhost:3000")
+
 
 def finished(text: str, tokens: tuple[int, ...], **more: Any) -> Finished:
     """Return the end of an answer."""
@@ -83,7 +85,7 @@ class Running:
         try:
             ready = [event async for event in self.engine.do(self._setup)][-1]
             assert isinstance(ready, Ready), ready
-            guard = Guard("127.0.0.1", self._token)
+            guard = Guard("127.0.0.1", self._token, ORIGINS)
             told = self.served.append, self.remarks.append, lambda: self.reads_ahead
             self.endpoint = Endpoint(self.engine, "tiny", ready, USUAL, guard, *told)
             await listen(self.endpoint, self._listening, self._until, self.endpoint.stop)

@@ -1,8 +1,10 @@
 """What OpenAI's own client gets from the endpoint, and what others do to it."""
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -10,8 +12,13 @@ from typing import Any
 import openai
 import pytest
 
-from assistant.serve.exchange import Exchange
-from tests.assistant.serve.conftest import Running, serving
+from assistant.events import Loading, Prefilled, Prepared
+from assistant.process.engine_process import STOPPED
+from assistant.request import Request
+from assistant.serve.completion_schema import parse_completion
+from assistant.serve.exchange import Exchange, Waiting
+from assistant.serve.exchange import stream as streamed
+from tests.assistant.serve.conftest import Running, finished, serving
 
 HELLO = [{"role": "user", "content": "Hello"}]
 STRICT = {"strict_api": True}
@@ -288,6 +295,52 @@ def test_who_takes_nothing_of_a_stream_is_not_waited_for(slow: Running, monkeypa
     monkeypatch.undo()
     assert complete(slow.client("sesame"), max_tokens=2).usage.completion_tokens == 2
     assert slow.stopped() > stopped
+
+
+def test_a_stream_that_waits_has_its_headers_and_its_place_and_its_end_costs_nothing(
+    slow: Running, monkeypatch
+) -> None:
+    complete(slow.client("sesame"), max_tokens=1)
+    before, ended = gone(slow.served), len(slow.engine.ends)
+    with ExitStack() as stack:
+        first, second, third = (stack.enter_context(slow.connect()) for _ in range(3))
+        reading, waiting, last = (
+            stack.enter_context(client.makefile("rb")) for client in (first, second, third)
+        )
+        first.sendall(raw(max_tokens=8000, stream=True))
+        assert reading.readline() == b"HTTP/1.1 200 OK\r\n"
+        second.sendall(raw(stream=True))
+        assert b": waiting, 1 before you\n" in waiting
+        third.sendall(raw(stream=True, max_tokens=2))
+        assert b": waiting, 2 before you\n" in last
+        waiting.close()
+        second.close()
+        slow.until(lambda: gone(slow.served) >= before + 1)
+        assert slow.engine.ends[ended:] == [STOPPED]  # it has never begun
+        monkeypatch.setattr("assistant.serve.endpoint.SILENCE_S", 0.01)
+        fourth = stack.enter_context(slow.connect())
+        fourth.sendall(raw(stream=True, max_tokens=2))
+        assert b": waiting, 2 before you\n" in stack.enter_context(fourth.makefile("rb"))
+        reading.close()
+        first.close()
+        assert b"data: [DONE]\n" in last
+
+
+def test_a_stream_says_how_far_it_has_read() -> None:
+    async def events() -> AsyncIterator[Any]:
+        told = Waiting(2), Loading("target", "a\nb", 0.5), Prepared(6000, 0, 0)
+        for event in (*told, Prefilled("target", 1200, 6000), finished("", ())):
+            yield event
+
+    async def sent() -> list[bytes]:
+        exchange = Exchange({"method": "POST", "path": "/"}, None, None)  # type: ignore[arg-type]
+        asked = parse_completion(b'{"messages": [{"role": "user"}]}', Request(()), "tiny")
+        return [data async for data in streamed(events(), asked, exchange)]
+
+    waiting, loading, first, reading, *_, end = asyncio.run(sent())
+    assert (waiting, loading) == (b": waiting, 2 before you\n\n", b": loading a b\n\n")
+    assert b'"role":"assistant"' in first
+    assert (reading, end) == (b": reading 1,200 of 6,000\n\n", b"data: [DONE]\n\n")
 
 
 def test_too_many_that_wait_are_told_so(slow: Running, monkeypatch) -> None:

@@ -8,10 +8,11 @@ from typing import BinaryIO
 import pytest
 
 from assistant.serve import connection
-from tests.assistant.serve.conftest import Running
+from tests.assistant.serve.conftest import ORIGINS, Running
 
 MODELS = b"GET /v1/models HTTP/1.1\r\n"
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
+OPTIONS = b"OPTIONS /v1/chat/completions HTTP/1.1\r\n"
 JSON = b"Content-Type: application/json\r\n"
 
 
@@ -61,6 +62,59 @@ def test_only_requests_that_name_this_machine_are_answered(running, host, status
 def test_pages_of_strangers_get_nothing(running, origin, status) -> None:
     head = MODELS + b"Host: localhost\r\nOrigin: " + origin.encode()
     assert response_to(running, head + b"\r\n\r\n")[0] == status
+
+
+PREFLIGHT = b"Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: x-a\r\n"
+
+
+def heads(running: Running, data: bytes) -> str:
+    """Send bytes, and return the status line and the headers of what comes back."""
+    with running.connect() as client:
+        client.sendall(data)
+        with client.makefile("rb") as answers:
+            return b"".join(iter(answers.readline, b"\r\n")).decode().lower()
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_a_page_that_is_named_may_ask_and_read(running: Running, slow: Running, origin) -> None:
+    sent = f"Host: localhost\r\nOrigin: {origin}\r\n".encode()
+    allowed = f"access-control-allow-origin: {origin}\r\n"
+    assert allowed in heads(running, MODELS + sent + b"\r\n")
+    for server in (running, slow):  # browsers send no token with this
+        head = heads(server, OPTIONS + sent + PREFLIGHT + b"\r\n")
+        assert head.startswith("http/1.1 200")
+        assert allowed in head
+        assert "access-control-allow-headers: x-a\r\n" in head
+    refused = heads(slow, MODELS + sent + b"\r\n")
+    assert refused.startswith("http/1.1 401")
+    assert allowed in refused
+
+
+@pytest.mark.parametrize("origin", ["app://other.md", "http://localhost:3001", "null"])
+def test_a_page_that_is_not_named_gets_no_permission(running: Running, origin) -> None:
+    head = OPTIONS + f"Host: localhost\r\nOrigin: {origin}\r\n".encode() + PREFLIGHT
+    status, body = said(running, head + b"\r\n")
+    assert status == 403
+    assert "allow_origins" in json.loads(body)["error"]["message"]
+    assert "allow-origin" not in heads(running, head + b"\r\n")
+
+
+def test_a_named_page_names_this_machine_as_all_do(running: Running) -> None:
+    sent = b"Host: evil.example\r\nOrigin: app://obsidian.md\r\n"
+    assert heads(running, OPTIONS + sent + PREFLIGHT + b"\r\n").startswith("http/1.1 403")
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"GET /health", 200), (b"HEAD /v1/models", 200), (b"GET /models", 200),
+        (b"OPTIONS /v1/chat/completions", 204), (b"GET /v1/health", 200), (b"OPTIONS /x", 404),
+    ],
+)  # fmt: skip
+def test_what_clients_look_for_first_is_there(running: Running, request_, status) -> None:
+    head = heads(running, request_ + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert head.startswith(f"http/1.1 {status}")
+    assert ("allow: post" in head) == (status == 204)
 
 
 def test_a_page_cannot_ask_in_the_only_way_that_needs_no_permission(running: Running) -> None:
