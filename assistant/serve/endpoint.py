@@ -88,7 +88,7 @@ class Endpoint:
         scope["state"]["exchange"] = exchange
         try:
             api_error = self._guard.check(Headers(scope=scope), scope["method"])
-            app = self._app if api_error is None else _refused(api_error, exchange)
+            app: ASGIApp = self._app if api_error is None else _refused(api_error, exchange)
             if api_error is None or api_error.status == 401:  # a page that may ask may read it
                 app = _readable(app, self._guard.origins)
             await app(scope, exchange.receive, exchange.send)

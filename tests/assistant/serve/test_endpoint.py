@@ -297,9 +297,7 @@ def test_who_takes_nothing_of_a_stream_is_not_waited_for(slow: Running, monkeypa
     assert slow.stopped() > stopped
 
 
-def test_a_stream_that_waits_has_its_headers_and_its_place_and_its_end_costs_nothing(
-    slow: Running, monkeypatch
-) -> None:
+def test_a_waiting_stream_has_its_place_and_leaves_without_cost(slow: Running, monkeypatch) -> None:
     complete(slow.client("sesame"), max_tokens=1)
     before, ended = gone(slow.served), len(slow.engine.ends)
     with ExitStack() as stack:

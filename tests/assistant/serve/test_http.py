@@ -93,7 +93,7 @@ def test_a_page_that_is_named_may_ask_and_read(running: Running, slow: Running, 
 @pytest.mark.parametrize("origin", ["app://other.md", "http://localhost:3001", "null"])
 def test_a_page_that_is_not_named_gets_no_permission(running: Running, origin) -> None:
     head = OPTIONS + f"Host: localhost\r\nOrigin: {origin}\r\n".encode() + PREFLIGHT
-    status, body = said(running, head + b"\r\n")
+    status, body = response_to(running, head + b"\r\n")
     assert status == 403
     assert "allow_origins" in json.loads(body)["error"]["message"]
     assert "allow-origin" not in heads(running, head + b"\r\n")
