@@ -111,7 +111,7 @@ def test_a_named_page_names_this_machine_as_all_do(running: Running) -> None:
         (b"OPTIONS /v1/chat/completions", 204), (b"GET /v1/health", 200), (b"OPTIONS /x", 404),
     ],
 )  # fmt: skip
-def test_what_clients_look_for_first_is_there(running: Running, request_, status) -> None:
+def test_health_models_and_options_are_answered(running: Running, request_, status) -> None:
     head = heads(running, request_ + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert head.startswith(f"http/1.1 {status}")
     assert ("allow: post" in head) == (status == 204)
