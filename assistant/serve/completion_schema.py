@@ -19,7 +19,7 @@ from assistant.serve.conversation_schema import (
 )
 from assistant.serve.dialect import (
     Fields,
-    Remarks,
+    Notices,
     adapted,
     note_unread,
     without_lone_surrogates,
@@ -139,7 +139,7 @@ class CompletionRequest:
     wants_usage: bool  # at the end of a stream
     names_call: bool = False  # whether it says which function has to be called
     is_strict: bool = False
-    remarks: tuple[str, ...] = ()  # what is not obeyed to the letter, in sentences
+    notices: tuple[str, ...] = ()  # what is not obeyed to the letter, in sentences
 
 
 def parse_completion(
@@ -156,14 +156,14 @@ def parse_completion(
     Raises:
         ApiError: it is not JSON, or a field of it is unsupported or invalid.
     """
-    fields, remarks = _read(body, strict)
-    wanted = _checked(fields, remarks)
+    fields, notices = _read(body, strict)
+    wanted = _checked(fields, notices)
     if wanted.model != served:
         why = f"The model asked for is {shortened(wanted.model or 'none')}; {served} answers"
-        remarks.add(why, "model", "model_not_found", 404)
+        notices.add(why, "model", "model_not_found", 404)
     options = wanted.stream_options or _StreamOptions()
     try:
-        request = _request(wanted, defaults, remarks)
+        request = _request(wanted, defaults, notices)
     except (UsageError, ValueError) as error:
         name = str(error).split()[0]
         param = name if name in _CompletionBody.__struct_fields__ else None
@@ -174,25 +174,25 @@ def parse_completion(
         bool(wanted.stream),
         bool(options.include_usage),
         isinstance(wanted.tool_choice, NamedFunction),
-        remarks.strict,
-        tuple(remarks.texts),
+        notices.strict,
+        tuple(notices.texts),
     )
 
 
-def _read(body: bytes, strict: bool) -> tuple[Fields, Remarks]:
+def _read(body: bytes, strict: bool) -> tuple[Fields, Notices]:
     text = without_lone_surrogates(body)
     try:
         fields = msgspec.json.decode(text, type=Fields)
     except (ValueError, RecursionError) as error:
         raise ApiError(400, f"The body is not a JSON object: {error}.", "invalid_json") from error
-    remarks = Remarks(strict or fields.get("strict_api") is True)
+    notices = Notices(strict or fields.get("strict_api") is True)
     if text != body:
-        remarks.add("Half a character (a lone surrogate) is read as U+FFFD", None, "invalid_json")
-    return fields, remarks
+        notices.add("Half a character (a lone surrogate) is read as U+FFFD", None, "invalid_json")
+    return fields, notices
 
 
-def _checked(fields: Fields, remarks: Remarks) -> _CompletionBody:
-    fields = adapted(fields, remarks)
+def _checked(fields: Fields, notices: Notices) -> _CompletionBody:
+    fields = adapted(fields, notices)
     for name in _UNSUPPORTED.keys() & fields.keys():
         if fields[name] is not None and fields[name] not in _UNSUPPORTED[name]:
             why = f"{name} is not supported; {_INSTEAD.get(name, 'leave it out')}."
@@ -202,11 +202,11 @@ def _checked(fields: Fields, remarks: Remarks) -> _CompletionBody:
     except msgspec.ValidationError as error:
         where = str(error).rpartition("`$.")[2].rstrip("`") if "`$." in str(error) else None
         raise ApiError(400, f"{error}.", "invalid_value", where) from error
-    note_unread({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, remarks)
+    note_unread({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, notices)
     return wanted
 
 
-def _request(wanted: _CompletionBody, defaults: Request, remarks: Remarks) -> Request:
+def _request(wanted: _CompletionBody, defaults: Request, notices: Notices) -> Request:
     names = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty")
     given = {name: getattr(wanted, name) for name in names if getattr(wanted, name) is not None}
     speculation = wanted.specchat or _Speculation()
@@ -214,7 +214,7 @@ def _request(wanted: _CompletionBody, defaults: Request, remarks: Remarks) -> Re
     stops = (wanted.stop,) if isinstance(wanted.stop, str) else wanted.stop or ()
     return replace(
         defaults,
-        messages=conversation(wanted.messages, defaults.messages, remarks),
+        messages=conversation(wanted.messages, defaults.messages, notices),
         sampling=replace(defaults.sampling, **given),
         mode=speculation.mode or defaults.mode,
         lookahead=defaults.lookahead if speculation.lookahead is None else speculation.lookahead,

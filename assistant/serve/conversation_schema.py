@@ -6,7 +6,7 @@ import msgspec
 
 from assistant.request import Message, Tool, ToolCall, ToolChoice
 from assistant.serve.api_error import refuse
-from assistant.serve.dialect import Remarks
+from assistant.serve.dialect import Notices
 
 UNREADABLE = "unreadable"  # the key under which arguments stand that are no JSON object
 
@@ -69,7 +69,7 @@ class IncomingMessage(msgspec.Struct):
 
 
 def conversation(
-    incoming: list[IncomingMessage], system: tuple[Message, ...], remarks: Remarks
+    incoming: list[IncomingMessage], system: tuple[Message, ...], notices: Notices
 ) -> tuple[Message, ...]:
     """Return the conversation, preceded by `system` unless it has a system prompt of its own.
 
@@ -80,7 +80,7 @@ def conversation(
         refuse(f"There are more than {MOST_CALLS:,} calls.", "messages")
     unanswered: dict[str, None] = {}
     for i, message in enumerate(incoming):
-        _match(message, f"messages[{i}]", unanswered, remarks)
+        _match(message, f"messages[{i}]", unanswered, notices)
     if incoming[-1].tool_calls:
         refuse("The results of the calls in the last message are missing.", "messages")
     messages = tuple(map(_message, incoming))
@@ -88,7 +88,7 @@ def conversation(
 
 
 def _match(
-    message: IncomingMessage, where: str, unanswered: dict[str, None], remarks: Remarks
+    message: IncomingMessage, where: str, unanswered: dict[str, None], notices: Notices
 ) -> None:
     """Give each call an id of its own, and each result that of its call: by order if need be."""
     if message.tool_calls and message.role != "assistant":
@@ -98,15 +98,15 @@ def _match(
     for j, call in enumerate(message.tool_calls or ()):
         if not call.id or call.id in unanswered:
             param = f"{where}.tool_calls[{j}].id"
-            remarks.add("Calls without an id of their own are matched by order", param)
+            notices.add("Calls without an id of their own are matched by order", param)
             call.id = f"{where}.{j}"
         unanswered[call.id] = None
     if message.role == "tool" and message.tool_call_id not in unanswered:
         param = f"{where}.tool_call_id"
-        remarks.add("Results without the tool_call_id of a call are matched by order", param)
+        notices.add("Results without the tool_call_id of a call are matched by order", param)
         message.tool_call_id = next(iter(unanswered), None)
     elif message.role != "tool" and message.tool_call_id:
-        remarks.add("A tool_call_id is only used in a tool's message", f"{where}.tool_call_id")
+        notices.add("A tool_call_id is only used in a tool's message", f"{where}.tool_call_id")
         message.tool_call_id = None
     unanswered.pop(message.tool_call_id or "", None)
 

@@ -9,7 +9,7 @@ import msgspec
 from assistant.serve.api_error import ApiError, shortened
 
 Fields = dict[str, Any]
-MOST_REMARKS = 20  # on one request
+MOST_NOTICES = 20  # on one request
 
 # Fields of any object that only describe the client, or come back from an answer.
 _LABELS = {
@@ -26,7 +26,7 @@ _SURROGATES = re.compile(  # pairs, and escapes of anything else, are kept
 )
 
 
-class Remarks:
+class Notices:
     """Collect what is accepted of a request without being obeyed to the letter.
 
     Args:
@@ -47,7 +47,7 @@ class Remarks:
         """
         if self.strict:
             raise ApiError(status, f"{text}; strict_api refuses that.", code, param)
-        if len(self.texts) < MOST_REMARKS and f"{text}." not in self.texts:
+        if len(self.texts) < MOST_NOTICES and f"{text}." not in self.texts:
             self.texts.append(f"{text}.")
 
 
@@ -56,31 +56,31 @@ def without_lone_surrogates(body: bytes) -> bytes:
     return _SURROGATES.sub(lambda match: match[1] or rb"\ufffd", body)
 
 
-def adapted(fields: Fields, remarks: Remarks) -> Fields:
+def adapted(fields: Fields, notices: Notices) -> Fields:
     """Return the fields of a body as the schema has them: by their usual names and values."""
     fields = {**fields}
     if isinstance(options := fields.get("options"), dict):  # as ollama has them
-        remarks.add("options are read as fields of the body", "options", "unknown_parameter")
+        notices.add("options are read as fields of the body", "options", "unknown_parameter")
         fields = {**options, **fields, "options": None}
     for name in _SYNONYMS.keys() & fields.keys():
-        remarks.add(f"{name} is read as {_SYNONYMS[name]}", name, "unknown_parameter")
+        notices.add(f"{name} is read as {_SYNONYMS[name]}", name, "unknown_parameter")
         fields.setdefault(_SYNONYMS[name], fields.pop(name))
     for names, applies, value, text in _READINGS:
         for name in names.split():
             given = fields.get(name)
             if isinstance(given, int | float) and given is not False and applies(given):
-                remarks.add(f"{name}: {text}", name)
+                notices.add(f"{name}: {text}", name)
                 fields[name] = value
     stops = fields.get("stop")
     listed = stops if isinstance(stops, list) else [stops]
     if "" in listed:
-        remarks.add("Empty stop strings stop nothing", "stop")
+        notices.add("Empty stop strings stop nothing", "stop")
         fields["stop"] = [stop for stop in listed if stop not in ("", None)]
     switch = fields.pop("enable_thinking", None)
     if fields.get("thinking") == {"type": "disabled"}:
         switch = False
     if switch is not None:
-        remarks.add("enable_thinking is read as if in chat_template_kwargs", "enable_thinking")
+        notices.add("enable_thinking is read as if in chat_template_kwargs", "enable_thinking")
         fields["chat_template_kwargs"] = {"enable_thinking": switch}
     return fields
 
@@ -95,11 +95,11 @@ _READINGS: tuple[tuple[str, Callable[[float], bool], float | None, str], ...] = 
 )
 
 
-def note_unread(raw: object, parsed: object, remarks: Remarks) -> None:
+def note_unread(raw: object, parsed: object, notices: Notices) -> None:
     """Name the fields of a body that have no place in what was made of it."""
     for path in _unread(raw, parsed, ""):
         name = shortened(re.sub(r"\[\d+\]", "[]", path))
-        remarks.add(f"There is no parameter {name}, so it has no effect", path, "unknown_parameter")
+        notices.add(f"There is no parameter {name}, so it has no effect", path, "unknown_parameter")
 
 
 def _unread(raw: object, parsed: object, where: str) -> Iterator[str]:

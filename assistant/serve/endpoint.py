@@ -124,8 +124,8 @@ class Endpoint:
         request = chat_request.request
         if chat_request.is_strict:
             self._check_thinking(request)
-        for remark in chat_request.remarks:
-            self._warn_once(remark)
+        for notice in chat_request.notices:
+            self._warn_once(notice)
         request = replace(request, messages=self._remembered.recall(request.messages))
         events = self._events(request, exchange)
         if not chat_request.streams:

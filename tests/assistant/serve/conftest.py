@@ -71,7 +71,7 @@ class Running:
 
     def __init__(self, setup: EngineArgs, token: str | None = None) -> None:
         self.served: list[Exchange] = []
-        self.remarks: list[str] = []
+        self.notices: list[str] = []
         self.engine: Watched
         self._setup, self._token = setup, token
         self._clients: list[openai.OpenAI] = []
@@ -86,7 +86,7 @@ class Running:
             ready = [event async for event in self.engine.do(self._setup)][-1]
             assert isinstance(ready, Ready), ready
             guard = Guard("127.0.0.1", self._token, ORIGINS)
-            told = self.served.append, self.remarks.append, lambda: self.reads_ahead
+            told = self.served.append, self.notices.append, lambda: self.reads_ahead
             self.endpoint = Endpoint(self.engine, "tiny", ready, USUAL, guard, *told)
             await listen(self.endpoint, self._listening, self._until, self.endpoint.stop)
         finally:

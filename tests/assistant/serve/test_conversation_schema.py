@@ -16,7 +16,7 @@ from assistant.serve.completion_schema import (
     parse_completion,
 )
 from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_CALLS, MOST_TOOLS, UNREADABLE
-from assistant.serve.dialect import MOST_REMARKS
+from assistant.serve.dialect import MOST_NOTICES
 from tests.assistant.serve.conftest import finished
 
 ASKED = [{"role": "user", "content": "Hello"}]
@@ -179,7 +179,7 @@ def test_an_impossible_message_is_refused_by_name(wanted: dict[str, Any], param:
 def test_a_field_without_effect_is_named_or_refused(wanted: dict[str, Any], param: str) -> None:
     found = parsed(**wanted)
     assert found.model == "tiny"
-    assert len(found.remarks) == len({*found.remarks}) >= 1
+    assert len(found.notices) == len({*found.notices}) >= 1
     with pytest.raises(ApiError, match="strict_api") as refused:
         asked(**wanted, strict_api=True)
     assert (refused.value.param or "body") == param
@@ -235,8 +235,8 @@ def test_half_a_character_is_the_replacement_character(written: str, read: str) 
     assert parse_completion(body, Request(()), "tiny").request.messages[0].content == read
 
 
-def test_a_request_makes_few_remarks_however_much_it_says() -> None:
-    assert len(parsed(**{f"key{i}": 1 for i in range(1000)}).remarks) == MOST_REMARKS
+def test_a_request_makes_few_notices_however_much_it_says() -> None:
+    assert len(parsed(**{f"key{i}": 1 for i in range(1000)}).notices) == MOST_NOTICES
 
 
 def test_an_answer_is_found_by_its_calls_however_their_json_is_written() -> None:

@@ -190,7 +190,7 @@ def test_a_field_without_effect_is_answered_and_named_once(running: Running) -> 
         )  # fmt: skip
         assert (done.model, done.usage.completion_tokens) == ("tiny", 2)
     for said in ("messages[].reasoning_details", "keep_alive", "gpt-4; tiny answers", "no effort"):
-        assert sum(said in remark for remark in running.remarks) == 1
+        assert sum(said in notice for notice in running.notices) == 1
 
 
 @pytest.mark.parametrize(
