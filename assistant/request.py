@@ -138,6 +138,7 @@ class Request:
     tool_choice: ToolChoice = "auto"  # whether it may, or must, call one
     parallel_calls: bool = True  # whether one answer may have several calls
     prediction: str = ""  # a text of which the answer may be an edited version
+    raw: bool = False  # whether the prompt is the messages' text, without the chat template
     dated: bool = False  # whether questions of a conversation say on which day they were asked
 
     @property

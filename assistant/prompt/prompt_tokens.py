@@ -100,7 +100,8 @@ class ChatTokens:
                 raise Cancelled("Stopped before it began.")
             return self.encode(messages, variables)
 
-        whole = partial(self.encode, variables=variables, tools=request.tools)
+        in_template = partial(self.encode, variables=variables, tools=request.tools)
+        whole = self._raw if request.raw else in_template
         try:
             tokens, dropped = fit(messages, whole, budget, turn)
         except ContextFull:
@@ -115,9 +116,18 @@ class ChatTokens:
         warnings = [*self.warnings(request)]  # before other conversations are rendered
         beginning = self.beginning(request, tokens)
         thoughts, dropped = self.thoughts(request, beginning), oversized + dropped
-        may_think = self.thinks and request.thinking != "off" and beginning.at.state == "start"
+        may_think = (
+            beginning.markers is not NO_MARKERS
+            and request.thinking != "off"
+            and beginning.at.state == "start"
+        )
         marks = (self.markers.opens, self.markers.closes) if may_think else None
         return ChatPrompt(tokens, dropped, warnings, beginning, thoughts, self.call_format, marks)
+
+    def _raw(self, messages: Sequence[Message]) -> list[int]:
+        """Return the tokens of texts as they are; control tokens may be written out in them."""
+        start, rest = self._start("".join(message.content for message in messages))
+        return [*start, *self._plain(rest)]
 
     def encode(
         self,
@@ -258,6 +268,8 @@ class ChatTokens:
         Control tokens that mark thoughts are decoded to their names, and so are those of calls if
         the request has tools.
         """
+        if request.raw:
+            return AnswerBeginning(TokenText(self._vocab.piece), start=len(prompt))
         last = request.messages[-1:] if request.continues else ()
         prefixes = (self._prefix(answer, self.variables(request)) for answer in last)
         start = len(prompt) - sum(map(len, prefixes))

@@ -55,7 +55,7 @@ def api_error_of(error: Exception) -> ApiError:
         case ApiError():
             return error
         case HTTPException(status_code=404):
-            why = "This server has only /v1/chat/completions, /v1/models and /health."
+            why = "This server has only /v1/chat/completions, /v1/completions and /v1/models."
             return ApiError(404, why, "not_found")
         case HTTPException(status_code=405, headers={"Allow": allowed} as headers):
             why = f"This path accepts only {allowed}."

@@ -68,22 +68,31 @@ class AnswerDeltas:
 class Completion:
     """Make the objects of one completion: a whole one, or its chunks."""
 
+    PREFIX, KIND, CHUNK_KIND = "chatcmpl", "chat.completion", "chat.completion.chunk"
+
     def __init__(self, chat_request: CompletionRequest) -> None:
-        self._chat_request = chat_request
-        self._id = f"chatcmpl-{secrets.token_hex(12)}"
+        self._chat_request, self.wants_usage = chat_request, chat_request.wants_usage
+        self._id = f"{self.PREFIX}-{secrets.token_hex(12)}"
         self._created = int(time.time())
 
     def whole(self, answer: AnswerDeltas, end: Finished) -> Object:
         """Return an answer that has ended as one object."""
+        why = self._reason(answer, end)
+        choice = {**self._message(answer), "logprobs": None, "finish_reason": why}
+        own = {"tokens": [_token(token) for token in answer.tokens], **_end(end)}
+        return self._object(self.KIND, [choice], usage=_usage(end.stats), specchat=own)
+
+    def _message(self, answer: AnswerDeltas) -> Object:
+        """Return the answer as a choice has it."""
         content = answer.text or (None if answer.tool_calls else "")
         message: Object = {"role": "assistant", "content": content, "refusal": None}
         message |= {"reasoning_content": answer.thought} if answer.thought else {}
         message |= {"tool_calls": answer.tool_calls} if answer.tool_calls else {}
-        why = self._reason(answer, end)
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": why}
-        own = {"tokens": [_token(token) for token in answer.tokens], **_end(end)}
-        usage = _usage(end.stats)
-        return self._object("chat.completion", [choice], usage=usage, specchat=own)
+        return {"index": 0, "message": message}
+
+    def _delta(self, delta: Object) -> Object:
+        """Return what is added to the answer as the choice of a chunk has it."""
+        return {"index": 0, "delta": delta}
 
     def first_chunk(self) -> Object:
         """Return the chunk with the role; its content is null if tools may be called instead."""
@@ -100,7 +109,7 @@ class Completion:
 
     def usage_chunk(self, stats: Stats) -> Object:
         """Return the chunk with the token counts of an answer."""
-        return self._object("chat.completion.chunk", [], usage=_usage(stats))
+        return self._object(self.CHUNK_KIND, [], usage=_usage(stats))
 
     def _reason(self, answer: AnswerDeltas, end: Finished) -> str:
         """Return OpenAI's `finish_reason`, which is "stop" if the client itself named the call."""
@@ -109,12 +118,24 @@ class Completion:
         return _REASONS.get(end.stop, "stop")
 
     def _chunk(self, delta: Object, ended: str | None = None, **more: object) -> Object:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": ended}
-        return self._object("chat.completion.chunk", [choice], **more)
+        choice = {**self._delta(delta), "logprobs": None, "finish_reason": ended}
+        return self._object(self.CHUNK_KIND, [choice], **more)
 
     def _object(self, kind: str, choices: list[Object], **more: object) -> Object:
         names = {"id": self._id, "object": kind, "created": self._created}
         return {**names, "model": self._chat_request.model, "choices": choices, **more}
+
+
+class TextCompletion(Completion):
+    """Make the objects of a completion of a text, which has no messages."""
+
+    PREFIX, KIND, CHUNK_KIND = "cmpl", "text_completion", "text_completion"
+
+    def _message(self, answer: AnswerDeltas) -> Object:
+        return {"index": 0, "text": answer.text}
+
+    def _delta(self, delta: Object) -> Object:
+        return {"index": 0, "text": delta.get("content") or ""}
 
 
 def _token(token: Token) -> Object:

@@ -1,5 +1,6 @@
 """The body of a chat completion: parsed, checked field by field, and made a `Request`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -129,6 +130,10 @@ class _CompletionBody(msgspec.Struct):
     grammar: _Text | None = None  # GBNF, as llama.cpp's server takes it; or Lark's syntax
 
 
+DEFAULT_TEXT_TOKENS = 16  # of a completion of a text, as in OpenAI's API
+Parse = Callable[[bytes, Request, str, bool], "CompletionRequest"]
+
+
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
     """A parsed chat completion."""
@@ -156,7 +161,10 @@ def parse_completion(
     Raises:
         ApiError: it is not JSON, or a field of it is unsupported or invalid.
     """
-    fields, notices = _read(body, strict)
+    return _parsed(*_read(body, strict), defaults, served)
+
+
+def _parsed(fields: Fields, notices: Notices, defaults: Request, served: str) -> CompletionRequest:
     wanted = _checked(fields, notices)
     if wanted.model != served:
         why = f"The model asked for is {shortened(wanted.model or 'none')}; {served} answers"
@@ -177,6 +185,31 @@ def parse_completion(
         notices.strict,
         tuple(notices.texts),
     )
+
+
+def parse_text_completion(
+    body: bytes, defaults: Request, served: str, strict: bool = False
+) -> CompletionRequest:
+    """Parse the body of a completion of a text, which no template is put around.
+
+    Raises:
+        ApiError: as `parse_completion` does.
+    """
+    fields, notices = _read(body, strict)
+    prompt = fields.pop("prompt", None)
+    if isinstance(prompt, list) and len(prompt) == 1:
+        prompt = prompt[0]
+    if not isinstance(prompt, str) or not prompt:
+        refuse("The prompt must be one text that is not empty.", "prompt")
+    if fields.pop("suffix", None):
+        refuse("A suffix is not supported; leave it out.", "suffix")
+    if fields.pop("echo", False):
+        refuse("The prompt is not repeated in the answer; leave echo out.", "echo")
+    if fields.get("max_tokens") is None:
+        fields["max_tokens"] = DEFAULT_TEXT_TOKENS
+    fields["messages"] = [{"role": "user", "content": prompt}]
+    defaults = replace(defaults, messages=(), raw=True, thinking="auto", thinking_budget=None)
+    return _parsed(fields, notices, defaults, served)
 
 
 def _read(body: bytes, strict: bool) -> tuple[Fields, Notices]:

@@ -22,7 +22,13 @@ from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, Prefill, Request
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.api_error import JSON, ApiError, api_error_of, from_failure
-from assistant.serve.completion_schema import parse_completion
+from assistant.serve.completion_objects import Completion, TextCompletion
+from assistant.serve.completion_schema import (
+    CompletionRequest,
+    Parse,
+    parse_completion,
+    parse_text_completion,
+)
 from assistant.serve.exchange import Exchange, Waiting, body_of, stream, whole
 from assistant.serve.guard import Guard
 from assistant.service import EventStream
@@ -73,6 +79,7 @@ class Endpoint:
                 for root in ("/v1", "")  # some programs leave it out
                 for route in (
                     Route(f"{root}/chat/completions", self._complete, methods=["POST"]),
+                    Route(f"{root}/completions", self._complete_text, methods=["POST"]),
                     Route(f"{root}/models", self._list),
                     Route(f"{root}/models/{{name:path}}", self._show),
                     Route(f"{root}/health", _health),
@@ -115,12 +122,20 @@ class Endpoint:
             job.end(STOPPING)
 
     async def _complete(self, http: HttpRequest) -> Response:
+        return await self._respond(http, parse_completion, Completion)
+
+    async def _complete_text(self, http: HttpRequest) -> Response:
+        return await self._respond(http, parse_text_completion, TextCompletion)
+
+    async def _respond(
+        self, http: HttpRequest, parse: Parse, objects: Callable[[CompletionRequest], Completion]
+    ) -> Response:
         exchange: Exchange = http.state.exchange
         kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":  # which a page cannot send elsewhere without permission
             raise ApiError(415, "The body must be application/json.", "unsupported_media_type")
         body = await body_of(http)
-        chat_request = parse_completion(body, self._defaults, self._name, self._strict)
+        chat_request = parse(body, self._defaults, self._name, self._strict)
         request = chat_request.request
         if chat_request.is_strict:
             self._check_thinking(request)
@@ -129,8 +144,10 @@ class Endpoint:
         request = replace(request, messages=self._remembered.recall(request.messages))
         events = self._events(request, exchange)
         if not chat_request.streams:
-            return _json(await exchange.while_connected(whole(events, chat_request, exchange)))
-        chunks = stream(events, chat_request, exchange)
+            return _json(
+                await exchange.while_connected(whole(events, objects(chat_request), exchange))
+            )
+        chunks = stream(events, objects(chat_request), exchange)
         first = await exchange.while_connected(anext(chunks))  # or its refusal, with a status
         return StreamingResponse(
             _prepended(first, chunks),
@@ -153,7 +170,7 @@ class Endpoint:
                 self._warn_once(event.text)
             yield event
         end = exchange.answer.end
-        if end is not None and len(self._jobs) == 1 and self._reads_ahead():
+        if end is not None and not request.raw and len(self._jobs) == 1 and self._reads_ahead():
             self._reading = asyncio.create_task(
                 _read_to_end(self._service.do(Prefill(_next_round(request, end))))
             )

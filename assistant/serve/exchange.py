@@ -13,7 +13,6 @@ from assistant.events import Decoded, Event, Finished, Loading, Prefilled, Prepa
 from assistant.serve import connection
 from assistant.serve.api_error import ApiError, api_error_of, shortened
 from assistant.serve.completion_objects import AnswerDeltas, Completion, Object
-from assistant.serve.completion_schema import CompletionRequest
 from assistant.service import EventStream
 
 MAX_BODY_BYTES = 8_388_608
@@ -124,7 +123,7 @@ async def _discard(request: Request, chunks: AsyncIterator[bytes]) -> None:
                     return
 
 
-async def whole(events: Events, chat_request: CompletionRequest, exchange: Exchange) -> bytes:
+async def whole(events: Events, reply: Completion, exchange: Exchange) -> bytes:
     """Return the answer as one object.
 
     Raises:
@@ -138,24 +137,22 @@ async def whole(events: Events, chat_request: CompletionRequest, exchange: Excha
             case Finished():
                 answer.finish(event)
     assert answer.end is not None
-    return msgspec.json.encode(Completion(chat_request).whole(answer, answer.end))
+    return msgspec.json.encode(reply.whole(answer, answer.end))
 
 
-async def stream(
-    events: Events, chat_request: CompletionRequest, exchange: Exchange
-) -> AsyncIterator[bytes]:
+async def stream(events: Events, reply: Completion, exchange: Exchange) -> AsyncIterator[bytes]:
     """Yield the answer as server-sent events; comments say why there is none yet.
 
     Raises:
         ApiError: there is no answer. An error after the first event is sent within the stream.
     """
-    reply, has_begun, answer = Completion(chat_request), False, exchange.answer
+    has_begun, answer = False, exchange.answer
     try:
         async for event in events:
             for sent in _sent(event, reply, answer):
                 has_begun = True
                 yield sent
-        if chat_request.wants_usage and answer.end is not None:
+        if reply.wants_usage and answer.end is not None:
             yield _data(reply.usage_chunk(answer.end.stats))
     # The status has been sent already; the client should learn why the stream ends.
     except Exception as error:

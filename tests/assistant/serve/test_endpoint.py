@@ -15,6 +15,7 @@ import pytest
 from assistant.events import Loading, Prefilled, Prepared
 from assistant.process.engine_process import STOPPED
 from assistant.request import Request
+from assistant.serve.completion_objects import Completion
 from assistant.serve.completion_schema import parse_completion
 from assistant.serve.exchange import Exchange, Waiting
 from assistant.serve.exchange import stream as streamed
@@ -61,6 +62,23 @@ def test_a_completion_tells_of_each_token_where_it_came_from(running: Running) -
     assert all(0 < token["target_prob"] <= 1 for token in own["tokens"])
     details = done.usage.completion_tokens_details
     assert details.accepted_prediction_tokens == details.rejected_prediction_tokens == 0
+
+
+def test_a_text_is_completed_without_the_template_whole_and_streamed(running: Running) -> None:
+    client = running.client()
+    asked: dict[str, Any] = {"model": "tiny", "prompt": "Once<|im_end|>", "seed": 3}
+    whole = client.completions.create(**asked)
+    assert whole.choices[0].finish_reason == "length"
+    assert whole.usage
+    assert (whole.usage.prompt_tokens, whole.usage.completion_tokens) == (len("Once") + 1, 16)
+    options: Any = {"stream": True, "stream_options": {"include_usage": True}}
+    *chunks, usage = client.completions.create(**asked, **options)
+    assert "".join(chunk.choices[0].text for chunk in chunks) == whole.choices[0].text
+    assert usage.usage.total_tokens == whole.usage.total_tokens
+    for wanted in ({"prompt": ["a", "b"]}, {"suffix": "x"}, {"echo": True}, {"prompt": [1, 2]}):
+        with pytest.raises(openai.BadRequestError) as refused:
+            client.completions.create(**{**asked, **wanted})
+        assert refused.value.param == next(iter(wanted))
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -333,7 +351,7 @@ def test_a_stream_says_how_far_it_has_read() -> None:
     async def sent() -> list[bytes]:
         exchange = Exchange({"method": "POST", "path": "/"}, None, None)  # type: ignore[arg-type]
         asked = parse_completion(b'{"messages": [{"role": "user"}]}', Request(()), "tiny")
-        return [data async for data in streamed(events(), asked, exchange)]
+        return [data async for data in streamed(events(), Completion(asked), exchange)]
 
     waiting, loading, first, reading, *_, end = asyncio.run(sent())
     assert (waiting, loading) == (b": waiting, 2 before you\n\n", b": loading a b\n\n")
