@@ -58,6 +58,15 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """A token's log probability under the model's own distribution: before any sampling setting."""
+
+    text: str  # U+FFFD for bytes that are no characters by themselves
+    utf8: tuple[int, ...]
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
 class Token:
     """A token of the answer, the text it completes, and its origin."""
 
@@ -73,6 +82,7 @@ class Token:
     draft_top: tuple[Alternative, ...] = ()  # those of the proposal row
     threshold: float | None = None  # that the block rule compared the uniform with
     part: Part = "answer"
+    logprobs: tuple[TokenLogprob, ...] = ()  # of the token, then of the likeliest, if wanted
 
     @property
     def acceptance_prob(self) -> float | None:

@@ -128,6 +128,7 @@ class Request:
     stop_strings: tuple[str, ...] = ()
     stored: bool = False  # whether the conversation, and so its KV cache, may be on disk
     alternatives: int = 0  # how many of the most probable tokens to report with each token
+    logprobs: int | None = None  # of how many likely tokens beside each one's own; None: of none
     sources: tuple[str, ...] = SOURCES  # that may propose, if they are available
     rule: RuleName = "block"  # verifies proposals; with a seed, the coupled rule does
     constraint: Constraint | None = None  # what the answer must match; None: anything

@@ -6,13 +6,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from math import log
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from assistant import events
 from assistant.decoding.lookahead.forecast import Forecast
 from assistant.decoding.loops import Rejected, Round, Sampled
-from assistant.decoding.model import Model
-from assistant.decoding.row import Row
+from assistant.decoding.model import Logits, Model
+from assistant.decoding.row import Row, highest
 from assistant.prompt.answer_text import AnswerText
 from assistant.request import Request
 from models.native.vocab import Vocab
@@ -43,10 +46,16 @@ class AnswerBuilder:
         self._text, self._constraint = text, constraint
         self._ids: list[int] = []
         self._provenance = Provenance(vocab, request.alternatives)
+        self._logprobs = request.logprobs
         self.figures = figures
 
-    def add(self, round_: Round, forecast: Forecast | None = None) -> events.Decoded:
-        """Add the tokens of a round up to the end of the answer; return the event for the user."""
+    def add(
+        self, round_: Round, forecast: Forecast | None = None, logits: Logits | None = None
+    ) -> events.Decoded:
+        """Add the tokens of a round up to the end of the answer; return the event for the user.
+
+        `logits` are the target's, a row for each token.
+        """
         shown: list[events.Token] = []
         added: list[events.Token] = []
         thought = 0
@@ -54,7 +63,12 @@ class AnswerBuilder:
             thought += self._text.thinks
             ends = sampled.id in self._stop_tokens
             text = "" if ends else self._text.complete(sampled.id)
-            added.append(self._provenance.token(sampled, text, len(added)))
+            token = self._provenance.token(sampled, text, len(added))
+            if self._logprobs is not None and logits is not None and not ends:
+                row = logits[len(added)]
+                logprobs = self._provenance.logprobs(sampled.id, row, self._logprobs)
+                token = replace(token, logprobs=logprobs)
+            added.append(token)
             shown += self._text.add(added[-1])
             if not ends:
                 self._ids.append(sampled.id)
@@ -132,6 +146,18 @@ class Provenance:
             self._top(draft),
             _plain(sampled.threshold),
         )
+
+    def logprobs(self, token: int, logits: Logits, count: int) -> tuple[events.TokenLogprob, ...]:
+        """Return the log probability of a token, then those of the `count` likeliest ones."""
+        peak = float(logits.max())
+        total = peak + log(np.exp(logits - np.float32(peak)).sum(dtype=np.float64))
+        likely = highest(logits, count).tolist() if count else []
+        ids = token, *sorted(likely, key=lambda id_: -logits[id_])
+        return tuple(self._logprob(id_, float(logits[id_]) - total) for id_ in ids)
+
+    def _logprob(self, token: int, logprob: float) -> events.TokenLogprob:
+        utf8 = self._vocab.piece(token) or self._vocab.text(token).encode()
+        return events.TokenLogprob(utf8.decode("utf-8", "replace"), tuple(utf8), logprob)
 
     def rejected(self, round_: Round) -> tuple[events.RejectedToken, ...]:
         """Return the reports of a round's rejected proposals."""

@@ -10,7 +10,7 @@ from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.lookahead.plans import FixedPlan, RoundPlan
 from assistant.decoding.loops import Round, verified
 from assistant.decoding.mask import Forced, Mask, NothingAllowed, constrained, forcing
-from assistant.decoding.model import DraftFailed, Model, most_proposals
+from assistant.decoding.model import DraftFailed, Logits, Model, most_proposals
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft
@@ -78,10 +78,11 @@ class Policy:
 
 
 class PlannedRound(NamedTuple):
-    """A round, and what its plan expected."""
+    """A round, what its plan expected, and the target's logits for each of its tokens."""
 
     round: Round
     forecast: Forecast
+    logits: Logits
 
 
 class Rounds:
@@ -159,13 +160,13 @@ class Rounds:
         if controller:
             controller.at(len(self._tokens))
         plan, draft = self._drafted(recomputed)
-        round_ = self._verified(draft)
+        round_, logits = self._verified(draft)
         if controller is None:
-            return PlannedRound(round_, Forecast(plan.reason))
+            return PlannedRound(round_, Forecast(plan.reason), logits)
         seconds = self._clock() - started
         draft_s, tables_s = self._draft_s - draft_s, drafter.tables_s - tables_s
         controller.observe(RoundCost(round_, plan, seconds, draft_s, tables_s, recomputed))
-        return PlannedRound(round_, controller.forecast(plan))
+        return PlannedRound(round_, controller.forecast(plan), logits)
 
     def _drafted(self, recomputed: int) -> tuple[RoundPlan, Draft]:
         if reason := self._no_draft_reason():
@@ -175,10 +176,10 @@ class Rounds:
         plan = self._policy.plan(budget, recomputed, self._target.rollback == 0, self._clock)
         return plan, self._drafter.propose(self._tokens, plan, self._warp, self._rule.draw)
 
-    def _verified(self, draft: Draft) -> Round:
+    def _verified(self, draft: Draft) -> tuple[Round, Logits]:
         logits = self._target.logits([*self._tokens, *draft.tokens], len(draft.proposals) + 1)
         try:
-            return verified(draft, logits, self._tokens, self._target_warp, self._rule)
+            return verified(draft, logits, self._tokens, self._target_warp, self._rule), logits
         except NothingAllowed as error:
             raise UsageError(str(error)) from error
 

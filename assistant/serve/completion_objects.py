@@ -5,7 +5,16 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from assistant.events import CallDelta, Decoded, Finished, Stats, Stop, Token, said
+from assistant.events import (
+    CallDelta,
+    Decoded,
+    Finished,
+    Stats,
+    Stop,
+    Token,
+    TokenLogprob,
+    said,
+)
 from assistant.serve.completion_schema import CompletionRequest
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS, Tally
 
@@ -78,7 +87,8 @@ class Completion:
     def whole(self, answer: AnswerDeltas, end: Finished) -> Object:
         """Return an answer that has ended as one object."""
         why = self._reason(answer, end)
-        choice = {**self._message(answer), "logprobs": None, "finish_reason": why}
+        logprobs = self._logprobs(answer.tokens)
+        choice = {**self._message(answer), "logprobs": logprobs, "finish_reason": why}
         own = {"tokens": [_token(token) for token in answer.tokens], **_end(end)}
         return self._object(self.KIND, [choice], usage=_usage(end.stats), specchat=own)
 
@@ -101,7 +111,8 @@ class Completion:
 
     def chunk(self, delta: Object, tokens: Iterable[Token] = ()) -> Object:
         """Return a chunk with a delta, and the tokens that it comes from."""
-        return self._chunk(delta, specchat={"tokens": [_token(token) for token in tokens]})
+        own = {"tokens": [_token(token) for token in tokens]}
+        return self._chunk(delta, logprobs=self._logprobs(tokens), specchat=own)
 
     def last_chunk(self, answer: AnswerDeltas, end: Finished) -> Object:
         """Return the chunk with the reason why an answer ended."""
@@ -117,8 +128,22 @@ class Completion:
             return "tool_calls"
         return _REASONS.get(end.stop, "stop")
 
-    def _chunk(self, delta: Object, ended: str | None = None, **more: object) -> Object:
-        choice = {**self._delta(delta), "logprobs": None, "finish_reason": ended}
+    def _logprobs(self, tokens: Iterable[Token]) -> Object | None:
+        """Return the log probabilities of an answer's tokens; None if they are not wanted."""
+        if self._chat_request.request.logprobs is None:
+            return None
+        rows = [_logprobs_of(token.logprobs) for token in _measured(tokens)]
+        content = [{**own, "top_logprobs": likely} for own, *likely in rows]
+        return {"content": content, "refusal": None}
+
+    def _chunk(
+        self,
+        delta: Object,
+        ended: str | None = None,
+        logprobs: Object | None = None,
+        **more: object,
+    ) -> Object:
+        choice = {**self._delta(delta), "logprobs": logprobs, "finish_reason": ended}
         return self._object(self.CHUNK_KIND, [choice], **more)
 
     def _object(self, kind: str, choices: list[Object], **more: object) -> Object:
@@ -136,6 +161,27 @@ class TextCompletion(Completion):
 
     def _delta(self, delta: Object) -> Object:
         return {"index": 0, "text": delta.get("content") or ""}
+
+    def _logprobs(self, tokens: Iterable[Token]) -> Object | None:
+        if self._chat_request.request.logprobs is None:
+            return None
+        rows = [token.logprobs for token in _measured(tokens)]
+        return {
+            "tokens": [own.text for own, *_ in rows],
+            "token_logprobs": [own.logprob for own, *_ in rows],
+            "top_logprobs": [
+                {other.text: other.logprob for other in likely} for _, *likely in rows
+            ],
+        }
+
+
+def _measured(tokens: Iterable[Token]) -> list[Token]:
+    """Return the tokens of the answer proper that have log probabilities."""
+    return [token for token in tokens if token.logprobs and token.part == "answer"]
+
+
+def _logprobs_of(logprobs: Iterable[TokenLogprob]) -> list[Object]:
+    return [{"token": own.text, "logprob": own.logprob, "bytes": own.utf8} for own in logprobs]
 
 
 def _token(token: Token) -> Object:

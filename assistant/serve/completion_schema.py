@@ -40,8 +40,6 @@ _Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 _UNSUPPORTED: dict[str, tuple[object, ...]] = {
     "n": (1,),
     "best_of": (1,),
-    "logprobs": (False,),
-    "top_logprobs": (0,),
     "presence_penalty": (0,),
     "frequency_penalty": (0,),
     "logit_bias": ({}, []),
@@ -117,6 +115,8 @@ class _CompletionBody(msgspec.Struct):
     repeat_penalty: float | None = None
     seed: _Seed | None = None
     stop: _Text | _Stops | None = None
+    logprobs: bool | None = None
+    top_logprobs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
         None
     )
@@ -205,6 +205,8 @@ def parse_text_completion(
         refuse("A suffix is not supported; leave it out.", "suffix")
     if fields.pop("echo", False):
         refuse("The prompt is not repeated in the answer; leave echo out.", "echo")
+    if type(logprobs := fields.get("logprobs")) is int:
+        fields |= {"logprobs": True, "top_logprobs": logprobs}
     if fields.get("max_tokens") is None:
         fields["max_tokens"] = DEFAULT_TEXT_TOKENS
     fields["messages"] = [{"role": "user", "content": prompt}]
@@ -254,6 +256,7 @@ def _request(wanted: _CompletionBody, defaults: Request, notices: Notices) -> Re
         max_tokens=wanted.max_completion_tokens or wanted.max_tokens or defaults.max_tokens,
         seed=defaults.seed if wanted.seed is None else wanted.seed,
         stop_strings=stops,
+        logprobs=(wanted.top_logprobs or 0) if wanted.logprobs or wanted.top_logprobs else None,
         constraint=_constraint(wanted),
         tools=tools,
         tool_choice=choice,

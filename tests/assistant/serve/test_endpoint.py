@@ -9,8 +9,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import openai
 import pytest
+from openai.types.chat.chat_completion import ChoiceLogprobs
 
 from assistant.events import Loading, Prefilled, Prepared
 from assistant.process.engine_process import STOPPED
@@ -22,6 +24,7 @@ from assistant.serve.exchange import stream as streamed
 from tests.assistant.serve.conftest import Running, finished, serving
 
 HELLO = [{"role": "user", "content": "Hello"}]
+NO_LOGPROBS = ChoiceLogprobs(content=[])
 STRICT = {"strict_api": True}
 LONG = [{"role": "user", "content": "x" * 3000}]
 
@@ -79,6 +82,48 @@ def test_a_text_is_completed_without_the_template_whole_and_streamed(running: Ru
         with pytest.raises(openai.BadRequestError) as refused:
             client.completions.create(**{**asked, **wanted})
         assert refused.value.param == next(iter(wanted))
+
+
+def logprobs_of(client: openai.OpenAI, mode: str, stream: bool, **wanted: Any) -> Any:
+    """Return the text of an answer and the log probabilities of its tokens."""
+    own = {"specchat": {"mode": mode, "lookahead": 3}}
+    asked = {"seed": 3, "max_tokens": 40, "logprobs": True, "stream": stream, **wanted}
+    done = complete(client, extra_body=own, **asked)
+    choices = [chunk.choices[0] for chunk in done] if stream else done.choices
+    rows = [row for choice in choices for row in (choice.logprobs or NO_LOGPROBS).content or ()]
+    return [row.token for row in rows], [
+        [entry.logprob for entry in (row, *row.top_logprobs)] for row in rows
+    ]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("temperature", [0, 8])
+def test_logprobs_are_those_of_plain_decoding(
+    running: Running, stream: bool, temperature: float
+) -> None:
+    client = running.client()
+    asked = {"top_logprobs": 5, "temperature": temperature}
+    plain, speculative = (logprobs_of(client, mode, stream, **asked) for mode in ("ars", "sps"))
+    assert len(plain[0]) == 40
+    assert plain[0] == speculative[0]
+    np.testing.assert_allclose(plain[1], speculative[1], atol=2e-3)  # of scores near 50
+    for own, *likely in plain[1]:
+        assert likely == sorted(likely, reverse=True)
+        assert sum(map(np.exp, likely)) <= 1 + 1e-9
+        assert own <= likely[0] <= 0
+        assert len({*likely}) > 1  # of the model itself: at temperature 0, too
+        assert temperature or own == likely[0]
+
+
+def test_logprobs_come_if_they_are_asked_for(running: Running) -> None:
+    client = running.client()
+    assert complete(client, max_tokens=2).choices[0].logprobs is None
+    done = complete(client, max_tokens=3, logprobs=True, seed=3).choices[0].logprobs.content
+    assert [row.top_logprobs for row in done] == [[], [], []]
+    assert all(bytes(row.bytes).decode("utf-8", "replace") == row.token for row in done)
+    text = client.completions.create(model="tiny", prompt="Once", seed=3, logprobs=2).choices[0]
+    assert text.logprobs
+    assert len(text.logprobs.tokens or ()) == len(text.logprobs.token_logprobs or ()) == 16
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -172,7 +217,7 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
     [
         ({"prediction": {"type": "content", "content": 5}}, 400, None, "prediction.content"),
         ({"n": 2}, 400, "unsupported_parameter", "n"),
-        ({"logprobs": True}, 400, "unsupported_parameter", "logprobs"),
+        ({"logprobs": True, "top_logprobs": 21}, 400, "invalid_value", "top_logprobs"),
         ({"response_format": {"type": "json_schema"}}, 400, None, "response_format"),
         ({"response_format": {"type": "json_object"}, "extra_body": {"grammar": "x"}}, 400,
          "invalid_value", "grammar"),

@@ -1,4 +1,5 @@
 import random
+from contextlib import suppress
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -107,8 +108,8 @@ def test_a_damaged_trace_leaves_its_answer_readable(store):
     for _ in range(300):
         broken = bytearray(packed)
         broken[chance.randrange(len(broken))] ^= 1 << chance.randrange(8)
-        with pytest.raises(StorageError):
-            unpack_trace(bytes(broken))
+        with suppress(StorageError):
+            assert unpack_trace(bytes(broken)) == trace(3)  # a bit of padding, which nothing reads
 
 
 def test_a_title_is_the_first_line_shortened_at_a_word():
