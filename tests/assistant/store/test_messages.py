@@ -1,7 +1,6 @@
 import random
-from contextlib import suppress
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 
 import pytest
