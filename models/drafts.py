@@ -165,7 +165,7 @@ def best_draft(target: ModelFile, candidates: Iterable[ModelFile]) -> tuple[Mode
         return newest, f"{newest.name} was made to guess for {target.name}."
     for draft in by_size:
         if listed and draft.gguf is listed and pairing.judge(draft).serves:
-            return draft, f"{draft.name} is listed to guess for {target.name}."
+            return draft, f"{draft.name} is the listed draft model of {target.name}."
     for draft in by_size:
         is_small = draft.size <= MAX_SHARE_OF_TARGET * target.size
         if is_small and not is_helper(draft.path.name) and pairing.matches(draft):

@@ -92,7 +92,7 @@ _REPACKED = (2, 12, 20, 39)  # Q4_0, Q4_K, IQ4_NL, MXFP4: what llama.cpp's CPU k
 # Most weights of about 4 bits are held twice on a CPU; the cache comes on top.
 _TIMES_BY_SIZE = {"4": 1.75, "other": 1.2}
 CONTEXT = 8192  # tokens
-SHARE = 0.25  # of the free memory, which the keys and values of a larger context may take
+CONTEXT_SHARE = 0.25  # of the free memory, for the keys and values of a larger context
 MACHINES = 8, 16, 32  # GB of memory of usual machines
 _FOR_THE_REST = 4  # GB, for the system and other programs
 
@@ -164,7 +164,7 @@ def auto_ctx(header: Header) -> int:
     values take no more than a quarter of the memory that is free.
     """
     tokens, trained = CONTEXT, header.n_ctx_train or CONTEXT
-    limit = psutil.virtual_memory().available * SHARE / (header.kv_bytes_per_token or 1)
+    limit = psutil.virtual_memory().available * CONTEXT_SHARE / (header.kv_bytes_per_token or 1)
     while header.moves_cache and 2 * tokens <= min(trained, limit):
         tokens *= 2
     return min(tokens, trained)

@@ -104,7 +104,7 @@ def test_the_draft_that_the_catalogue_lists_is_preferred(tmp_path, monkeypatch):
     draft, reason = best_draft(next(each for each in here if each.name == "big"), here)
     assert draft is not None
     assert draft.name == "listed"
-    assert "is listed to guess for big" in reason
+    assert "is the listed draft model of big" in reason
 
 
 def test_without_any_that_serves_the_one_to_fetch_is_named(large, monkeypatch):

@@ -109,11 +109,11 @@ AREAS = {
 ALWAYS = {
     "app": (("Ctrl+C", "Copy what is selected; twice quits"), ("Ctrl+P", "Command palette")),
     "prompt": (
-        ("Enter", "Send; during an answer it waits in line"),
+        ("Enter", "Send; during an answer it is queued"),
         ("Ctrl+J, Alt+Enter", "New line; also Shift+Enter in many terminals"),
         ("@", "Attach a file, found by letters of its name"),
         ("@folder/", "Ask about a folder"),
-        ("Up, Down", "Messages in line, then earlier messages"),
+        ("Up, Down", "Queued messages, then earlier messages"),
         ("PgUp, PgDn", "Scroll the conversation"),
     ),
 }

@@ -31,19 +31,19 @@ NARROWEST, WIDEST, AROUND = 34, 60, 12
 PAUSE_S = 0.15
 """Seconds after the last key before a search starts."""
 NO_CHATS = "No conversations yet. What you send and see is kept here."
-NOT_FOUND = "Nothing found. The words can be anywhere in a conversation."
+NOT_FOUND = "No conversation contains these words."
 
 
 class ChatList(Vertical):
     """List the stored conversations, and change them by single keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "act('rename')", "Rename", id="chats.rename"),
-        Binding("p", "act('pin')", "Pin", id="chats.pin", tooltip="Pin to the top"),
-        Binding("d,delete", "act('delete')", "Delete", id="chats.delete"),
         Binding("u", "act('undo')", "Undo", id="chats.undo"),
-        Binding("x", "act('export')", "Export", id="chats.export", tooltip="Export as Markdown"),
         Binding("slash", "search", "Search", id="chats.search"),
+        Binding("x", "act('export')", "Export", id="chats.export", tooltip="Export as Markdown"),
+        Binding("r", "act('rename')", "Rename", id="chats.rename"),
+        Binding("d,delete", "act('delete')", "Delete", id="chats.delete"),
+        Binding("p", "act('pin')", "Pin", id="chats.pin", tooltip="Pin to the top"),
         Binding("escape", "back", "Back", id="chats.back"),
         Binding("down", "list", "To the list", show=False, id="chats.list"),
     ]
@@ -158,7 +158,7 @@ class ChatList(Vertical):
             case "undo" if self._deleted:
                 id_ = self._deleted.pop()
                 news = self.Deleted(id_, is_back=True)
-                self._change(partial(store.undelete, id_), "It is back.", news)
+                self._change(partial(store.undelete, id_), "Conversation restored.", news)
             case "pin" if chosen:
                 self._change(partial(store.pin, chosen.id, not chosen.pinned))
             case "delete" if chosen:

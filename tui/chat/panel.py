@@ -188,7 +188,7 @@ def _yield(last: Decoded, width: int) -> Section:
     return [
         pair("Tokens per round", f"{last.stats.tokens_per_eval:.2f}", width),
         pair("Guesses right", right, width),
-        pair("Guesses in a round", str(last.lookahead), width),
+        pair("Guesses per round", str(last.lookahead), width),
     ]
 
 

@@ -74,9 +74,7 @@ class ChatScreen(ChatWidgets):
         Binding("ctrl+t", "toggle_mode", "Guesses auto, always, off", id="chat.mode", show=False),
         Binding("ctrl+n", "new", "New", id="chat.new", tooltip="New conversation"),
         Binding("escape", "stop", "Stop", id="chat.stop"),
-        Binding(
-            "escape", "leave", "Leave", id="chat.leave", tooltip="Leave the question as it was"
-        ),
+        Binding("escape", "leave", "Leave", id="chat.leave", tooltip="Cancel editing"),
         Binding("escape", "back", "Back", id="chat.back", tooltip="Back to the prompt"),
         Binding("f5,ctrl+o", "app.choose_model", "Models", id="chat.models"),
         Binding("f6", "app.settings", "Settings", id="chat.settings", show=False),

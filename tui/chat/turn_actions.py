@@ -14,6 +14,7 @@ from tui.app.clipboard import code_blocks, copy_and_notify
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.turn import Turn, Verb
 from tui.chat.prompt.file_search import located
+from tui.labels import counted
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -98,12 +99,14 @@ class TurnActions:
             self._view.notify(safe(str(error)), severity="error", timeout=10, markup=False)
 
     def _copy_code(self, turn: Turn) -> None:
-        """Copy the last code block; pressed again, the block before the copied one."""
+        """Copy the largest code block; pressed again, the block after the copied one."""
         blocks = code_blocks(turn.text)
         text, index = self._copied or ("", 0)
-        index = (index - 1 if text == turn.text else -1) % len(blocks)
+        largest = max(range(len(blocks)), key=lambda i: len(blocks[i]))
+        index = (index + 1) % len(blocks) if text == turn.text else largest
         self._copied = turn.text, index
-        which = f"Code block {index + 1} of {len(blocks)}: " if len(blocks) > 1 else ""
+        lines = counted(blocks[index].count("\n") + 1, "line")
+        which = f"Code block {index + 1} of {len(blocks)}, {lines}. " if len(blocks) > 1 else ""
         copy_and_notify(self._view, blocks[index], which)
 
     def _inspect(self, turn: Turn, record: StoredMessage) -> None:

@@ -138,7 +138,7 @@ def lines_here(inventory: ModelInventory) -> Iterator[str]:
 
 def lines_fetchable(inventory: ModelInventory) -> Iterator[str]:
     """Yield lines of the catalogue models not on this machine, grouped by memory."""
-    yield "To be fetched by name (specchat models pull NAME):"
+    yield "Available to download (specchat models pull NAME):"
     groups: dict[int | None, list[str]] = {gigabytes: [] for gigabytes in (*memory.MACHINES, None)}
     for entry in catalog.FILES.values():
         if find(entry) is None:

@@ -18,7 +18,7 @@ from tui.models.inventory import ModelEntry, ModelInventory
 from tui.safe import safe
 
 SHOW_EVERY_S = 0.2  # seconds between two updates during a scan
-HERE, THERE = "On this machine", "To be fetched"
+HERE, THERE = "On this machine", "Available to download"
 SIZE, VERDICT = 8, len("too large")
 NAME, ROLE = 20, len("answers, with qwen2.5-coder-0.5b")
 COLUMNS = (

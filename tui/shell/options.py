@@ -80,6 +80,10 @@ class NumberParameter(click.IntRange):
     name = "whole number"
 
 
+ALIASES = {"lookahead": ("-k",), "target": ("--model", "-m"), "system": ("-s",)}
+"""Other names of options, as other programs have them."""
+
+
 def shared(command: Command) -> Command:
     """Add the shared options; the command takes them as keywords for `settings`."""
     for option in reversed([_option(key) for key in KEYS.values() if key.option]):
@@ -135,7 +139,7 @@ def _option(key: Key) -> Callable[[Command], Command]:
         opposite = "--online" if key.name == "offline" else f"--no-{key.flag[2:]}"
         names = [key.name, f"{key.flag}/{opposite}"]
         return click.option(*names, default=None, help=f"{key.help}  [{shown(key.default)}]")
-    names = [key.name, key.flag, *(["-k"] if key.name == "lookahead" else [])]
+    names = [key.name, key.flag, *ALIASES.get(key.name, ())]
     default = f"  [{shown(key.default)}]" if shown(key.default) else ""
     return click.option(
         *names, type=SettingParameter(key), metavar=key.hint, help=f"{key.help}{default}"

@@ -11,8 +11,6 @@ from tui.app.textual_private import FooterKey
 
 FIRST = ("escape", "f1")
 """Keys that are always shown: back, and the page that lists all keys."""
-MAX_KEYS = 6
-"""Keys that are shown: nobody reads more."""
 NARROW = 60
 """Width in cells below which the keys are closer together."""
 
@@ -54,7 +52,7 @@ class KeyLine(Footer):
 def fitting(keys: Sequence[FooterKey], cells: int, around: int) -> list[FooterKey]:
     """Return the keys that fit into `cells`, each with `around` cells of space, in their order."""
     chosen: set[FooterKey] = set()
-    for key in sorted(keys, key=lambda key: key.key not in FIRST)[:MAX_KEYS]:
+    for key in sorted(keys, key=lambda key: key.key not in FIRST):
         cells -= cell_len(f"{key.key_display}{key.description}") + around
         if cells >= 0:
             chosen.add(key)

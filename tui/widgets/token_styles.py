@@ -19,10 +19,10 @@ BASICS: tuple[Kind, ...] = tuple(Origin)
 
 _KINDS: Mapping[Kind, tuple[str, str, str]] = {
     Origin.DRAFT: ("right guess", "$text-success on $success-muted", "underline"),
-    "form": ("fixed by the form", "bold $text-secondary on $secondary-muted", "bold"),
+    "form": ("set by the form", "bold $text-secondary on $secondary-muted", "bold"),
     "edit": ("kept by the edit", "underline2 $text-accent on $accent-muted", "underline2"),
     "suffix": ("copied", "italic $text-primary on $primary-muted", "italic underline"),
-    "tail": ("rest of a guess", "italic underline $text-primary on $primary-muted", "italic"),
+    "tail": ("continued copy", "italic underline $text-primary on $primary-muted", "italic"),
     "ngram": ("common phrase", "underline $text-accent on $accent-muted", "bold underline"),
     OTHER: (
         "other guess",

@@ -19,7 +19,6 @@ def inspected(chat: Chat) -> str:
 async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: Pair) -> None:
     async with open_chat(*pair, asked=("Which way?",)) as chat:
         await chat.act("r")
-        await chat.press("ctrl+up")
         verbs: tuple[Verb, ...] = ("older", "newer", "older")
         for verb in verbs:
             turn = chat.focused
@@ -67,7 +66,7 @@ async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(p
         before = chat.said
         await chat.press("ctrl+up", "up", "d")  # which waits
         assert chat.said == before
-        await chat.press("ctrl+up", "i")
+        await chat.press("ctrl+down", "i")
         assert isinstance(chat.app.screen, Inspector)
         assert "so far" in str(chat.app.screen.query_one("#inspector-title").render())
         seen = inspected(chat)
@@ -107,7 +106,9 @@ async def found(chat: Chat, record: StoredMessage, text: str) -> None:
     await chat.until(lambda: view.region.contains_region(turn.region))
 
 
-async def test_the_same_key_copies_the_block_before(pair, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_y_copies_the_largest_block_and_then_the_next(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tui.app.clipboard.TOOLS", ())
     code = "".join(f"First\n\n```\n{word}\n```\n\n" for word in ("one", "two", "three"))
     async with open_chat(*pair) as chat:
@@ -115,15 +116,25 @@ async def test_the_same_key_copies_the_block_before(pair, monkeypatch: pytest.Mo
         await chat.act("y")
         await copied(chat, "alone")
         assert chat.told[-1].startswith("Copied 5 ")
-        await chat.act("up", "up")
-        for number, word in ((3, "three"), (2, "two"), (1, "one"), (3, "three")):
+        await chat.press("up", "up")
+        for number, word in ((3, "three"), (1, "one"), (2, "two"), (3, "three")):
             await chat.pilot.press("y")
             await copied(chat, word)
-            assert chat.told[-1].startswith(f"Code block {number} of 3: Copied ")
+            assert chat.told[-1].startswith(f"Code block {number} of 3, 1 line. Copied ")
         await chat.pilot.press("c")
         await copied(chat, code)
         await chat.pilot.press("y")
         await copied(chat, "three")
+
+
+async def test_ctrl_with_an_arrow_goes_to_the_next_message_also_past_a_long_one(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        chat.screen.open(kept(chat, "One", "long\n\n" * 99, "Two", "short"))
+        for key, text in (("up", "short"), ("up", "Two"), ("up", "long"), ("up", "One")):
+            await chat.press(f"ctrl+{key}")
+            assert chat.focused.text.startswith(text)
+        await chat.press("ctrl+down", "ctrl+down")
+        assert chat.focused.text == "Two"
 
 
 async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pair: Pair) -> None:

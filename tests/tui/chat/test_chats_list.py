@@ -123,7 +123,7 @@ async def test_search_finds_what_was_said_and_shows_where(store: Store) -> None:
         assert page.host.found == store.path(chosen)[-1].id
         await page.press("slash", *" but nothing like that")
         assert page.titles == []
-        assert "Nothing found" in str(page.chats.hint.render())
+        assert "No conversation" in str(page.chats.hint.render())
         assert page.chats.hint.region.y == page.chats.search.region.bottom + 1
         await page.press("escape")
         assert len(page.titles) == 4

@@ -254,5 +254,5 @@ class Conversation(VerticalScroll):
     def walk(self, event: Turn.Walked) -> None:
         """Walk on from a turn, or leave past the newest."""
         event.stop()
-        if not self._reader.walk(event.turn, event.direction) and event.direction > 0:
+        if not self._reader.walk(event) and event.direction > 0:
             self.post_message(self.Left())

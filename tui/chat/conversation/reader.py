@@ -72,11 +72,12 @@ class Reader:
         if self._bring():
             self.find(message)
 
-    def walk(self, turn: Turn, direction: int) -> bool:
+    def walk(self, event: Turn.Walked) -> bool:
         """Scroll a turn that goes on beyond the edge, else go to its neighbour, if it has one."""
-        region, top = turn.virtual_region, self._view.scroll_y
+        direction, region, top = event.direction, event.turn.virtual_region, self._view.scroll_y
         bottom = top + self._view.scrollable_content_region.height
-        if region.y < top if direction < 0 else region.bottom > bottom:
+        goes_on = region.y < top if direction < 0 else region.bottom > bottom
+        if goes_on and not event.leaps:
             self._go(top + direction * STEP)
             return True
         return self._go_to_neighbour(direction)

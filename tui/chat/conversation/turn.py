@@ -99,17 +99,19 @@ class Turn(Still, Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Previous", id="turn.previous", show=False),
         Binding("down,j", "move(1)", "Next", id="turn.next", show=False),
+        Binding("ctrl+up", "jump(-1)", "Previous message", id="turn.jump_back", show=False),
+        Binding("ctrl+down", "jump(1)", "Next message", id="turn.jump", show=False),
+        Binding("n", "act('continue')", "Continue", id="turn.continue"),
+        Binding("e", "act('edit')", "Edit", id="turn.edit", tooltip="Edit, and ask again"),
+        Binding("a", "act('apply')", "Apply", id="turn.apply", tooltip=APPLY),
         Binding("c", "act('copy')", "Copy", id="turn.copy"),
         Binding("y", "act('copy-code')", "Code", id="turn.copy_code", tooltip=CODE),
-        Binding("a", "act('apply')", "Apply", id="turn.apply", tooltip=APPLY),
-        Binding("e", "act('edit')", "Edit", id="turn.edit", tooltip="Edit, and ask again"),
+        Binding("r", "act('regenerate')", "Again", id="turn.regenerate", tooltip="Another answer"),
         Binding("s", "act('sources')", "Sources", id="turn.sources", tooltip=SOURCES),
         Binding("v", "toggle_view", "View", id="turn.view", tooltip="Formatted, or with colours"),
         Binding("t", "toggle_thought", "Thought", id="turn.thought", tooltip="Open the thought"),
-        Binding("g", "toggle_ghosts", "Wrong guesses", id="turn.ghosts"),
         Binding("i", "act('inspect')", "Inspect", id="turn.inspect", tooltip="Inspect every token"),
-        Binding("n", "act('continue')", "Continue", id="turn.continue"),
-        Binding("r", "act('regenerate')", "Again", id="turn.regenerate", tooltip="Another answer"),
+        Binding("g", "toggle_ghosts", "Wrong guesses", id="turn.ghosts"),
         Binding("left", "act('older')", "Older", id="turn.older", tooltip="Older branch"),
         Binding("right", "act('newer')", "Newer", id="turn.newer", tooltip="Newer branch"),
         Binding("f", "act('fork')", "Fork", id="turn.fork", tooltip="Fork: continue in a copy"),
@@ -127,6 +129,7 @@ class Turn(Still, Vertical):
 
         turn: "Turn"
         direction: int
+        leaps: bool = False  # without stops within a long message
 
     def __init__(self, who: str, record: "StoredMessage | None" = None) -> None:
         super().__init__()
@@ -192,6 +195,10 @@ class Turn(Still, Vertical):
     def action_move(self, direction: int) -> None:
         """Scroll a turn that goes on beyond the edge; else go to its neighbour."""
         self.post_message(self.Walked(self, direction))
+
+    def action_jump(self, direction: int) -> None:
+        """Go to its neighbour."""
+        self.post_message(self.Walked(self, direction, leaps=True))
 
     def changed(self) -> None:
         """Offer the keys that make sense now."""

@@ -20,8 +20,8 @@ LESSON_WIDTH, LESSON_HEIGHT = 70, 15
 """Cells and lines that all of it takes; where there are fewer the lesson is left out."""
 WHAT = "Chat with a model on this computer. Nothing you type leaves it."
 WITH_TOOLS = (
-    "Chat with a model on this computer. Tools are off; F9, then t, turns them on. Only those you "
-    "allow may go online."
+    "Chat with a model on this computer. Tools are off; F9, then t, turns them on. A tool of a "
+    "server may go online if you allow it."
 )
 """The same where tools are configured: what servers do is theirs."""
 HOW = (
@@ -42,7 +42,7 @@ LOOKS: dict[Kind, str] = {
     Origin.RESIDUAL: "what the large one wrote instead",
 }
 TRY = "Try one: ↓ chooses, Enter takes it. Or just type."
-LESSON = ("Words like these", " were guessed right. F1 explains. Ctrl+↑, v formats.")
+LESSON = ("Highlighted words", " were guessed. F1 explains. Ctrl+↑, v formats.")
 MISSPELT = (
     "Correct the spelling and change nothing else:\n\n"
     "Thank you for your letter, wich I recieved on Tuesday. We would like to visit the libary on "
