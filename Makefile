@@ -3,13 +3,14 @@
 # make native     compile ik_llama.cpp for this processor, and keep it if it is faster than its wheel
 # make test       set everything up, pass every check and test
 # make test-all   the same with the slow tests
+# make test-clients  the clients that people use, against a running server; fetches them
 # make attack     only what attacks it: keys, pastes, files, servers, clients, full disks; 15 minutes
 # All are safe to repeat; what is done already is not done again.
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: chat llama native test test-all attack check lint types clean ready-to-test
+.PHONY: chat llama native test test-all test-clients attack check lint types clean ready-to-test
 
 define set_up
 	@command -v $(PYTHON) >/dev/null || { \
@@ -40,6 +41,12 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # With the tests that are too slow for every day; a release runs it.
 test-all: export SPECCHAT_TEST_ALL = 1
 test-all: test
+
+test-clients: ready-to-test
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	$(BIN)/python -m venv "$$folder" && \
+	"$$folder/bin/pip" install -q -r tests/clients/requirements.txt && \
+	$(BIN)/python -m tests.clients.served "$$folder/bin/python"
 
 # The hostile texts are some of each family; `make test-all` takes all of them everywhere.
 attack: ready-to-test

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import urllib.request
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -22,9 +23,12 @@ from assistant.serve.completion_schema import parse_completion
 from assistant.serve.exchange import Exchange, Waiting
 from assistant.serve.exchange import stream as streamed
 from tests.assistant.serve.conftest import Running, finished, serving
+from tests.patience import WAIT_S
 
 HELLO = [{"role": "user", "content": "Hello"}]
 NO_LOGPROBS = ChoiceLogprobs(content=[])
+RECORDED = json.loads(Path(__file__).with_name("client_requests.json").read_text())
+"""The requests that clients make by themselves, recorded with tests/clients."""
 STRICT = {"strict_api": True}
 LONG = [{"role": "user", "content": "x" * 3000}]
 
@@ -424,3 +428,15 @@ def test_a_bug_is_one_answer_and_the_next_request_works(running: Running, monkey
             complete(running.client())
     assert "secret" not in str(bug.value)
     assert complete(running.client(), max_tokens=1).usage.completion_tokens == 1
+
+
+@pytest.mark.parametrize("number", range(len(RECORDED)))
+def test_default_requests_of_clients_are_answered(running: Running, number: int) -> None:
+    recorded = RECORDED[number]
+    body = {**recorded["body"], "max_tokens": 3, "max_completion_tokens": None}
+    address = f"http://127.0.0.1:{running.port}{recorded['path']}"
+    kind = {"Content-Type": "application/json"}
+    asked = urllib.request.Request(address, json.dumps(body).encode(), kind)
+    with urllib.request.urlopen(asked, timeout=WAIT_S) as response:
+        assert response.status == 200
+        assert (b"data: [DONE]" in response.read()) is (body.get("stream") is True)
