@@ -72,7 +72,7 @@ class Running:
     def __init__(self, setup: EngineArgs, token: str | None = None) -> None:
         self.served: list[Exchange] = []
         self.notices: list[str] = []
-        self.engine: Watched
+        self.engine = Watched()
         self._setup, self._token = setup, token
         self._clients: list[openai.OpenAI] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -81,7 +81,6 @@ class Running:
         self._thread.start()
 
     async def _run(self) -> None:
-        self.engine = Watched()
         try:
             ready = [event async for event in self.engine.do(self._setup)][-1]
             assert isinstance(ready, Ready), ready
