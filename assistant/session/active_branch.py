@@ -150,11 +150,22 @@ class ActiveBranch:
         return record
 
     def remove(self, record: StoredMessage) -> None:
-        """Hide a message that was never answered, or has nothing in it."""
+        """Hide a message that was never answered, or has nothing in it.
+
+        A conversation of which nothing is left then goes with it.
+        """
         self._saved(lambda store: store.drop(record.id), lambda: None)
         if self.shows(record):
             self.records = tuple(shown for shown in self.records if shown.id != record.id)
             self._emit(Removed(record))
+            if not self.records:
+                self._saved(self._delete_if_empty, lambda: None)
+
+    def _delete_if_empty(self, store: "Store") -> None:
+        number = self.conversation
+        if number is not None and not store.tree(number):
+            store.delete(number)
+            self.conversation = None
 
     def save_in(self, store: "Store") -> dict[int, StoredMessage]:
         """Save this conversation in a store from now on; return its messages by old numbers.

@@ -84,6 +84,9 @@ async def test_an_answer_that_ends_before_its_first_token_gives_the_question_bac
     else:
         await stage.finish("", Stop.CANCELLED)
     assert (stage.restored_inputs, stage.roles, stage.stored) == (["Why?"], "", [])
+    assert not stage.store.summaries()  # no conversation without a message stays
+    await stage.ask("How?")
+    assert [each.title for each in stage.store.summaries()] == ["How?"]
     assert stage.notes == ["The engine is gone."] * fails
 
 
