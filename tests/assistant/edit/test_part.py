@@ -30,7 +30,9 @@ class Outer:
     def first(self):
         pass
 
-    async def second(self) -> int:
+    async def second(
+        self,
+    ) -> int:
         return 1
 
     value = 2

@@ -34,7 +34,7 @@ def test_an_answer_that_the_controller_plans_has_the_law_of_the_target(rule):
         controller = Controller(Costs(CHEAP, {1: 0.01, 8: 0.06, 512: 24.0}))
         text, drafter = [1], modelled(Toy(2, 4), 2)
         policy, still = Policy(Control(), controller), {"limit": 1 + length, "clock": lambda: 0.0}
-        for round_, _ in Rounds(target, text, drafter, rule(rng), keep_all, policy, **still):
+        for round_, *_ in Rounds(target, text, drafter, rule(rng), keep_all, policy, **still):
             lookaheads.add(round_.proposed)
         return tuple(text[1:][:length])
 
@@ -47,7 +47,7 @@ def test_a_key_that_is_pressed_within_a_round_takes_effect_in_the_next():
     control, tokens = Control("auto"), [*range(50)] * 4
     policy, drafter = Policy(control, Controller(Costs(CHEAP, {}))), Cascade(Pressed(control))
     reasons = set()
-    for round_, forecast in Rounds(Counting(), tokens, drafter, CoupledRule(0), greedy, policy):
+    for round_, forecast, _ in Rounds(Counting(), tokens, drafter, CoupledRule(0), greedy, policy):
         assert round_.proposed in CHOSEN.get(forecast.reason, range(32)), forecast.reason
         reasons.add(forecast.reason)
         if forecast.reason is Reason.ARS:  # no source is asked, so none presses

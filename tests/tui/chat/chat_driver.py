@@ -159,6 +159,7 @@ class Chat(Driver):
 
     async def act(self, *keys: str) -> None:
         """Press keys on the newest turn, and wait until the engine is idle."""
+        self.prompt.focus()
         await self.press("ctrl+up")
         await self.press(*keys)
         await self.until(lambda: self.screen.session.idle)
