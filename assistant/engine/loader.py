@@ -96,8 +96,8 @@ class Loader:
             weights, n_ctx=setup.n_ctx, max_rows=max_rows, threads=setup.threads, cancel=cancel
         )
         opened.callback(model.close)
-        if setup.copies:  # once nobody waits for an answer
-            opened.callback(repacked.make_later, weights.engine, path)
+        if setup.copies:
+            repacked.note_use(weights.engine, path)
         return model
 
     def _target(self, opened: ExitStack) -> NativeModel:

@@ -51,6 +51,7 @@ def serve(
     """Obey commands until the pipe ends, also while the engine's thread computes."""
     from assistant.engine.engine import Engine  # native code; see `main`
     from assistant.engine.load import preload
+    from models.native import repacked
 
     inlet, outlet = os.fdopen(commands, "rb"), os.fdopen(events, "wb")
 
@@ -76,6 +77,7 @@ def serve(
     except Garbled as error:
         os.write(2, f"garbled command: {error}\n".encode())
         os._exit(1)
+    repacked.make_all_later()
     os._exit(0)
 
 

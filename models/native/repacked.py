@@ -65,6 +65,21 @@ def find(engine: "EngineLibrary", source: Path) -> Path | None:
     return path
 
 
+_used: "dict[Path, EngineLibrary]" = {}
+"""Models that this process has loaded, whose copies it may have made."""
+
+
+def note_use(engine: "EngineLibrary", source: Path) -> None:
+    """Note a model for `make_all_later`."""
+    _used[source] = engine
+
+
+def make_all_later() -> None:
+    """Have copies made of the models that this process has used, now that nobody waits for it."""
+    for source, engine in _used.items():
+        make_later(engine, source)
+
+
 def make_later(engine: "EngineLibrary", source: Path) -> None:
     """Have a process that outlives this one make the copy of a model, if it is worth it."""
     with suppress(OSError):
