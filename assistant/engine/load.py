@@ -49,4 +49,4 @@ def load(
 
 def preload() -> None:
     """Import what is needed once weights are loaded, in another thread than that of `load`."""
-    import assistant.engine.loader  # noqa: F401
+    import assistant.engine.loader  # noqa: F401 - `load` finds it imported

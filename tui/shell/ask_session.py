@@ -133,10 +133,12 @@ class AskSession:
         setup, no_draft = settings.setup(console.show_check)
         chooses_by_time = settings.mode != "ars" and settings.lookahead is None
         setup = replace(setup, measure=chooses_by_time)
+        if settings.mode == "ars" and not settings.draft:  # no key changes the mode here
+            setup, no_draft = replace(setup, draft=None), None
         ready: Ready = console.run(setup, self._show_warning, keeps=False)
         self.ready = ready
         check_thinking(settings, ready)
-        if settings.draft or console.console.is_terminal:
+        if settings.draft or (settings.mode != "ars" and console.console.is_terminal):
             self._print(outlook.missing(no_draft, ready, settings))
         return ready
 

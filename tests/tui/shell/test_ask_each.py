@@ -64,6 +64,15 @@ def test_piped_text_is_part_of_each_question(asked):
     assert len({line for each in out for line in each.splitlines()}) == 4
 
 
+def test_an_answer_without_guesses_does_not_load_the_usual_draft(target, draft, loads, monkeypatch):
+    monkeypatch.setattr("models.drafts.find_draft", lambda *_: (draft, None))
+    for mode in ("ars", "sps"):
+        options = ("--mode", mode, "--max-tokens", 4, "--json", "Why?")
+        code, out, _ = run("ask", "--target", target, *HOT, *options)
+        assert code == 0
+        assert (loads[-1][0].draft is None) == (json.loads(out)["draft"] is None) == (mode == "ars")
+
+
 @pytest.mark.parametrize(
     ("options", "files"), [((), []), (("--chat", "new"), ["a"]), (("--tools", "files"), ["a"])]
 )
