@@ -24,6 +24,8 @@ BASELINES = ("bigram", "unigram", "random")
 """Those that the papers compare with; only for the bench."""
 COPYING = frozenset({*SOURCES, *BASELINES}) - {"model"}  # those that need no draft model
 
+ANSWER_BUDGET = 200
+"""Tokens of the context that a prompt leaves for an answer of unknown length."""
 LONGEST_CONSTRAINT = 1_000_000
 """Characters of the longest constraint; a longer one takes minutes to compile."""
 
@@ -146,6 +148,10 @@ class Request:
     def continues(self) -> bool:
         """Whether the last message is an answer to be continued."""
         return bool(self.messages) and self.messages[-1].role == "assistant"
+
+    def prompt_budget(self, n_ctx: int) -> int:
+        """Return how many tokens of a context the prompt may take: the answer needs some, too."""
+        return n_ctx - min(self.max_tokens or ANSWER_BUDGET, n_ctx // 4)
 
     def __post_init__(self) -> None:
         minimums = {"lookahead": 0, "max_tokens": 1, "seed": 0, "alternatives": 0}

@@ -182,7 +182,8 @@ def proposed_by(answer: StoredMessage, path: Iterable[StoredMessage]) -> Propose
     """Return the new version that an answer on a path holds, of a file attached before it."""
     before = takewhile(lambda record: record.id != answer.id, path)
     attached = (attachment for record in before for attachment in record.attachments)
-    return proposed(answer.content, (file for file in attached if not file.number))  # whole files
+    whole = (file for file in attached if not (file.number or file.is_folder))
+    return proposed(answer.content, whole)
 
 
 def _likeness(old: Sequence[str], new: Sequence[str]) -> float:

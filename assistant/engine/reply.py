@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
+from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.model import Logits, Model
 from assistant.decoding.row import Row
 from assistant.decoding.rules.rule import Rule
@@ -236,8 +236,7 @@ class Assistant:
         Raises:
             SpecchatError: it cannot be answered.
         """
-        n_ctx = self.target.n_ctx
-        budget = n_ctx - min(request.max_tokens or TYPICAL_ANSWER, n_ctx // 4)
+        budget = request.prompt_budget(self.target.n_ctx)
         return self.chat.prompt(request, budget, control.cancel)
 
     def _mask(self, request: Request, prompt: ChatPrompt) -> ConstraintMask | None:

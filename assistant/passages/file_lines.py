@@ -14,7 +14,7 @@ from zipfile import ZipFile
 
 from assistant.edit import text_file
 from assistant.passages import words
-from assistant.passages.splitting import TextLine
+from assistant.passages.splitting import Passage, TextLine, split
 from models.errors import UsageError
 
 TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32
@@ -54,7 +54,7 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
     try:
         for line in READERS.get(kind, _text)(data):
             text = _DATA.sub("", re.sub("\u00ad$", "-", line.text))  # the hyphen shows there
-            text = unicodedata.normalize("NFC", text).translate(words.PLAIN)
+            text = plain(text)
             kept_lines.append(line._replace(text=text))
             size += len(text)
             if size > TEXT_MB * 1_000_000:
@@ -67,6 +67,18 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
     if not size and kind in DOCUMENTS:
         raise UnsupportedFile("holds no text; it may be scanned")
     return kept_lines
+
+
+def plain(text: str) -> str:
+    """Return a text in composed letters, without what is not seen of it."""
+    return unicodedata.normalize("NFC", text).translate(words.PLAIN)
+
+
+def passages(path: str, lines: Sequence[TextLine]) -> tuple[Iterator[Passage], str]:
+    """Return the passages of a file with these lines, and its language."""
+    kind, language = Path(path).suffix.lower(), "\n".join(line.text for line in lines[:1_000])
+    top = header(lines) if kind in TABLES else ""
+    return split(lines, kind in HEADED, names(path, lines), top), words.language(language)
 
 
 def names(path: str, lines: Sequence[TextLine]) -> tuple[str, ...]:

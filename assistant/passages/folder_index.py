@@ -7,10 +7,14 @@ import sqlite3
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator, Sequence
 from contextlib import closing, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from assistant.passages import finding, index_file
+from assistant.passages.index_file import IndexFile
+from assistant.passages.splitting import TextLine
+from assistant.passages.walking import Found
 from models import child_process
 from models.errors import StorageError
 from models.files import disk
@@ -36,8 +40,8 @@ class FolderIndex:
     """
 
     def __init__(self, folder: Path, cache: Path) -> None:
-        """Name a folder or a file, and the folder for indexes; nothing is opened before use."""
-        self.folder = folder.parent if folder.is_file() else folder
+        """Name a folder, and the one for indexes; nothing is opened before use."""
+        self.folder = folder
         self._path = index_file.index_path(folder, cache)
 
     def find(
@@ -70,6 +74,27 @@ class FolderIndex:
         return IndexState()
 
 
+def find_in_text(
+    name: str, text: str, question: str, before: Sequence[str], answers: Sequence[str], limit: int
+) -> finding.Hits:
+    """Return the passages of a text that fit a question; see `FolderIndex.find`."""
+    return finding.find(_index_of(name, text), Path(), question, before, answers, limit)
+
+
+@lru_cache(2)
+def _index_of(name: str, text: str) -> sqlite3.Connection:
+    """Index a text in memory, by lines of plain text: its readers run in no process of their own.
+
+    Connections in memory may be shared by threads, as SQLite is built for Python.
+    """
+    from assistant.passages import file_lines  # with readers of documents, which few chats need
+
+    sql, name = sqlite3.connect(":memory:", check_same_thread=False), Path(name).name
+    lines = [TextLine(*line) for line in enumerate(file_lines.plain(text).split("\n"), 1)]
+    IndexFile(sql, Path()).put(Found(name), b"", *file_lines.passages(name, lines))
+    return sql
+
+
 class IndexProgress(NamedTuple):
     """How far an update has come."""
 
@@ -93,7 +118,7 @@ async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
         disk.private_folder(cache)
     except OSError as error:
         raise _unwritable(folder, index, str(error.strerror)) from error
-    if not (folder.is_dir() or folder.is_file()):
+    if not folder.is_dir():
         index_file.remove(index)
         return
     failed_file: tuple[str, ...] = ()

@@ -48,6 +48,16 @@ def _check_regular(path: Path) -> None:
         raise sqlite3.OperationalError(str(error.strerror)) from error
 
 
+def writable(path: Path) -> sqlite3.Connection:
+    """Open an index to update it, or an empty file to make one.
+
+    Raises:
+        sqlite3.OperationalError: it cannot be written.
+    """
+    _check_regular(path)
+    return sqlite3.connect(path)
+
+
 def remove(path: Path) -> None:
     """Delete an index, if it is there."""
     for end in ("", "-wal", "-shm"):
@@ -65,15 +75,14 @@ def remove_lost(cache: Path) -> None:
 class IndexFile:
     """An index being updated; readers see what was written at the next `commit`."""
 
-    def __init__(self, path: Path, folder: Path) -> None:
-        """Open an index, or make it.
+    def __init__(self, sql: sqlite3.Connection, folder: Path) -> None:
+        """Use an index, or make it.
 
         Raises:
             sqlite3.OperationalError: it cannot be written.
             sqlite3.DatabaseError: it is damaged, or of another version.
         """
-        _check_regular(path)
-        self._sql = sqlite3.connect(path)
+        self._sql = sql
         if not _check(self._sql, 0, VERSION):
             tables = _TABLES.format(path=os.fsencode(folder).hex(), version=VERSION)
             self._sql.executescript(tables)

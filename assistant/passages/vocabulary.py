@@ -122,6 +122,8 @@ def distance(one: str, other: str) -> int:
 def of(sql: sqlite3.Connection) -> Vocabulary:
     """Return the vocabulary of an index; it is kept until the index has other words."""
     (_, _, path), *_ = sql.execute("PRAGMA database_list")
+    if not path:  # that of a text, in memory
+        return Vocabulary(sql.execute("SELECT term, word FROM vocabulary"))
     return _read(path, *sql.execute("SELECT count(*), max(id) FROM vocabulary").fetchone())
 
 

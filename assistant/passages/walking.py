@@ -78,14 +78,6 @@ _Rules = tuple[tuple[str, GitIgnoreSpec], ...]
 """The rules of each .gitignore with the folder they apply to, the innermost first."""
 
 
-def only(folders: Folders, name: str) -> Iterator[Found]:
-    """Yield one file of a folder."""
-    with folders.opened("") as descriptor, os.scandir(descriptor) as listed:
-        for entry in listed:
-            if entry.name == name:
-                yield from _found(entry, name, folders.roots[0])
-
-
 def walk(folders: Folders) -> Iterator[Found]:
     """Yield the files of a folder and of all within it.
 

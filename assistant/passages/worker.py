@@ -1,6 +1,5 @@
 """The process that reads a folder: `python -m assistant.passages.worker PATH INDEX ... PARENT`.
 
-PATH may be that of a file, which is then all that is read of its folder.
 It prints a line of JSON before it reads a file, so that its parent knows which file it crashed on;
 `... PATH REASON` names a file that an earlier process crashed on. It has the lowest priority, opens
 no connection, and never outlives its parent.
@@ -19,10 +18,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from assistant.passages import file_lines, index_file, words
+from assistant.passages import file_lines, index_file
 from assistant.passages.index_file import IndexFile
-from assistant.passages.splitting import split
-from assistant.passages.walking import Found, only, walk
+from assistant.passages.walking import Found, walk
 from assistant.tools.folders import Folders, UnreadablePath
 from models import child_process
 
@@ -34,24 +32,22 @@ COMMIT_S = 1.0
 """Seconds between two commits, after which new passages can be found."""
 
 
-def update(source: Path, path: Path, failed: dict[str, str]) -> None:
-    """Bring the index of a path up to date; `failed` says why files are not to be read."""
+def update(folder: Path, path: Path, failed: dict[str, str]) -> None:
+    """Bring the index of a folder up to date; `failed` says why files are not to be read."""
     index_file.remove_lost(path.parent)
     with FileLock(f"{path}.lock"):
         try:
-            _update(source, path, failed)
+            _update(folder, path, failed)
         except sqlite3.OperationalError:  # a full disk: the index is sound
             raise
         except sqlite3.DatabaseError:  # damaged, or of another version; nothing is lost with it
             index_file.remove(path)
-            _update(source, path, failed)
+            _update(folder, path, failed)
 
 
-def _update(source: Path, path: Path, failed: dict[str, str]) -> None:
-    folder = source if source.is_dir() else source.parent
-    folders, index = Folders([folder]), IndexFile(path, folder)
-    listed = walk(folders) if folder == source else only(folders, source.name)
-    files = (file._replace(reason=failed.get(file.path, file.reason)) for file in listed)
+def _update(folder: Path, path: Path, failed: dict[str, str]) -> None:
+    folders, index = Folders([folder]), IndexFile(index_file.writable(path), folder)
+    files = (file._replace(reason=failed.get(file.path, file.reason)) for file in walk(folders))
     changed, committed = sorted(index.compare(files)), time.monotonic()
     for done, file in enumerate(changed):
         print(json.dumps({"done": done, "of": len(changed), "path": file.path}), flush=True)
@@ -71,12 +67,7 @@ def _read(folders: Folders, file: Found, index: IndexFile) -> None:
             data = file_lines.content(descriptor, kind)
         digest = hashlib.blake2b(data, digest_size=16).digest()
         if not index.is_same(file, digest):
-            lines = file_lines.lines(data, kind)
-            language = words.language("\n".join(line.text for line in lines[:1_000]))
-            names = file_lines.names(file.path, lines)
-            header = file_lines.header(lines) if kind in file_lines.TABLES else ""
-            parts = split(lines, kind in file_lines.HEADED, names, header)
-            index.put(file, digest, parts, language)
+            index.put(file, digest, *file_lines.passages(file.path, file_lines.lines(data, kind)))
     except (file_lines.UnsupportedFile, UnreadablePath) as error:
         index.put(file, reason=str(error).removeprefix(f"{file.path} ").rstrip("."))
 

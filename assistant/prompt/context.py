@@ -48,8 +48,8 @@ def drop_oversized(
     for message in filter(is_oversized, required):
         name, advice = _SHORTEN[message.role]
         raise ContextFull(
-            f"The {name} has {len(message.content):,} characters, and there is room for {budget:,} "
-            f"tokens. {advice}, or raise ctx (F6, --ctx)."
+            f"The {name} takes about {count(message.content, tokenize, limit):,} tokens, and there "
+            f"is room for {budget:,}. {advice}, or raise ctx (F6, --ctx)."
         )
     dropped = max((i for i, turn in enumerate(turns, 1) if any(map(is_oversized, turn))), default=0)
     if not dropped:

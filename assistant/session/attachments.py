@@ -1,6 +1,7 @@
 """Files and long pasted texts that are sent with a question."""
 
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from assistant.store.values import Attachment
@@ -23,6 +24,18 @@ def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachm
     if name.endswith("/") and path.is_dir():
         return Attachment(name, "")
     return Attachment(name, text_of(contents(path, name, pipes=pipes), name))
+
+
+def fit_in_time(seconds: Iterable[float], limit_s: float) -> list[bool]:
+    """Say which texts are read as a whole: those that are read within the limit together.
+
+    The others are asked by their passages. `seconds` says how long each takes to read, in order.
+    """
+    left, fit = limit_s, list[bool]()
+    for one in seconds:
+        fit.append(one <= left)
+        left -= one * fit[-1]
+    return fit
 
 
 def contents(path: Path, name: str, *, pipes: bool = False) -> bytes:

@@ -1,8 +1,9 @@
 """Folders that questions are about: their indexes are kept up to date, and searched."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice, zip_longest
 from math import inf
 from pathlib import Path
@@ -13,6 +14,7 @@ from assistant.events import Warned
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.citing import before_question
 from assistant.session.events import Changed, Emit, Indexing
+from assistant.session.messages import tokens
 from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError
 from models.files.places import cache_dir
@@ -45,7 +47,7 @@ class FolderRetriever:
 
     def names(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
         """Return the folders that a question with these attachments is about."""
-        attached = (attachment.name for attachment in attachments if attachment.is_folder)
+        attached = (file.name for file in attachments if file.is_folder and not file.text)
         return tuple(dict.fromkeys([*map(shown, self._settings().about), *attached]))
 
     def stale(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
@@ -62,7 +64,7 @@ class FolderRetriever:
             news = ""
             try:
                 async for done, of, _ in update(located(name), cache_dir() / "passages"):
-                    text = f"reading {titled(name)}: {done:,} of {of:,} files"
+                    text = f"reading {name}: {done:,} of {of:,} files"
                     self._emit(Indexing(text, done / max(of, 1)))
                 news = _known(name)
             except StorageError as error:
@@ -85,15 +87,14 @@ class FolderRetriever:
         if any(attachment.number for attachment in latest.attachments):
             return
         before = branch.records[:-1]
-        hits, instead = await self.find(latest.content, latest.attachments, before, model)
+        attachments, instead = await self.find(latest.content, latest.attachments, before, model)
         question = branch.leaf
         if not wanted() or question is None or question.content != latest.content:
             return  # it was withdrawn
-        for note in self._notes(question.attachments, hits, instead):
+        for note in self._notes(question.attachments, attachments, instead):
             self._emit(Warned(note))
-        if hits:
-            passages = (*question.attachments, *hits)
-            self._emit(Changed(branch.end_message(replace(question, attachments=passages))))
+        if attachments != question.attachments:
+            self._emit(Changed(branch.end_message(replace(question, attachments=attachments))))
 
     async def find(
         self,
@@ -102,19 +103,26 @@ class FolderRetriever:
         path: Sequence[StoredMessage],
         model: "ModelInfo",
     ) -> tuple[tuple[Attachment, ...], Mapping[str, str]]:
-        """Return the passages that stand before a question which follows a path, the best last.
+        """Return the attachments of a question which follows a path, and its passages, best last.
 
-        With them come the words that no passage has, and those that were looked for instead.
+        A text without a passage that fits is read as a whole, as for a summary, unless it is longer
+        than half of the context. With them come the words that no passage has, and those that were
+        looked for instead.
         """
-        names = self.names(attachments)
-        if not names:
-            return (), {}
-        return await asyncio.to_thread(self._find, names, question, path, model)
+        given = tuple(attachments)
+        if not (self.names(given) or any(file.is_folder for file in given)):
+            return given, {}
+        return await asyncio.to_thread(self._find, given, question, path, model)
 
     def _find(
-        self, names: Sequence[str], question: str, path: Sequence[StoredMessage], model: "ModelInfo"
+        self,
+        given: tuple[Attachment, ...],
+        question: str,
+        path: Sequence[StoredMessage],
+        model: "ModelInfo",
     ) -> tuple[tuple[Attachment, ...], dict[str, str]]:
         from assistant.engine.machine_cache import known_reading
+        from assistant.passages.folder_index import find_in_text
 
         token_s = known_reading(model.path, cache_dir()) or UNMEASURED_S
         for_time = int(self._settings().about_seconds / token_s / PASSAGE)
@@ -123,39 +131,55 @@ class FolderRetriever:
         questions = [message.content for message in latest if message.role == "user"]
         answers = [message.content for message in latest if message.role == "assistant"]
         del answers[ANSWERS_BEFORE:]
-        hits = {name: _index(name).find(question, questions, answers, limit) for name in names}
-        by_folder = (_attachments(name, hit.passages) for name, hit in hits.items())
-        in_turns = filter(None, chain.from_iterable(zip_longest(*by_folder)))
+        texts = [file for file in given if file.is_folder and file.text]
+        searches = {name: _index(name).find for name in self.names(given)}
+        searches |= {file.name: partial(find_in_text, file.whole.name, file.text) for file in texts}
+        hits = {
+            name: search(question, questions, answers, limit) for name, search in searches.items()
+        }
+        by_name = ([_attachment(name, hit) for hit in hits[name].passages] for name in searches)
+        in_turns = filter(None, chain.from_iterable(zip_longest(*by_name)))
         instead = dict(chain.from_iterable(hit.instead.items() for hit in hits.values()))
-        return before_question(islice(in_turns, limit), path, model.n_ctx), instead
+        passages = before_question(islice(in_turns, limit), path, model.n_ctx)
+        whole = [
+            file
+            for file in texts
+            if not hits[file.name].passages and tokens(file.text) <= model.n_ctx // 2
+        ]
+        stay = (file.whole if file in whole else file for file in given)
+        return (*stay, *passages), instead
 
     def _notes(
         self,
-        attachments: Iterable[Attachment],
-        hits: Sequence[Attachment],
+        attachments: Sequence[Attachment],
+        searched: Sequence[Attachment],
         instead: Mapping[str, str],
     ) -> list[str]:
         """Say what the user has to know of a search before the answer."""
         names, notes = self.names(attachments), []
         for name in names:
-            if not located(name).exists():
+            if not located(name).is_dir():
                 notes.append(f"{name} is missing, or is not a folder.")
             elif not (state := _index(name).state).is_current:
-                notes.append(f"{titled(name)} is still being read; {_files(state.files)} so far.")
+                notes.append(f"{name} is still being read; {_files(state.files)} so far.")
         notes += [
             f"“{no}” is nowhere there; “{other}” was looked for." for no, other in instead.items()
         ]
-        if names and not hits:
-            where = " or ".join(map(titled, names))
+        names += tuple(file.whole.name for file in searched if file.is_folder and file.text)
+        whole = [file.name for file in searched if file not in attachments and not file.number]
+        if whole:
+            notes.append(f"No passage of {' or '.join(whole)} fits; all of it is read.")
+        if names and not any(attachment.number for attachment in searched):
+            where = " or ".join(names)
             notes.append(f"Nothing in {where} is about this; answered without it.")
         return notes
 
 
-def _attachments(name: str, passages: "Iterable[Passage]") -> Iterator[Attachment]:
-    for passage in passages:
-        is_file = passage.path == located(name)
-        path = name[:-1] if is_file else f"{name}{passage.path.relative_to(located(name))}"
-        yield Attachment(path, passage.text, 0, passage.first, passage.last, passage.note)
+def _attachment(name: str, passage: "Passage") -> Attachment:
+    folder = located(name)
+    is_within = passage.path.is_relative_to(folder)
+    path = f"{name}{passage.path.relative_to(folder)}" if is_within else name[:-1]
+    return Attachment(path, passage.text, 0, passage.first, passage.last, passage.note)
 
 
 def _known(name: str) -> str:
@@ -163,7 +187,7 @@ def _known(name: str) -> str:
     state = _index(name).state
     more = " …" * (state.skipped_count > len(state.skipped[:2]))
     skipped = f" Left out: {state.skipped_count:,}. {' '.join(state.skipped[:2])}{more}"
-    asked = f"{titled(name)} can be asked about: {_files(state.files)}."
+    asked = f"{name} can be asked about: {_files(state.files)}."
     return asked + skipped * bool(state.skipped)
 
 
@@ -180,11 +204,6 @@ def _index(name: str) -> "FolderIndex":
 def located(name: str) -> Path:
     """Return where a name leads to."""
     return Path(name).expanduser().absolute()
-
-
-def titled(name: str) -> str:
-    """Return a name as it is shown: that of a file has no slash."""
-    return name[:-1] if located(name).is_file() else name
 
 
 def shown(folder: Path) -> str:

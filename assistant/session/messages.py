@@ -158,7 +158,7 @@ def repeated_files(path: Sequence[StoredMessage], n_ctx: int) -> dict[int, list[
     repeated: dict[int, list[Attachment]] = {}
     for record in latest(path, n_ctx * 3 // 8):
         for attachment in record.attachments if record.role == "user" else ():
-            if attachment.text and not attachment.number:
+            if attachment.text and not (attachment.number or attachment.is_folder):
                 if versions.get(attachment.name) == attachment:
                     repeated.setdefault(record.id, []).append(attachment)
                 versions[attachment.name] = attachment
@@ -169,7 +169,8 @@ def latest(path: Sequence[StoredMessage], budget: int) -> list[StoredMessage]:
     """Return the end of a path that has about as many tokens as the budget, repetitions apart."""
     end, counted = list[StoredMessage](), set[str]()
     for record in reversed(path):
-        texts = {record.content, *(attachment.text for attachment in record.attachments)} - counted
+        read = (attachment.text for attachment in record.attachments if not attachment.is_folder)
+        texts = {record.content, *read} - counted
         counted |= texts
         if (budget := budget - sum(map(tokens, texts))) < 0:
             break
@@ -179,7 +180,7 @@ def latest(path: Sequence[StoredMessage], budget: int) -> list[StoredMessage]:
 
 def tokens(text: str) -> int:
     """Return about how many tokens a text has."""
-    return len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN
+    return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
 
 def joined(

@@ -140,7 +140,7 @@ class Settings:
     )
     about_seconds: float = _key(
         8.0, "Seconds to spend reading what is found there.",
-        bounds=Range(0.0, 600.0), option=False, variable=True,
+        bounds=Range(0.0, 86_400.0), option=False, variable=True,
     )  # fmt: skip
     idle: Switch = _key(
         "auto", "Read ahead while you type; auto: not on battery.", NOW,

@@ -1,7 +1,7 @@
 """The values of the store, and the names of its states and notes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from assistant.events import Stats, Trace
@@ -19,7 +19,7 @@ TO_CONVERSATION, TO_MESSAGE = "unfinished, conversation ", "unfinished, message 
 TOOLS_OF = "tools, conversation "
 """Prefix of the keys of the tool setting of a conversation; the id follows."""
 BY_PASSAGES = "by passages"
-"""The note of a file that is searched for each question, instead of being read as a whole."""
+"""The note of a text that is searched for each question, instead of being read as a whole."""
 _MAX_TITLE = 60
 
 
@@ -27,7 +27,7 @@ _MAX_TITLE = 60
 class Attachment:
     """A file, a long text that was pasted, or a folder to ask, that belongs to a question.
 
-    A file that would take long to read is asked like a folder: by its passages.
+    A text that would take long to read is asked like a folder: by its passages.
 
     A passage of a folder has a number by which answers cite it; if it has no text, that is earlier
     in the conversation. An answer has the passages that it cites.
@@ -42,8 +42,19 @@ class Attachment:
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is searched for each question, as a folder or a long file."""
+        """Whether it is searched for each question, as a folder or a long text."""
         return self.name.endswith("/")
+
+    @property
+    def by_passages(self) -> "Attachment":
+        """The same text, to be asked by its passages."""
+        return replace(self, name=f"{self.name}/", note=BY_PASSAGES)
+
+    @property
+    def whole(self) -> "Attachment":
+        """The same, but a text to be read as a whole."""
+        is_text = self.is_folder and self.text
+        return replace(self, name=self.name[:-1], note="") if is_text else self
 
     @property
     def title(self) -> str:

@@ -30,7 +30,7 @@ from assistant.session.unsent_text import UnsentText
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, StoredMessage
 from assistant.tools.toolbox import ToolSet
-from models.errors import SpecchatError, StorageError
+from models.errors import ContextFull, SpecchatError, StorageError
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.prompt.prompt_queue import Unsent
 from tui.chat.session_view import ChatWidgets, SessionView
@@ -92,6 +92,7 @@ class ChatController:
         view.view, view.ghosts = settings.view, settings.ghosts
         view.thoughts = settings.show_thinking
         self.widgets.status.show(mode=settings.mode)
+        self._show_budget()
         if self.session.requests.stream is not None:
             self.session.requests.stream.update(
                 settings.mode, settings.lookahead, settings.sampling
@@ -247,13 +248,19 @@ class ChatController:
         widgets.banner.ready(ready)
         widgets.panel.ready(ready)
         widgets.status.show(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx, last=None)
-        widgets.prompt.max_tokens = n_ctx
+        self._show_budget()
         widgets.prompt.attached.token_s = ready.reading_s
         widgets.prompt.attached.patience_s = settings.about_seconds
         widgets.prompt.attached.recount()
         if no_draft:
             widgets.conversation.note(refused(no_draft, ready, settings), "warning")
         self.session.ready(ready.target)
+
+    def _show_budget(self) -> None:
+        """Have the prompt warn, while it is typed, of what the engine would refuse."""
+        if self.ready is not None:
+            n_ctx = self.ready.target.n_ctx
+            self.widgets.prompt.max_tokens = self._make_request().prompt_budget(n_ctx)
 
     def suggest_larger(self) -> None:
         """Name, below an answer, a larger model that would run well here."""
@@ -302,7 +309,7 @@ class ChatController:
         is_new = not (path or attached)
         text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the most likely one
         if text and session.folders:
-            attached += (await session.folders.find(text, attached, path, ready.target))[0]
+            attached, _ = await session.folders.find(text, attached, path, ready.target)
         request = session.requests.next(text, attached, self.unsent.replaced)
         job = Prefill(request) if request and session.idle else None
         if job is not None and job != self._prefill:
@@ -315,6 +322,8 @@ class ChatController:
                 self.widgets.status.show(activity=Activity("reading ahead", done / total))
             case PrefillDone():
                 self.view.show_idle(self.session.idle)
-            case Failed():  # another job replaced it
+            case Failed(message, kind):  # it does not fit, or another job replaced it
                 self._prefill = None
+                if kind == ContextFull.__name__:
+                    self.widgets.prompt.refuse(message)
                 self.view.show_idle(self.session.idle)

@@ -90,6 +90,9 @@ def ask(
     PROMPT, standard input and files are joined into one question. The answer goes to standard
     output, everything else to standard error. Ctrl-C stops it and keeps the text so far.
 
+    Files that would together take longer to read than about_seconds are asked by their passages
+    instead, which a line on standard error says. SPECCHAT_ABOUT_SECONDS=600 has all of them read.
+
     With --each the same is asked about every --file, and the model is loaded only once. Above each
     answer stands the name of its file; --json prints a line for each. A file without an answer does
     not stop the others.
@@ -126,8 +129,8 @@ def ask(
         continued = opened.enter_context(continued_chat(chat, chosen)) if chat else None
         offered = tools_of(tools, folders, chosen) if tools is not None else None
         ready, failures = None, list[str]()
-        for group, question in zip(groups, questions, strict=True):
-            name = str(group[0]) if separately else ""
+        for question in questions:
+            name = question[1][0].name if separately else ""
             ask_session = AskSession(
                 console, chosen, question, stop_strings, as_json, continued, constraint, offered,
                 yes, name, ready,

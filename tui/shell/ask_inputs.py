@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from assistant.events import Ready
 from assistant.request import Constraint, ConstraintKind
 from assistant.session.attachments import read, text_of
-from assistant.session.messages import joined
 from assistant.settings.settings import Settings
+from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
 from models.errors import StorageError, UsageError
 from tui.labels import model_name
@@ -128,8 +128,8 @@ def questions_of(
     groups: Sequence[tuple[Path, ...]],
     schema: Path | None,
     grammar: Path | None,
-) -> list[str]:
-    """Join the prompt, standard input and each group of files into a question.
+) -> list[tuple[str, list[Attachment]]]:
+    """Return a question for each group of files: the prompt with standard input, and the files.
 
     Standard input is not part of it if the schema or the grammar is read from there.
 
@@ -139,8 +139,8 @@ def questions_of(
     piped = None if STDIN in (schema, grammar) else _piped()
     parts = [prompt or "", text_of(piped, "Standard input") if piped else ""]
     text = "\n\n".join(part for part in parts if part.strip())
-    questions = [joined(text, [read(path, pipes=True) for path in group]) for group in groups]
-    if not all(questions):
+    questions = [(text, [read(path, pipes=True) for path in group]) for group in groups]
+    if not all(text or any(file.text for file in files) for text, files in questions):
         raise UsageError(
             'There is no question. Give one as PROMPT: specchat ask "Why is the sky blue?", or '
             'pipe one in: echo "Why is the sky blue?" | specchat ask'

@@ -2,9 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from math import ceil
 from time import monotonic
 from typing import Any
 
@@ -23,6 +24,7 @@ from assistant.events import (
     said,
 )
 from assistant.request import Constraint
+from assistant.session.attachments import fit_in_time
 from assistant.session.chat_session import ChatSession
 from assistant.session.events import (
     Added,
@@ -34,10 +36,13 @@ from assistant.session.events import (
     ToolsStarting,
 )
 from assistant.session.folder_retriever import FolderRetriever
+from assistant.session.messages import passages_of, tokens
 from assistant.settings.settings import Settings
+from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
 from models.errors import ModelError, StorageError
 from tui import outlook
+from tui.formatting import duration
 from tui.labels import access, arguments, counted
 from tui.safe import one_line, safe
 from tui.shell.ask_inputs import ContinuedChat, check_thinking
@@ -61,7 +66,7 @@ class AskSession:
         self,
         console: EngineConsole,
         settings: Settings,
-        question: str,
+        question: tuple[str, Sequence[Attachment]],
         stop_strings: Sequence[str],
         quiet: bool,
         continued: ContinuedChat | None = None,
@@ -71,7 +76,8 @@ class AskSession:
         name: str = "",
         ready: Ready | None = None,
     ) -> None:
-        self._console, self._settings, self._question = console, settings, question
+        self._console, self._settings = console, settings
+        self._text, self._files = question
         self._constraint, self._quiet, self._yes = constraint, quiet, yes
         self._continued = continued
         self._printing = Printing(quiet, settings.show_thinking)
@@ -81,7 +87,7 @@ class AskSession:
         """The models, once they are loaded."""
         self.answers = [ReceivedAnswer()]
         """The answers; all but the last made tool calls."""
-        self._folders = FolderRetriever(self._handle, lambda: settings) if settings.about else None
+        self._folders = FolderRetriever(self._handle, lambda: settings)
         self._jobs: list[Coroutine[Any, Any, None]] = []
         self._saved_at = monotonic()
         request = replace(
@@ -109,9 +115,10 @@ class AskSession:
             KeyboardInterrupt: Ctrl-C while loading, or twice.
         """
         try:
-            if self._folders:
-                self._console.wait(self._folders.read(self._folders.stale(())))
-            self.session.ready((self.ready or self._load()).target)
+            if stale := self._folders.stale(()):
+                self._console.wait(self._folders.read(stale))
+            self.ready = self.ready or self._load()
+            self.session.ready(self.ready.target)
             if self._name and not self._quiet:
                 self._console.hide_progress()
                 click.echo(f"==> {one_line(self._name)} <==")
@@ -136,7 +143,6 @@ class AskSession:
         if settings.mode == "ars" and not settings.draft:  # no key changes the mode here
             setup, no_draft = replace(setup, draft=None), None
         ready: Ready = console.run(setup, self._show_warning, keeps=False)
-        self.ready = ready
         check_thinking(settings, ready)
         if settings.draft or (settings.mode != "ars" and console.console.is_terminal):
             self._print(outlook.missing(no_draft, ready, settings))
@@ -148,9 +154,22 @@ class AskSession:
             self._print(self._continued.store.warning)
             if self._continued.number is not None:
                 self.session.branch.open(self._continued.number)
-        self.session.submit(self._question)
+        self.session.submit(self._text, [*self._asked_files()])
         for job in self._jobs:
             await job
+
+    def _asked_files(self) -> Iterator[Attachment]:
+        """Yield the files, those by their passages that take too long to read, and say so."""
+        token_s = self.ready.reading_s if self.ready else 0.0
+        seconds = [tokens(file.text) * token_s for file in self._files]
+        fit = fit_in_time(seconds, self._settings.about_seconds)
+        for file, file_s, fits in zip(self._files, seconds, fit, strict=True):
+            if fits or not self._text.strip():  # a file alone is the question
+                yield file
+            else:
+                why = f"{file.name} would take {duration(file_s)} to read: asked by its passages."
+                self._print(f"{why} SPECCHAT_ABOUT_SECONDS={ceil(sum(seconds))} reads all of it.")
+                yield file.by_passages
 
     # Events of the engine and the session
 
@@ -187,7 +206,7 @@ class AskSession:
                     click.echo(f"{record.state}: {size}", err=True)
             case Changed(record) if record.role == "assistant" and record.state != "streaming":
                 self.answers[-1].sources = record.attachments
-                if self._folders or self._continued:  # only then there are passages
+                if passages_of(self.session.branch.records):
                     from assistant.session.support import check
 
                     self.answers[-1].unsupported = check(

@@ -52,7 +52,8 @@ def test_a_line_that_is_kept_stays_as_it_is_however_it_is_indented():
 
 
 def test_a_passage_of_a_file_is_no_file() -> None:
-    passage = Attachment("code.py", CODE, 1, 10, 16)
-    asked = StoredMessage(1, None, "user", "Why?", 0.0, "complete", attachments=(passage,))
+    passage, searched = Attachment("code.py", CODE, 1, 10, 16), Attachment("code.py", CODE)
+    along = passage, searched.by_passages
+    asked = StoredMessage(1, None, "user", "Why?", 0.0, "complete", attachments=along)
     answer = StoredMessage(2, 1, "assistant", f"```\n{CODE}\n# new\n```", 0.0, "complete")
     assert proposed_by(answer, [asked, answer]) is None

@@ -66,7 +66,7 @@ async def hits(folder: Path, messages: Sequence[str]) -> list[Attachment]:
         StoredMessage(at + 1, at or None, "assistant" if at % 2 else "user", text, 0.0, "complete")
         for at, text in enumerate(before)
     ]
-    passages, _ = await folders.find(asked, [Attachment(f"{folder}/", "")], path, model)
+    (_, *passages), _ = await folders.find(asked, [Attachment(f"{folder}/", "")], path, model)
     return [*reversed(passages)]
 
 

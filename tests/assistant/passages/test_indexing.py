@@ -371,13 +371,13 @@ def test_a_link_instead_of_an_index_leaves_the_database_it_points_to_alone(tmp_p
     before = (tmp_path / "other.db").read_bytes()
     (tmp_path / "index.db").symlink_to("other.db")
     with pytest.raises(sqlite3.OperationalError, match="not a regular file"):
-        index_file.IndexFile(tmp_path / "index.db", tmp_path)
+        index_file.writable(tmp_path / "index.db")
     assert (tmp_path / "other.db").read_bytes() == before
 
 
 def test_a_pipe_instead_of_an_index_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "index.db")
     with pytest.raises(sqlite3.OperationalError, match="not a regular file"):
-        index_file.IndexFile(tmp_path / "index.db", tmp_path)
+        index_file.writable(tmp_path / "index.db")
     with pytest.raises(sqlite3.OperationalError, match="not a regular file"):
         index_file.opened(tmp_path / "index.db")

@@ -68,7 +68,7 @@ def test_results_go_with_their_question_and_those_of_the_last_one_stay():
 
 def test_a_result_that_is_far_too_long_is_refused_before_it_is_tokenised():
     messages = [Message("user", "a"), Message("assistant", "b"), Message("tool", "c" * 99_999)]
-    with pytest.raises(ContextFull, match=r"tool result has 99,999 characters.*return less"):
+    with pytest.raises(ContextFull, match=r"tool result takes about 99,999 tokens, .*return less"):
         drop_oversized(messages, lambda text: [1] * len(text), 100)
     later = [*messages, Message("assistant", "d"), Message("user", "e")]
     kept, dropped = drop_oversized(later, lambda text: [1] * len(text), 100)

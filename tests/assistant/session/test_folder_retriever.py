@@ -15,7 +15,7 @@ from assistant.session.events import Changed, Indexing
 from assistant.session.folder_retriever import FolderRetriever, shown
 from assistant.session.messages import CITING
 from assistant.settings.settings import Settings
-from assistant.store.values import BY_PASSAGES, Attachment
+from assistant.store.values import Attachment
 from models.errors import StorageError
 from models.files.disk import Records
 from models.files.places import cache_dir
@@ -176,24 +176,48 @@ async def test_a_question_asked_meanwhile_is_told_what_is_known() -> None:
     await made.answer("Where?")
 
 
-async def test_a_file_is_asked_by_its_passages_and_no_other_file_of_its_folder(notes: Path) -> None:
-    asked = Attachment("notes/air.md/", "", note=BY_PASSAGES)
+CALM = "The wind is weak in the morning, and it turns at noon.\n" * 12
+ASKED = Attachment("air.md", f"# Air\n\n{BIRDS}{CALM}\n# Sea\n\n{FISH * 30}").by_passages
+
+
+async def test_a_text_is_asked_by_its_passages_which_keep_their_lines() -> None:
     made = stage()
-    await read(made, asked.name)
-    assert Indexing("notes/air.md can be asked about: 1 file.", None) in made.events
-    content = await ask(made, "Where are zeppelins moored, and what does a walrus eat?", asked)
-    assert content.startswith("[1] notes/air.md:")
-    assert BIRDS.strip() in content
+    made.session.ready(replace(MODEL, n_ctx=8192))
+    content = await ask(made, "Where are zeppelins moored?", ASKED)
+    assert content.startswith("[1] air.md:1-15:\n```\n# Air")
     assert "clams" not in content
     await made.answer("In Lima [1].")
     assert made.session.branch.store is not None
     question, _ = made.session.branch.store.path(made.session.branch.conversation or 0)
-    assert question.attachments[0].title == "notes/air.md (by passages)"
-    (notes / "air.md").unlink()
-    await read(made, asked.name)
-    await ask(made, "Where are zeppelins moored?", asked, count=2)
-    assert "notes/air.md/ is missing, or is not a folder." in made.notes
-    await made.answer("Where?")
+    assert question.attachments[0] == ASKED  # so that it can be asked again
+    assert ASKED.title == "air.md (by passages)"
+    content = await ask(made, "Where are zeppelins moored at dusk?", ASKED, count=2)
+    assert content.startswith("[1] air.md:1-15: see above.")
+    await made.answer("In Lima [1].")
+    assert made.notes == []
+
+
+async def test_a_text_and_a_folder_are_searched_together() -> None:
+    made = stage()
+    made.session.ready(replace(MODEL, n_ctx=8192))
+    await read(made)
+    content = await ask(made, "Where are zeppelins moored?", NOTES, ASKED)
+    assert "] notes/air.md:1" in content
+    assert "] air.md:1" in content
+    await made.answer("In Lima [1].")
+
+
+async def test_a_text_without_a_fitting_passage_is_read_as_a_whole_if_there_is_a_place() -> None:
+    for n_ctx, whole, note in (
+        (8192, True, "No passage of air.md fits; all of it is read."),
+        (500, False, "Nothing in air.md is about this; answered without it."),
+    ):
+        made = stage()
+        made.session.ready(replace(MODEL, n_ctx=n_ctx))
+        content = await ask(made, "Summarise this.", ASKED)
+        assert (ASKED.text in content) is whole
+        assert made.notes == [note]
+        await made.answer("Beasts.")
 
 
 async def test_a_folder_that_is_gone_is_named(notes: Path) -> None:
@@ -232,7 +256,9 @@ async def test_the_count_of_passages_follows_the_reading_speed(notes: Path, tmp_
         key = f"reading | {status.st_size} {status.st_mtime_ns} | "
         Records(cache_dir(), "costs.json", float).put(key, token_s)
         assert made.session.folders is not None
-        hits, _ = await made.session.folders.find("Where do zeppelins fly?", [NOTES], (), info)
+        (_, *hits), _ = await made.session.folders.find(
+            "Where do zeppelins fly?", [NOTES], (), info
+        )
         return len(hits)
 
     assert await count(0.9) == folder_retriever.LEAST

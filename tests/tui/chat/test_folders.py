@@ -57,7 +57,7 @@ async def test_a_folder_that_is_entered_offers_its_files_first_and_itself_above(
         assert typist.prompt.attachments == (Attachment("./notes/", ""),)
 
 
-async def test_a_file_that_takes_long_to_read_is_asked_by_its_passages_unless_w_insists(
+async def test_texts_that_take_long_to_read_are_asked_by_their_passages_unless_w_insists(
     notes: Path,
 ) -> None:
     (notes / "long.md").write_text(BIRDS * 400)
@@ -70,20 +70,27 @@ async def test_a_file_that_takes_long_to_read_is_asked_by_its_passages_unless_w_
             await typist.until(partial(lambda shown: shown in typist.row, name))
         short, asked = typist.prompt.attachments
         assert (short.name, short.is_folder) == ("notes/air.md", False)
-        assert asked == Attachment("notes/long.md/", "", note=BY_PASSAGES)
+        assert asked == Attachment("notes/long.md/", whole.text, note=BY_PASSAGES)
         assert "by passages; Ctrl+L w reads all of it in 2 min" in typist.row
+        assert typist.prompt.attached.tokens < 100
         await typist.pilot.press("ctrl+l", "w", "escape")
         await typist.until(lambda: typist.prompt.attachments[1] == whole)
-        typist.prompt.attached.add(whole, is_file=True)
+        typist.prompt.attached.add(asked)  # as it comes back with a question that is edited
         assert typist.prompt.attachments == (short, asked)
+        await typist.paste(BIRDS * 400)
+        assert [each.is_folder for each in typist.prompt.attachments] == [False, True, True]
 
 
-async def test_a_paste_and_a_file_of_unknown_speed_are_read_as_a_whole() -> None:
+async def test_texts_that_together_take_long_to_read_are_read_as_far_as_time_allows() -> None:
     async with at_the_prompt() as typist:
         attached = typist.prompt.attached
-        attached.add(Attachment("a.md", BIRDS * 400), is_file=True)
-        attached.token_s, attached.patience_s = 0.02, 8.0
-        attached.add_pasted(BIRDS * 400)
+        for name in ("a.md", "b.md", "c.md"):
+            attached.add(Attachment(name, BIRDS * 20))
+        assert not any(each.is_folder for each in attached.attachments)  # of unknown speed
+        attached.token_s, attached.patience_s = 0.02, 12.0
+        attached.recount()
+        assert [each.is_folder for each in attached.attachments] == [False, False, True]
+        attached.set_tokens(attached.chips[0].label, 10)
         assert not any(each.is_folder for each in attached.attachments)
 
 

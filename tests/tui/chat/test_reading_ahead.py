@@ -1,10 +1,11 @@
 """While the user reads and types, the engine reads what will be asked."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from assistant.events import Decoded, PrefillDone, Prefilled, Prepared
+from assistant.events import Decoded, Failed, PrefillDone, Prefilled, Prepared
 from assistant.request import Prefill, Switch
 from assistant.store.values import Attachment
 from models import machine
@@ -46,6 +47,25 @@ async def test_the_first_suggestion_is_prefilled_until_something_is_typed(pair: 
         assert asked(chat)[-1].request.messages[-1].content == SUGGESTIONS[0].text
         chat.prompt.text = "Why?"
         await chat.until(lambda: asked(chat)[-1].request.messages[-1].content == "Why?")
+
+
+async def test_a_prompt_that_would_be_refused_says_so_before_enter_with_the_same_limit(
+    pair: Pair,
+):
+    async with open_chat(*pair, n_ctx=1024, max_tokens=200, idle="on") as chat:
+        too_long = chat.prompt.query_one("#too-long")
+        chat.prompt.text = "x " * 2000  # clearly too long by an estimate
+        await chat.until(lambda: too_long.display)
+        assert str(too_long.render()).startswith("Too long: ≈ 1,000 tokens, room for 824.")
+        chat.prompt.text = "x " * 600  # by the engine's count, once it reads ahead
+        await chat.until(lambda: chat.engine.heard(Failed) and too_long.display)
+        (refusal,) = {event.message for event in chat.engine.heard(Failed)}
+        assert str(too_long.render()) == refusal
+        assert "and there is room for 824." in refusal
+        chat.prompt.text = "x"
+        await chat.until(lambda: not too_long.display)
+        chat.screen.controller.apply(replace(chat.screen.controller.settings, max_tokens=None))
+        assert chat.prompt.max_tokens == 1024 - 200
 
 
 async def test_a_finished_prefill_is_not_requested_again(pair: Pair):

@@ -1,11 +1,14 @@
 """`specchat ask --about`: a folder is read first, stands before the question, and is cited."""
 
 import json
+import re
 from itertools import repeat
 
 import pytest
 from click.testing import CliRunner
 
+from models.files.disk import Records
+from models.files.places import cache_dir
 from tests import tiny
 from tests.scripted_engine import Script, ScriptedEngine
 from tui.shell import engine_console
@@ -61,6 +64,31 @@ def test_a_folder_that_says_nothing_is_named(ask) -> None:
     done = ask("--about", "empty")
     assert "Nothing in empty/ is about this" in done.stderr
     assert ask.requests[0].messages[-1].content == "Where are zeppelins moored?"
+
+
+def test_files_that_take_long_to_read_are_asked_by_their_passages_and_stderr_says_so(
+    ask, tmp_path, monkeypatch
+) -> None:
+    long = "Zeppelins are moored in Lima.\n" + "A walrus sleeps on ice.\n" * 200
+    for name, text in (("a.txt", "Rain."), ("b.txt", long), ("c.txt", long)):
+        (tmp_path / name).write_text(text)
+    status = (tmp_path / "target.gguf").stat()
+    key = f"reading | {status.st_size} {status.st_mtime_ns} | "
+    Records(cache_dir(), "costs.json", float).put(key, 0.007)
+    files = ("-f", "a.txt", "-f", "b.txt", "-f", "c.txt")
+    done = ask(*files)
+    content = ask.requests[0].messages[-1].content
+    assert content.startswith("a.txt:\n```\nRain.\n```")  # those that there is time for, whole
+    assert content.count("walrus") < 300
+    assert "] b.txt:1-" in content
+    assert "b.txt would take 8 s to read: asked by its passages." in done.stderr
+    assert "c.txt would take" in done.stderr
+    assert "a.txt would take" not in done.stderr
+    (hint,) = {*re.findall("SPECCHAT_(ABOUT_SECONDS)=([0-9]+) reads all of it", done.stderr)}
+    monkeypatch.setenv(f"SPECCHAT_{hint[0]}", hint[1])
+    done = ask(*files)
+    assert "would take" not in done.stderr
+    assert ask.requests[1].messages[-1].content.count(long.strip()) == 2
 
 
 @pytest.mark.parametrize("name", ["nowhere", "notes/air.md"])

@@ -240,6 +240,6 @@ class Editor(TextEntry, inherit_bindings=False):
                 chips, inserted = outcome
                 attached.chips = tuple(chip for chip in chips if chip is not inserted)
                 if inserted is not None:
-                    self.type_in(inserted.shown.text)
+                    self.type_in(inserted.attachment.text)
 
         self.app.push_screen(AttachmentsScreen(attached.chips), use)

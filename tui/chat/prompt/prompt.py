@@ -15,12 +15,13 @@ from textual.widgets import Static, TextArea
 
 from assistant.request import Constraint
 from assistant.session.attachments import read
+from assistant.session.messages import tokens
 from assistant.store.values import Attachment
 from models.errors import UsageError
 from tui.chat.prompt.editor import Editor, InputHistory
 from tui.chat.prompt.file_picker import FileMentioned, Picker
 from tui.chat.prompt.file_search import located
-from tui.chat.prompt.prompt_attachments import EDITABLE, PromptAttachments, estimated_tokens
+from tui.chat.prompt.prompt_attachments import EDITABLE, PromptAttachments
 from tui.chat.prompt.prompt_queue import PromptQueue, Unsent, from_json, to_json
 from tui.labels import counted
 from tui.safe import one_line, safe
@@ -149,8 +150,7 @@ class Prompt(Vertical):
         # A prompt that is sent meanwhile has the file: this widget handles it afterwards.
         path = located(message.name, self.picker.root)
         try:
-            attachment = await asyncio.to_thread(read, path, message.name)
-            self.attached.add(attachment, is_file=not attachment.is_folder)
+            self.attached.add(await asyncio.to_thread(read, path, message.name))
         except UsageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
 
@@ -231,8 +231,13 @@ class Prompt(Vertical):
         self._warn_if_too_long()
 
     def _warn_if_too_long(self) -> None:
-        tokens = estimated_tokens(self.text) + self.attached.tokens
-        self._too_long.display = self.max_tokens is not None and tokens > self.max_tokens
-        if self._too_long.display:
-            text = f"Too long: ≈ {counted(tokens, 'token')}, room for {self.max_tokens:,}."
-            self._too_long.update(Content(f"{text} Ctrl+L shows what is attached."))
+        count = tokens(self.text) + self.attached.tokens
+        self._too_long.display = False
+        if self.max_tokens is not None and count > self.max_tokens:
+            text = f"Too long: ≈ {counted(count, 'token')}, room for {self.max_tokens:,}."
+            self.refuse(f"{text} Ctrl+L shows what is attached.")
+
+    def refuse(self, reason: str) -> None:
+        """Say, until it changes, why the prompt cannot be sent."""
+        self._too_long.update(Content(safe(reason)))
+        self._too_long.display = True

@@ -15,8 +15,9 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from assistant.session.attachments import LIMIT
-from assistant.store.values import BY_PASSAGES, Attachment
+from assistant.session.attachments import LIMIT, fit_in_time
+from assistant.session.messages import tokens
+from assistant.store.values import Attachment
 from tui.formatting import duration
 from tui.labels import counted, weight
 from tui.safe import safe
@@ -29,8 +30,6 @@ EDITABLE = 20_000
 COUNTED = 400_000
 """Characters above which tokens are only estimated: counting them would delay answers."""
 PASTED = "pasted text"
-CHARACTERS_PER_TOKEN = 4
-"""Characters per token, on average, in English text and in code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +41,24 @@ class Chip:
     size: str
     tokens: int
     counted: bool = False  # by the loaded model; otherwise `tokens` is an estimate
-    whole: Attachment | None = None  # the text of a file that is asked by its passages
-    reading: str = ""  # how long that takes to read
+    insists: bool = False  # whether the user wants it to be read as a whole
+    too_long_s: float = 0.0  # what reading it takes, if it is asked by its passages instead
 
     @classmethod
     def of(cls, label: str, attachment: Attachment) -> "Chip":
         """Return the chip of an attachment whose tokens are not counted yet."""
-        text = attachment.text
-        return cls(label, attachment, weight(text), estimated_tokens(text))
+        return cls(label, attachment, weight(attachment.text), tokens(attachment.text))
 
     @property
-    def shown(self) -> Attachment:
-        """The attachment, with its text also if it is asked by its passages."""
-        return self.whole or self.attachment
+    def sent(self) -> Attachment:
+        """The attachment as it belongs to the question."""
+        return self.attachment.by_passages if self.too_long_s else self.attachment
 
     @property
     def about(self) -> str:
         """The size and the tokens, as text."""
-        if self.whole:
-            return f"by passages; Ctrl+L w reads all of it in {self.reading}"
+        if self.too_long_s:
+            return f"by passages; Ctrl+L w reads all of it in {duration(self.too_long_s)}"
         if self.attachment.is_folder:
             return "asked about"
         return f"{self.size} · {'' if self.counted else '≈ '}{counted(self.tokens, 'token')}"
@@ -85,7 +83,16 @@ class PromptAttachments(Widget):
 
     _last_label = 0
     token_s = patience_s = 0.0
-    """Seconds that a token takes to read, and those from which on a file is not read as a whole."""
+    """Seconds that a token takes to read, and those that all texts together may take."""
+
+    def validate_chips(self, chips: tuple[Chip, ...]) -> tuple[Chip, ...]:
+        """Have texts asked by their passages that take too long to read."""
+        seconds = [0.0 if chip.insists else chip.tokens * self.token_s for chip in chips]
+        fit = fit_in_time(seconds, self.patience_s)
+        return tuple(
+            replace(chip, too_long_s=0.0 if fits else long_s)
+            for chip, long_s, fits in zip(chips, seconds, fit, strict=True)
+        )
 
     def watch_chips(self, chips: tuple[Chip, ...]) -> None:
         """Hide the widget without a chip."""
@@ -95,7 +102,7 @@ class PromptAttachments(Widget):
     @property
     def attachments(self) -> tuple[Attachment, ...]:
         """What the chips stand for."""
-        return tuple(chip.attachment for chip in self.chips)
+        return tuple(chip.sent for chip in self.chips)
 
     @property
     def has_content(self) -> bool:
@@ -104,25 +111,19 @@ class PromptAttachments(Widget):
 
     @property
     def tokens(self) -> int:
-        """The sum of their tokens, of some an estimate."""
-        return sum(chip.tokens for chip in self.chips)
+        """The sum of the tokens to be read, of some an estimate."""
+        return sum(chip.tokens for chip in self.chips if not chip.too_long_s)
 
     def sent(self) -> None:
         """Remove what was sent, except folders: they belong to the next question, too."""
-        self.chips = tuple(chip for chip in self.chips if chip.attachment.is_folder)
+        self.chips = tuple(chip for chip in self.chips if chip.sent.is_folder)
 
-    def add(self, attachment: Attachment, is_file: bool = False) -> None:
-        """Add an attachment, which replaces one of the same name.
-
-        A file that takes too long to read is asked by its passages.
-        """
+    def add(self, attachment: Attachment) -> None:
+        """Add an attachment, which replaces one of the same name."""
         self._last_label += 1
-        chip = Chip.of(f"attachment {self._last_label}", attachment)
-        if is_file and (seconds := chip.tokens * self.token_s) > self.patience_s:
-            asked = Attachment(f"{attachment.name}/", "", note=BY_PASSAGES)
-            chip = Chip(chip.label, asked, "", 0, True, attachment, duration(seconds))
-        names = attachment.name, f"{attachment.name}/"
-        others = [other for other in self.chips if other.attachment.name not in names]
+        chip = Chip.of(f"attachment {self._last_label}", attachment.whole)
+        name = chip.attachment.name
+        others = [other for other in self.chips if other.attachment.name != name]
         self.chips = (*others, chip)
         self.call_next(self._request_count, chip)  # so that this widget is the sender
 
@@ -133,7 +134,7 @@ class PromptAttachments(Widget):
             hint = "Save it as a file and attach a part of it."
             self.notify(what + hint, severity="warning", timeout=8, markup=False)
             return
-        names = {attachment.name for attachment in self.attachments}
+        names = {chip.attachment.name for chip in self.chips}
         numbered = (f"{PASTED} {number}" for number in range(2, len(names) + 3))
         name = next(name for name in (PASTED, *numbered) if name not in names)
         self.add(Attachment(name, text))
@@ -145,7 +146,7 @@ class PromptAttachments(Widget):
     def recount(self) -> None:
         """Have the tokens counted again, because another model will read them."""
         self.chips = tuple(
-            chip if chip.whole else Chip.of(chip.label, chip.attachment) for chip in self.chips
+            replace(chip, tokens=tokens(chip.attachment.text), counted=False) for chip in self.chips
         )
         for chip in self.chips:
             self.call_next(self._request_count, chip)
@@ -174,11 +175,6 @@ class PromptAttachments(Widget):
             self.post_message(self.CountWanted(chip.label, chip.attachment.text))
 
 
-def estimated_tokens(text: str) -> int:
-    """Estimate the tokens of a text by its length, without a model."""
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
-
-
 def packed(cells: Sequence[Content], width: int) -> list[list[Content]]:
     """Distribute cells over lines of a width."""
     lines: list[list[Content]] = []
@@ -196,7 +192,7 @@ def packed(cells: Sequence[Content], width: int) -> list[list[Content]]:
 def drawn(chip: Chip, width: int) -> Content:
     """Return a chip of at most `width` cells; a long name loses its start."""
     about = f" {chip.about} "
-    name = " ".join(safe(chip.shown.name).split())
+    name = " ".join(safe(chip.attachment.name).split())
     available = max(8, width - cell_len(about) - 2)
     if cell_len(name) > available:
         while cell_len(name) >= available:
@@ -239,10 +235,7 @@ class AttachmentsScreen(ListDialog[Outcome]):
 
     def _list(self, highlighted: int) -> None:
         rows = [
-            (
-                (safe(chip.shown.name), "bold"),
-                (f"  {chip.about}", "$text-muted"),
-            )
+            ((safe(chip.attachment.name), "bold"), (f"  {chip.about}", "$text-muted"))
             for chip in self.chips
         ]
         self.list.set_options([Option(Content.assemble(*row)) for row in rows])
@@ -251,7 +244,7 @@ class AttachmentsScreen(ListDialog[Outcome]):
     @on(OptionList.OptionHighlighted)
     def show_text(self, message: OptionList.OptionHighlighted) -> None:
         """Show the text under the cursor."""
-        text = self.chips[message.option_index].shown.text
+        text = self.chips[message.option_index].attachment.text
         more = len(text) - PREVIEW
         rest = (f"\n\n… and {counted(more, 'character')} more", "$text-muted") if more > 0 else ""
         self.show_detail(Content.assemble(safe(text[:PREVIEW]), rest))
@@ -270,18 +263,17 @@ class AttachmentsScreen(ListDialog[Outcome]):
             self.action_close()
 
     def action_whole(self) -> None:
-        """Have a file read as a whole that would be asked by its passages."""
+        """Have a text read as a whole that would be asked by its passages."""
         index = self._chosen
-        if whole := self.chips[index].whole:
-            chip = Chip.of(self.chips[index].label, whole)
-            self.chips = (*self.chips[:index], chip, *self.chips[index + 1 :])
-            self._list(index)
+        chip = replace(self.chips[index], insists=True, too_long_s=0.0)
+        self.chips = (*self.chips[:index], chip, *self.chips[index + 1 :])
+        self._list(index)
 
     @on(OptionList.OptionSelected)
     def action_insert(self) -> None:
         """Insert its text at the cursor of the prompt, unless it is too long to edit."""
         chip = self.chips[self._chosen]
-        size = len(chip.shown.text)
+        size = len(chip.attachment.text)
         if size > EDITABLE:
             text = f"{size:,} characters are too many to edit here; the limit is {EDITABLE:,}."
             self.notify(text, severity="warning", timeout=6, markup=False)
