@@ -69,7 +69,7 @@ class Loader:
                 engine=self.choice.engine,
                 learnt=learnt,
             )
-            if is_deferred and learnt:
+            if is_deferred:
                 assistant.deferred_draft = partial(self._late_draft, target, learnt, opened)
             elif learnt and target.rollback is None:
                 with suppress(SpecchatError):  # the first answer reports the error
@@ -166,12 +166,14 @@ class Loader:
         return source
 
     def _may_defer(self, target: NativeModel) -> bool:
-        """Return whether an answer may begin without the draft: its costs are known."""
-        setup, is_plain = self.setup, target.can_roll_back and target.rollback is None
-        if setup.draft and setup.measure and is_plain:
-            with suppress(OSError):
-                key = target.weights.engine.speed_key(setup.draft, setup.gpu_layers)
-                return is_measured(target, f"{key} threads={target.threads}", setup.cache)
+        """Return whether an answer may begin without the draft: no costs are to be measured."""
+        setup = self.setup
+        if setup.draft is None or not target.can_roll_back or target.rollback is not None:
+            return False
+        with suppress(OSError):
+            key = target.weights.engine.speed_key(setup.draft, setup.gpu_layers)
+            draft = f"{key} threads={target.threads}"
+            return not setup.measure or is_measured(target, draft, setup.cache)
         return False
 
     def _expected_draft(self) -> ModelInfo:
@@ -181,10 +183,13 @@ class Loader:
         n_vocab = header.n_vocab or 0
         return ModelInfo("draft", _name(header), header.path, header.size, n_ctx, n_vocab, 0.0)
 
-    def _late_draft(self, target: NativeModel, learnt: Learnt, opened: ExitStack) -> ModelSource:
+    def _late_draft(
+        self, target: NativeModel, learnt: Learnt | None, opened: ExitStack
+    ) -> ModelSource:
         """Load a draft that was deferred; it can be tried again after `Cancelled`."""
         source = self._draft(target, opened)
-        learnt.replace_looks(self._looks(target, source))
+        if learnt:
+            learnt.replace_looks(self._looks(target, source))
         return source
 
     def _mapping(self, target: NativeModel, draft: NativeModel) -> VocabularyMapping:

@@ -82,15 +82,23 @@ def test_a_longer_answer_loads_it_after_so_many_tokens_and_is_the_same(open_setu
     assert ids_of(events_of(assistant, request(40))) == plain
 
 
-def test_a_chosen_lookahead_waits_for_no_more_than_the_first_token(open_setup):
-    assistant, _ = open_setup()
-    stats = end(events_of(assistant, request(6, mode="sps", lookahead=2))).stats
-    assert stats.drafted > 0
+@pytest.mark.parametrize("measure", [True, False])  # the shell does not, for a chosen lookahead
+def test_a_chosen_lookahead_waits_for_no_more_than_the_first_token(open_setup, measure):
+    assistant, ready = open_setup(measure=measure)
+    assert ready.draft.name
+    assert assistant.draft is None
+    events = events_of(assistant, request(6, mode="sps", lookahead=2))
+    first = next(event for event in events if isinstance(event, Decoded))
+    assert len(first.tokens) == 1
+    assert end(events).stats.drafted > 0
+    plain = ids_of(events_of(assistant, request(6, mode="ars")))
+    assert ids_of(events) == plain
 
 
+@pytest.mark.parametrize("measure", [True, False])
 @pytest.mark.parametrize("changes", [{"mode": "ars"}, {"sources": ("suffix",)}, {"lookahead": 0}])
-def test_an_answer_that_may_not_use_the_draft_never_loads_it(open_setup, changes):
-    assistant, _ = open_setup()
+def test_an_answer_that_may_not_use_the_draft_never_loads_it(open_setup, changes, measure):
+    assistant, _ = open_setup(measure=measure)
     events_of(assistant, request(40, **changes))
     assert assistant.draft is None
 
@@ -130,7 +138,7 @@ def test_a_draft_that_cannot_be_loaded_is_only_reported(open_setup, tiny_draft, 
     assert not [event for event in events_of(assistant, request(40)) if isinstance(event, Warned)]
 
 
-def test_only_a_pair_whose_costs_are_known_is_deferred(open_setup, tmp_path):
-    assert open_setup(measure=False)[0].draft is not None
+def test_a_pair_whose_costs_are_to_be_measured_is_not_deferred(open_setup, tmp_path):
     (tmp_path / "costs.json").unlink()
     assert open_setup()[0].draft is not None
+    assert open_setup(measure=False)[0].draft is None
