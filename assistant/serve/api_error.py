@@ -55,7 +55,8 @@ def api_error_of(error: Exception) -> ApiError:
         case ApiError():
             return error
         case HTTPException(status_code=404):
-            why = "This server has only /v1/chat/completions, /v1/completions and /v1/models."
+            paths = "/v1/chat/completions, /v1/completions, /v1/responses and /v1/models"
+            why = f"This server has only {paths}."
             return ApiError(404, why, "not_found")
         case HTTPException(status_code=405, headers={"Allow": allowed} as headers):
             why = f"This path accepts only {allowed}."

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from assistant.events import (
@@ -15,12 +15,13 @@ from assistant.events import (
     TokenLogprob,
     said,
 )
+from assistant.serve.api_error import ApiError
 from assistant.serve.completion_schema import CompletionRequest
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS, Tally
 
 Object = dict[str, Any]
 
-_REASONS = {Stop.LENGTH: "length", Stop.CONTEXT: "length"}
+REASONS = {Stop.LENGTH: "length", Stop.CONTEXT: "length"}
 _ELSEWHERE = ("prompt_tokens", "cached_tokens", "generated_tokens", "lookahead_counts")
 _STATS = tuple(name for name in STATS_FIELDS if name not in _ELSEWHERE)
 
@@ -77,20 +78,21 @@ class AnswerDeltas:
 class Completion:
     """Make the objects of one completion: a whole one, or its chunks."""
 
-    PREFIX, KIND, CHUNK_KIND = "chatcmpl", "chat.completion", "chat.completion.chunk"
+    PREFIX, KIND, CHUNK_KIND = "chatcmpl-", "chat.completion", "chat.completion.chunk"
+    DONE = b"data: [DONE]\n\n"  # ends a stream
 
     def __init__(self, chat_request: CompletionRequest) -> None:
-        self._chat_request, self.wants_usage = chat_request, chat_request.wants_usage
-        self._id = f"{self.PREFIX}-{secrets.token_hex(12)}"
-        self._created = int(time.time())
+        self.chat_request = chat_request
+        self.id = f"{self.PREFIX}{secrets.token_hex(12)}"
+        self.created = int(time.time())
 
     def whole(self, answer: AnswerDeltas, end: Finished) -> Object:
         """Return an answer that has ended as one object."""
         why = self._reason(answer, end)
-        logprobs = self._logprobs(answer.tokens)
+        logprobs = self.logprobs(answer.tokens)
         choice = {**self._message(answer), "logprobs": logprobs, "finish_reason": why}
-        own = {"tokens": [_token(token) for token in answer.tokens], **_end(end)}
-        return self._object(self.KIND, [choice], usage=_usage(end.stats), specchat=own)
+        own = {"tokens": [_token(token) for token in answer.tokens], **own_end(end)}
+        return self._object(self.KIND, [choice], usage=usage_of(end.stats), specchat=own)
 
     def _message(self, answer: AnswerDeltas) -> Object:
         """Return the answer as a choice has it."""
@@ -104,35 +106,39 @@ class Completion:
         """Return what is added to the answer as the choice of a chunk has it."""
         return {"index": 0, "delta": delta}
 
-    def first_chunk(self) -> Object:
-        """Return the chunk with the role; its content is null if tools may be called instead."""
-        content = None if self._chat_request.request.tools else ""
-        return self._chunk({"role": "assistant", "content": content})
+    def begin(self) -> Iterator[Object]:
+        """Yield the chunk with the role; its content is null if tools may be called instead."""
+        content = None if self.chat_request.request.tools else ""
+        yield self._chunk({"role": "assistant", "content": content})
 
-    def chunk(self, delta: Object, tokens: Iterable[Token] = ()) -> Object:
-        """Return a chunk with a delta, and the tokens that it comes from."""
-        own = {"tokens": [_token(token) for token in tokens]}
-        return self._chunk(delta, logprobs=self._logprobs(tokens), specchat=own)
+    def more(self, deltas: Iterable[Object], tokens: Iterable[Token] = ()) -> Iterator[Object]:
+        """Yield a chunk for each delta, the first one with the tokens that they come from."""
+        for delta in deltas:
+            own = {"tokens": [_token(token) for token in tokens]}
+            yield self._chunk(delta, logprobs=self.logprobs(tokens), specchat=own)
+            tokens = ()
 
-    def last_chunk(self, answer: AnswerDeltas, end: Finished) -> Object:
-        """Return the chunk with the reason why an answer ended."""
-        return self._chunk({}, self._reason(answer, end), specchat=_end(end))
+    def finish(self, answer: AnswerDeltas, end: Finished) -> Iterator[Object]:
+        """Yield the chunks with the reason why an answer ended, and its token counts."""
+        yield self._chunk({}, self._reason(answer, end), specchat=own_end(end))
+        if self.chat_request.wants_usage:
+            yield self._object(self.CHUNK_KIND, [], usage=usage_of(end.stats))
 
-    def usage_chunk(self, stats: Stats) -> Object:
-        """Return the chunk with the token counts of an answer."""
-        return self._object(self.CHUNK_KIND, [], usage=_usage(stats))
+    def failed(self, api_error: ApiError) -> Object:
+        """Return what a stream ends with that cannot go on."""
+        return api_error.body
 
     def _reason(self, answer: AnswerDeltas, end: Finished) -> str:
         """Return OpenAI's `finish_reason`, which is "stop" if the client itself named the call."""
-        if answer.tool_calls and end.stop not in _REASONS and not self._chat_request.names_call:
+        if answer.tool_calls and end.stop not in REASONS and not self.chat_request.names_call:
             return "tool_calls"
-        return _REASONS.get(end.stop, "stop")
+        return REASONS.get(end.stop, "stop")
 
-    def _logprobs(self, tokens: Iterable[Token]) -> Object | None:
+    def logprobs(self, tokens: Iterable[Token]) -> Object | None:
         """Return the log probabilities of an answer's tokens; None if they are not wanted."""
-        if self._chat_request.request.logprobs is None:
+        if self.chat_request.request.logprobs is None:
             return None
-        rows = [_logprobs_of(token.logprobs) for token in _measured(tokens)]
+        rows = [_logprobs_of(token.logprobs) for token in measured(tokens)]
         content = [{**own, "top_logprobs": likely} for own, *likely in rows]
         return {"content": content, "refusal": None}
 
@@ -147,35 +153,11 @@ class Completion:
         return self._object(self.CHUNK_KIND, [choice], **more)
 
     def _object(self, kind: str, choices: list[Object], **more: object) -> Object:
-        names = {"id": self._id, "object": kind, "created": self._created}
-        return {**names, "model": self._chat_request.model, "choices": choices, **more}
+        names = {"id": self.id, "object": kind, "created": self.created}
+        return {**names, "model": self.chat_request.model, "choices": choices, **more}
 
 
-class TextCompletion(Completion):
-    """Make the objects of a completion of a text, which has no messages."""
-
-    PREFIX, KIND, CHUNK_KIND = "cmpl", "text_completion", "text_completion"
-
-    def _message(self, answer: AnswerDeltas) -> Object:
-        return {"index": 0, "text": answer.text}
-
-    def _delta(self, delta: Object) -> Object:
-        return {"index": 0, "text": delta.get("content") or ""}
-
-    def _logprobs(self, tokens: Iterable[Token]) -> Object | None:
-        if self._chat_request.request.logprobs is None:
-            return None
-        rows = [token.logprobs for token in _measured(tokens)]
-        return {
-            "tokens": [own.text for own, *_ in rows],
-            "token_logprobs": [own.logprob for own, *_ in rows],
-            "top_logprobs": [
-                {other.text: other.logprob for other in likely} for _, *likely in rows
-            ],
-        }
-
-
-def _measured(tokens: Iterable[Token]) -> list[Token]:
+def measured(tokens: Iterable[Token]) -> list[Token]:
     """Return the tokens of the answer proper that have log probabilities."""
     return [token for token in tokens if token.logprobs and token.part == "answer"]
 
@@ -188,12 +170,13 @@ def _token(token: Token) -> Object:
     return {name: getattr(token, name) for name in TOKEN_FIELDS}
 
 
-def _end(end: Finished) -> Object:
+def own_end(end: Finished) -> Object:
+    """Return what OpenAI's objects do not say of the end of an answer."""
     stats = {name: getattr(end.stats, name) for name in _STATS}
     return {"stop": end.stop, "complete": end.complete, "stats": stats}
 
 
-def _usage(stats: Stats) -> Object:
+def usage_of(stats: Stats) -> Object:
     """Return OpenAI's token counts."""
     prompt, generated = stats.prompt_tokens, stats.generated_tokens
     predicted, thought = stats.sources.get("edit", Tally()), stats.thought_tokens

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -48,13 +48,9 @@ _UNSUPPORTED: dict[str, tuple[object, ...]] = {
     "modalities": (["text"],),
     "audio": (),
     "web_search_options": (),
-    "guided_json": (),
     "guided_regex": (),
-    "json_schema": (),
-    "format": (),
 }
 _INSTEAD = {"functions": "use tools", "function_call": "use tool_choice"}
-_INSTEAD |= dict.fromkeys(("guided_json", "json_schema", "format"), "use response_format")
 
 
 class _StreamOptions(msgspec.Struct):
@@ -81,14 +77,6 @@ class _Prediction(msgspec.Struct, tag_field="type", tag="content"):
     content: Content
 
 
-class _PlainText(msgspec.Struct, tag_field="type", tag="text"):
-    pass
-
-
-class _JsonObject(msgspec.Struct, tag_field="type", tag="json_object"):
-    schema: dict[str, Any] | None = None  # llama.cpp's server takes one here
-
-
 class _NamedSchema(msgspec.Struct):
     schema: dict[str, Any]
     name: str | None = None
@@ -96,9 +84,10 @@ class _NamedSchema(msgspec.Struct):
     strict: bool | None = None  # every schema is kept to the letter
 
 
-class _JsonSchema(msgspec.Struct, tag_field="type", tag="json_schema"):
+class _ResponseFormat(msgspec.Struct):
+    type: Literal["text", "json_object", "json_schema"]
     json_schema: _NamedSchema | None = None
-    schema: dict[str, Any] | None = None  # as llama.cpp's server also takes it
+    schema: dict[str, Any] | None = None  # as llama.cpp's server takes it
 
 
 class _CompletionBody(msgspec.Struct):
@@ -117,21 +106,20 @@ class _CompletionBody(msgspec.Struct):
     stop: _Text | _Stops | None = None
     logprobs: bool | None = None
     top_logprobs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
-        None
-    )
+    reasoning_effort: _Effort | None = None
     chat_template_kwargs: _TemplateVariables | None = None
     specchat: _Speculation | None = None
     tools: Tools | None = None
     tool_choice: Choice | None = None
     parallel_tool_calls: bool | None = None
     prediction: _Prediction | None = None
-    response_format: _PlainText | _JsonObject | _JsonSchema | None = None
+    response_format: _ResponseFormat | None = None
     grammar: _Text | None = None  # GBNF, as llama.cpp's server takes it; or Lark's syntax
 
 
-DEFAULT_TEXT_TOKENS = 16  # of a completion of a text, as in OpenAI's API
 Parse = Callable[[bytes, Request, str, bool], "CompletionRequest"]
+Translate = Callable[[Fields, Notices], Fields]  # a body's fields into those of a chat completion
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +136,11 @@ class CompletionRequest:
 
 
 def parse_completion(
-    body: bytes, defaults: Request, served: str, strict: bool = False
+    body: bytes,
+    defaults: Request,
+    served: str,
+    strict: bool = False,
+    translate: Translate = lambda fields, notices: fields,
 ) -> CompletionRequest:
     """Parse a body.
 
@@ -157,19 +149,16 @@ def parse_completion(
         defaults: holds the values of fields that are not set.
         served: the name of the model that answers.
         strict: whether to refuse what has no effect.
+        translate: for bodies of another kind.
 
     Raises:
         ApiError: it is not JSON, or a field of it is unsupported or invalid.
     """
-    return _parsed(*_read(body, strict), defaults, served)
-
-
-def _parsed(fields: Fields, notices: Notices, defaults: Request, served: str) -> CompletionRequest:
-    wanted = _checked(fields, notices)
+    fields, notices = _read(body, strict)
+    wanted = _checked(translate(fields, notices), notices)
     if wanted.model != served:
         why = f"The model asked for is {shortened(wanted.model or 'none')}; {served} answers"
         notices.add(why, "model", "model_not_found", 404)
-    options = wanted.stream_options or _StreamOptions()
     try:
         request = _request(wanted, defaults, notices)
     except (UsageError, ValueError) as error:
@@ -180,38 +169,11 @@ def _parsed(fields: Fields, notices: Notices, defaults: Request, served: str) ->
         served,
         request,
         bool(wanted.stream),
-        bool(options.include_usage),
+        bool(wanted.stream_options and wanted.stream_options.include_usage),
         isinstance(wanted.tool_choice, NamedFunction),
         notices.strict,
         tuple(notices.texts),
     )
-
-
-def parse_text_completion(
-    body: bytes, defaults: Request, served: str, strict: bool = False
-) -> CompletionRequest:
-    """Parse the body of a completion of a text, which no template is put around.
-
-    Raises:
-        ApiError: as `parse_completion` does.
-    """
-    fields, notices = _read(body, strict)
-    prompt = fields.pop("prompt", None)
-    if isinstance(prompt, list) and len(prompt) == 1:
-        prompt = prompt[0]
-    if not isinstance(prompt, str) or not prompt:
-        refuse("The prompt must be one text that is not empty.", "prompt")
-    if fields.pop("suffix", None):
-        refuse("A suffix is not supported; leave it out.", "suffix")
-    if fields.pop("echo", False):
-        refuse("The prompt is not repeated in the answer; leave echo out.", "echo")
-    if type(logprobs := fields.get("logprobs")) is int:
-        fields |= {"logprobs": True, "top_logprobs": logprobs}
-    if fields.get("max_tokens") is None:
-        fields["max_tokens"] = DEFAULT_TEXT_TOKENS
-    fields["messages"] = [{"role": "user", "content": prompt}]
-    defaults = replace(defaults, messages=(), raw=True, thinking="auto", thinking_budget=None)
-    return _parsed(fields, notices, defaults, served)
 
 
 def _read(body: bytes, strict: bool) -> tuple[Fields, Notices]:
@@ -232,13 +194,22 @@ def _checked(fields: Fields, notices: Notices) -> _CompletionBody:
         if fields[name] is not None and fields[name] not in _UNSUPPORTED[name]:
             why = f"{name} is not supported; {_INSTEAD.get(name, 'leave it out')}."
             raise ApiError(400, why, "unsupported_parameter", name)
+    wanted = converted(fields, _CompletionBody)
+    note_unread({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, notices)
+    return wanted
+
+
+def converted(fields: Fields, kind: type[T]) -> T:
+    """Return the fields of a body as a struct of a kind, without those that it does not have.
+
+    Raises:
+        ApiError: one has a wrong type or value.
+    """
     try:
-        wanted = msgspec.convert(fields, _CompletionBody)
+        return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
         where = str(error).rpartition("`$.")[2].rstrip("`") if "`$." in str(error) else None
         raise ApiError(400, f"{error}.", "invalid_value", where) from error
-    note_unread({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, notices)
-    return wanted
 
 
 def _request(wanted: _CompletionBody, defaults: Request, notices: Notices) -> Request:
@@ -267,23 +238,24 @@ def _request(wanted: _CompletionBody, defaults: Request, notices: Notices) -> Re
 
 
 def _constraint(wanted: _CompletionBody) -> Constraint | None:
-    match wanted.response_format:
-        case _JsonObject(schema):
-            schema = schema or {"type": "object"}
-        case _JsonSchema(_NamedSchema(schema)) | _JsonSchema(None, dict() as schema):
-            pass
-        case _JsonSchema():
-            refuse("A response_format of the type json_schema needs a schema.", "response_format")
-        case _:
-            schema = None
+    schema = _schema(wanted.response_format) if wanted.response_format else None
+    if schema is not None and wanted.grammar is not None:
+        refuse("An answer has one form: grammar or response_format, not both.", "grammar")
     try:
-        if schema is None:
-            return None if wanted.grammar is None else Constraint("grammar", wanted.grammar)
-        if wanted.grammar is not None:
-            refuse("An answer has one form: grammar or response_format, not both.", "grammar")
-        return Constraint("schema", msgspec.json.encode(schema).decode())
+        if schema is not None:
+            return Constraint("schema", msgspec.json.encode(schema).decode())
+        return None if wanted.grammar is None else Constraint("grammar", wanted.grammar)
     except UsageError as error:  # it is too long
         refuse(f"{error}.", "grammar" if schema is None else "response_format")
+
+
+def _schema(wanted: _ResponseFormat) -> dict[str, Any] | None:
+    schema = wanted.json_schema.schema if wanted.json_schema else wanted.schema
+    if wanted.type == "json_object":
+        return schema or {"type": "object"}
+    if wanted.type == "json_schema" and schema is None:
+        refuse("A response_format of the type json_schema needs a schema.", "response_format")
+    return schema if wanted.type == "json_schema" else None
 
 
 def _thinking(wanted: _CompletionBody, speculation: _Speculation) -> dict[str, Any]:

@@ -18,6 +18,7 @@ _LABELS = {
 }  # fmt: skip
 _SYNONYMS = {"repetition_penalty": "repeat_penalty"}
 _SYNONYMS |= dict.fromkeys(("n_predict", "num_predict"), "max_tokens")
+_SCHEMAS = {"json_schema", "guided_json", "format"}  # of the answer, in other servers
 _LARGEST = 2**31 - 1
 _SURROGATES = re.compile(  # pairs, and escapes of anything else, are kept
     rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?!u[dD][89a-fA-F]).)"
@@ -64,7 +65,7 @@ def adapted(fields: Fields, notices: Notices) -> Fields:
         fields = {**options, **fields, "options": None}
     for name in _SYNONYMS.keys() & fields.keys():
         notices.add(f"{name} is read as {_SYNONYMS[name]}", name, "unknown_parameter")
-        fields.setdefault(_SYNONYMS[name], fields.pop(name))
+        fields[_SYNONYMS[name]] = fields.pop(name)
     for names, applies, value, text in _READINGS:
         for name in names.split():
             given = fields.get(name)
@@ -76,6 +77,11 @@ def adapted(fields: Fields, notices: Notices) -> Fields:
     if "" in listed:
         notices.add("Empty stop strings stop nothing", "stop")
         fields["stop"] = [stop for stop in listed if stop not in ("", None)]
+    for name in _SCHEMAS & fields.keys():
+        if schema := fields.pop(name):
+            notices.add(f"{name} is read as response_format", name, "unknown_parameter")
+            schema = {"schema": schema} if schema != "json" else {}
+            fields.setdefault("response_format", {"type": "json_object", **schema})
     switch = fields.pop("enable_thinking", None)
     if fields.get("thinking") == {"type": "disabled"}:
         switch = False

@@ -1,10 +1,11 @@
-"""The endpoint: OpenAI's chat completions and list of models, over HTTP."""
+"""The endpoint: OpenAI's completions, responses and list of models, over HTTP."""
 
 import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -22,15 +23,13 @@ from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, Prefill, Request
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.api_error import JSON, ApiError, api_error_of, from_failure
-from assistant.serve.completion_objects import Completion, TextCompletion
-from assistant.serve.completion_schema import (
-    CompletionRequest,
-    Parse,
-    parse_completion,
-    parse_text_completion,
-)
+from assistant.serve.completion_objects import Completion
+from assistant.serve.completion_schema import CompletionRequest, Parse, parse_completion
 from assistant.serve.exchange import Exchange, Waiting, body_of, stream, whole
 from assistant.serve.guard import Guard
+from assistant.serve.response_objects import Response as ResponseObjects
+from assistant.serve.response_schema import parse_response
+from assistant.serve.text_completion import TextCompletion, parse_text_completion
 from assistant.service import EventStream
 from models.errors import Cancelled
 
@@ -38,6 +37,13 @@ MAX_WAITING = 32  # requests, while one is answered
 SILENCE_S = 3.0  # after which a stream says that its client waits
 MAX_WARNINGS_REMEMBERED = 256  # warnings are shown once, however often an agent causes them
 STOPPING = Failed("The server is being stopped.", Cancelled.__name__)
+
+
+_ANSWERS = {
+    "chat/completions": (parse_completion, Completion),
+    "completions": (parse_text_completion, TextCompletion),
+    "responses": (parse_response, ResponseObjects),
+}
 
 
 class Endpoint:
@@ -78,8 +84,10 @@ class Endpoint:
                 route
                 for root in ("/v1", "")  # some programs leave it out
                 for route in (
-                    Route(f"{root}/chat/completions", self._complete, methods=["POST"]),
-                    Route(f"{root}/completions", self._complete_text, methods=["POST"]),
+                    *(
+                        Route(f"{root}/{path}", partial(self._respond, *kind), methods=["POST"])
+                        for path, kind in _ANSWERS.items()
+                    ),
                     Route(f"{root}/models", self._list),
                     Route(f"{root}/models/{{name:path}}", self._show),
                     Route(f"{root}/health", _health),
@@ -121,14 +129,8 @@ class Endpoint:
         for job in self._jobs:
             job.end(STOPPING)
 
-    async def _complete(self, http: HttpRequest) -> Response:
-        return await self._respond(http, parse_completion, Completion)
-
-    async def _complete_text(self, http: HttpRequest) -> Response:
-        return await self._respond(http, parse_text_completion, TextCompletion)
-
     async def _respond(
-        self, http: HttpRequest, parse: Parse, objects: Callable[[CompletionRequest], Completion]
+        self, parse: Parse, objects: Callable[[CompletionRequest], Completion], http: HttpRequest
     ) -> Response:
         exchange: Exchange = http.state.exchange
         kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()

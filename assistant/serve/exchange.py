@@ -152,16 +152,14 @@ async def stream(events: Events, reply: Completion, exchange: Exchange) -> Async
             for sent in _sent(event, reply, answer):
                 has_begun = True
                 yield sent
-        if reply.wants_usage and answer.end is not None:
-            yield _data(reply.usage_chunk(answer.end.stats))
     # The status has been sent already; the client should learn why the stream ends.
     except Exception as error:
         if not has_begun:
             raise
         api_error = api_error_of(error)
         exchange.status, exchange.remark = api_error.status, str(api_error)
-        yield _data(api_error.body)
-    yield b"data: [DONE]\n\n"
+        yield _data(reply.failed(api_error))
+    yield reply.DONE
 
 
 def _sent(event: Event | Waiting, reply: Completion, answer: AnswerDeltas) -> Iterator[bytes]:
@@ -174,14 +172,12 @@ def _sent(event: Event | Waiting, reply: Completion, answer: AnswerDeltas) -> It
         case Prefilled(role="target", done=done, total=total):
             yield _comment(f"reading {done:,} of {total:,}")
         case Prepared():
-            yield _data(reply.first_chunk())
+            yield from map(_data, reply.begin())
         case Decoded() if event.tokens or event.tool_calls:
-            first, *others = answer.add(event)
-            yield _data(reply.chunk(first, event.tokens))
-            yield from (_data(reply.chunk(delta)) for delta in others)
+            yield from map(_data, reply.more(answer.add(event), event.tokens))
         case Finished():
-            yield from (_data(reply.chunk(delta)) for delta in answer.finish(event))
-            yield _data(reply.last_chunk(answer, event))
+            yield from map(_data, reply.more(answer.finish(event)))
+            yield from map(_data, reply.finish(answer, event))
 
 
 def _comment(text: str) -> bytes:
@@ -190,4 +186,5 @@ def _comment(text: str) -> bytes:
 
 
 def _data(value: Object) -> bytes:
-    return b"data: " + msgspec.json.encode(value) + b"\n\n"
+    name = f"event: {value['type']}\n" if "type" in value else ""
+    return name.encode() + b"data: " + msgspec.json.encode(value) + b"\n\n"

@@ -124,7 +124,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"presence_penalty": 0.1}, "presence_penalty"),
     ({"options": {"presence_penalty": 0.1}}, "presence_penalty"),
     ({"modalities": ["text", "audio"]}, "modalities"),
-    ({"guided_json": {}}, "guided_json"),
+    ({"guided_regex": "a"}, "guided_regex"),
     ({"response_format": {"type": "json_schema"}}, "response_format"),
 ]  # fmt: skip
 """What cannot be done, and the parameter that the refusal names."""
@@ -150,6 +150,7 @@ LIBERAL: list[tuple[dict[str, Any], str]] = [
     ({"max_completion_tokens": 2**40}, "max_completion_tokens"), ({"n_predict": 7}, "n_predict"),
     ({"seed": -1}, "seed"), ({"top_k": -1}, "top_k"), ({"top_p": 0}, "top_p"),
     ({"repetition_penalty": 1.1}, "repetition_penalty"), ({"options": {"top_k": 3}}, "options"),
+    *(({name: {"const": 1}}, name) for name in ("json_schema", "guided_json", "format")),
     ({"stop": ["", "x"]}, "stop"), ({"stop": ""}, "stop"),
     ({"model": "gpt-4"}, "model"), ({"model": None}, "model"),
     ({"messages": [{"role": "user", "content": "\ud83d"}]}, "body"),

@@ -423,7 +423,7 @@ def test_a_bug_is_one_answer_and_the_next_request_works(running: Running, monkey
         raise LookupError("secret")
 
     with monkeypatch.context() as patch:
-        patch.setattr("assistant.serve.endpoint.parse_completion", broken)
+        patch.setattr("assistant.serve.endpoint.body_of", broken)
         with pytest.raises(openai.InternalServerError, match="bug in specchat: LookupError") as bug:
             complete(running.client())
     assert "secret" not in str(bug.value)

@@ -43,6 +43,20 @@ def test_a_thought_comes_beside_the_answer_whole_and_in_deltas(thinking):
     assert "".join(delta.content or "" for delta in deltas) == message.content
 
 
+def test_a_thought_is_an_item_of_a_response_before_the_message(thinking):
+    asked = {"model": "tiny", "input": "Why?", "max_output_tokens": 24}
+    own = {"extra_body": {"seed": 5, **BUDGET}}
+    whole = thinking.responses.create(**asked, **own)
+    assert [item.type for item in whole.output] == ["reasoning", "message"]
+    *told, last = thinking.responses.create(**asked, **own, stream=True)
+    deltas = [event.delta for event in told if event.type == "response.reasoning_text.delta"]
+    for response in (whole, last.response):
+        assert "".join(deltas) == response.output[0].content[0].text
+        assert response.output_text == whole.output_text != ""
+    back = [{"role": "user", "content": "Why?"}, *whole.output, {"role": "user", "content": "So?"}]
+    assert thinking.responses.create(**{**asked, "input": back}, **own).output_text
+
+
 def test_a_thought_may_come_back_and_thinking_be_switched_off(thinking):
     back = {"role": "assistant", "content": "So.", "reasoning_content": "Hm."}
     assert ask(thinking, [*ASKED, back, *ASKED]).choices[0].message.content

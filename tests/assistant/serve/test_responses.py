@@ -1,0 +1,175 @@
+"""OpenAI's responses, as its own client reads them."""
+
+import json
+from typing import Any, Literal
+
+import openai
+import pytest
+from pydantic import BaseModel
+
+from assistant.request import Request, ToolCall
+from assistant.serve.api_error import ApiError
+from assistant.serve.completion_schema import CompletionRequest
+from assistant.serve.response_schema import parse_response
+from tests.assistant.serve.conftest import Running
+
+PLACE = {"place": {"enum": ["Rome", "Oslo"]}}
+SCHEMA = {"type": "object", "properties": PLACE, "required": ["place"]}
+TOOL = {"type": "function", "name": "weather", "parameters": SCHEMA, "strict": True}
+CALL = {"type": "function_call", "call_id": "a", "name": "weather", "arguments": "{}", "id": "fc"}
+RESULT = {"type": "function_call_output", "call_id": "a", "output": "rain"}
+
+
+class Answer(BaseModel, extra="forbid"):
+    """A structured answer, which even a random model ends."""
+
+    name: Literal["Rome", "Oslo"]
+    ok: bool
+
+
+def parsed(input_: Any = "Hello", **wanted: Any) -> CompletionRequest:
+    body = json.dumps({"model": "tiny", "input": input_, **wanted}).encode()
+    return parse_response(body, Request(()), "tiny")
+
+
+def events(running: Running, **wanted: Any) -> list[Any]:
+    own = {"specchat": {"mode": "ars"}, "seed": 3}
+    asked = {"model": "tiny", "input": "Hello", "max_output_tokens": 8, **wanted}
+    return [*running.client().responses.create(**asked, stream=True, extra_body=own)]
+
+
+def test_a_response_is_what_a_chat_completion_says(running: Running) -> None:
+    client: Any = running.client()
+    own = {"specchat": {"mode": "ars"}, "seed": 3}
+    messages = [{"role": "system", "content": "Be."}, {"role": "user", "content": "Hello"}]
+    chat = client.chat.completions.create(
+        model="tiny", messages=messages, max_tokens=8, extra_body=own
+    )
+    done = client.responses.create(
+        model="tiny", input="Hello", instructions="Be.", max_output_tokens=8, extra_body=own
+    )
+    (message,) = done.output
+    assert done.output_text == chat.choices[0].message.content
+    assert (done.status, message.status) == ("incomplete", "incomplete")
+    assert done.incomplete_details.reason == "max_output_tokens"
+    assert (done.id[:5], message.id[:4], done.model) == ("resp_", "msg_", "tiny")
+    assert done.usage.input_tokens == chat.usage.prompt_tokens
+    assert (done.usage.output_tokens, done.usage.total_tokens) == (8, chat.usage.total_tokens)
+
+
+def test_the_events_of_a_message_are_those_of_openai(running: Running) -> None:
+    told = events(running, top_logprobs=2, include=["message.output_text.logprobs"])
+    kinds = [event.type.removeprefix("response.") for event in told]
+    assert [kind for i, kind in enumerate(kinds) if kind not in kinds[:i]] == [
+        "created", "in_progress", "output_item.added", "content_part.added", "output_text.delta",
+        "output_text.done", "content_part.done", "output_item.done", "incomplete",
+    ]  # fmt: skip
+    assert [event.sequence_number for event in told] == [*range(len(told))]
+    deltas = [event for event in told if event.type == "response.output_text.delta"]
+    (message,) = told[-1].response.output
+    assert "".join(delta.delta for delta in deltas) == message.content[0].text
+    rows = [row for delta in deltas for row in delta.logprobs]
+    assert [row.token for row in rows] == [row.token for row in message.content[0].logprobs]
+    assert all(len(row.top_logprobs) == 2 for row in rows)
+    assert {event.item_id for event in told[2:-1] if hasattr(event, "item_id")} == {message.id}
+    assert told[-1].response.usage.output_tokens == 8
+
+
+def test_a_structured_response_is_parsed_whole_and_streamed(running: Running) -> None:
+    client: Any = running.client()
+    asked = {"model": "tiny", "input": "Hello", "text_format": Answer, "max_output_tokens": 200}
+    whole = client.responses.parse(**asked)
+    assert whole.status == "completed"
+    assert whole.output_parsed
+    with client.responses.stream(**asked) as stream:
+        last = [*stream][-1]
+        assert last.type == "response.completed"
+        assert stream.get_final_response().output_parsed
+    for named in ({"type": "json_object"}, {"type": "json_schema", "name": "x", "schema": {}}):
+        assert parsed(text={"format": named}).request.constraint
+    assert parsed(text={"format": {"type": "text"}}).request.constraint is None
+
+
+def test_a_call_and_its_result_go_back_as_items(running: Running) -> None:
+    client: Any = running.client()
+    asked = {"model": "tiny", "tools": [TOOL], "max_output_tokens": 200}
+    call_it = {"tool_choice": "required", "parallel_tool_calls": False}
+    with client.responses.stream(input="Hello", **asked, **call_it) as stream:
+        told = [*stream]
+        done = stream.get_final_response()
+    (call,) = done.output
+    assert (call.type, call.name, call.call_id[:5]) == ("function_call", "weather", "call_")
+    assert json.loads(call.arguments)["place"] in ("Rome", "Oslo")
+    pieces = [e.delta for e in told if e.type == "response.function_call_arguments.delta"]
+    (whole,) = (e for e in told if e.type == "response.function_call_arguments.done")
+    assert "".join(pieces) == whole.arguments == call.arguments
+    result = {"type": "function_call_output", "call_id": call.call_id, "output": "rain"}
+    again = client.responses.create(input=[{"role": "user", "content": "Hello"}, call, result],
+                                    **{**asked, "max_output_tokens": 1})  # fmt: skip
+    read = done.usage.input_tokens + done.usage.output_tokens
+    assert again.usage.input_tokens_details.cached_tokens >= read - 1
+
+
+def test_items_are_messages_and_an_answer_and_its_calls_are_one() -> None:
+    part = {"type": "output_text", "text": "Yes.", "annotations": []}
+    answer = {"type": "message", "role": "assistant", "id": "msg", "content": [part]}
+    other = {**CALL, "call_id": "b"}
+    thought = {"type": "reasoning", "id": "rs", "summary": []}
+    parts = [{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}]
+    user = {"role": "user", "content": parts}
+    results = [RESULT, {**RESULT, "call_id": "b", "output": parts}]
+    request = parsed([user, thought, answer, CALL, other, *results, CALL, RESULT])
+    roles = [message.role for message in request.request.messages]
+    assert roles == ["user", "assistant", "tool", "tool", "assistant", "tool"]
+    asked, said, first, second, called, third = request.request.messages
+    assert request.notices == ()
+    assert (asked.content, said.content, second.content) == ("a\nb", "Yes.", "a\nb")
+    assert said.tool_calls == (ToolCall("weather", "{}", "a"), ToolCall("weather", "{}", "b"))
+    assert [message.call_id for message in (first, second, third)] == ["a", "b", "a"]
+    assert (called.content, len(called.tool_calls)) == ("", 1)
+    instructed = parsed(instructions="Be.", reasoning={"effort": "low"}, store=True).request
+    assert [message.content for message in instructed.messages] == ["Be.", "Hello"]
+    assert instructed.effort == "low"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "param"),
+    [
+        ({"previous_response_id": "resp_1"}, "previous_response_id"),
+        ({"background": True}, "background"),
+        ({"input": [{"type": "item_reference", "id": "msg"}]}, "input"),
+        ({"input": [123]}, "input[0]"),
+        ({"input": None}, "input"),
+        ({"input": []}, "messages"),
+        ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, "messages"),
+        ({"text": {"format": {"type": "json_schema", "name": "x"}}}, "response_format.json_schema"),
+        ({"tools": [TOOL], "tool_choice": {"type": "function", "name": "wait"}}, "tool_choice"),
+        ({"max_output_tokens": "8"}, "max_output_tokens"),
+    ],
+)
+def test_an_impossible_response_is_refused_by_name(wanted: dict[str, Any], param: str) -> None:
+    with pytest.raises(ApiError) as refused:
+        parsed(**{"input_": "Hello", **wanted})
+    assert (refused.value.status, refused.value.param) == (400, param)
+
+
+def test_a_field_of_a_response_without_effect_is_named() -> None:
+    search = {"type": "web_search_preview"}
+    wanted = {
+        "tools": [TOOL, search], "text": {"verbosity": "low"}, "truncation": "auto",
+        "reasoning": {"effort": None, "summary": "auto"}, "max_output_tokens": -1,
+    }  # fmt: skip
+    request = parsed([{"role": "user", "content": "Hello"}, {"type": "web_search_call"}], **wanted)
+    assert [tool.name for tool in request.request.tools] == ["weather"]
+    said = " ".join(request.notices)
+    for name in ("web_search_preview", "web_search_call", "verbosity", "truncation", "summary"):
+        assert name in said
+
+
+def test_a_stream_of_events_that_breaks_says_so(running: Running, monkeypatch: Any) -> None:
+    def broken(*_: object) -> None:
+        raise LookupError
+
+    monkeypatch.setattr("assistant.serve.response_objects._usage", broken)
+    with pytest.raises(openai.APIError, match="bug in specchat: LookupError"):
+        events(running)
