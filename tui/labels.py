@@ -51,11 +51,6 @@ def _spelt(word: str) -> str:
     return next((part for part in parts if part.lower() == word.lower() != part), word)
 
 
-def loading(fraction: float) -> str:
-    """Return the verb for a model of which this share is loaded."""
-    return "loading" if fraction < 1 else "preparing"
-
-
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: `1 token`, `1,234 tokens`."""
     return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -1,18 +1,20 @@
-"""The progress of a prefill as text."""
+"""The progress of what an answer waits for, as text."""
 
 from assistant.events import Prefilled
 from tui import reading
-from tui.reading import ReadingProgress
+from tui.reading import AnswerProgress
 
 
 def test_the_time_left_is_that_of_the_tokens_left_at_the_speed_of_this_prefill(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(reading, "monotonic", lambda: now[0])
-    describe = ReadingProgress().describe
+    describe = AnswerProgress().describe
 
     def after(seconds: float, done: int, total: int = 1000) -> str:
         now[0] += seconds
-        return str(describe(Prefilled("target", done, total)))
+        activity = describe(Prefilled("target", done, total))
+        assert activity.fraction == done / total
+        return str(activity.text)
 
     assert after(0, 400) == "reading the prompt: 400 of 1,000 tokens"
     assert after(0.5, 410) == "reading the prompt: 410 of 1,000 tokens"
@@ -20,6 +22,5 @@ def test_the_time_left_is_that_of_the_tokens_left_at_the_speed_of_this_prefill(m
     assert after(50, 1000) == "reading the prompt: 1,000 of 1,000 tokens"
     assert after(60, 100) == "reading the prompt: 100 of 1,000 tokens"  # another one
     assert after(10, 200, 300) == "reading the prompt: 200 of 300 tokens"
-    assert describe(Prefilled("draft", 1, 2), "it") == (
-        "the guessing model reads it: 1 of 2 tokens"
-    )
+    other = describe(Prefilled("draft", 1, 2), "it").text
+    assert other == "the guessing model reads it: 1 of 2 tokens"

@@ -34,8 +34,8 @@ from models.errors import ContextFull, SpecchatError, StorageError
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.prompt.prompt_queue import Unsent
 from tui.chat.session_view import ChatWidgets, SessionView
-from tui.chat.status import Activity
 from tui.outlook import larger, refused
+from tui.reading import Activity
 from tui.safe import safe
 
 if TYPE_CHECKING:

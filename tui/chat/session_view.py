@@ -21,10 +21,9 @@ from tui.chat.conversation.turn import Turn
 from tui.chat.panel import FiguresPanel
 from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt import Prompt
-from tui.chat.status import Activity, Banner, Status
+from tui.chat.status import Banner, Status
 from tui.chat.tool_turns import ResultTurn
-from tui.labels import loading, model_name
-from tui.reading import ReadingProgress
+from tui.reading import Activity, AnswerProgress
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class SessionView:
         self._view.trace, self._view.changes = session.branch.trace, self._changed_file
         self._view.support = lambda record: check(record, session.branch.records)
         self._pending_figures: Decoded | None = None  # shown by the next timer
-        self._reading = ReadingProgress()
+        self._progress = AnswerProgress()
         self._takes_focus = False  # whether the next answer replaces the turn that had the focus
         self.approval: ApprovalTurn | None = None
         """The tool call that waits for the user's approval."""
@@ -74,7 +73,7 @@ class SessionView:
             case Decoded():
                 self._show_round(event)
             case Loading() | Prefilled():
-                self._show_progress(event)
+                self._screen.status.show(activity=self._progress.describe(event))
             case events.Added(record) if record.role == "user":
                 self._view.ask(record).add_class("waiting")
                 self.show_idle(False)
@@ -226,12 +225,3 @@ class SessionView:
         """Show that nothing is under way, or that a question waits for the model."""
         if self._screen.status.state.loaded and not self._streaming:
             self._screen.status.show(activity=None if idle else WAITING)
-
-    def _show_progress(self, event: Loading | Prefilled) -> None:
-        match event:
-            case Loading(_, name, fraction):
-                text = f"{loading(fraction)} {model_name(name)}"
-                self._screen.status.show(activity=Activity(text, fraction))
-            case Prefilled(_, done, total):
-                text = self._reading.describe(event)
-                self._screen.status.show(activity=Activity(text, done / total if total else 1.0))

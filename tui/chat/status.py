@@ -14,6 +14,7 @@ from tui.chat.panel import HUES, NEARLY_FULL
 from tui.formatting import gauge
 from tui.labels import MODES, model_name
 from tui.outlook import outlook
+from tui.reading import Activity
 from tui.safe import safe
 from tui.widgets.lines import MUTED
 
@@ -58,14 +59,6 @@ class Banner(Horizontal):
         self.show(f"answers: {model_name(ready.target.name)} · {guesses}")
         paths = "\n".join(str(m.path) for m in (ready.target, ready.draft) if m)
         self._models.tooltip = Content(safe(paths))  # a str would be read as markup
-
-
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """Something that takes time, and its progress."""
-
-    text: str
-    fraction: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +108,16 @@ def line(state: State, width: int) -> Content:
     return Content("  ").join(parts)
 
 
+def progress(activity: Activity) -> list[Content]:
+    """Return an activity as a bar and a text."""
+    fraction = min(max(activity.fraction, 0.0), 1.0)
+    bar = Content.styled(f"{gauge(fraction, BAR)} {fraction:>4.0%}", "$accent")
+    return [bar, Content(safe(activity.text))]
+
+
 def _parts(state: State) -> list[Content]:
     if state.activity is not None:
-        fraction = min(max(state.activity.fraction, 0.0), 1.0)
-        return [
-            Content.styled(f"{gauge(fraction, BAR)} {fraction:>4.0%}", "$accent"),
-            Content(safe(state.activity.text)),
-        ]
+        return progress(state.activity)
     if state.last is None:
         return [Content.styled("ready" if state.loaded else "no model", MUTED)]
     summary, speed = outlook(state.last), f"{state.last.stats.tokens_per_s:.1f} tokens/s"

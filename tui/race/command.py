@@ -90,7 +90,8 @@ def run(recorded: RecordedRace, console: EngineConsole) -> None:
             console.keeps = True  # from here on, Ctrl-C keeps the text
         counts = ((lane.lane.name, lane.stats) for lane in recorded.lanes)
         far = [f"{name} {stats.generated_tokens if stats else 0}" for name, stats in counts]
-        console.show_progress(f"tokens so far: {', '.join(far)}")
+        writing = f"tokens so far: {', '.join(far)}"
+        console.show_progress(recorded.activity.text if recorded.activity else writing)
 
     console.run(recorded.race, handle, keeps=False)
 

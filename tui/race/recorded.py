@@ -9,6 +9,7 @@ from assistant import events
 from assistant.request import Lane, Race, Request
 from tui.formatting import MISSING, aligned
 from tui.labels import MARKS
+from tui.reading import Activity, AnswerProgress
 
 
 @dataclass
@@ -94,14 +95,30 @@ class RecordedRace:
     def __init__(self, race: Race) -> None:
         self.race = race
         self.lanes = [RecordedLane(lane) for lane in race.lanes]
+        self._progress = [AnswerProgress() for _ in self.lanes]
+        self._activities = dict[int, Activity]()  # by lane; that of the first is their loading
 
     def add(self, event: events.Event) -> None:
         """Record an event."""
-        if isinstance(event, events.RaceReady):
-            for lane, ready in zip(self.lanes, event.lanes, strict=True):
-                lane.ready = ready
-        elif isinstance(event, events.LaneEvent):
-            self.lanes[event.lane].laps.append(event)
+        match event:
+            case events.Loading():
+                self._activities[0] = self._progress[0].describe(event)
+            case events.RaceReady(lanes):
+                self._activities.clear()
+                for lane, ready in zip(self.lanes, lanes, strict=True):
+                    lane.ready = ready
+            case events.LaneEvent(number, _, answered):
+                lane = self.lanes[number]
+                lane.laps.append(event)
+                self._activities.pop(number, None)
+                if isinstance(answered, events.Prefilled):
+                    what = f"the prompt ({lane.lane.name})"
+                    self._activities[number] = self._progress[number].describe(answered, what)
+
+    @property
+    def activity(self) -> Activity | None:
+        """What a lane waits for; None while all of them answer."""
+        return next(iter(self._activities.values()), None)
 
     def until(self, moment: float) -> Sequence[RecordedLane]:
         """Return the lanes at a moment of their own clocks."""

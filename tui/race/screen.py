@@ -11,15 +11,15 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from assistant.events import Event, Failed, Loading, RaceOver, RaceReady
+from assistant.events import Event, Failed, RaceOver, RaceReady
 from assistant.process.engine_process import EngineProcess
 from assistant.request import Race
 from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.program import Program
 from tui.app.textual_private import ClosedOnce
+from tui.chat.status import progress
 from tui.formatting import gauge
-from tui.labels import loading, model_name
 from tui.race.lane_view import Board, LaneView
 from tui.race.recorded import RecordedLane, RecordedRace, pays, turns, verdict
 from tui.safe import safe
@@ -100,7 +100,7 @@ class RaceScreen(ClosedOnce[None]):
         self._stream: EventStream | None = None
         self._stopping = False
         self._failed: str | None = None
-        self._loading, self._message = Content("Preparing the lanes."), Content("")
+        self._message = Content("")
 
     def compose(self) -> ComposeResult:
         """Lay out the prompt, the lanes, and the scoreboard below them."""
@@ -130,9 +130,6 @@ class RaceScreen(ClosedOnce[None]):
         """Record an event; the next update shows it."""
         self.recorded.add(event)
         match event:
-            case Loading(_, name, fraction):
-                bar = Content.styled(f"{gauge(fraction, GAUGE)} {fraction:>4.0%}", "$accent")
-                self._loading = bar + Content(safe(f"  {loading(fraction)} {model_name(name)}"))
             case RaceReady():
                 self.phase = "racing"
             case RaceOver():
@@ -167,10 +164,12 @@ class RaceScreen(ClosedOnce[None]):
             self._timer.pause()  # nothing changes any more
 
     def _show_message(self, lanes: Sequence[RecordedLane]) -> None:
-        outcome = self.phase == "over"
+        outcome, activity = self.phase == "over", self.recorded.activity
         match self.phase:
+            case "loading" | "racing" if activity and not self._stopping:
+                text = Content("  ").join(progress(activity))
             case "loading":
-                text = self._loading
+                text = Content("Preparing the lanes.")
             case "racing":
                 text = Content(safe("Stopping." if self._stopping else turns(lanes)))
             case "replay":

@@ -180,10 +180,8 @@ class AskSession:
     def _handle(self, event: SessionEvent) -> None:
         console = self._console
         match event:
-            case Loading():
-                console.show_loading(event)
-            case Prefilled():
-                console.show_prefill("the question", event)
+            case Loading() | Prefilled():
+                console.show_waiting(event, "the question")
             case Decoded() | Finished():
                 self._show_round(event)
             case Failed():

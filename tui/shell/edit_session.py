@@ -195,7 +195,7 @@ class EditSession:
         def handle(event: Event) -> None:
             match event:
                 case Prefilled():
-                    console.show_prefill(str(rewrite.file.path), event)
+                    console.show_waiting(event, str(rewrite.file.path))
                 case Decoded(tokens) if not back:
                     console.hide_progress()
                     first = len(lines)  # that this event may complete

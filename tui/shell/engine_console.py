@@ -21,8 +21,7 @@ from assistant.settings.settings import Settings
 from models import errors
 from models.progress import Progress
 from tui.formatting import left
-from tui.labels import loading, model_name
-from tui.reading import ReadingProgress
+from tui.reading import AnswerProgress
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class EngineConsole:
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """Called at the end, before the engine is closed."""
         self._what = ""
-        self._reading = ReadingProgress()
+        self._progress = AnswerProgress()
         self._loop = asyncio.Runner()
         self.engine = EngineProcess(protocol=protocol)
         """The engine, for use in the event loop of `wait`."""
@@ -118,7 +117,7 @@ class EngineConsole:
             if handle is not None:
                 handle(event)
             if isinstance(event, Loading):
-                self.show_loading(event)
+                self.show_waiting(event)
         return end
 
     def wait(self, job: Coroutine[Any, Any, T]) -> T:
@@ -150,14 +149,11 @@ class EngineConsole:
         """Return the exception to raise for a failed job."""
         return Stopped() if self.interrupted else getattr(errors, end.kind)(end.message)
 
-    def show_loading(self, event: Loading) -> None:
-        """Show how much of a model is loaded."""
-        share = f": {event.fraction:.0%}" if event.fraction < 1 else ""
-        self.show_progress(f"{loading(event.fraction)} {model_name(event.name)}{share}")
-
-    def show_prefill(self, what: str, event: Prefilled) -> None:
-        """Show how much of a prompt has been read, and by which model."""
-        self.show_progress(self._reading.describe(event, what))
+    def show_waiting(self, event: Loading | Prefilled, what: str = "the prompt") -> None:
+        """Show how much of a model is loaded, or how much of `what` it has read."""
+        activity = self._progress.describe(event, what)
+        is_loading = isinstance(event, Loading) and event.fraction < 1
+        self.show_progress(activity.text + f": {activity.fraction:.0%}" * is_loading)
 
     def give_up(self) -> None:
         """Cancel the coroutine of `wait`, which raises CancelledError."""

@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from assistant.events import Event, Finished, LaneEvent, RaceOver, Stop
+from assistant.events import (
+    Event,
+    Failed,
+    Finished,
+    LaneEvent,
+    Loading,
+    Prefilled,
+    Prepared,
+    RaceOver,
+    RaceReady,
+    Stop,
+)
 from assistant.request import EngineArgs, Message, Race, Request
 from tests.tui.chat.chat_driver import HOT, TINY, Watched
 from tests.tui.driver import Driver
@@ -116,6 +127,22 @@ async def test_lanes_show_what_the_engine_said_in_each(race: Race) -> None:
         await course.until(
             lambda: sorted("".join(text.split()) for text in course.texts()) == sorted(said)
         )
+
+
+async def test_the_line_shows_what_is_loaded_then_how_far_the_prompt_is_read(race: Race) -> None:
+    async with racing(race, hold=(LaneEvent, 0)) as course:
+        screen = course.screen
+        await course.until(lambda: course.phase == "racing")
+        for event, text in (
+            (Loading("target", "tiny.gguf", 0.4), " 40%  loading tiny"),
+            (RaceReady((Failed("", ""), Failed("", ""))), "They take turns"),
+            (LaneEvent(1, 0.1, Prefilled("target", 256, 1024)), "25%  reading the prompt (with"),
+            (LaneEvent(0, 0.1, Prepared(9, 0, 0)), "guesses): 256 of 1,024 tokens"),
+            (LaneEvent(1, 0.2, Prepared(9, 0, 0)), "They take turns"),
+        ):
+            screen.show(event)
+            screen._update()
+            assert text in course.line
 
 
 async def test_lanes_take_turns_until_escape_stops_them_and_then_closes(race: Race) -> None:

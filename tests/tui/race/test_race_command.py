@@ -3,7 +3,12 @@
 import json
 from pathlib import Path
 
+from assistant.events import Failed, LaneEvent, Loading, Prefilled, Prepared, RaceReady
+from tests.tui.race import race_recorded
 from tests.tui.shell.program import run
+from tui.race import command
+from tui.race.recorded import RecordedRace
+from tui.shell.engine_console import EngineConsole
 
 # Heat makes the text of a random model vary; more of it would end some answers.
 WARM = ("--temperature", "4", "--top-k", "0", "--top-p", "1", "--seed", "5")
@@ -19,6 +24,27 @@ def test_scoreboard_goes_to_standard_output_without_colour(target: Path, draft: 
     assert sps.split()[:2] == ["with", "guesses"]
     assert verdict.startswith("With guesses: ")
     assert "\x1b" not in out + err
+
+
+def test_progress_says_what_the_lanes_wait_for(monkeypatch) -> None:
+    console, shown = EngineConsole(""), list[str]()
+    monkeypatch.setattr(console, "show_progress", shown.append)
+    lane = LaneEvent(1, 0.1, Prefilled("target", 256, 1024))
+    over = LaneEvent(1, 0.2, Prepared(9, 0, 0))
+
+    def handled(job: object, handle, keeps: bool) -> None:
+        begun = RaceReady((Failed("", ""), Failed("", "")))
+        for event in (Loading("target", "tiny", 0.4), begun, lane, over):
+            handle(event)
+
+    monkeypatch.setattr(console, "run", handled)
+    command.run(RecordedRace(race_recorded.RACE), console)
+    assert shown == [
+        "loading tiny",
+        "tokens so far: without guesses 0, with guesses 0",
+        "reading the prompt (with guesses): 256 of 1,024 tokens",
+        "tokens so far: without guesses 0, with guesses 0",
+    ]
 
 
 def test_json_has_every_lane_and_its_figures_agree(target: Path, draft: Path) -> None:

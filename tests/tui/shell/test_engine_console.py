@@ -105,7 +105,7 @@ def test_models_are_called_what_the_chat_calls_them(console: EngineConsole, monk
     said: list[str] = []
     monkeypatch.setattr(console, "show_progress", said.append)
     for fraction in (0.5, 1.0):
-        console.show_loading(Loading("target", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", fraction))
+        console.show_waiting(Loading("target", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", fraction))
     assert said == ["loading Qwen2.5 Coder 1.5B: 50%", "preparing Qwen2.5 Coder 1.5B"]
 
 
