@@ -130,7 +130,7 @@ async def test_lanes_show_what_the_engine_said_in_each(race: Race) -> None:
 
 
 async def test_the_line_shows_what_is_loaded_then_how_far_the_prompt_is_read(race: Race) -> None:
-    async with racing(race, hold=(LaneEvent, 0)) as course:
+    async with racing(race, hold=(LaneEvent, 1)) as course:
         screen = course.screen
         await course.until(lambda: course.phase == "racing")
         for event, text in (
