@@ -91,3 +91,12 @@ def test_a_seed_draws_from_the_targets_own_row_though_a_proposal_is_replaced():
 def test_without_a_seed_what_replaces_a_proposal_is_from_the_residual(rule):
     round_ = committed(rule(Given(0.5, 0.5)), drafted((1,), (EVEN,)), one_hot(0), one_hot(0))
     assert [token.origin for token in round_.tokens] == [Origin.RESIDUAL]
+
+
+@pytest.mark.parametrize("accepted", range(3))
+def test_of_the_rejected_proposals_one_counts_as_tested(accepted):
+    tokens = [0] * accepted + [1] * (2 - accepted)
+    draft = drafted(tokens, [one_hot(token) for token in tokens])
+    round_ = committed(CoupledRule(1), draft, *[one_hot(0)] * 3)
+    assert (round_.accepted, round_.proposed) == (accepted, 2)
+    assert round_.tested == min(accepted + 1, 2)

@@ -176,6 +176,15 @@ def test_a_token_tells_its_place_its_test_and_what_else_was_possible():
     assert answer().add(sps(1, 2)).tokens[0].target_top == ()
 
 
+def test_a_token_and_a_ghost_tell_their_probability_under_each_row():
+    kept, last = sps(1, 2).tokens
+    kept = replace(kept, target_row=Row(np.array([1, 8]), np.array([0.2, 0.8])))
+    ghost = replace(rejections(8)[0], target_row=kept.target_row)
+    decoded = answer().add(Round((kept, last), (ghost,)))
+    assert (decoded.tokens[0].target_prob, decoded.tokens[0].draft_prob) == (0.2, 0.5)
+    assert (decoded.rejected[0].target_prob, decoded.rejected[0].draft_prob) == (0.8, 0.5)
+
+
 def test_a_threshold_is_told_as_a_plain_number():
     kept, last = sps(1, 2).tokens
     kept = replace(kept, threshold=np.float64(0.5))
