@@ -44,9 +44,13 @@ test-all: test
 
 test-clients: ready-to-test
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
-	$(BIN)/python -m venv "$$folder" && \
-	"$$folder/bin/pip" install -q -r tests/clients/requirements.txt && \
-	$(BIN)/python -m tests.clients.served "$$folder/bin/python"
+	$(BIN)/python -m venv "$$folder/python" && $(BIN)/python -m venv "$$folder/aider" && \
+	"$$folder/python/bin/pip" install -q uv && \
+	uv="$$folder/python/bin/uv pip install -q --python" && \
+	$$uv "$$folder/python" -r tests/clients/requirements.txt && \
+	$$uv "$$folder/aider" aider-chat && \
+	npm install --silent --prefix "$$folder" openai opencode-ai && \
+	$(BIN)/python -m tests.clients.served "$$folder"
 
 # The hostile texts are some of each family; `make test-all` takes all of them everywhere.
 attack: ready-to-test

@@ -1,4 +1,4 @@
-"""KV caches of stored conversations, saved so that these can be resumed without a full prefill."""
+"""KV caches of conversations, saved so that these can be resumed without a full prefill."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,13 +13,19 @@ if TYPE_CHECKING:  # toys need no native library, and what is not stored no snap
 
 LONG_S = 2.0
 """Seconds of prefill from which on a conversation is saved."""
+MEMORY = 1 << 29  # bytes of those that are not stored
 MIN_TOKENS_SAVED = 64  # tokens that a snapshot must spare the model to be restored
+
+
+_State = tuple[tuple[int, ...], memoryview]  # the tokens of a cache, and a copy of it
 
 
 class PromptCache:
     """Saves a model's KV cache of stored conversations as snapshots, and restores it.
 
-    If a snapshot is missing, damaged or of another model, the conversation is evaluated again.
+    Those that are not stored, as of clients of `serve`, are saved in memory until a stored one is
+    prepared. If a snapshot is missing, damaged or of another model, the conversation is evaluated
+    again.
     """
 
     def __init__(
@@ -31,6 +37,7 @@ class PromptCache:
         self._snapshots: Snapshots | None = None  # None: the conversation is not saved
         self._tokens: Sequence[int] = ()  # of the conversation
         self._saved: tuple[int, ...] = ()  # tokens of the newest snapshot
+        self._in_memory: list[_State] = []  # the newest first
 
     def prepare(self, tokens: Sequence[int], stored: bool) -> None:
         """Prepare the cache for a prompt, of a conversation that is `stored` or leaves no trace.
@@ -43,7 +50,10 @@ class PromptCache:
             self.save()
         self.close()
         self._tokens = tokens
-        if stored and self._budget:
+        if not stored and self._budget:
+            self._exchange(tokens)
+        elif self._budget:
+            self._in_memory.clear()
             from models.files.snapshots import Snapshots, folder
 
             with suppress(OSError, MemoryError):
@@ -55,10 +65,8 @@ class PromptCache:
         """Write a snapshot, if the tokens that no snapshot has yet take long to evaluate."""
         self._model.truncate(self._model.cached(self._tokens))  # without rejected proposals
         cached, snapshots = self._model.cached_tokens, self._snapshots
-        seconds, new = (
-            self._model.seconds_per_token,
-            len(cached) - common_prefix(self._saved, cached),
-        )
+        seconds = self._model.seconds_per_token
+        new = len(cached) - common_prefix(self._saved, cached)
         is_long = new >= MIN_TOKENS_SAVED if seconds is None else new * seconds >= LONG_S
         if snapshots is None or not is_long:
             return
@@ -72,15 +80,32 @@ class PromptCache:
             self._snapshots.close()
             self._snapshots = None
 
+    def _exchange(self, tokens: Sequence[int]) -> None:
+        """Save in memory what a prompt drops, and restore what was dropped for another one."""
+        cached, reach = self._model.cached_tokens, self._model.cached(tokens)
+        best = max(self._in_memory, key=lambda one: self._spared(one[0], tokens), default=None)
+        if len(cached) >= reach + MIN_TOKENS_SAVED:  # far less time to copy than to evaluate
+            with suppress(MemoryError):
+                self._in_memory.insert(0, (cached, self._model.state()))
+        if best and self._spared(best[0], tokens) >= reach + MIN_TOKENS_SAVED:
+            self._in_memory = [one for one in self._in_memory if one is not best]
+            self._model.restore(*best)
+        while sum(len(state) for _, state in self._in_memory) > MEMORY:
+            self._in_memory.pop()
+
+    def _spared(self, snapshot: Sequence[int], tokens: Sequence[int]) -> int:
+        """Return how many tokens of a prompt a snapshot spares."""
+        rolls_back = self._model.rollback is None and not self._model.restores_in_part
+        common = common_prefix(snapshot, tokens)
+        goes_on = common == len(snapshot) < len(tokens)
+        fits = len(snapshot) <= self._model.n_ctx
+        return common if fits and (goes_on or rolls_back) else 0
+
     def _restore(self, snapshots: "Snapshots", tokens: Sequence[int]) -> None:
         """Restore the snapshot with the longest usable prefix of a prompt, if it spares enough."""
-        rolls_back = self._model.rollback is None and not self._model.restores_in_part
 
         def spared(snapshot: "FoundSnapshot") -> int:
-            common = common_prefix(snapshot.tokens, tokens)
-            goes_on = common == len(snapshot.tokens) < len(tokens)
-            fits = len(snapshot.tokens) <= self._model.n_ctx
-            return common if fits and (goes_on or rolls_back) else 0
+            return self._spared(snapshot.tokens, tokens)
 
         best = max(snapshots.find(), key=spared, default=None)
         if best is None or spared(best) < self._model.cached(tokens) + MIN_TOKENS_SAVED:

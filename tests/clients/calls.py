@@ -74,6 +74,37 @@ def openai() -> Things:
     return chat, stream, tools, structured, abort
 
 
+def openai_responses() -> Things:
+    responses = import_module("openai").OpenAI(base_url=URL, api_key="none").responses
+    asked: Any = {"model": MODEL, "input": "Hello", "max_output_tokens": 200}
+
+    def chat() -> None:
+        assert responses.create(**{**asked, "max_output_tokens": 5}).usage.output_tokens == 5
+
+    def stream() -> None:
+        with responses.stream(**asked, text_format=Answer) as events:
+            assert [*events]
+            assert events.get_final_response().usage.output_tokens
+
+    def tools() -> None:
+        tool = {"type": "function", "name": "weather", "parameters": PLACE}
+        call = responses.create(**asked, **{**CALLS, "tools": [tool]}).output[0]
+        assert json.loads(call.arguments)["place"]
+        result = {"type": "function_call_output", "call_id": call.call_id, "output": "rain"}
+        responses.create(**{**asked, "input": [*HELLO, call, result]}, tools=[tool])
+
+    def structured() -> None:
+        assert responses.parse(**asked, text_format=Answer).output_parsed
+
+    def abort() -> None:
+        events = responses.create(model=MODEL, input="Hello", stream=True)
+        next(iter(events))
+        events.close()
+        chat()
+
+    return chat, stream, tools, structured, abort
+
+
 def litellm() -> Things:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # it asks the network otherwise
     library = import_module("litellm")
@@ -249,10 +280,10 @@ def outcome(thing: Callable[[], object]) -> str:
 def main() -> int:
     """Print a line for each client; return 1 if it could not do one of the five things."""
     failed = 0
-    for client in (openai, litellm, llm, pydantic_ai, instructor, langchain):
+    for client in (openai, openai_responses, litellm, llm, pydantic_ai, instructor, langchain):
         results = [outcome(thing) for thing in client()]
         failed |= results != ["ok"] * 5
-        print(f"{client.__name__:12} {' | '.join(results)}", flush=True)
+        print(f"{client.__name__:16} {' | '.join(results)}", flush=True)
     return failed
 
 

@@ -124,6 +124,22 @@ def test_a_conversation_that_is_not_stored_leaves_nothing_on_disk(start, places)
     assert not places.exists()
 
 
+def test_a_conversation_that_is_not_stored_is_resumed_from_memory(start, places, monkeypatch):
+    model, prompt_cache = start()
+    answer(model, prompt_cache, CHAT, stored=False)
+    expected = model.logits([*CHAT, *ANSWER, 7]).copy()
+    for _ in range(2):
+        assert answer(model, prompt_cache, OTHER, stored=False) in (0, len(OTHER))
+        prompt_cache.prepare([*CHAT, *ANSWER, 7], stored=False)
+        assert len(model.cached_tokens) >= len([*CHAT, *ANSWER])
+        assert (model.logits([*CHAT, *ANSWER, 7]) == expected).all()
+    assert answer(model, prompt_cache, OTHER[:5], stored=True) == 0
+    assert answer(model, prompt_cache, CHAT, stored=False) == 0
+    monkeypatch.setattr("assistant.engine.prompt_cache.MEMORY", 0)
+    answer(model, prompt_cache, OTHER, stored=False)
+    assert answer(model, prompt_cache, CHAT, stored=False) == 0
+
+
 def test_a_private_conversation_between_stored_ones_is_never_kept(start):
     model, prompt_cache = start()
     private = [*CHAT, *OTHER]

@@ -151,3 +151,19 @@ def test_nothing_is_read_while_another_request_waits_or_on_battery(calling: Runn
     before = len(calling.engine.read)
     ask(calling, tool_choice="none", max_tokens=5)
     assert len(calling.engine.read) == before
+
+
+def test_a_title_asked_between_two_turns_costs_the_conversation_nothing(calling: Running) -> None:
+    """As agents do: a request of its own, with another system prompt, beside the main one."""
+    system = {"role": "system", "content": "You edit files. " * 40}
+    title = [{"role": "system", "content": "Give a title. " * 30}, *ASKED]
+    said = [system, *ASKED]
+    for _ in range(3):
+        done = ask(calling, messages=said, tool_choice="required", parallel_tool_calls=False)
+        ask(calling, messages=title, tools=[], max_tokens=5)
+        message = done.choices[0].message
+        result = {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "rain"}
+        said = [*said, message, result]
+        again = ask(calling, messages=said, max_tokens=1)
+        read = done.usage.prompt_tokens + done.usage.completion_tokens
+        assert again.usage.prompt_tokens_details.cached_tokens >= read - 1
