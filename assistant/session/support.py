@@ -68,6 +68,16 @@ def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
     return Support(wrong, tuple(lines))
 
 
+def wrong_citations(answer: str, wrong: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield where the wrong numbers that an answer cites begin and end."""
+    numbers = {*map(str, wrong)}
+    for match in re.finditer(f"(?s:{CODE.pattern})|{CITED.pattern}", answer):
+        for number in re.finditer(r"\d+", match["numbers"] or ""):
+            if number[0] in numbers:
+                begin = match.start("numbers") + number.start()
+                yield begin, begin + len(number[0])
+
+
 def struck(answer: str, wrong: Iterable[int]) -> str:
     """Return Markdown in which wrong citations are struck out, with a word."""
     numbers = {*map(str, wrong)}

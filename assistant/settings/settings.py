@@ -27,7 +27,6 @@ from assistant.tools.values import ToolSettings
 from models.engines import ENGINES, EngineName
 from models.progress import Report, silent
 
-View = Literal["words", "tokens"]
 THEMES = (
     "textual-dark", "textual-light", "ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light",
     "catppuccin-frappe", "catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula",
@@ -151,7 +150,7 @@ class Settings:
         placeholder="ORIGINS", option=False, variable=True,
     )  # fmt: skip
     theme: str = _look("textual-dark", "The colours.", words=THEMES, variable=True)
-    view: View = _look("words", "How answers are shown.", words=get_args(View))
+    colours: bool = _look(True, "Show tokens in the colours of their origins.")
     ghosts: bool = _look(False, "Show wrong guesses, struck out.")
     notify: Literal["auto", "off"] = _look(
         "auto", "Ring when a long answer ends out of sight.", words=("auto", "off")

@@ -93,6 +93,6 @@ def code_blocks(markdown: str) -> tuple[str, ...]:
     """Return the code blocks of a text in order, without their fences, as they were written."""
     from tui.chat.conversation.markdown_reading import parser  # after the first frame: 15 ms
 
-    blocks = parser().disable("normalize").parse(markdown)
+    blocks = parser().parse(markdown)
     code = (block.content for block in blocks if block.type in ("fence", "code_block"))
     return tuple(text.removesuffix("\n") for text in code)

@@ -122,7 +122,7 @@ FIRST = (
     ("Enter", "Send"), ("Ctrl+J", "New line"),
     ("@", "Attach a file"), ("chat.stop", "Stop, or go back"),
     ("chat.new", "New conversation"), ("chat.chats", "Conversations"),
-    ("chat.turns", "To the messages"), ("turn.view", "There: formatted"),
+    ("chat.turns", "To the messages"), ("turn.view", "There: no colours"),
     ("chat.regenerate", "Another answer"), ("chat.panel", "Figures"),
     ("chat.models", "Models"), ("chat.settings", "Settings"),
 )  # fmt: skip

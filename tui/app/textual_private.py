@@ -7,9 +7,8 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from rich._wrap import divide_line as divide_line
 from rich.console import Console
@@ -33,34 +32,7 @@ from textual.worker import Worker
 
 from tui.app.terminal_input import TerminalInput
 
-if TYPE_CHECKING:
-    from textual.widgets._markdown import MarkdownBullet as MarkdownBullet
-    from textual.widgets._markdown import MarkdownListItem as MarkdownListItem
-    from textual.widgets._markdown import MarkdownOrderedList as MarkdownOrderedList
-    from textual.widgets._markdown import MarkdownTable as MarkdownTable
-    from textual.widgets._markdown import MarkdownTableContent as MarkdownTableContent
-    from textual.widgets.markdown import MarkdownBlock
-
-MARKDOWN = (
-    "MarkdownBullet", "MarkdownListItem", "MarkdownOrderedList", "MarkdownTable",
-    "MarkdownTableContent",
-)  # fmt: skip
-"""Widgets of Markdown that `textual.widgets.markdown` does not export."""
-
-
-def __getattr__(name: str) -> object:
-    """Import Markdown at its first use, so that the first frame does not wait for it."""
-    if name not in MARKDOWN:
-        raise AttributeError(name)
-    return getattr(import_module("textual.widgets._markdown"), name)
-
-
 # State without a public way to read it
-
-
-def blocks_of(block: "MarkdownBlock") -> "list[MarkdownBlock]":
-    """Return the list of a Markdown block's children that are not mounted yet."""
-    return block._blocks
 
 
 def driver_of(app: App[None]) -> Driver | None:

@@ -8,8 +8,8 @@ from textual.color import BLACK, WHITE, Color, rgb_to_lab
 from textual.theme import Theme
 
 HUES = ("primary", "secondary", "accent", "success", "warning", "error")
-LINE, WORD = 3.5, 4.5
-"""Contrast of lines and of text with every background."""
+LINE, WORD = 3.5, 4.55
+"""Contrast of lines and of text with every background: above 4.5 also when colours are rounded."""
 MIN_CONTRAST = {"foreground": WORD, "foreground-muted": WORD, **dict.fromkeys(HUES, LINE)}
 GROUNDS = ("background", "surface", "panel")
 STEPS = 20
@@ -26,6 +26,7 @@ def legible(theme: Theme) -> Theme:
         return replace(theme, variables=theme.variables | dict.fromkeys(faint, "ansi_default"))
     given, end = _colours(theme), WHITE if theme.dark else BLACK
     grounds = [given[name] for name in GROUNDS]
+    grounds.append(given["success-muted"])  # of right guesses, in all kinds of text
     seen: dict[str, Any] = {
         k: _seen(given[k], end, grounds, MIN_CONTRAST[k]).hex for k in MIN_CONTRAST
     }

@@ -89,7 +89,7 @@ class ChatController:
     def apply(self, settings: Settings) -> None:
         """Use other settings, from the next round or answer on."""
         self.settings, view = settings, self.widgets.conversation
-        view.view, view.ghosts = settings.view, settings.ghosts
+        view.colours, view.ghosts = settings.colours, settings.ghosts
         view.thoughts = settings.show_thinking
         self.widgets.status.show(mode=settings.mode)
         self._show_budget()

@@ -11,7 +11,6 @@ from assistant.session.attachments import read
 from assistant.session.messages import open_calls, passages_of
 from models.errors import StorageError, UsageError
 from tui.app.clipboard import code_blocks, copy_and_notify
-from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.turn import Turn, Verb
 from tui.chat.prompt.file_search import located
 from tui.labels import counted
@@ -76,12 +75,10 @@ class TurnActions:
 
     def toggle_ghosts(self) -> None:
         """Show wrong guesses in every answer, or hide them."""
-        view, settings = self._view, self._controller.settings
+        settings = self._controller.settings
         shown = not settings.ghosts
         self._controller.apply(replace(settings, ghosts=shown))
-        if not any(answer.view == "tokens" for answer in view.query(Answer)):
-            text = "shown where an answer has its colours (v)" if shown else "hidden"
-            self._view.notify(f"Wrong guesses are {text}.", timeout=4, markup=False)
+        self._view.notify(f"Wrong guesses are {'shown' if shown else 'hidden'}.", timeout=4)
 
     def undo(self) -> None:
         """Undo the last deletion or change of a file."""

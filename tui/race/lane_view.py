@@ -7,8 +7,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from assistant.events import Decoded, Failed, Ready, Step
+from tui.chat.conversation.text_view import TextView
 from tui.chat.conversation.thought import Thought
-from tui.chat.conversation.token_view import TokenView
 from tui.formatting import bar
 from tui.labels import model_name
 from tui.race.recorded import HEADERS, RecordedLane, table
@@ -37,7 +37,7 @@ class LaneView(VerticalScroll):
     def __init__(self, recorded: RecordedLane) -> None:
         self._warnings = Static("", classes="warnings", markup=False)
         self._thought = Thought("", None, growing=True)
-        self.tokens = TokenView(growing=False)
+        self.tokens = TextView(growing=False)
         parts = Vertical(self._warnings, self._thought, self.tokens, classes="all")
         super().__init__(parts, classes="" if recorded.lane.mode == "ars" else "speculates")
         self._laps = 0  # events shown so far

@@ -18,7 +18,7 @@ THOUGHT: Kind = "thought"
 BASICS: tuple[Kind, ...] = tuple(Origin)
 
 _KINDS: Mapping[Kind, tuple[str, str, str]] = {
-    Origin.DRAFT: ("right guess", "$text-success on $success-muted", "underline"),
+    Origin.DRAFT: ("right guess", "on $success-muted", "underline"),
     "form": ("set by the form", "bold $text-secondary on $secondary-muted", "bold"),
     "edit": ("kept by the edit", "underline2 $text-accent on $accent-muted", "underline2"),
     "suffix": ("copied", "italic $text-primary on $primary-muted", "italic underline"),

@@ -98,9 +98,9 @@ def test_a_choice_beats_what_was_given_for_this_run_and_is_kept(monkeypatch):
 
 def test_a_change_leaves_alone_what_other_keys_of_the_chat_changed():
     before = load({}, config_of(""))
-    shown = before.for_this_run(view=("tokens", STATE)).settings()
+    shown = before.for_this_run(ghosts=(True, STATE)).settings()
     after = before.choose(temperature=0.9).settings(shown, before)
-    assert (after.view, after.temperature) == ("tokens", 0.9)
+    assert (after.ghosts, after.temperature) == (True, 0.9)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,18 @@ from textual.style import Style
 
 from assistant.settings.settings import THEMES
 from tui.app.program import Program
+from tui.chat.conversation.formatted_text import CODE, DRAWN, HEADING, SyntaxTheme
 from tui.models.model_list import STYLES
 from tui.widgets.token_styles import COLOURED, GHOST
 
 READ, SEEN = 4.5, 3.0
 """Contrasts of text, and of what is struck out, or is a line."""
 NAMES = ("background", "surface", "panel", "boost", "primary")
+FORMATS = {
+    *(style for style in SyntaxTheme.STYLES.values() if "$" in style and " on " not in style),
+    HEADING, CODE, DRAWN, "$foreground",
+}  # fmt: skip
+"""The styles of formatted text, which stand on the ground of right guesses, too."""
 FOCUS = ("accent", "primary", "success")
 """What frames, bars and marks are drawn in where the keys go."""
 
@@ -40,8 +46,10 @@ async def test_in_every_theme_tokens_are_read_and_the_focus_is_seen() -> None:
             plain, surface, panel, boost, hue = (Color.parse(app.theme_variables[n]) for n in NAMES)
             grounds, chosen = (plain, surface, panel, plain + boost), surface + hue.with_alpha(0.2)
             pairs = [(s, ground, least) for s, least in wanted.items() for ground in grounds]
+            guess = Color.parse(app.theme_variables["success-muted"])
+            pairs += [(style, guess, READ) for style in FORMATS]
             for text, ground, least in [*pairs, *((s, chosen, least) for s, least in rows.items())]:
-                found = contrast(Style.parse(text), ground)
+                found = contrast(Style.parse(f"$foreground {text}"), ground)
                 if found < least:
                     faults.append(f"{app.theme}: {text} on {ground.hex}: {found:.2f}")
     assert not faults, "\n".join(faults)

@@ -1,16 +1,13 @@
 """What the model said is what one reads: no visible character that it wrote is missing."""
 
 import itertools
-import random
-import re
-from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
 from tests.patience import ALL
+from tests.tui.chat.documents import documents, seen
 from tests.tui.chat.turns import Shown, answer, open_page
-from tui.chat.conversation.markdown_view import Words
+from tui.chat.conversation.text_view import TextView
 
 VERBATIM = [
     "391.", "1.", "7)", "-", "+", "*", "***", "---", "_ _ _", "- - -", "- -", "1. -", "#", "##",
@@ -42,8 +39,8 @@ FORMATTED = {
     "1. a\n1. b\n5. c": "1. a\n1. b\n5. c",
     "2) b\n   7. g\n   9. i": "2) b\n7. g\n9. i",
     "1. a\n2.\n3. c": "1. a\n2.\n3. c",
-    "- a\n-\n- c": "• a\n•\n• c",
-    "- a\n\n  ***\n- b": "- a\n***\n- b",
+    "- a\n-\n- c": "• a\n-\n• c",
+    "- a\n\n  ***\n- b": f"• a\n{'─' * 91}\n• b",
     "a `b\nc` d": "a b c d",
     "# Title\ntext": "Title\ntext",
     "> a\n> b": "▌ a\n▌ b",
@@ -56,8 +53,8 @@ FORMATTED = {
 
 
 def rows(page: Shown) -> list[str]:
-    """The rows of the answer's words on the screen, without empty ones."""
-    words = page.app.query_one(Words).region
+    """The rows of the answer on the screen, without empty ones."""
+    words = page.app.query_one(TextView).region
     found = page.text.split("\n")[words.y : words.bottom]
     return [row for row in (row[words.x :].rstrip() for row in found) if row]
 
@@ -83,44 +80,6 @@ async def test_formatting_takes_nothing_but_its_own_marks() -> None:
     assert not wrong
 
 
-BEGINNINGS = [
-    "", "", "", "", "- ", "* ", "+ ", "1. ", "10. ", "7) ", "> ", ">> ", "# ", "### ", "    ",
-    "\t", "  ", "   - ", "      1. ", "- - ", "> - ", "- > ", "1.", "-", "|", "- # ", "> 1. ",
-    "\u200b", "- [ ] ",
-]  # fmt: skip
-PARTS = [
-    "alpha", "beta", "2*3*4", "__init__", "_it was_", "**bold**", "**", "*", "_", "`", "`code`",
-    "``", "~~x~~", "~~", "&amp;", "\\*", "\\", "<b>", "</b>", "<http://x.example>",
-    "[a](http://b.example)", "[a](b \"c\")", "![a](b)", "[r]", "[r]: d", "http://x.example/_a_*b*",
-    "$x_1$", "|", "\\|", "|", " ", "  ", "(", ")", "]", "#", "1.", "-", "重点", "é", ":", "!", "'",
-    "***", "___", "```", "a*", "*b", "a_", "_b", "**c", "d**",
-    "[x](y 'z')", "[x](<y z>)", "![x](<y z>)",
-]  # fmt: skip
-LINES = [
-    "---", "***", "- - -", "===", "```", "```py", "~~~", "|-|-|", ":-:|-", "a|b", "1|2|3", "", "",
-    "", "-", "#", ">", "1.", "\\[", "$$", "391.", "* * *", "<!--", "-->", "    ",
-    "a|b\n-|-\n1|2|lost",
-]  # fmt: skip
-
-
-def documents(count: int, seed: int) -> Iterator[str]:
-    """Yield texts in which anything may follow anything."""
-    dice = random.Random(seed)
-    for _ in range(count):
-        lines = []
-        for _ in range(dice.randint(1, 7)):
-            if dice.random() < 0.35:
-                lines.append(dice.choice(BEGINNINGS[:12]) * dice.randint(0, 1) + dice.choice(LINES))
-            else:
-                parts = (dice.choice(PARTS) + " " * dice.randint(0, 1) for _ in range(5))
-                lines.append(dice.choice(BEGINNINGS) + "".join(parts))
-        if any(map(str.strip, lines)):
-            yield "\n".join(lines)
-
-
-UNSEEN = re.compile(r"[\s\u200b\\*_~`#>|:+\[\]()•▪‣⭑◦▌\u2500-\u259f-]")
-
-
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.some(1)
 async def test_of_any_markdown_every_character_is_painted_but_marks(seed: int) -> None:
@@ -129,11 +88,6 @@ async def test_of_any_markdown_every_character_is_painted_but_marks(seed: int) -
             for id, text in enumerate(documents(60 if ALL else 20, seed), 2):
                 await page.open([answer(id, text)])
                 assert seen("".join(rows(page))) == seen(text), text
-
-
-def seen(text: str) -> Counter[str]:
-    """Count the characters that can be seen, but those that mark or draw."""
-    return Counter(UNSEEN.sub("", text))
 
 
 async def test_blocks_that_were_written_apart_are_apart() -> None:

@@ -10,9 +10,9 @@ from assistant.events import Origin
 from assistant.store.values import BY_PASSAGES, Attachment
 from tests.tui.chat.chat_driver import Chat, Pair, lent, open_chat
 from tests.tui.chat.prompting import at_the_prompt
+from tests.tui.chat.turns import characters
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.markdown_view import Words
 from tui.chat.dialogs import SourcesScreen
 from tui.chat.panel import FiguresPanel
 
@@ -137,8 +137,8 @@ async def test_passages_and_sources_are_shown_and_one_is_opened_at_its_line(
         (foot,) = chat.shown(".footnote")
         assert foot.splitlines()[0].startswith("[1] notes/air.md:")
         assert foot.splitlines()[1] == "[7] is not a passage of this question."
-        struck = "~~[7]~~ (no such passage)"
-        await chat.until(lambda: struck in chat.screen.query(Words).last()._text)
+        shown = chat.screen.query(Answer).last()
+        await chat.until(lambda: ("7", "strike") in characters(shown))
         assert chat.prompt.attachments == (NOTES,)
         await chat.act("s")
         await chat.until(lambda: isinstance(chat.app.screen, SourcesScreen))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from assistant.events import Stats, Step
 from tests.tui.chat.chat_driver import open_chat
-from tests.tui.chat.turns import TARGET, answer, open_page, round_of, token, tokens_of
+from tests.tui.chat.turns import TARGET, answer, open_page, round_of, text_of, token
 from tui.chat.conversation.thought import Thought
 from tui.widgets.token_styles import COLOURED, THOUGHT, kind
 
@@ -44,7 +44,7 @@ async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
             answer.add(step)
             answer.tell(replace(HALF, thought_tokens=1341))
         await page.settle()
-        assert (answer.text, tokens_of(answer)) == ("It scatters.", "It scatters.▍")
+        assert (answer.text, text_of(answer)) == ("It scatters.", "It scatters.▍")
         await page.press("t")
         await page.end(answer)
         assert "▸ Thought for 12 s · 1,341 tokens" in page.text

@@ -15,10 +15,10 @@ from tests.tui.chat.turns import (
     ghost,
     open_page,
     round_of,
+    text_of,
     token,
-    tokens_of,
 )
-from tui.chat.conversation.token_view import MAX_FLOWING_RUNS
+from tui.chat.conversation.text_view import MAX_FLOWING_RUNS
 from tui.chat.conversation.turn import Head
 from tui.widgets.token_styles import COLOURED, GHOST, NAMES, OTHER, PLAIN, kind, legend, styles
 
@@ -79,7 +79,7 @@ async def test_the_legend_of_an_answer_names_all_kinds_at_any_width(width: int, 
 async def test_ghosts_stand_struck_before_the_token_that_replaced_them() -> None:
     async with open_page() as page:
         answer = await page.stream(REJECTED)
-        assert tokens_of(answer) == "abc▍"
+        assert text_of(answer) == "abc▍"
         answer.focus()
         await page.press("g")
         assert characters(answer)[:-1] == [
@@ -92,11 +92,11 @@ async def test_ghosts_stand_struck_before_the_token_that_replaced_them() -> None
         ]
         assert "wrong guess" in page.text
         await page.press("g")
-        assert tokens_of(answer) == "abc▍"
+        assert text_of(answer) == "abc▍"
         assert "rejected" not in page.text
         page.view.ghosts = True  # in all answers
         second = await page.stream(REJECTED)
-        assert tokens_of(answer) == tokens_of(second) == "abxy⏎c▍"
+        assert text_of(answer) == text_of(second) == "abxy⏎c▍"
 
 
 SENTENCE = "A long sentence goes around many corners of the narrow screen. "
@@ -170,9 +170,8 @@ async def test_everything_is_there_however_many_rounds_come_at_once() -> None:
         answer = await page.stream(*map(round_of, texts[:200]))
         for text in texts[200:]:
             answer.add(round_of(text))
-        answer.auto = False
         await page.end(answer)
-        assert tokens_of(answer).split() == "".join(texts).split()
+        assert text_of(answer).split() == "".join(texts).split()
 
 
 async def test_megabyte_without_a_line_break_is_shown_bit_by_bit() -> None:
@@ -183,7 +182,7 @@ async def test_megabyte_without_a_line_break_is_shown_bit_by_bit() -> None:
         assert len(answer.text) == 1_000_000
         view = answer.tokens
         assert 0 < len(view.lines) < 10_000
-        while sum(line.cell_length + 1 for line in view.lines) < 999_000:
+        while sum(line.content.cell_length + 1 for line in view.lines) < 999_000:
             await page.pilot.pause(0.05)
         answer.finish("")
         await page.pilot.press("pageup")

@@ -145,10 +145,8 @@ async def test_the_first_colours_are_explained_until_the_next_question(pair: Pai
         await chat.ask("First")
         assert lessons(chat) == ["".join(LESSON)]
         assert chat.screen.query_one(Lesson).content_size.height == 1
-        assert [answer.view for answer in answers(chat)] == ["words", "tokens"]
         await chat.ask("Second")
         assert lessons(chat) == []
-        assert {answer.view for answer in answers(chat)} == {"words"}
     async with open_chat(*pair, novice=True) as chat:
         await chat.ask("Third")
         assert lessons(chat) == []

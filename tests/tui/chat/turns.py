@@ -7,14 +7,13 @@ from contextlib import asynccontextmanager
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Footer
-from textual.widgets.markdown import MarkdownBlock
 
 from assistant.events import Origin, RejectedToken, Step, Token, Trace
 from assistant.store.values import StoredMessage
 from tests.tui.driver import Driver
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.conversation import Conversation
-from tui.chat.conversation.token_view import TokenView
+from tui.chat.conversation.text_view import TextView
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation.user_turn import UserTurn
 
@@ -119,7 +118,7 @@ class Shown(Driver):
 
     def painted(self) -> bool:
         """Whether no token waits for its turn to be painted."""
-        views = [view for view in self.app.query(TokenView) if view.display]
+        views = [view for view in self.app.query(TextView) if view.display]
         return not any(view._coming or view._timer for view in views)
 
     def keys(self) -> dict[str, str]:
@@ -145,10 +144,11 @@ async def open_page(
         yield shown
 
 
-def characters(view: TokenView | Answer) -> list[tuple[str, str]]:
-    """Every character of an answer's tokens as it is shown, with its style."""
+def characters(view: TextView | Answer) -> list[tuple[str, str]]:
+    """Every character of an answer as it is shown, with the style that is on top."""
     found: list[tuple[str, str]] = []
-    for line in view.tokens.lines if isinstance(view, Answer) else view.lines:
+    text = view.tokens if isinstance(view, Answer) else view
+    for line in map(text.coloured, text.lines):
         styles = [""] * len(line.plain)
         for span in line.spans:
             styles[span.start : span.end] = [str(span.style)] * (span.end - span.start)
@@ -156,16 +156,9 @@ def characters(view: TokenView | Answer) -> list[tuple[str, str]]:
     return found[:-1]
 
 
-def tokens_of(view: Answer) -> str:
-    """The text of an answer's token view."""
+def text_of(view: Answer) -> str:
+    """The text of an answer as it is shown."""
     return "".join(character for character, _ in characters(view))
-
-
-def words_of(view: Answer) -> str:
-    """The text of an answer's words, block by block."""
-    blocks = [str(block.render()) for block in view.query(MarkdownBlock)]
-    labels = [str(label.render()) for label in view.query("Fence Label, .cell, .header")]
-    return "\n".join([*blocks, *labels])
 
 
 def user_turns(shown: Shown) -> list[str]:

@@ -37,7 +37,7 @@ async def test_a_thought_is_one_line_over_the_answer_and_gone_when_the_lane_begi
         async def seen() -> tuple[str, str]:
             await pilot.pause(0.1)
             line = view.query_one("Thought > Static", Static)
-            shown = "\n".join(each.plain for each in view.tokens.lines)
+            shown = "\n".join(each.content.plain for each in view.tokens.lines)
             return str(line.render()) if view._thought.display else "", shown.rstrip("▍")
 
         view.show(lane.until(1.0))

@@ -24,7 +24,7 @@ from assistant.events import (
 from assistant.request import EngineArgs, Message, Race, Request
 from tests.tui.chat.chat_driver import HOT, TINY, Watched
 from tests.tui.driver import Driver
-from tui.chat.conversation.token_view import TokenView
+from tui.chat.conversation.text_view import TextView
 from tui.race.lane_view import LaneView
 from tui.race.lanes import duel, line_up, parse
 from tui.race.screen import RaceApp
@@ -51,7 +51,7 @@ class Course(Driver):
         await self.until(lambda: self.engine.heard(RaceOver) and self.phase != "racing")
         await self.pilot.press("s")
         await self.until(lambda: self.phase == "over" and "outcome" in self.line_classes)
-        views = self.screen.query(TokenView)
+        views = self.screen.query(TextView)
         await self.until(lambda: not any(view._coming for view in views))  # all is painted
 
     @property
@@ -78,7 +78,8 @@ class Course(Driver):
 
     def texts(self) -> list[str]:
         views = self.screen.query(LaneView).results(LaneView)
-        return ["".join(line.plain for line in view.query_one(TokenView).lines) for view in views]
+        shown = [view.query_one(TextView).lines for view in views]
+        return ["".join(line.content.plain for line in lines) for lines in shown]
 
     def offered(self) -> set[str]:
         """What the footer offers."""

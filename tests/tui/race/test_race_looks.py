@@ -12,7 +12,7 @@ from assistant.settings.settings import Settings
 from tests.patience import WAIT_S
 from tests.tui.race.race_recorded import RACE, WORDS, Recorded, ready
 from tests.tui.rest import calm, until
-from tui.chat.conversation.token_view import TokenView
+from tui.chat.conversation.text_view import TextView
 from tui.race.screen import RaceApp
 
 
@@ -30,7 +30,7 @@ async def outcome(pilot: Pilot[None]) -> None:
 
 
 def painted(app: RaceApp) -> bool:
-    shown = "".join(line.plain for view in app.race.query(TokenView) for line in view.lines)
+    shown = "".join(line.content.plain for view in app.race.query(TextView) for line in view.lines)
     return shown.count(WORDS[-1].strip()) == len(RACE.lanes)
 
 

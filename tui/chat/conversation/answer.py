@@ -1,4 +1,4 @@
-"""An answer: its tokens while it streams, its words when it is complete."""
+"""An answer: its text, its thought, and how it was decoded."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -11,30 +11,28 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import CallDelta, Step, Trace
-from assistant.session.support import Support, struck
-from assistant.settings.settings import View
+from assistant.session.support import Support, wrong_citations
 from assistant.stats import Stats
-from tui.chat.conversation.token_view import TokenView, whole
+from tui.chat.conversation.text_view import TextView, whole
 from tui.chat.conversation.turn import Turn, Verb
 from tui.labels import footnote, named_sources
 from tui.safe import one_line, safe
 from tui.widgets.token_styles import legend, styles
 
-if TYPE_CHECKING:  # what most answers have not, and Markdown, are for later than the first frame
+if TYPE_CHECKING:  # what most answers have not is for later than the first frame
     from assistant.store.values import State, StoredMessage
-    from tui.chat.conversation.markdown_view import Words
     from tui.chat.conversation.thought import Thought
 
 
 class Answer(Turn):
-    """Show every token in the style of its origin, or the text as Markdown."""
+    """Show an answer formatted, every token in the style of its origin, from the first one on."""
 
     DEFAULT_CSS = """
     Answer > .footnote { height: auto; margin: 1 0 0 0; color: $text-muted; display: none; }
     Answer > .calling { height: 1; text-wrap: nowrap; color: $text-muted; display: none; }
     """
-    view: reactive[View] = reactive[View]("tokens", init=False)
-    """Whether tokens or words are wanted; words are shown as soon as they are ready."""
+    colours: reactive[bool] = reactive(True, init=False)
+    """Whether tokens are shown in the styles of their origins."""
     ghosts: reactive[bool] = reactive(False, init=False)
     """Whether rejected drafts are shown between the tokens."""
     thoughts: reactive[bool] = reactive(False, init=False)
@@ -47,11 +45,7 @@ class Answer(Turn):
         self.steps: list[Step] = []
         """The rounds; those of a stored answer after `fetch_steps`."""
         self.state: State = record.state if record else "streaming"
-        self.auto = True
-        """Whether it is shown as words when it is complete; not after the user chose a view."""
-        self.hold: Callable[[], None] = lambda: None
-        """Called before the height changes, for whoever keeps the reader's place."""
-        self.tokens = TokenView(growing=self.busy)
+        self.tokens = TextView(growing=self.busy)
         self.thought: Thought | None = None
         self.changes: Callable[[StoredMessage], str] = lambda _: ""
         """Returns the name of the attached file that it has a new version of, if it has."""
@@ -59,8 +53,6 @@ class Answer(Turn):
         """Returns what the passages of its question do not support."""
         self._changed_file = ""
         self._text = record.content if record and not self.busy else ""
-        self._marked = ""  # the text with wrong citations struck out, if there are any
-        self._words: Words | None = None  # what it reads as, once somebody wants to see it
         # How the current text was decoded, to be asked for once.
         self._recall = partial(_beginning, trace, record) if trace and record else None
         self._footnote = Static(classes="footnote", markup=False)
@@ -70,6 +62,8 @@ class Answer(Turn):
     def compose(self) -> ComposeResult:
         """Lay out the head, the text and the line below it."""
         yield from super().compose()
+        self.tokens.set_reactive(TextView.ghosts, self.ghosts)
+        self.tokens.set_reactive(TextView.colours, self.colours)
         if self.thought is not None:
             yield self.thought
         yield self.tokens
@@ -77,17 +71,15 @@ class Answer(Turn):
         yield self._footnote
 
     def on_mount(self) -> None:
-        """Show a stored answer as it is to be read."""
+        """Show a stored answer."""
         super().on_mount()
-        self.tokens.ghosts = self.ghosts
         record = self.record
         if record is not None and not self.busy and not self.steps:
             if record.thought:
                 self._think(record.thought, record.stats)
             self.tokens.show([whole(self.text)])
             self.end(record)
-        elif self.view == "words":  # it was over before there was a place for it
-            self.watch_view()
+            self._fetch()
 
     @property
     def text(self) -> str:
@@ -108,8 +100,6 @@ class Answer(Turn):
             (self.thought or self._think("", None)).add(thought)
         self._text += step.text
         self.tokens.add(step.part("answer"))
-        if self._words is not None:
-            self._words.add(step.text)
 
     def _think(self, text: str, stats: Stats | None) -> "Thought":
         from tui.chat.conversation.thought import Thought
@@ -137,12 +127,9 @@ class Answer(Turn):
             self.thought.grow(not self.text)
 
     def finish(self, footnote: str, state: "State" = "complete") -> None:
-        """Take the caret away, say below how the answer was decoded, and show it to be read."""
+        """Take the caret away, and say below how the answer was decoded."""
         self.state = state
-        self.hold()
         self.tokens.grow(False)
-        if self._words is not None:
-            self._words.close()
         if self.thought is not None:
             self.thought.grow(False)
         self._calling.display = False
@@ -151,94 +138,54 @@ class Answer(Turn):
             footnote += f" · Ctrl+↑, a applies it to {name}"
         self._footnote.update(safe(footnote))
         self._footnote.display = bool(footnote)
-        if self.auto and self.text.strip():
-            self.view = "words"
         self.changed()
 
     def end(self, record: "StoredMessage") -> None:
         """Show how a stored answer ended, and what in it its passages do not support."""
         support = self.support(record)
-        if support.wrong:
-            self._marked = struck(record.content, support.wrong)
-            shown = self._words is not None
-            self._drop_words()
+        self.tokens.struck = [*wrong_citations(record.content, support.wrong)]
         self.finish(below(record, support.warnings), record.state)
-        if support.wrong and shown:
-            self.watch_view()
 
     def resume(self) -> None:
         """Continue with an answer that was stopped: rounds are added after those there are."""
-        self.hold()
-        self.state, self.view, self._marked = "streaming", "tokens", ""
+        self.state, self.tokens.struck = "streaming", ()
         self._footnote.display = False
         self.tokens.grow(True)
-        self._drop_words()
-        self.run_worker(self.fetch_steps())
+        self._fetch()
         self.changed()
 
-    def prefer(self, words: bool) -> None:
-        """Show a complete answer as words, or as tokens, as all answers are."""
-        self.auto = words
-        if not self.busy:
-            self.view = "words" if words and self.text.strip() else "tokens"
+    def _fetch(self) -> None:
+        if self._recall is not None and (self.colours or self.ghosts or self.busy):
+            self.run_worker(self.fetch_steps())
 
     async def fetch_steps(self) -> None:
         """Have `steps` say how a stored answer was decoded; it is read beside the screen's work."""
         recall, self._recall = self._recall, None
         if recall is not None and (steps := await asyncio.to_thread(recall)):
             self.steps[:0] = steps
-            self.hold()
             if self.thought is not None:
                 self.thought.show(step.part("thought") for step in self.steps)
             self.tokens.show(step.part("answer") for step in self.steps)
-
-    def watch_view(self) -> None:
-        """Show the words as soon as they are ready, the tokens at once; these need to be known."""
-        if not self.is_attached:
-            return
-        if self.view == "words" and self._words is None:
-            from tui.chat.conversation.markdown_view import Words
-
-            self._words = Words(self._marked or self.text, self.busy)
-            self._words.display = False
-            self.mount(self._words, after=self.tokens)
-            return
-        self._show_view()
-        if self.view == "tokens":
-            self.run_worker(self.fetch_steps())
-            if self.busy:
-                self._drop_words()  # nobody looks at them while they would cost time
-
-    def _drop_words(self) -> None:
-        if self._words is not None:
-            self._words.remove()
-        self._words = None
-
-    def on_words_shown(self) -> None:
-        """Show the words that are ready."""
-        self._show_view()
-
-    @on(TokenView.Explained)
-    def _show_view(self) -> None:
-        """Show the view that is wanted if it is ready, and explain the colours that are seen."""
-        self.hold()
-        words = self._words
-        ready = self.view == "words" and words is not None and words.ready
-        self.tokens.display = not ready or (words is not None and words.too_long)
-        if words is not None:
-            words.display = ready
-        kinds = () if ready else self.tokens.kinds
-        self.head.legend = legend(styles(self.app.no_color), kinds)
         self.changed()
+
+    @on(TextView.Explained)
+    def _explain(self) -> None:
+        """Explain the colours that are seen."""
+        self.head.legend = legend(styles(self.app.no_color), self.tokens.kinds)
+        self.changed()
+
+    def watch_colours(self, colours: bool) -> None:
+        """Show the tokens in the styles of their origins, or the text alone."""
+        self.tokens.colours = colours
+        self._fetch()
 
     def watch_ghosts(self, ghosts: bool) -> None:
         """Show rejected drafts, or no longer."""
-        self.hold()
         self.tokens.ghosts = ghosts
+        self._fetch()
 
     def watch_thoughts(self, opened: bool) -> None:
         """Show all of the thought, or fold it to a line."""
-        self.hold()
         if self.thought is not None:
             self.thought.opened = opened
 
@@ -263,20 +210,17 @@ class Answer(Turn):
             return bool(self.text.strip())
         return super().check_action(action, parameters)
 
-    def action_toggle_view(self) -> None:
-        """Change between tokens and words."""
-        self.auto = False
-        self.view = "tokens" if self.view == "words" else "words"
+    def action_toggle_colours(self) -> None:
+        """Show the tokens in the styles of their origins, or the text alone."""
+        self.colours = not self.colours
 
     def action_toggle_thought(self) -> None:
         """Show all that was thought, or fold it to a line."""
         self.thoughts = not self.thoughts
 
     def action_toggle_ghosts(self) -> None:
-        """Show the rejected drafts, with the tokens they are among, or no longer."""
-        self.ghosts = not (self.ghosts and self.view == "tokens")
-        if self.ghosts:
-            self.auto, self.view = False, "tokens"
+        """Show the rejected drafts with the tokens they are among, or no longer."""
+        self.ghosts = not self.ghosts
 
 
 def _beginning(trace: Callable[[int], Trace], record: "StoredMessage") -> list[Step]:

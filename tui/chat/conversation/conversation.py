@@ -14,7 +14,6 @@ from textual.widgets import Static
 
 from assistant.events import Origin, Token, Trace
 from assistant.session.support import Support
-from assistant.settings.settings import View
 from tui.app.textual_private import reads_end
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.older_turns import NEAR, OlderTurns
@@ -53,8 +52,8 @@ class Conversation(VerticalScroll):
     """Whether rejected drafts are shown in all answers."""
     thoughts: reactive[bool] = reactive(False, init=False)
     """Whether thoughts are shown in full."""
-    view: reactive[View] = reactive[View]("words", init=False)
-    """What answers are shown as when they are complete."""
+    colours: reactive[bool] = reactive(True, init=False)
+    """Whether the tokens of all answers are shown in the styles of their origins."""
 
     class Left(Message):
         """The user moved past the newest turn."""
@@ -122,9 +121,7 @@ class Conversation(VerticalScroll):
         """Add what the user said, and go there."""
         self.asked += 1
         self.query_children(Welcome).remove()
-        for lesson in self.query_children(Lesson):
-            lesson.answer.prefer(self.view == "words")
-            lesson.remove()
+        self.query_children(Lesson).remove()
         self._older.shed()
         turn = UserTurn(record)
         self.mount(turn)
@@ -160,7 +157,7 @@ class Conversation(VerticalScroll):
         answers = [turn for turn in self.turns[-1:] if isinstance(turn, Answer)]
         if answers and len(guessed) > 1 and not self.explained:
             self.explained = True
-            self.mount(Lesson(kind(guessed[0]), answers[0]))
+            self.mount(Lesson(kind(guessed[0])))
 
     def suggest(self, key: str) -> None:
         """Let a key that the prompt has no use for choose among the suggestions."""
@@ -177,10 +174,10 @@ class Conversation(VerticalScroll):
         for answer in self.query_children(Answer):
             answer.thoughts = opened
 
-    def watch_view(self) -> None:
-        """Show every complete answer so; each can still be switched by itself."""
+    def watch_colours(self, colours: bool) -> None:
+        """Show the tokens of every answer in colours; each can still be switched by itself."""
         for answer in self.query_children(Answer):
-            answer.prefer(self.view == "words")
+            answer.colours = colours
 
     def _turn_of(self, record: "StoredMessage") -> Turn:
         if record.role == "user":
@@ -191,17 +188,13 @@ class Conversation(VerticalScroll):
 
     def _dressed(self, answer: Answer) -> Answer:
         """Have an answer look as all do."""
-        answer.auto = self.view == "words"
+        answer.set_reactive(Answer.colours, self.colours)
         answer.set_reactive(Answer.ghosts, self.ghosts)
         answer.set_reactive(Answer.thoughts, self.thoughts)
-        answer.hold, answer.changes, answer.support = self._hold, self.changes, self.support
+        answer.changes, answer.support = self.changes, self.support
         return answer
 
     # Where the reader is
-
-    def _hold(self) -> None:
-        if not self.follows:
-            self._reader.hold()
 
     def watch_scroll_y(self, old: float, new: float) -> None:
         """Note where the reader goes; bring older turns at the top."""

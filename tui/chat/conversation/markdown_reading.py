@@ -3,58 +3,62 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from dataclasses import dataclass, replace
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, emphasis, strikethrough
 from markdown_it.token import Token
 
-from tui.safe import safe
-
-MAX_CHARACTERS, MAX_BLOCKS, MAX_CELLS = 60_000, 1200, 600
-"""Characters, blocks and table cells up to which a text is shown as Markdown; a screen with more
-widgets would freeze for a moment.
+PORTION = 600
+"""Characters of code from which on the next paragraph begins another portion of it: portions are
+highlighted one by one, so that a long block of code costs no more with each round.
 """
-PORTION = 40
-"""Tokens whose blocks are put on the screen together."""
 PIPE = "\ufdd0"
 """Stands for a pipe in code, which ends no cell of a table; no text has this noncharacter."""
 _CODE, _BARE_PIPE = re.compile(r"(?<!`)`[^`\n]+`(?!`)"), re.compile(r"(?<!\\)\|")
 _UNSEEN = re.compile("[\\s\u00ad\u200b-\u200d\u2060-\u2064\ufeff]+")
 _DRAWN = {"blockquote_open": ">", "table_open": "|\\-:"}
 """Characters that a quote and a table draw in a way of their own."""
+_LISTS = ("bullet_list_open", "ordered_list_open", "bullet_list_close", "ordered_list_close")
 _NAME = re.compile(r"_+[^\W_][\w.]*_")
 _BEFORE = frozenset("([{<>|\"'“‘«„‚—–-:;,")
 """What may stand before a mark that opens, besides spaces and scripts that have none."""
 
 
-def read(text: str) -> list[Token] | None:
-    """Parse a text; None when it is too much to be shown as Markdown. May run on any thread.
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of the top level, an item of a list there, or a portion of a code block there."""
+
+    tokens: Sequence[Token]
+    first: int
+    last: int
+    """The lines of the source that it is made of; `last` is the one after them."""
+    opening: str = ""
+    """Of a portion of code that is not the first: the line that opens the code block."""
+    is_item: bool = False
+    """Whether it is an item of a list."""
+
+
+def read(text: str) -> list[Block]:
+    """Return the blocks of a text without control characters.
 
     Each block shows all of its source, except for marks that format; else it is shown as written.
     """
-    if len(text) > MAX_CHARACTERS:
-        return None
-    text = _CODE.sub(lambda code: _BARE_PIPE.sub(PIPE, code[0]), safe(text))
-    tokens, lines, shown = parser().parse(text), text.split("\n"), list[Token]()
-    cells = sum(token.type in ("td_open", "th_open") for token in tokens)
-    if cells > MAX_CELLS or sum(token.nesting >= 0 for token in tokens) - cells > MAX_BLOCKS:
-        return None
+    text = _CODE.sub(lambda code: _BARE_PIPE.sub(PIPE, code[0]), text)
+    tokens, lines = parser().parse(text), text.split("\n")
+    blocks = list[Block]()
     for block in _blocks(tokens):
         first, last = block[0].map or (0, 0)
+        is_item = block[0].type == "list_item_open"
         lone = block[-1] is tokens[-1] and block[0].type == "hr"  # a rule divides two blocks
         if lone or not _is_shown(block, lines[first:last]):
-            block = _as_written("\n".join(lines[first:last]).strip(), block[0])
+            block = _as_written(lines[first:last], block[0])
         for token in block:
-            if token.type == "list_item_open" and token.info:
-                token.info += token.markup  # of a number
-            if token.type == "table_open" and token.map:
-                token.meta["source"] = "\n".join(lines[slice(*token.map)]).replace(PIPE, "|")
             token.content = token.content.replace(PIPE, "|")
             for child in token.children or ():
                 child.content = child.content.replace(PIPE, "|")
-        shown += block
-    return shown
+        blocks += _divided(Block(block, first, last, "", is_item), lines)
+    return blocks
 
 
 def parser() -> MarkdownIt:
@@ -65,46 +69,56 @@ def parser() -> MarkdownIt:
     heading. Marks such as `**` stand before words, not in a formula, a name or a pattern.
     """
     markdown = MarkdownIt("gfm-like", {"html": False, "linkify": False})
-    markdown.disable(["reference", "lheading", "escape", "entity", "autolink", "link", "image"])
+    markdown.disable(["normalize", "reference", "lheading", "escape", "entity"])
+    markdown.disable(["autolink", "link", "image"])
     markdown.inline.ruler.at("newline", _newline)
     markdown.inline.ruler.at("emphasis", _careful(emphasis.tokenize))
     markdown.inline.ruler.at("strikethrough", _careful(strikethrough.tokenize))
     return markdown
 
 
-def portions(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Yield the tokens in whole blocks, a few at a time."""
-    portion: list[Token] = []
-    for block in _blocks(tokens):
-        portion += block
-        if len(portion) >= PORTION:
-            yield portion
-            portion = []
-    if portion:
-        yield portion
-
-
-def divided(tokens: list[Token], lines: int) -> tuple[list[Token], list[Token]]:
-    """Return the blocks that are complete, and the rest, to which more may be added.
-
-    `lines` is how many lines are complete. Until the first line of a block is, that block may turn
-    out to be a part of the one before.
-    """
-    starts = [i for i, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0]
-    begun = [i for i in starts if (tokens[i].map or [0])[0] < lines]
-    last = begun[-1] if begun else 0
-    return tokens[:last], tokens[last:]
-
-
-def after(text: str, rest: list[Token]) -> str:
-    """Return the text from the line on where the rest of its blocks begins."""
-    line = rest[0].map[0] if rest and rest[0].map else 0
-    return text.split("\n", line)[line]
-
-
 def _blocks(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    ends = [i for i, token in enumerate(tokens, 1) if token.level == 0 and token.nesting <= 0]
-    return (tokens[begin:end] for begin, end in pairwise([0, *ends]))
+    """Yield the tokens of each block of the top level; those of a list item by item."""
+    begin = 0
+    for end, token in enumerate(tokens, 1):
+        if token.level == 0 and token.type in _LISTS:
+            begin = end
+        elif token.nesting <= 0 and token.level == (tokens[begin].type == "list_item_open"):
+            yield tokens[begin:end]
+            begin = end
+
+
+def _divided(block: Block, lines: Sequence[str]) -> Iterator[Block]:
+    """Yield a block of code in portions, any other block as it is."""
+    token = block.tokens[0]
+    if token.type != "fence":
+        yield block
+        return
+    opening, line = "", block.first
+    for portion in (rest := portions(token.content)):
+        before = line if not opening else line - 1  # where the line that opens it would be
+        after = before + 1 + portion.count("\n") if portion is not rest[-1] else block.last
+        yield Block([replace(token, content=portion, map=[before, after])], line, after, opening)
+        opening, line = lines[block.first].replace(PIPE, "|") + "\n", after
+
+
+def portions(code: str) -> list[str]:
+    """Divide code where paragraphs of it begin, whatever comes after them."""
+    found, begin, at, after_blank = list[str](), 0, 0, False
+    for line in code.splitlines(keepends=True):
+        size, is_blank = at - begin, not line.strip()
+        begins = after_blank and size >= PORTION and _is_closed(code[begin:at])
+        if not is_blank and (begins or size >= 3 * PORTION):
+            found.append(code[begin:at])
+            begin = at
+        at, after_blank = at + len(line), is_blank
+    return [*found, code[begin:]]
+
+
+def _is_closed(code: str) -> bool:
+    """Return whether no string or comment of many lines goes on after some code."""
+    pairs = code.count("/*") == code.count("*/")
+    return pairs and not code.count('"""') % 2 and not code.count("'''") % 2
 
 
 def _is_shown(block: Sequence[Token], source: Sequence[str]) -> bool:
@@ -121,7 +135,7 @@ def _is_shown(block: Sequence[Token], source: Sequence[str]) -> bool:
 def _told(token: Token) -> Iterator[str]:
     """Yield what a token shows, and its marks, as they must be in its source."""
     match token.type:
-        case "hr" if token.level == 0:
+        case "hr":
             yield token.markup[1:]  # the parser counts one more
         case "heading_open":
             yield token.markup
@@ -132,7 +146,7 @@ def _told(token: Token) -> Iterator[str]:
         case "fence":
             yield token.markup + token.info + token.content
             first, last = token.map or (0, 0)
-            if last - first > token.content.count("\n") + 1:  # it is closed
+            if last - first > len(token.content.splitlines()) + 1:  # it is closed
                 yield token.markup
         case "inline":
             yield from _sources(token.children or ())
@@ -149,10 +163,12 @@ def _sources(children: Iterable[Token]) -> Iterator[str]:
                 yield child.content or child.markup
 
 
-def _as_written(content: str, at: Token) -> list[Token]:
-    """Return a paragraph that shows a text as it is, instead of the block that a token begins."""
-    inline = Token("inline", "", 0, level=1, map=at.map, content=content)
-    inline.children = [Token("text", "", 0, content=content)]
+def _as_written(lines: Sequence[str], at: Token) -> list[Token]:
+    """Return a paragraph that shows lines as they are, instead of the block that a token begins."""
+    children = list[Token]()
+    for line in "\n".join(lines).strip("\n").split("\n"):
+        children += [Token("softbreak", "br", 0), Token("text", "", 0, content=line)]
+    inline = Token("inline", "", 0, level=1, map=at.map, children=children[1:])
     opening = Token("paragraph_open", "p", 1, map=at.map)
     return [opening, inline, Token("paragraph_close", "p", -1)]
 

@@ -3,19 +3,17 @@
 from collections.abc import Callable
 
 from textual.containers import VerticalScroll
-from textual.timer import Timer
 from textual.widget import Widget
 
+from tui.chat.conversation.text_view import TextView
 from tui.chat.conversation.turn import Turn, turns_in
 
-SETTLED = 1.0
-"""Seconds within which a text that is shown another way has its new height."""
 STEP = 3
 """Lines that an arrow key scrolls within a turn that is longer than the screen."""
 
 
 class Reader:
-    """Stay at the line that is being read, whatever comes above; walk from turn to turn.
+    """Stay at what is being read, whatever comes above; walk from turn to turn.
 
     `bring` puts older turns on the screen, if there are any.
     """
@@ -23,38 +21,35 @@ class Reader:
     def __init__(self, view: VerticalScroll, bring: Callable[[], bool]) -> None:
         self._view, self._bring = view, bring
         self._read: tuple[Widget, int] | None = None  # what is at the top, and lines of it above
-        self._share: float | None = None  # the part of it above, while it is changing
-        self._settling: Timer | None = None
+        self._position: int | None = None  # of its text at the top
         self.returning = False
         """Whether it scrolls by itself just now."""
 
-    def hold(self) -> None:
-        """Go by the share of what is read, not by lines: its lines are about to change."""
-        if self._read is not None and self._share is None:
-            child, lines = self._read
-            self._share = lines / max(1, child.virtual_region.height)
-            self._settling = self._view.set_timer(SETTLED, self.settle)
-
     def settle(self) -> None:
-        """Note what is being read."""
-        if self._settling is not None:
-            self._settling.stop()
-        self._share = self._read = self._settling = None
-        top = self._view.scroll_y
+        """Note what is being read: a widget, and in a text the position."""
+        self._read = self._position = None
+        top = int(self._view.scroll_y)
         for child in self._view.children:
             region = child.virtual_region
             if child.display and not child.styles.is_docked and region.bottom > top:
-                self._read = child, int(top) - region.y
-                return
+                self._read = child, top - region.y
+                break
+        else:
+            return
+        for text in child.query(TextView):
+            line = top - region.y - _offset(text, child)
+            if text.display and 0 <= line < text.size.height:
+                self._read, self._position = (text, line), text.position_at(line)
 
     def restore(self) -> None:
         """Come back to what was being read after a layout has moved it."""
         if self._read is None or not self._read[0].is_attached:
             return
-        child, lines = self._read
-        region = child.virtual_region
-        y = region.y + (lines if self._share is None else round(self._share * region.height))
-        if region and abs(y - self._view.scroll_y) >= 1:
+        widget, lines = self._read
+        if self._position is not None and isinstance(widget, TextView):
+            lines = widget.line_at(self._position)
+        y = _offset(widget, self._view) + lines
+        if widget.size and abs(y - self._view.scroll_y) >= 1:
             self.returning = True
             self._view.app.animator.force_stop_animation(self._view, "scroll_y")
             self._go(y)
@@ -105,3 +100,12 @@ class Reader:
         screen.set_focus(turns[place], scroll_visible=False)
         self.reveal(turns[place], direction)
         return True
+
+
+def _offset(widget: Widget, container: Widget) -> int:
+    """Return how many lines below the beginning of a container a widget is laid out."""
+    y = 0
+    while widget is not container and isinstance(parent := widget.parent, Widget):
+        y += widget.virtual_region.y
+        widget = parent
+    return y

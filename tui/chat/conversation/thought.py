@@ -8,7 +8,7 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Stats, Step
-from tui.chat.conversation.token_view import Still, TokenView, whole
+from tui.chat.conversation.text_view import Still, TextView, whole
 from tui.labels import counted
 from tui.safe import safe
 
@@ -23,8 +23,8 @@ class Thought(Still, Vertical):
     Thought {
         height: auto; margin: 0 0 1 0; color: $text-muted; display: none;
         & > Static { height: 1; text-wrap: nowrap; text-overflow: ellipsis; text-style: italic; }
-        & > TokenView { padding: 0 0 0 2; display: none; }
-        &.-open > TokenView { display: block; }
+        & > TextView { padding: 0 0 0 2; display: none; }
+        &.-open > TextView { display: block; }
     }
     """
     opened: reactive[bool] = reactive(False, init=False, toggle_class="-open")
@@ -38,7 +38,7 @@ class Thought(Still, Vertical):
         self._tokens = stats.thought_tokens if stats else 0
         self._seconds = stats.thought_s if stats else 0.0
         self._line = Static("", markup=False)
-        self._view = TokenView(growing=False)
+        self._view = TextView(growing=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the line, and what it stands for."""

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from tui.chat.conversation.token_view import Still
+from tui.chat.conversation.text_view import Still
 from tui.labels import model_name
 from tui.safe import safe
 
@@ -108,7 +108,7 @@ class Turn(Still, Vertical):
         Binding("y", "act('copy-code')", "Code", id="turn.copy_code", tooltip=CODE),
         Binding("r", "act('regenerate')", "Again", id="turn.regenerate", tooltip="Another answer"),
         Binding("s", "act('sources')", "Sources", id="turn.sources", tooltip=SOURCES),
-        Binding("v", "toggle_view", "View", id="turn.view", tooltip="Formatted, or with colours"),
+        Binding("v", "toggle_colours", "Colours", id="turn.view", tooltip="Tokens in colours"),
         Binding("t", "toggle_thought", "Thought", id="turn.thought", tooltip="Open the thought"),
         Binding("i", "act('inspect')", "Inspect", id="turn.inspect", tooltip="Inspect every token"),
         Binding("g", "toggle_ghosts", "Wrong guesses", id="turn.ghosts"),

@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from assistant.store.values import Attachment
+from tui.chat.conversation.text_view import TextView, whole
 from tui.chat.conversation.turn import Turn, Verb
 from tui.labels import weight
 from tui.safe import one_line, safe
@@ -24,22 +25,24 @@ class UserTurn(Turn):
 
     DEFAULT_CSS = """
     UserTurn { border-left: outer $primary; background: $boost; }
-    UserTurn > .said { height: auto; text-style: bold; }
+    UserTurn > TextView { height: auto; text-style: bold; }
     UserTurn > .chips { height: auto; color: $text-muted; }
     UserTurn.waiting { border-left: outer $warning; }
-    UserTurn.waiting > .said { color: $text-muted; text-style: none; }
+    UserTurn.waiting > TextView { color: $text-muted; text-style: none; }
     UserTurn:focus { border-left: thick $accent; }
     """
 
     def __init__(self, record: "StoredMessage") -> None:
         super().__init__("You", record)
         self._text = record.content
+        self._shown = TextView(growing=False, formatted=False)
+        self._shown.show([whole(shorten(record.content))])
         self._chips = Static(classes="chips", markup=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the head, the text and the files that came along."""
         yield from super().compose()
-        yield Static(shorten(safe(self._text)), classes="said", markup=False)
+        yield self._shown
         yield self._chips
 
     def watch_record(self) -> None:

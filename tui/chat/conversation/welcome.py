@@ -11,7 +11,6 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Origin
-from tui.chat.conversation.answer import Answer
 from tui.widgets.token_styles import GHOST, NAMES, Kind, Run, Styles, legend, styled, styles
 
 NOVICE = 3
@@ -42,7 +41,7 @@ LOOKS: dict[Kind, str] = {
     Origin.RESIDUAL: "what the large one wrote instead",
 }
 TRY = "Try one: ↓ chooses, Enter takes it. Or just type."
-LESSON = ("Highlighted words", " were guessed. F1 explains. Ctrl+↑, v formats.")
+LESSON = ("Highlighted words", " were guessed. F1 explains. Ctrl+↑, v: without colours.")
 MISSPELT = (
     "Correct the spelling and change nothing else:\n\n"
     "Thank you for your letter, wich I recieved on Tuesday. We would like to visit the libary on "
@@ -182,18 +181,13 @@ def _looks(look: Styles) -> Content:
 
 
 class Lesson(Static):
-    """Say below the first answer with coloured tokens what they are, until the next question.
-
-    The answer stays coloured as long: a newcomer would see them vanish at its end.
-    """
+    """Say below the first answer with coloured tokens what they are, until the next question."""
 
     DEFAULT_CSS = "Lesson { height: auto; max-width: 120; padding: 0 2; color: $text-muted; }"
 
-    def __init__(self, kind: Kind, answer: Answer) -> None:
+    def __init__(self, kind: Kind) -> None:
         super().__init__()
-        self.answer = answer
         self._kind = kind
-        answer.auto = False
 
     def render(self) -> Content:
         """Draw a few words as those tokens look."""

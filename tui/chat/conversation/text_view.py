@@ -1,13 +1,15 @@
-"""The tokens of an answer as they stream, each in the style of where it came from."""
+"""A text that is read while it streams: formatted, each token in the style of its origin."""
 
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable
-from itertools import zip_longest
+from collections.abc import Iterable, Sequence
+from itertools import groupby, zip_longest
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.segment import Segment
-from textual.content import Content
+from textual.content import Content, Span
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import Reactive, reactive
@@ -19,12 +21,16 @@ from textual.widget import Widget
 
 from assistant.events import Origin, Step, Token
 from tui.app.textual_private import paint
-from tui.chat.conversation.line_flow import Flow
-from tui.widgets.token_styles import Kind, Run, runs_of, styles
+from tui.widgets.token_styles import GHOST, Kind, Run, runs_of, styles
 
-PERIOD = 1 / 26
+if TYPE_CHECKING:  # Markdown is for later than the first frame
+    from tui.chat.conversation.formatted_text import Fragment
+    from tui.chat.conversation.text_layout import TextLayout
+
+PERIOD, SHARE = 1 / 26, 10
 """Seconds between two repaints, in each of which half of what waits is shown: rounds bring several
-tokens at once, and text that flows reads better than text that jerks.
+tokens at once, and text that flows reads better than text that jerks. And how many times as long
+as a repaint takes the next one waits at least: a large table is laid out again as a whole.
 """
 MAX_FLOWING_RUNS = 64
 """Runs that wait; more of them are not a text that flows."""
@@ -32,10 +38,9 @@ ROOM = 5
 """What part of the screen's height a growing text makes room for at once. While it fills that, no
 other line has to be painted, and what is being read stands still.
 """
-AT_ONCE = 30_000
+AT_ONCE = 20_000
 """Characters that are laid out together; the rest of a very long text follows bit by bit."""
-
-CARET = Content.styled("▍", "$accent")
+CARET = "▍"
 
 
 class Still(Widget):
@@ -48,45 +53,61 @@ class Still(Widget):
     virtual_size = Reactive(Size(0, 0))
 
 
-class TokenView(Still):
+class TextView(Still):
     """Show rounds as they come; rejected drafts too, struck through, where they are wanted.
 
     It is one widget, however long the text; a round paints the lines that it changes.
     """
 
-    DEFAULT_CSS = "TokenView { height: auto; }"
+    DEFAULT_CSS = "TextView { height: auto; }"
 
+    colours: reactive[bool] = reactive(True, init=False)
+    """Whether tokens have the styles of their origins."""
     ghosts: reactive[bool] = reactive(False, init=False)
     """Whether rejected drafts are shown."""
 
     class Explained(Message):
         """There is something new for a legend to explain."""
 
-    def __init__(self, growing: bool = True) -> None:
+    def __init__(self, growing: bool = True, formatted: bool = True) -> None:
         super().__init__()
-        self.kinds: set[Kind] = set()
-        """What there is to be explained by a legend."""
-        self.lines: list[Content] = []
-        """What is shown."""
+        self.lines: list[Fragment] = []
+        """What is shown, without the colours of tokens."""
         self.growing = growing
         """Whether more is to come, which a caret shows."""
+        self.struck: Sequence[tuple[int, int]] = ()
+        """Where parts of the text begin and end that are struck out."""
+        self._formatted = formatted
         self._height = 0  # lines that there is room for
         self._steps: list[Step] = []
         self._coming: deque[Run] = deque()  # what is not shown yet
-        self._flow: Flow | None = None  # from when the width is known
+        self._layout: TextLayout | None = None  # from when the width is known
+        self._ends: list[int] = []  # where runs of tokens of one kind end in the text
+        self._kinds: list[Kind] = []  # of these
         self._strips: dict[int, tuple[Style, Strip]] = {}
-        self._painted = 0.0
+        self._painted, self._pause = 0.0, PERIOD
         self._timer: Timer | None = None
 
     def on_mount(self) -> None:
         """Show what came before there was a place for it."""
         self._begin_anew()
 
+    @property
+    def text(self) -> str:
+        """The text that is shown, as it is written."""
+        return "".join(step.text or step.thought for step in self._steps)
+
+    @property
+    def kinds(self) -> set[Kind]:
+        """What there is to be explained by a legend."""
+        shown = {GHOST} if self.ghosts and any(step.rejected for step in self._steps) else set()
+        return shown | {*self._kinds} if self.colours else shown
+
     def add(self, step: Step) -> None:
         """Append a round; it is painted soon."""
         self._steps.append(step)
         self._coming.extend(runs_of(step, self.ghosts))
-        wait = self._painted + PERIOD - monotonic()
+        wait = self._painted + self._pause - monotonic()
         if wait <= 0:
             self._paint()
         elif self._timer is None:
@@ -106,9 +127,26 @@ class TokenView(Still):
         """Lay everything out again."""
         self._begin_anew()
 
+    def watch_colours(self) -> None:
+        """Paint the lines in other colours."""
+        self._strips.clear()
+        self.refresh()
+        self.post_message(self.Explained())
+
+    def line_at(self, position: int) -> int:
+        """Return the line that shows a position of the text, or what comes after it."""
+        self.on_resize()  # a new width may be known before there is an event
+        lines = enumerate(self.lines)
+        return next((y for y, line in lines if max(line.positions, default=-1) >= position), 0)
+
+    def position_at(self, y: int) -> int:
+        """Return the first position of the text that a line shows, or one after it."""
+        shown = (at for line in self.lines[y:] for at in line.positions if at >= 0)
+        return next(shown, 0)
+
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the number of lines; those of another width are laid out again."""
-        if width and (self._flow is None or self._flow.width != width):
+        if width and (self._layout is None or self._layout.width != width):
             self._lay_out(width)
         self._height = len(self.lines)
         if self.growing:
@@ -119,7 +157,7 @@ class TokenView(Still):
     def on_resize(self) -> None:
         """Lay out for the width there is: Textual asks for no height that it remembers."""
         width, height = self.size
-        if not width or self._flow is None or self._flow.width == width:
+        if not width or self._layout is None or self._layout.width == width:
             return
         self._lay_out(width)
         self._height = height
@@ -144,7 +182,7 @@ class TokenView(Still):
         return known[1]
 
     def _rendered(self, y: int, style: Style, selected: tuple[int, int] | None = None) -> Strip:
-        line = self.lines[y]
+        line = self.coloured(self.lines[y])
         if selected is not None:
             start, end = selected
             mark = self.screen.get_visual_style("screen--selection")
@@ -154,40 +192,64 @@ class TokenView(Still):
         strip = strip.extend_cell_length(self.size.width, style.rich_style)
         return strip.apply_offsets(0, y)
 
+    def coloured(self, line: "Fragment") -> Content:
+        """Return a line with the styles of its tokens over those of its format."""
+        looks, spans, begin = styles(self.app.no_color), list[Span](), 0
+        positions = line.positions[: len(line.content)] if self.colours else ()
+        for kind, group in groupby(map(self._kind, positions)):
+            end = begin + len([*group])
+            spans += [Span(begin, end, look)] if (look := looks[kind]) else []
+            begin = end
+        for start, end in self.struck:
+            struck = (i for i, at in enumerate(line.positions) if start <= at < end)
+            spans += [Span(index, index + 1, "strike") for index in struck]
+        return Content(line.content.plain, [*line.content.spans, *spans])
+
+    def _kind(self, position: int) -> Kind:
+        """Return the kind of the token at a position; what is drawn looks as if not guessed."""
+        return self._kinds[bisect_right(self._ends, position)] if position >= 0 else Origin.TARGET
+
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return what is selected, with the line breaks that the text has."""
-        flow, text = self._flow, ""
+        """Return the part of the text that is selected, as it is written."""
+        selected = list[int]()
         for y, line in enumerate(self.lines):
-            if flow is not None and (span := selection.get_span(y)) is not None:
+            if (span := selection.get_span(y)) is not None:
                 start, end = span
-                broken = " " if line.cell_length < flow.width else ""  # within a long word
-                text += line.plain[start : end if end >= 0 else None]
-                text += "\n" if flow.ends[y] else broken
-        return (text.removesuffix("\n"), "\n") if text else None
+                selected += line.positions[start : end if end >= 0 else None]
+        known = [position for position in selected if position >= 0]
+        if not known:
+            return None
+        shown = [at for line in self.lines for at in line.positions if at >= 0]
+        begin = min(known) if min(known) > min(shown) else 0  # all of it has its marks, too
+        end = max(known) + 1 if max(known) < max(shown) else len(self.text)
+        return self.text[begin:end], "\n"
 
     def _begin_anew(self) -> None:
         """Lay everything out, once the width is known."""
-        if self._flow is not None:
-            self._lay_out(self._flow.width)
+        if self._layout is not None:
+            self._lay_out(self._layout.width)
         if self.is_mounted:
             self.refresh(layout=True)
 
     def _lay_out(self, width: int) -> None:
-        self._flow = Flow(width, styles(self.app.no_color))
+        from tui.chat.conversation.text_layout import TextLayout
+
+        ansi, dark = self.app.native_ansi_color, self.app.current_theme.dark
+        self._layout = TextLayout(width, self._formatted, ansi, dark)
         self._height = 0  # of another width it would leave blank lines
         self._strips.clear()
-        self.kinds = set()
+        self.lines, self._ends, self._kinds = [], [], []
         self._coming = deque(run for step in self._steps for run in runs_of(step, self.ghosts))
-        self._advance(self._flow)
+        self._advance(self._layout)
 
     def _paint(self) -> None:
         """Show some of what waits, and paint what it changes."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        if self._flow is None or not self.is_attached:  # another conversation may have been opened
+        if self._layout is None or not self.is_attached:  # another conversation may be opened
             return
-        changes = self._advance(self._flow)
+        changes = self._advance(self._layout)
         missing = len(self.lines) - self._height
         if missing > 0 or (missing < 0 and not self.growing):
             lines = [Region(0, y, self.size.width, 1) for y in changes]
@@ -195,26 +257,32 @@ class TokenView(Still):
             return
         paint(self, changes)
 
-    def _advance(self, flow: Flow) -> dict[int, int]:
+    def _advance(self, layout: "TextLayout") -> dict[int, int]:
         """Lay out some of what waits; return the lines that change, and from which cell on."""
         self._painted = monotonic()
         runs = self._next()
-        self._explain(runs)
-        stable = flow.add(runs)
-        before, after = self.lines[stable:], flow.lines[stable:]
+        self._note_kinds(runs)
+        stable = layout.add(runs)
+        before, after = self.lines[stable:], layout.lines[stable:]
         if self.growing:
-            after[-1] += CARET
-        elif not after[-1]:
+            content, positions = after[-1]
+            end = min(len(positions), len(content))  # the ground of code goes on
+            content = content[:end] + Content.styled(CARET, "$accent") + content[end + 1 :]
+            after[-1] = type(after[-1])(content, positions)
+        elif after and not after[-1].content:
             after.pop()  # a line break at the end is the layout's
         self.lines[stable:] = after
         changes: dict[int, int] = {}
         for y, (old, new) in enumerate(zip_longest(before, after), stable):
-            if old is None or new is None or not old.is_same(new):
+            if new is None:
                 self._strips.pop(y, None)
-                if new is not None:
-                    changes[y] = _same(old, new) if old is not None else 0
+            elif old != new or not old.content.is_same(new.content):
+                self._strips.pop(y, None)
+                changes[y] = _unchanged(old.content, new.content) if old is not None else 0
+        share = 1 if self._coming else SHARE
+        self._pause = max(PERIOD, share * (monotonic() - self._painted))
         if self._coming:
-            self._timer = self.set_timer(PERIOD, self._paint)
+            self._timer = self.set_timer(self._pause, self._paint)
         return changes
 
     def _next(self) -> list[Run]:
@@ -232,10 +300,20 @@ class TokenView(Still):
             count, room = count - 1, max(0, room - len(text))
         return runs
 
-    def _explain(self, runs: Iterable[Run]) -> None:
-        kinds = {kind for text, kind in runs if text}
-        if not kinds <= self.kinds:
-            self.kinds |= kinds
+    def _note_kinds(self, runs: Iterable[Run]) -> None:
+        """Note of which kind each part of the text is; a legend explains what is new."""
+        before = len({*self._kinds})
+        end = self._ends[-1] if self._ends else 0
+        for text, kind in runs:
+            if kind == GHOST or not text:
+                continue
+            if self._kinds and self._kinds[-1] == kind:
+                self._ends.pop()
+            else:
+                self._kinds.append(kind)
+            end += len(text)
+            self._ends.append(end)
+        if len({*self._kinds}) > before:
             self.post_message(self.Explained())
 
 
@@ -244,8 +322,10 @@ def whole(text: str) -> Step:
     return Step((Token(0, text, Origin.TARGET, None, 1.0, None),))
 
 
-def _same(before: Content, after: Content) -> int:
-    """Return in how many cells at the beginning two lines have the same words."""
+def _unchanged(before: Content, after: Content) -> int:
+    """Return in how many cells at the beginning two lines have the same words and styles."""
     pairs = enumerate(zip(before.plain, after.plain, strict=False))
-    end = next((i for i, (old, new) in pairs if old != new), 0)
-    return cell_len(after.plain[: after.plain.rfind(" ", 0, end) + 1])
+    end = next((i for i, (old, new) in pairs if old != new), len(before))
+    end = after.plain[:end].rfind(" ") + 1
+    same = before[:end].is_same(after[:end])
+    return cell_len(after.plain[:end]) if same else 0

@@ -1,0 +1,161 @@
+"""A text that grows: however it comes, its lines are those of the whole, and none is lost."""
+
+import itertools
+import random
+from collections.abc import Iterator
+
+import pytest
+from textual.content import Content
+
+from tests.patience import ALL
+from tests.tui.chat.documents import UNSEEN, documents, seen
+from tui.chat.conversation.formatted_text import Fragment
+from tui.chat.conversation.text_layout import MAX_BLOCK, TextLayout
+from tui.widgets.token_styles import GHOST, Run
+
+ALPHABET = ["a", "bc", "defghijklmnop", " ", "  ", "\n", "\t", "日本", "é", "e\u0301", "-", "👍"]
+WIDTHS = (2, 3, 5, 12, 40)
+CODE = "".join(
+    f"\n{'def' if i % 5 else 'class'} f{i}(x):\n    '''A\n\n    text.'''\n    return {i}\n"
+    for i in range(90)
+)
+LARGE = [
+    f"Look:\n\n```python\n{CODE}```\n\nThe **end**.",
+    f"- a\n\n```\n{'x = 1  # ' * 20}\n```\n" * 12,
+    "".join(f"{i}. item `{i}`\n\n   ```py\n   x = {i}\n   ```\n" for i in range(60)),
+    f"# T\n\n{'word ' * (MAX_BLOCK // 5 + 9)}\n\n**as it is**\n",
+    "|a|b|\n|-|-|\n" + "|1|2|\n" * (MAX_BLOCK // 6 + 9) + "\n\n**as it is**",
+    f"```\n{'a' * (2 * MAX_BLOCK)}\n**as it is**",
+]
+"""Texts with more than one portion of code, and with blocks that are too long to format."""
+
+
+def runs_of(text: str, dice: random.Random, most: int = 9) -> Iterator[Run]:
+    """Cut a text anywhere, with wrong guesses in between."""
+    while text:
+        size = dice.randint(1, most)
+        if dice.random() < 0.2:
+            yield "wrong", GHOST
+        yield text[:size], dice.choice(("draft", "residual", "target"))
+        text = text[size:]
+
+
+def laid_out(runs: list[Run], width: int, formatted: bool = True) -> TextLayout:
+    layout = TextLayout(width, formatted)
+    layout.add(runs)
+    return layout
+
+
+def described(lines: list[Fragment]) -> list[tuple[str, list[tuple[object, ...]], list[int]]]:
+    """Everything about lines: their characters, the styles of each, and where they come from."""
+    return [(line.content.plain, looks(line.content), [*line.positions]) for line in lines]
+
+
+def looks(line: Content) -> list[tuple[object, ...]]:
+    return [
+        tuple(str(span.style) for span in line.spans if span.start <= place < span.end)
+        for place in range(len(line))
+    ]
+
+
+def texts(seed: int) -> tuple[str, random.Random]:
+    dice = random.Random(seed)
+    return "".join(dice.choice(ALPHABET) for _ in range(dice.randint(0, 200))), dice
+
+
+def check(text: str, dice: random.Random, width: int, formatted: bool, most: int = 9) -> None:
+    """Whatever the rounds, the lines are the same; those that are stable never change."""
+    runs = [*runs_of(text, dice, most)]
+    layout = TextLayout(width, formatted)
+    for run in runs:
+        stable, before = layout.stable, described(layout.lines[: layout.stable])
+        layout.add([run])
+        assert described(layout.lines[:stable]) == before
+    whole = laid_out(runs, width, formatted)
+    assert described(layout.lines) == described(whole.lines), (text, width)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.some(60)
+def test_however_a_plain_text_comes_its_lines_are_the_same(width: int, seed: int) -> None:
+    text, dice = texts(seed)
+    check(text, dice, width, formatted=False)
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.some(8)
+def test_however_markdown_comes_its_lines_are_the_same(seed: int) -> None:
+    dice = random.Random(seed)
+    for text in documents(400 if ALL else 25, seed):
+        check(text, dice, dice.choice((20, 31, 60, 200)), formatted=True)
+
+
+@pytest.mark.parametrize("text", LARGE, ids=range(len(LARGE)))
+def test_however_a_large_text_comes_its_lines_are_the_same(text: str) -> None:
+    check(text, random.Random(len(text)), 70, formatted=True, most=900)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.some(4)
+def test_each_character_is_shown_once_and_knows_its_position_at_every_moment(seed: int) -> None:
+    dice = random.Random(seed)
+    for text in documents(200 if ALL else 30, seed):
+        so_far = text[: dice.randint(1, len(text))]
+        lines = laid_out([(so_far, "draft")], dice.choice((20, 40, 120))).lines
+        shown = [
+            (position, character)
+            for line in lines
+            for character, position in zip(line.content.plain, line.positions, strict=False)
+            if position >= 0 and not character.isspace()
+        ]
+        positions = [position for position, _ in shown]
+        assert len({*positions}) == len(positions), so_far
+        assert all(so_far[at] == character for at, character in shown), so_far
+        rows = "".join(line.content.plain for line in lines)
+        assert seen(rows) == seen(so_far), so_far
+        missing = "".join(c for at, c in enumerate(so_far) if at not in {*positions})
+        assert not UNSEEN.sub("", missing), so_far
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("seed", range(20))
+def test_lines_are_those_that_the_widgets_of_textual_would_show(width: int, seed: int) -> None:
+    text = texts(seed)[0].replace("\t", " ")
+    lines = laid_out([(text, "target")], width, formatted=False).lines
+    assert [line.content.plain for line in lines] == [
+        line.plain for line in Content(text).wrap(width)
+    ]
+
+
+def test_no_line_is_wider_than_the_width() -> None:
+    for width, text in itertools.product((20, 33, 80, 200), documents(100, 5)):
+        for line in laid_out([(text, "target")], width).lines:
+            assert line.content.cell_length <= width, text
+
+
+def test_a_text_that_grows_leaves_all_but_its_last_lines_alone() -> None:
+    layout = TextLayout(20, formatted=False)
+    for number in range(1000):
+        layout.add([(f"word{number} ", "target")])
+        assert len(layout.lines) - layout.stable <= 2
+
+
+def test_code_that_grows_leaves_its_earlier_portions_alone() -> None:
+    open_lines = 0
+    layout = TextLayout(80)
+    for at in range(0, len(LARGE[0]), 50):
+        layout.add([(LARGE[0][at : at + 50], "target")])
+        open_lines = max(open_lines, len(layout.lines) - layout.stable)
+    assert open_lines < len(layout.lines) / 2
+
+
+def test_a_tab_reaches_to_the_next_eighth_cell_of_its_line() -> None:
+    layout = TextLayout(40, formatted=False)
+    for text in ("a", "b\t", "c\n", "\t", "d\n12345678", "\tx"):
+        layout.add([(text, "target")])
+    assert [line.content.plain for line in layout.lines] == [
+        "ab      c",
+        "        d",
+        "12345678        x",
+    ]

@@ -1,0 +1,124 @@
+"""A text laid out in lines while it grows: what is complete is never laid out again."""
+
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tui.chat.conversation.formatted_text import (
+    Formatter,
+    Fragment,
+    Ghosts,
+    breaks,
+    drawn,
+    plain,
+    with_ghosts,
+)
+from tui.chat.conversation.markdown_reading import Block, read
+from tui.widgets.token_styles import GHOST, Run
+
+MAX_BLOCK, MAX_WORD = 8_000, 2_000
+"""Characters of a block, and of a word, that are laid out together. From a longer block on, a text
+is shown as it is written: each round lays out the last block again.
+"""
+_BLANK_LINE = re.compile(r"(?:^|\n)[ \t]*\n\Z")
+
+
+class TextLayout:
+    """Append runs of tokens, have lines; however the runs come, the lines are the same."""
+
+    def __init__(
+        self, width: int, formatted: bool = True, ansi: bool = False, dark: bool = True
+    ) -> None:
+        self.width = width
+        self.text = ""
+        self.lines: list[Fragment] = []
+        """The lines; none is wider than the width."""
+        self.stable = 0
+        """How many lines will stay as they are, whatever comes."""
+        self._formatted, self._ansi, self._dark = formatted, ansi, dark
+        self._ghosts: Ghosts = deque()  # wrong guesses that the stable lines do not show
+        self._start = 0  # of the text that the stable lines do not show
+        self._column = 0  # at which that is in its line
+        self._opening = ""  # the line that opened the code block that goes on there
+        self._after_item = False  # whether an item of a list is before it
+
+    def add(self, runs: Iterable[Run]) -> int:
+        """Append runs; return the first line that may have changed."""
+        for text, kind in runs:
+            if kind == GHOST:
+                self._ghosts.append((len(self.text), text))
+            else:
+                self.text += text
+        changed = self.stable
+        del self.lines[changed:]
+        if self._formatted:
+            self._add_blocks()
+        if not self._formatted:
+            self._add_lines()
+        self.lines = self.lines or [drawn("")]
+        return changed
+
+    def _add_blocks(self) -> None:
+        source = self._opening + self.text[self._start :]
+        offset = self._start - len(self._opening)
+        formatter = Formatter(source, offset, self._ghosts, self._ansi, self._dark)
+        blocks = read(source)
+        if self._opening:
+            blocks[0] = replace(blocks[0], opening=self._opening)
+        # Until its first line is complete, a block may turn out to be a part of the one before.
+        begun = [i for i, block in enumerate(blocks) if block.first < source.count("\n")]
+        last = begun[-1] if begun else 0
+        for number, block in enumerate(blocks):
+            if number <= last or formatter.size(block) > MAX_BLOCK:
+                self.stable, self._opening = len(self.lines), block.opening
+                self._start = max(self._start, formatter.position(block.first))
+                after_item = self._after_item
+            if formatter.size(block) > MAX_BLOCK:
+                self._formatted = False
+                return
+            if number == last:
+                formatter.ghosts = deque(self._ghosts)
+            self._put(formatter, block, block is blocks[-1])
+        if blocks:
+            self._after_item = after_item
+
+    def _put(self, formatter: Formatter, block: Block, is_last: bool) -> None:
+        """Add the lines of a block, and a blank line before it except within a list."""
+        before = self.text[: formatter.position(block.first)]
+        tight = block.is_item and self._after_item and not _BLANK_LINE.search(before[-MAX_WORD:])
+        if self.lines and not block.opening and not tight:
+            self.lines.append(drawn(""))
+        for part in formatter.parts(block, is_last):
+            self.lines += part.lines(self.width)
+        self._after_item = block.is_item
+
+    def _add_lines(self) -> None:
+        """Add the lines of a text that is shown as it is written."""
+        *complete, last = self.text[self._start :].split("\n")
+        for line in complete:
+            shown = with_ghosts(plain(line, self._start, self._column), self._ghosts)
+            self.lines += shown.wrapped(self.width)
+            self._start, self._column = self._start + len(line) + 1, 0
+        self.stable = len(self.lines)
+        ending = with_ghosts(plain(last, self._start, self._column), deque(self._ghosts), True)
+        offsets = [0, *breaks(ending.content.plain, self.width)]
+        self.lines += ending.divided(offsets[1:], self.width)
+        self._settle(ending, offsets)
+
+    def _settle(self, line: Fragment, offsets: Sequence[int]) -> None:
+        """Have the lines that the last line of the text takes stay, except two: a word may grow."""
+        text, known = line.content.plain, line.positions
+        starts = [i for i in range(len(offsets) - 2, 0, -1) if _starts_word(text, offsets[i])]
+        done = starts[0] if starts else max(0, len(offsets) - 2) * (len(text) > MAX_WORD)
+        at = offsets[done]
+        if done and known[at] > known[at - 1] >= 0:
+            self.stable, self._start = self.stable + done, known[at]
+            self._column += sum(position >= 0 for position in known[:at])
+            while self._ghosts and self._ghosts[0][0] <= self._start:
+                self._ghosts.popleft()
+
+
+def _starts_word(text: str, place: int) -> bool:
+    """Return whether a word begins there, and not the first: that is laid out with its indent."""
+    return text[place - 1].isspace() and not text[place].isspace() and bool(text[:place].strip())
