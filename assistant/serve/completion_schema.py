@@ -11,8 +11,8 @@ from assistant.serve.api_error import ApiError, refuse, shortened
 from assistant.serve.conversation_schema import (
     Choice,
     Content,
+    Function,
     IncomingMessage,
-    NamedFunction,
     Tools,
     conversation,
     offered,
@@ -38,24 +38,15 @@ _Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 # Fields that would change the answer as it cannot be changed here, except for these values.
 _UNSUPPORTED: dict[str, tuple[object, ...]] = {
-    "n": (1,),
-    "best_of": (1,),
-    "presence_penalty": (0,),
-    "frequency_penalty": (0,),
+    **dict.fromkeys(("n", "best_of"), (1,)),
+    **dict.fromkeys(("presence_penalty", "frequency_penalty"), (0,)),
+    **dict.fromkeys(("audio", "web_search_options", "guided_regex"), ()),
     "logit_bias": ({}, []),
     "functions": ([],),
     "function_call": ("none", "auto"),
     "modalities": (["text"],),
-    "audio": (),
-    "web_search_options": (),
-    "guided_regex": (),
 }
 _INSTEAD = {"functions": "use tools", "function_call": "use tool_choice"}
-
-
-class _StreamOptions(msgspec.Struct):
-    include_usage: bool | None = None
-    include_obfuscation: bool | None = None
 
 
 class _Speculation(msgspec.Struct):
@@ -94,7 +85,7 @@ class _CompletionBody(msgspec.Struct):
     messages: _Messages
     model: str | None = None
     stream: bool | None = None
-    stream_options: _StreamOptions | None = None
+    stream_options: Fields | None = None
     max_tokens: _Count | None = None
     max_completion_tokens: _Count | None = None
     temperature: float | None = None
@@ -169,8 +160,8 @@ def parse_completion(
         served,
         request,
         bool(wanted.stream),
-        bool(wanted.stream_options and wanted.stream_options.include_usage),
-        isinstance(wanted.tool_choice, NamedFunction),
+        bool((wanted.stream_options or {}).get("include_usage")),
+        isinstance(wanted.tool_choice, Function),
         notices.strict,
         tuple(notices.texts),
     )

@@ -6,14 +6,14 @@ import msgspec
 
 from assistant.request import Message, Tool, ToolCall, ToolChoice
 from assistant.serve.api_error import refuse
-from assistant.serve.dialect import Notices
+from assistant.serve.dialect import Fields, Notices
 
 UNREADABLE = "unreadable"  # the key under which arguments stand that are no JSON object
 
 MOST_CALLS = 10_000  # in a conversation
 MOST_TOOLS = 128
 LONGEST_TOOLS = 1_000_000  # characters of all together; more takes minutes to parse
-_NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+_NO_PARAMETERS: Fields = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
 class _Part(msgspec.Struct):
@@ -48,7 +48,7 @@ def _text_of_part(part: _Part) -> str | None:
 
 class _CalledFunction(msgspec.Struct):
     name: str
-    arguments: str | dict[str, Any] | None = None
+    arguments: str | Fields | None = None
 
 
 class _Call(msgspec.Struct):
@@ -111,7 +111,7 @@ def _match(
     unanswered.pop(message.tool_call_id or "", None)
 
 
-def _arguments(written: str | dict[str, Any] | None) -> str:
+def _arguments(written: str | Fields | None) -> str:
     """Return arguments as a JSON object: an empty text as {}, and invalid JSON wrapped in one.
 
     The arguments are invalid if the model was cut within them.
@@ -142,34 +142,23 @@ def _message(message: IncomingMessage) -> Message:
 class _OfferedFunction(msgspec.Struct):
     name: str
     description: str | None = None
-    parameters: dict[str, Any] | None = None
+    parameters: Fields | None = None
     strict: bool | None = None
 
 
-class FunctionTool(msgspec.Struct):
-    """A function that the model may call."""
+class Function(msgspec.Struct):
+    """A function that the model may call, or, as a choice, has to call."""
 
     function: _OfferedFunction
     type: Literal["function"] | None = None
 
 
-class _Named(msgspec.Struct):
-    name: str
-
-
-class NamedFunction(msgspec.Struct):
-    """The function that the model has to call."""
-
-    function: _Named
-    type: Literal["function"] | None = None
-
-
-Tools = Annotated[list[FunctionTool], msgspec.Meta(max_length=MOST_TOOLS)]
-Choice = ToolChoice | NamedFunction
+Tools = Annotated[list[Function], msgspec.Meta(max_length=MOST_TOOLS)]
+Choice = ToolChoice | Function
 Offer = tuple[tuple[Tool, ...], ToolChoice]
 
 
-def offered(tools: list[FunctionTool], choice: Choice | None) -> Offer:
+def offered(tools: list[Function], choice: Choice | None) -> Offer:
     """Return the tools that the model may call, and whether it has to call one.
 
     Raises:
@@ -182,7 +171,7 @@ def offered(tools: list[FunctionTool], choice: Choice | None) -> Offer:
         refuse(f"The tools have {size:,} characters; the limit is {LONGEST_TOOLS:,}.", "tools")
     if not offered_tools and choice not in (None, "none", "auto"):
         refuse("tool_choice asks for a call, but there are no tools.", "tool_choice")
-    if not isinstance(choice, NamedFunction):
+    if not isinstance(choice, Function):
         return offered_tools, choice or "auto"
     wanted = choice.function.name
     if wanted not in names:
