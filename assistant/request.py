@@ -59,6 +59,7 @@ class EngineArgs:
     engine: EngineName | Literal["auto"] = "auto"  # auto: the one that is faster with this target
     recalls: bool = False  # whether stored answers are a draft source
     snapshots: int = 1 << 30  # bytes on disk for KV caches of stored conversations; 0 is none
+    memory: int = 0  # bytes in memory for those of conversations that are not stored
     measure: bool = True  # whether to measure costs, in a second or two; mode auto needs them
     cache: Path | None = None  # folder for measurements; None stores none
     copies: bool = False  # whether to write copies that load at once

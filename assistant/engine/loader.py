@@ -114,7 +114,7 @@ class Loader:
 
     def _prompt_cache(self, target: NativeModel, opened: ExitStack) -> PromptCache:
         identity = f"{target.weights.path.resolve()} {target.cache_identity}"
-        prompt_cache = PromptCache(target, identity, self.setup.snapshots)
+        prompt_cache = PromptCache(target, identity, self.setup.snapshots, memory=self.setup.memory)
         opened.callback(prompt_cache.close)
         opened.callback(prompt_cache.save)
         return prompt_cache

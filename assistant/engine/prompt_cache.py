@@ -13,7 +13,6 @@ if TYPE_CHECKING:  # toys need no native library, and what is not stored no snap
 
 LONG_S = 2.0
 """Seconds of prefill from which on a conversation is saved."""
-MEMORY = 1 << 29  # bytes of those that are not stored
 MIN_TOKENS_SAVED = 64  # tokens that a snapshot must spare the model to be restored
 
 
@@ -23,16 +22,20 @@ _State = tuple[tuple[int, ...], memoryview]  # the tokens of a cache, and a copy
 class PromptCache:
     """Saves a model's KV cache of stored conversations as snapshots, and restores it.
 
-    Those that are not stored, as of clients of `serve`, are saved in memory until a stored one is
-    prepared. If a snapshot is missing, damaged or of another model, the conversation is evaluated
-    again.
+    If a snapshot is missing, damaged or of another model, the conversation is evaluated again.
+    Caches of conversations that are not stored are saved in memory, if there is a budget for it.
     """
 
     def __init__(
-        self, model: "NativeModel", identity: str, budget: int, path: Path | None = None
+        self,
+        model: "NativeModel",
+        identity: str,
+        budget: int,
+        path: Path | None = None,
+        memory: int = 0,
     ) -> None:
-        """`identity` is everything the cache depends on; `budget` is in bytes, 0 saves nothing."""
-        self._model = model
+        """`identity` is everything the cache depends on; `budget` and `memory` are in bytes."""
+        self._model, self._memory = model, memory
         self._identity, self._path, self._budget = identity, path, budget
         self._snapshots: Snapshots | None = None  # None: the conversation is not saved
         self._tokens: Sequence[int] = ()  # of the conversation
@@ -50,10 +53,9 @@ class PromptCache:
             self.save()
         self.close()
         self._tokens = tokens
-        if not stored and self._budget:
+        if self._memory and not stored:
             self._exchange(tokens)
-        elif self._budget:
-            self._in_memory.clear()
+        if stored and self._budget:
             from models.files.snapshots import Snapshots, folder
 
             with suppress(OSError, MemoryError):
@@ -90,7 +92,7 @@ class PromptCache:
         if best and self._spared(best[0], tokens) >= reach + MIN_TOKENS_SAVED:
             self._in_memory = [one for one in self._in_memory if one is not best]
             self._model.restore(*best)
-        while sum(len(state) for _, state in self._in_memory) > MEMORY:
+        while sum(len(state) for _, state in self._in_memory) > self._memory:
             self._in_memory.pop()
 
     def _spared(self, snapshot: Sequence[int], tokens: Sequence[int]) -> int:

@@ -18,13 +18,13 @@ AIDER = {
 }  # fmt: skip
 SWITCHES = "git", "check-update", "show-model-warnings", "gitignore"
 AIDER_SETTINGS = [{"name": "openai/tiny", "extra_params": {"max_tokens": 40}}]
-AGENT = {"build": {"prompt": "Be brief.", "tools": {"*": False}}}
+AGENT = {"build": {"prompt": "Be brief.", "temperature": 0, "tools": {"*": False}}}
 
 
 def outcome(running: Running, command: list[str], folder: Path, said: str = "") -> str:
     """Run an agent in an empty folder: whether it asked, was answered, and said something."""
     running.served.clear()
-    home = {**os.environ, "HOME": str(folder)}
+    home = {**os.environ, "HOME": str(folder / "home")}
     done = subprocess.run(
         command, cwd=folder, env=home, capture_output=True, text=True, stdin=subprocess.DEVNULL
     )
@@ -73,6 +73,7 @@ def main(folder: Path) -> int:
         failed |= subprocess.run(["node", str(folder / "calls.mjs"), address]).returncode
         for agent, bin_ in agents.items():
             with tempfile.TemporaryDirectory() as work:
+                (Path(work) / "home").mkdir()
                 results = agent(running, address, bin_, Path(work))
             failed |= results != ["ok"] * len(results)
             print(f"{agent.__name__:16} {' | '.join(results)}", flush=True)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # it imports the server's libraries, which are slow to load
 
 TOKEN = "SPECCHAT_TOKEN"
 PORT = 8471
+MEMORY = 1 << 29  # bytes for KV caches of several conversations
 
 
 @click.command()
@@ -67,7 +68,7 @@ def serve(host: str, port: int, token_file: Path | None, strict_api: bool, **opt
     with _bound(address, port) as listening, console.shown():
         setup, _ = chosen.setup(console.show_check)
         # Stored conversations are private: they must not be proposed to clients either.
-        setup = replace(setup, recalls=False, snapshots=0)
+        setup = replace(setup, recalls=False, snapshots=0, memory=MEMORY)
         forbid_connections()  # sockets that are bound may still listen
         ready: Ready = console.run(setup, keeps=False)
         console.hide_progress()

@@ -38,9 +38,11 @@ def start(open_model, tiny_target, places):
     """Start a model again, as after the program was closed."""
     opened: list[PromptCache] = []
 
-    def start(kind: type[NativeModel] = Slow, identity: str = "a", budget: int = 1 << 30):
+    def start(
+        kind: type[NativeModel] = Slow, identity: str = "a", budget: int = 1 << 30, memory: int = 0
+    ):
         model = kind(open_model(tiny_target).weights, n_ctx=1024, threads=1)
-        prompt_cache = PromptCache(model, identity, budget, places)
+        prompt_cache = PromptCache(model, identity, budget, places, memory)
         opened.append(prompt_cache)
         return model, prompt_cache
 
@@ -124,20 +126,20 @@ def test_a_conversation_that_is_not_stored_leaves_nothing_on_disk(start, places)
     assert not places.exists()
 
 
-def test_a_conversation_that_is_not_stored_is_resumed_from_memory(start, places, monkeypatch):
-    model, prompt_cache = start()
+@pytest.mark.parametrize("memory", [0, 1000, 1 << 29])
+def test_a_conversation_that_is_not_stored_is_resumed_from_memory(start, places, memory):
+    model, prompt_cache = start(memory=memory, budget=0)
     answer(model, prompt_cache, CHAT, stored=False)
     expected = model.logits([*CHAT, *ANSWER, 7]).copy()
-    for _ in range(2):
-        assert answer(model, prompt_cache, OTHER, stored=False) in (0, len(OTHER))
+    for other in (OTHER, OTHER[:100]):
+        answer(model, prompt_cache, other, stored=False)
         prompt_cache.prepare([*CHAT, *ANSWER, 7], stored=False)
-        assert len(model.cached_tokens) >= len([*CHAT, *ANSWER])
-        assert (model.logits([*CHAT, *ANSWER, 7]) == expected).all()
-    assert answer(model, prompt_cache, OTHER[:5], stored=True) == 0
-    assert answer(model, prompt_cache, CHAT, stored=False) == 0
-    monkeypatch.setattr("assistant.engine.prompt_cache.MEMORY", 0)
-    answer(model, prompt_cache, OTHER, stored=False)
-    assert answer(model, prompt_cache, CHAT, stored=False) == 0
+        if memory <= 1000:
+            assert model.cached_tokens == ()
+        else:
+            assert len(model.cached_tokens) >= len([*CHAT, *ANSWER])
+            assert (model.logits([*CHAT, *ANSWER, 7]) == expected).all()
+    assert not places.exists()
 
 
 def test_a_private_conversation_between_stored_ones_is_never_kept(start):

@@ -136,7 +136,8 @@ def serving(
     target: Path, draft: Path | None = None, token: str | None = None, **how: Any
 ) -> Iterator[Running]:
     """Serve a target, or a pair."""
-    with closing(Running(EngineArgs(target, draft, threads=1, **how), token)) as endpoint:
+    setup = EngineArgs(target, draft, threads=1, memory=1 << 29, **how)
+    with closing(Running(setup, token)) as endpoint:
         yield endpoint
 
 

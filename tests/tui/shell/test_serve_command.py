@@ -61,6 +61,21 @@ def test_the_clients_of_an_ended_server_are_told_in_json(endless, number):
     assert "being stopped" in json.loads(refusal.rpartition("\n")[2])["error"]["message"]
 
 
+def test_a_request_between_two_turns_costs_the_conversation_nothing(target):
+    with (
+        serving("--target", target) as (_, url),
+        openai.OpenAI(base_url=url, api_key="x") as client,
+    ):
+
+        def cached(content):
+            asked = [{"role": "user", "content": content}]
+            done = client.chat.completions.create(model="x", messages=asked, max_tokens=2)
+            return done.usage.prompt_tokens_details.cached_tokens
+
+        assert cached("a" * 200) < cached("b" * 200) + 20 < 40
+        assert cached("a" * 200 + "c") >= 200
+
+
 def test_others_need_the_token_that_is_printed(target):
     with serving("--target", target, "--host", "0.0.0.0") as (process, url):
         told = process.stderr.readline() + process.stderr.readline()
