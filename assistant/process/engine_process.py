@@ -7,7 +7,6 @@ from dataclasses import replace
 from time import monotonic
 
 from assistant.events import Failed, Ready
-from assistant.process.crash_message import crash_message
 from assistant.process.wire import CHAT, Protocol, TooLong
 from assistant.process.worker_process import WorkerDied, WorkerProcess
 from assistant.request import (
@@ -219,6 +218,8 @@ class EngineProcess:
                 self._not_before = monotonic() + min(BACKOFF_CAP_S, 2 ** (self._deaths - 1) - 1)
             if worker.is_proven and not worker.has_begun:  # it died while it was idle
                 raise _NextWorker from None
+            from assistant.process.crash_message import crash_message  # seldom needed
+
             how = death.status, death.output_tail, death.reason, self._setup
             return self._died(crash_message(job, *how))
         if isinstance(end, Failed) and end.kind == OtherEngine.__name__:

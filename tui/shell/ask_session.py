@@ -115,10 +115,12 @@ class AskSession:
             KeyboardInterrupt: Ctrl-C while loading, or twice.
         """
         try:
-            if stale := self._folders.stale(()):
-                self._console.wait(self._folders.read(stale))
+            stale = self._folders.stale(())
+            reading = self._console.begin(self._folders.read(stale)) if stale else None
             self.ready = self.ready or self._load()
             self.session.ready(self.ready.target)
+            if reading:
+                self._console.wait(reading)
             if self._name and not self._quiet:
                 self._console.hide_progress()
                 click.echo(f"==> {one_line(self._name)} <==")

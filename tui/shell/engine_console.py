@@ -21,13 +21,13 @@ from assistant.settings.settings import Settings
 from models import errors
 from models.progress import Progress
 from tui.formatting import left
-from tui.reading import AnswerProgress
 from tui.safe import safe
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
 
+    from tui.reading import AnswerProgress
 
 T = TypeVar("T")
 
@@ -51,7 +51,6 @@ class EngineConsole:
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """Called at the end, before the engine is closed."""
         self._what = ""
-        self._progress = AnswerProgress()
         self._loop = asyncio.Runner()
         self.engine = EngineProcess(protocol=protocol)
         """The engine, for use in the event loop of `wait`."""
@@ -66,6 +65,12 @@ class EngineConsole:
         is_filter = not any(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
         force = False if is_filter else None
         return Console(stderr=True, highlight=False, markup=False, force_terminal=force)
+
+    @cached_property
+    def _progress(self) -> "AnswerProgress":
+        from tui.reading import AnswerProgress  # while the engine starts
+
+        return AnswerProgress()
 
     @cached_property
     def _status(self) -> "Status":
@@ -120,8 +125,12 @@ class EngineConsole:
                 self.show_waiting(event)
         return end
 
-    def wait(self, job: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine, which may start jobs, and return its result."""
+    def begin(self, job: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Start a coroutine, which goes on whenever the console waits for something."""
+        return self._loop.get_loop().create_task(job)
+
+    def wait(self, job: Awaitable[T]) -> T:
+        """Wait for the result of a coroutine or a task, which may start jobs."""
 
         async def follow() -> T:
             self._following = asyncio.current_task()

@@ -1,5 +1,6 @@
 """`specchat ask --about`: a folder is read first, stands before the question, and is cited."""
 
+import asyncio
 import json
 import re
 from itertools import repeat
@@ -7,9 +8,12 @@ from itertools import repeat
 import pytest
 from click.testing import CliRunner
 
+from assistant.request import EngineArgs
+from assistant.session.folder_retriever import FolderRetriever
 from models.files.disk import Records
 from models.files.places import cache_dir
 from tests import tiny
+from tests.patience import WAIT_S
 from tests.scripted_engine import Script, ScriptedEngine
 from tui.shell import engine_console
 from tui.shell.ask_command import ask as command
@@ -45,6 +49,26 @@ def test_an_answer_names_its_sources_after_it(ask) -> None:
     assert "[9] notes" not in done.stderr
     (request,) = ask.requests
     assert request.messages[-1].content.startswith("[1] notes/air.md:1:\n```\nZeppelins")
+
+
+def test_the_folder_is_read_while_the_model_loads(ask, monkeypatch) -> None:
+    jobs, read, do = list[object](), FolderRetriever.read, ScriptedEngine.do
+
+    def noted(self, job):
+        jobs.append(job)
+        return do(self, job)
+
+    monkeypatch.setattr(ScriptedEngine, "do", noted)
+
+    async def after_a_job(self, names) -> None:
+        async with asyncio.timeout(WAIT_S):
+            while not jobs:
+                await asyncio.sleep(0.01)
+        await read(self, names)
+
+    monkeypatch.setattr(FolderRetriever, "read", after_a_job)
+    assert "[1] notes/air.md:1" in ask("--about", "notes").stderr
+    assert isinstance(jobs[0], EngineArgs)
 
 
 def test_json_has_the_sources(ask) -> None:
