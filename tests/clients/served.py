@@ -24,7 +24,7 @@ AGENT = {"build": {"prompt": "Be brief.", "temperature": 0, "tools": {"*": False
 def outcome(running: Running, command: list[str], folder: Path, said: str = "") -> str:
     """Run an agent in an empty folder: whether it asked, was answered, and said something."""
     running.served.clear()
-    home = {**os.environ, "HOME": str(folder / "home")}
+    home = {**os.environ, "HOME": str(folder / "home"), "PWD": str(folder)}
     done = subprocess.run(
         command, cwd=folder, env=home, capture_output=True, text=True, stdin=subprocess.DEVNULL
     )
