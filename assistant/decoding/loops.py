@@ -1,7 +1,7 @@
-"""The two decoding loops, as generators of rounds. They know token ids, not text.
+"""A round of decoding, and the two loops that consist of rounds. They know token ids, not text.
 
-Both append the tokens they decode to the list they are given, and have no other state: two loops
-over one list may take turns, a round at a time.
+A round appends the tokens it decodes to the list it is given, and nothing else has a state: two
+loops over one list may take turns, a round at a time.
 """
 
 from collections.abc import Callable, Iterator
@@ -80,12 +80,29 @@ def speculative(
 ) -> Iterator[Round]:
     """SpS: a draft and one more token per evaluation of the target.
 
-    Chen et al. 2023, algorithm 2. `plan` is called once before each round.
+    `plan` is called once before each round.
     """
     while True:
-        draft = drafter.propose(tokens, plan(), warp, rule.draw)
-        logits = target.logits([*tokens, *draft.tokens], rows=len(draft.proposals) + 1)
-        yield verified(draft, logits, tokens, warp, rule)
+        yield speculative_round(target, drafter, tokens, plan(), warp, rule)[0]
+
+
+def speculative_round(
+    target: Model,
+    drafter: Drafter,
+    tokens: list[int],
+    plan: Plan,
+    warp: Warp,
+    rule: Rule,
+    target_warp: Warp | None = None,
+) -> tuple[Round, Logits]:
+    """Propose, evaluate the target once, and verify: Chen et al. 2023, algorithm 2.
+
+    `target_warp` is that of the target, by default the draft's. The logits are those that the round
+    was verified by.
+    """
+    draft = drafter.propose(tokens, plan, warp, rule.draw)
+    logits = target.logits([*tokens, *draft.tokens], rows=len(draft.proposals) + 1)
+    return verified(draft, logits, tokens, target_warp or warp, rule), logits
 
 
 def verified(draft: Draft, logits: Logits, tokens: list[int], warp: Warp, rule: Rule) -> Round:

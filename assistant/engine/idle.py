@@ -56,7 +56,7 @@ def prefill_idle(
                 seen = source.seen(tokens[:-1])
                 for piece in _read(source.model, seen, assistant.piece, clock):
                     if learnt:
-                        learnt.costs.saw_draft(piece.tokens, piece.seconds)
+                        learnt.costs.observe_draft(piece.tokens, piece.seconds)
     while learnt and not learnt.look_again():
         pass
 

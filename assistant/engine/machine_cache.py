@@ -111,17 +111,9 @@ def _times_keys(target: TimedModel, draft: TimedModel | None) -> list[str]:
     return [verify, f"draft | {draft.conditions} | {verify}"] if draft else [verify]
 
 
-def known_attention(target: TimedModel, folder: Path | None) -> float:
-    """Return the seconds that a target's attention was seen to take; see `costs.Curve`."""
-    return _sound(Records(folder, COSTS, float).get(f"attention | {target.conditions}"))
-
-
 def known_reading(path: Path, folder: Path) -> float:
     """Return the seconds a token that prompts of a target took last; 0 if none was read yet."""
-    return _sound(Records(folder, COSTS, float).newest(f"reading | {_file(path)} | "))
-
-
-def _sound(seconds: float | None) -> float:
+    seconds = Records(folder, COSTS, float).newest(f"reading | {_file(path)} | ")
     return seconds if seconds and 0 < seconds < 1 else 0.0
 
 
@@ -173,7 +165,7 @@ class Learnt:
     ) -> None:
         self._looks, self._files, self._folder = looks, files, folder
         self._doubted_s = looks.doubted_s
-        self.costs = looks.costs(known_attention(looks.target, folder))
+        self.costs = looks.costs
         self.acceptance = Acceptance(known_acceptance(*files, folder))
 
     def replace_looks(self, looks: CostLooks) -> None:
@@ -187,12 +179,10 @@ class Learnt:
         target = self._looks.target
         if self._looks.verify.calm_s:
             keep_looks(self._looks, self._folder)
-        shown = {"attention": self.costs.attention, "reading": target.seconds_per_token}
-        figures = Records(self._folder, COSTS, float)
-        for what, seconds in shown.items():
-            key = f"{what} | {target.conditions}"
-            if seconds and seconds != figures.get(key):
-                figures.save(key, seconds)
+        figures, key = Records(self._folder, COSTS, float), f"reading | {target.conditions}"
+        seconds = target.seconds_per_token
+        if seconds and seconds != figures.get(key):
+            figures.save(key, seconds)
 
     def take_pace(self, plain_s: float) -> None:
         """Take what one token takes in an answer; believe little of looks that took far longer."""

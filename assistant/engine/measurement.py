@@ -15,7 +15,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from assistant.decoding.lookahead.cost_curve import DEEP
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.model import Logits, Model, most_proposals
 from assistant.engine.times import KEPT, Times
@@ -32,6 +31,7 @@ NEEDED = (1, 4)
 FIRST_LOOK_S = 6.0
 """Seconds after which a first look begins no further width. Of ten looks of two seconds, four had
 all of t(2) to t(8) within 10 % of a minute's; of ten of six seconds, nine."""
+DEEP = 1024  # tokens of context from which on attention takes enough time to matter
 SHALLOW = 16  # tokens before those that are timed, where a model holds none
 SETTLED = 0.025  # the relative error of a ratio that needs no further look
 CLEAR = 0.1  # the one from which on the machine was too busy for figures that last
@@ -150,9 +150,10 @@ class CostLooks:
         """What the target and the draft take, by tokens; without a draft the second is empty."""
         return self.verify.seconds, self.reading.seconds if self.draft else {}
 
-    def costs(self, attention: float = 0.0) -> Costs:
-        """Return what rounds cost by what was seen; `attention` is as `Costs` takes it."""
-        return Costs(*self.seconds, attention)
+    @property
+    def costs(self) -> Costs:
+        """What rounds cost, by what was seen."""
+        return Costs(*self.seconds)
 
     def take(self, looks: Iterable[Look]) -> None:
         """Take looks one after another, each between two evaluations of one token of the target.

@@ -228,7 +228,7 @@ class Assistant:
                     pending, before = source.pending(prefix), source.model.busy_s
                     source.model.logits(source.seen(prefix), rows=0)
                     if self.learnt and pending:
-                        self.learnt.costs.saw_draft(pending, source.model.busy_s - before)
+                        self.learnt.costs.observe_draft(pending, source.model.busy_s - before)
 
     def prompt(self, request: Request, control: Control) -> ChatPrompt:
         """Return the prompt of a request, short enough to leave space for the answer.

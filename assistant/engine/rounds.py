@@ -8,12 +8,11 @@ from typing import NamedTuple
 from assistant.decoding.lookahead.controller import SHORT, Controller, RoundCost
 from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.lookahead.plans import FixedPlan, RoundPlan
-from assistant.decoding.loops import Round, verified
+from assistant.decoding.loops import Round, speculative_round
 from assistant.decoding.mask import Forced, Mask, NothingAllowed, constrained, forcing
 from assistant.decoding.model import DraftFailed, Logits, Model, most_proposals
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Draft
 from assistant.decoding.sources.model import ModelSource, PrefillOption
 from assistant.decoding.warp import Warp
 from assistant.engine.control import Control
@@ -153,35 +152,29 @@ class Rounds:
         return Reason.FIRST if len(self._tokens) == self._answer_start else None
 
     def _round(self) -> PlannedRound:
-        controller, drafter = self._policy.controller, self._drafter
-        draft_s, tables_s, started = self._draft_s, drafter.tables_s, self._clock()
+        controller, draft_s, started = self._policy.controller, self._draft_s, self._clock()
         done = self._tokens[:-1]  # a target that rolls back in steps recomputes some of them
         recomputed = 0 if self._target.rollback is None else len(done) - self._target.cached(done)
-        if controller:
-            controller.at(len(self._tokens))
-        plan, draft = self._drafted(recomputed)
-        round_, logits = self._verified(draft)
-        if controller is None:
-            return PlannedRound(round_, Forecast(plan.reason), logits)
-        seconds = self._clock() - started
-        draft_s, tables_s = self._draft_s - draft_s, drafter.tables_s - tables_s
-        controller.observe(RoundCost(round_, plan, seconds, draft_s, tables_s, recomputed))
-        return PlannedRound(round_, controller.forecast(plan), logits)
-
-    def _drafted(self, recomputed: int) -> tuple[RoundPlan, Draft]:
-        if reason := self._no_draft_reason():
-            return FixedPlan(0, reason), Draft()
-        left = self._limit - len(self._tokens) - 1  # the round adds one token itself
-        budget = max(0, min(most_proposals(self._target), left))
-        plan = self._policy.plan(budget, recomputed, self._target.rollback == 0, self._clock)
-        return plan, self._drafter.propose(self._tokens, plan, self._warp, self._rule.draw)
-
-    def _verified(self, draft: Draft) -> tuple[Round, Logits]:
-        logits = self._target.logits([*self._tokens, *draft.tokens], len(draft.proposals) + 1)
+        plan = self._plan(recomputed)
         try:
-            return verified(draft, logits, self._tokens, self._target_warp, self._rule), logits
+            round_, logits = speculative_round(
+                self._target, self._drafter, self._tokens, plan, self._warp, self._rule,
+                self._target_warp,
+            )  # fmt: skip
         except NothingAllowed as error:
             raise UsageError(str(error)) from error
+        if controller is None:
+            return PlannedRound(round_, Forecast(plan.reason), logits)
+        seconds, draft_s = self._clock() - started, self._draft_s - draft_s
+        controller.observe(RoundCost(round_, plan, seconds, draft_s, recomputed))
+        return PlannedRound(round_, controller.forecast(plan), logits)
+
+    def _plan(self, recomputed: int) -> RoundPlan:
+        if reason := self._no_draft_reason():
+            return FixedPlan(0, reason)
+        left = self._limit - len(self._tokens) - 1  # the round adds one token itself
+        budget = max(0, min(most_proposals(self._target), left))
+        return self._policy.plan(budget, recomputed, self._target.rollback == 0, self._clock)
 
     # The draft model
 
@@ -213,7 +206,7 @@ class Rounds:
         seen, before = source.seen(self._tokens[:-1]), source.model.busy_s
         source.model.logits(seen, rows=0)
         if self._policy.controller:
-            self._policy.controller.learn_draft(len(seen), source.model.busy_s - before)
+            self._policy.controller.costs.observe_draft(len(seen), source.model.busy_s - before)
         self._drafter.sources[source.name] = source
 
     def _prefill(self) -> Iterator[Prefilled]:

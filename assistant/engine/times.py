@@ -13,7 +13,7 @@ from math import exp, hypot, inf, log, sqrt
 from statistics import median
 from typing import TYPE_CHECKING
 
-from assistant.decoding.lookahead.cost_curve import is_curve
+from assistant.decoding.lookahead.costs import is_curve
 
 if TYPE_CHECKING:
     from models.native.model import NativeModel

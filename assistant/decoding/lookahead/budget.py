@@ -12,18 +12,18 @@ CHANGED = log(1.2)  # from here on it is no noise, if two in a row say so
 SURPRISES = 3  # rounds of speculation whose mean is compared
 
 
-class Reference:
-    """Follow the seconds of a plain evaluation, and say when it is time to look at them again.
+class Baseline:
+    """Follows the seconds of a plain evaluation, and says when it is time for another one.
 
     Only rounds without proposals show them. When the machine becomes faster or slower while tokens
-    are proposed, rounds take longer or shorter than expected, and the next one is to be plain:
-    that tells whether ArS has changed too.
+    are proposed, rounds take longer or shorter than expected, and the next two are to be plain:
+    they show whether ArS has changed too. Without that the bound is broken on machines that change.
     """
 
     def __init__(self, seconds: float) -> None:
         self._recent = deque([seconds], RECENT)
         self._surprises = deque[float]((), SURPRISES)
-        self._looks = 0
+        self._due = 0
         self.unseen = 0
         """Rounds of speculation since the last plain one."""
 
@@ -35,34 +35,29 @@ class Reference:
     @property
     def seems_changed(self) -> bool:
         """Whether a plain round is due, because the last ones were not as expected."""
-        return self._looks > 0
+        return self._due > 0
 
-    def move(self, times: float) -> None:
-        """Expect so many times as much from now on, as of another place in the text."""
-        self._recent = deque((times * each for each in self._recent), RECENT)
-
-    def saw_plain(self, seconds: float) -> None:
+    def observe(self, seconds: float) -> None:
         """Take a round without proposals; what is not a duration is ignored."""
-        if not (seconds > 0 and isfinite(seconds)):
-            return
-        self._take(seconds)
-        self._surprises.clear()
-        self._looks = max(0, self._looks - 1)
-        self.unseen = 0
+        if seconds > 0 and isfinite(seconds):
+            self._add(seconds)
+            self._surprises.clear()
+            self._due = max(0, self._due - 1)
+            self.unseen = 0
 
-    def saw_other(self, seconds: float, expected: float) -> None:
+    def observe_speculative(self, seconds: float, expected: float) -> None:
         """Take a round with proposals, and how long it was expected to take."""
         self.unseen += 1
         if not (seconds > 0 and isfinite(seconds)):
             return
         if log(self.seconds / seconds) > CHANGED:
-            self._take(seconds)  # a plain evaluation takes no longer than a wider one
+            self._add(seconds)  # a plain evaluation takes no longer than a wider one
         self._surprises.append(log(seconds / expected))
         mean = sum(self._surprises) / SURPRISES
         if len(self._surprises) == SURPRISES and abs(mean) > CHANGED:
-            self._looks = 2
+            self._due = 2
 
-    def _take(self, seconds: float) -> None:
+    def _add(self, seconds: float) -> None:
         before = list(self._recent)
         self._recent.append(seconds)
         away = [log(each / median(before)) for each in (before[-1], seconds)]

@@ -9,7 +9,7 @@ from math import inf, log2
 from typing import NamedTuple
 
 from assistant.decoding.lookahead.acceptance import Acceptance, RecentMean
-from assistant.decoding.lookahead.budget import Budget, Reference
+from assistant.decoding.lookahead.budget import Baseline, Budget
 from assistant.decoding.lookahead.costs import TRUST, Costs
 from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.lookahead.plans import RoundPlan, ThroughputPlan
@@ -35,8 +35,7 @@ class RoundCost(NamedTuple):
     plan: RoundPlan
     seconds: float  # all of it, with what follows
     draft_s: float = 0.0
-    tables_s: float = 0.0
-    again: int = 0
+    recomputed: int = 0
     """Tokens that had been evaluated before: a plain answer would not have needed that."""
 
 
@@ -53,14 +52,14 @@ class Controller:
         draft_source: str = ModelSource.name,
     ) -> None:
         self._draft_source = draft_source
-        self._costs = costs
+        self.costs = costs
         self._acceptance = acceptance or Acceptance()
         self._budget = Budget()
         self._pace = RecentMean()
         self._known = 0  # tokens of context that the draft had when it was judged last
         self._is_reading = False
         self._answered = 0  # tokens of this answer
-        self._reference = Reference(costs.verify(1))
+        self._baseline = Baseline(costs.verify(1))
 
     def begin(self) -> None:
         """Begin an answer: gains of others pay for no loss in it, and its text is separate."""
@@ -70,33 +69,29 @@ class Controller:
         self._is_reading = False
         self._acceptance.begin()
 
-    def at(self, depth: int) -> None:
-        """Go to a place in the text, which is `depth` tokens long: attention takes longer there."""
-        self._reference.move(self._costs.at(depth))
-
     def plan(
         self,
         budget: int,
         least: int = 0,
-        again: int = 0,
+        recomputed: int = 0,
         repeats: bool = False,
         clock: Callable[[], float] = lambda: 0.0,
     ) -> ThroughputPlan:
         """Return the plan of the next round, with `least` proposals even if nothing pays.
 
-        `again`, `repeats` and `clock` are those of `ThroughputPlan`.
+        `recomputed`, `repeats` and `clock` are those of `ThroughputPlan`.
         """
         left = self._left
         return ThroughputPlan(
-            self._costs,
+            self.costs,
             self._acceptance,
             budget,
             least=least,
             patience=SHORT,
-            limit_s=inf if least else (1 + left) * self._costs.verify(1),
+            limit_s=inf if least else (1 + left) * self.costs.verify(1),
             clock=clock,
             pause=None if least else self._pause(left),
-            again=again,
+            recomputed=recomputed,
             repeats=repeats,
         )
 
@@ -120,27 +115,22 @@ class Controller:
 
     def read(self, tokens: int, seconds: float) -> None:
         """Learn from the draft's reading of `tokens` tokens: it is owed until it is earned back."""
-        self._spend(seconds, self._costs.draft(tokens), 0)
-        self._costs.saw_draft(tokens, seconds)
-
-    def learn_draft(self, tokens: int, seconds: float) -> None:
-        """Learn from a reading of the draft that no answer has to earn back, as after loading."""
-        self._costs.saw_draft(tokens, seconds)
+        self._spend(seconds, self.costs.draft(tokens), 0)
+        self.costs.observe_draft(tokens, seconds)
 
     def observe(self, cost: RoundCost) -> None:
         """Learn from a round and what was proposed for it."""
-        round_, plan, seconds, draft_s, tables_s, again = cost
+        round_, plan, seconds, draft_s, recomputed = cost
         tokens, reads = len(round_.tokens), plan.reads
         self._answered += tokens
-        self._compare(round_.proposed, seconds - draft_s - tables_s, again)
-        self._acceptance.learn(round_, plan.runs)
-        self._costs.saw_tables(plan.table_rows, tables_s)
-        expected = [self._costs.draft(pending) for pending in reads]
+        self._compare(round_.proposed, seconds - draft_s, recomputed)
+        self._acceptance.observe(round_, plan.runs)
+        expected = [self.costs.draft(pending) for pending in reads]
         for pending, usual in zip(reads, expected, strict=True):
-            self._costs.saw_draft(pending, usual * draft_s / sum(expected))
+            self.costs.observe_draft(pending, usual * draft_s / sum(expected))
         if not plan.is_owed:
             return
-        if round_.proposed or reads or plan.table_rows or again:
+        if round_.proposed or reads or recomputed:
             self._spend(seconds, plan.expected_s, tokens)
         else:
             self._budget.add(tokens)
@@ -152,12 +142,11 @@ class Controller:
 
         A plan promises by the cost curve, so it is held against ArS by the cost curve too.
         """
-        step_s, right = self._costs.draft(1), None
+        step_s, right = self.costs.draft(1), None
         if step_s < inf:
-            possible = self._acceptance.quadrature(self._draft_source)
-            right = sum(weight * each for weight, each in possible)
-        cost = cheapest(self._costs.verify, step_s if step_s < inf else 0.0)
-        return Forecast(plan.reason, plan.speedup, self._reference.seconds, cost, right)
+            right = self._acceptance.expected(self._draft_source)
+        cost = cheapest(self.costs.verify, step_s if step_s < inf else 0.0)
+        return Forecast(plan.reason, plan.speedup, self._baseline.seconds, cost, right)
 
     @property
     def _left(self) -> float:
@@ -166,7 +155,7 @@ class Controller:
         So a translation of ten tokens is not slowed down by a draft that reads for it. Of 77
         answers with recorded costs the slowest went from 0.80 to 0.92 times ArS, at the same mean.
         """
-        return self._budget.left(cautious=self._acceptance.sureness < SURE_OF_ITSELF)
+        return self._budget.left(cautious=self._acceptance.confidence < SURE_OF_ITSELF)
 
     @property
     def _token_s(self) -> float:
@@ -174,15 +163,15 @@ class Controller:
 
         By the curve alone, one of 2,000 simulated answers lost 12 evaluations of 70 tokens.
         """
-        return min(self._reference.seconds, self._costs.verify(1))
+        return min(self._baseline.seconds, self.costs.verify(1))
 
     def _pause(self, left: float) -> Reason | None:
         """Return why the next round is to be plain, when `left` evaluations may still be lost."""
         interval = CHECK_EVERY if left > RICH else CHECK_SOON
-        ratio = self._reference.seconds / self._costs.verify(1)
+        ratio = self._baseline.seconds / self.costs.verify(1)
         if not 1 / SURPRISING < ratio < SURPRISING:
             interval = CHECK_AT_ONCE
-        if self._reference.seems_changed or self._reference.unseen >= interval:
+        if self._baseline.seems_changed or self._baseline.unseen >= interval:
             return Reason.TIMING
         return None if left else Reason.SPENT
 
@@ -192,24 +181,24 @@ class Controller:
         When it was much less than expected, the machine has become faster, and ArS with it: that
         is no gain. Of ArS it may be known already, before it is of wider batches.
         """
-        expected_s *= self._token_s / self._costs.verify(1)
+        expected_s *= self._token_s / self.costs.verify(1)
         is_surprise = seconds * SURPRISING < expected_s
         owed_s = expected_s if is_surprise else seconds
         self._budget.add(tokens, owed_s / self._token_s - tokens)
 
-    def _compare(self, proposed: int, seconds: float, again: int) -> None:
+    def _compare(self, proposed: int, seconds: float, recomputed: int) -> None:
         """Learn how long an evaluation took, and what ArS takes."""
-        width = 1 + proposed + again
-        expected_s = self._costs.verify(width)
+        width = 1 + proposed + recomputed
+        expected_s = self.costs.verify(width)
         if proposed:
-            self._reference.saw_other(seconds, expected_s)
+            self._baseline.observe_speculative(seconds, expected_s)
         else:
-            self._reference.saw_plain(seconds * self._costs.verify(1) / expected_s)
-        self._costs.saw_verify(width, seconds)
+            self._baseline.observe(seconds * self.costs.verify(1) / expected_s)
+        self.costs.observe_verify(width, seconds)
 
     def _piece(self, pending: int, left_s: float) -> int:
         """Return how many tokens can be paid for even if they take much longer than believed."""
-        while pending and self._costs.draft(pending) * self._costs.doubt(pending) > left_s:
+        while pending and self.costs.draft(pending) * self.costs.draft_safety(pending) > left_s:
             pending //= 2
         return pending
 
@@ -219,13 +208,13 @@ class Controller:
         It is of no use unless all of it can be, and a first proposal after it. The first piece
         settles doubts about others of its size.
         """
-        draft, verify = self._costs.draft, self._costs.verify
-        proposal_s = draft(2) + self._costs.batch_doubt(2) * (verify(2) - verify(1))
+        draft, verify = self.costs.draft, self.costs.verify
+        proposal_s = draft(2) + self.costs.batch_safety(2) * (verify(2) - verify(1))
         left_s = self._left * self._token_s - proposal_s
         piece, read_s = self._piece(pending, left_s), 0.0
-        doubt, most = self._costs.doubt(piece), 2 ** piece.bit_length() - 1
+        doubt, most = self.costs.draft_safety(piece), 2 ** piece.bit_length() - 1
         while pending and piece:
-            took_s = draft(piece) * self._costs.slowness
+            took_s = draft(piece) * self.costs.slowness
             if read_s + max(doubt * draft(piece), took_s) > left_s:
                 return inf
             read_s, pending, doubt = read_s + took_s, pending - piece, max(1.0, doubt**TRUST)
@@ -238,16 +227,14 @@ class Controller:
         The draft's acceptance is unknown before it has read, so the saving is averaged over its
         distribution, and a loss counts as zero: where it does not pay it is not asked.
         """
-        read_s, step_s = self._reading_s(option.pending), self._costs.draft(1)
+        read_s, step_s = self._reading_s(option.pending), self.costs.draft(1)
         whole = options[-1].context
-        token_s = self._costs.verify(1)
+        token_s = self.costs.verify(1)
         if read_s == inf or self._answered < option.context < whole:
             return -inf
         better = LOG_ODDS_PER_HALVED_CONTEXT * log2(option.context / (self._known or whole))
         pace = max(self._pace.value, 1 / token_s)
-        verify = {width: self._costs.verify(width) for width in range(1, LONGEST_WEIGHED + 2)}
-        saved_s = sum(
-            weight * max(0.0, 1 / pace - token_s / best_lookahead(chance, verify, step_s)[1])
-            for weight, chance in self._acceptance.quadrature(self._draft_source, better)
-        )
+        verify = {width: self.costs.verify(width) for width in range(1, LONGEST_WEIGHED + 2)}
+        chance = self._acceptance.expected(self._draft_source, better)
+        saved_s = max(0.0, 1 / pace - token_s / best_lookahead(chance, verify, step_s)[1])
         return min(more, TYPICAL_ANSWER) * saved_s - read_s

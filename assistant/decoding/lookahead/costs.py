@@ -1,27 +1,116 @@
 """What rounds cost on this machine: evaluations of the target and the draft, rows of tables."""
 
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Mapping
-from math import inf, isfinite
+from math import exp, inf, isfinite, log
+from statistics import median
 
-from assistant.decoding.lookahead.cost_curve import Curve
 from assistant.decoding.sources.model import MODEL
 
-WIDEST = 32  # the widest batch that is thought of
-TABLE_S = 0.0015  # a row of a table over 150,000 tokens, warped; until one was seen
-DRAFT_DOUBT, BATCH_DOUBT = 9.0, 2.0  # so that the promise holds where they were measured wrongly
-QUARTER_DOUBT = 4.5  # of the draft's reading, where it was seen to read a quarter as many
-TRUST = 0.38  # the exponent of a doubt, each time that it was not confirmed: 9, 2.3, 1.4, 1.1
+RECENT = 9
+"""Evaluations whose median is believed, filled up with what is usual: four slow ones change
+nothing."""
+STALE = 64  # evaluations of the target after which the samples of a width no longer count
+TABLE_S = 0.0015  # a row of a table over 150,000 tokens, warped; only the laboratory has some
+DRAFT_SAFETY, BATCH_SAFETY = (9.0, 4.5), (2.0, 2.0)
+"""What `SafetyFactor` begins with: so the bound holds where costs were measured wrongly."""
+TRUST = 0.38  # the exponent of a safety factor, each time it was not needed: 9, 2.3, 1.4, 1.1
 
 
-class Doubt:
-    """How many times as long as believed an evaluation may well take, by its tokens.
+def is_curve(measured: Mapping[int, float]) -> bool:
+    """Say whether these are seconds by tokens, from one token on."""
+    return 1 in measured and all(n > 0 and 0 < s < inf for n, s in measured.items())
 
-    What is measured is never believed before it was seen: the first time little is staked on it.
-    Evaluations of at least as many tokens settle doubts about fewer.
+
+class Curve:
+    """Seconds of an evaluation by its tokens: as measured, corrected by what was observed lately.
+
+    Of a number of tokens that was observed lately, the median counts. Every other one takes as much
+    longer than measured as those do, in the median: a machine that others keep busy, or that is
+    idle again, is so for all of them, and for the draft as well.
 
     Args:
-        first: the doubt where nothing like it was seen.
-        quarter: the doubt, at least, where only a quarter as many tokens were seen.
+        measured: seconds by tokens; straight lines lead from one to the next.
+        target: the curve of the target, where this one is a draft's. The target is evaluated in
+            every round, so what it shows corrects both.
+
+    Raises:
+        ValueError: one token was not measured, or something is not a duration.
+    """
+
+    def __init__(self, measured: Mapping[int, float], target: "Curve | None" = None) -> None:
+        self._target = target or self
+        self._evaluations = 0
+        self._samples: dict[int, deque[float]] = {}  # by tokens, in seconds, newest last
+        self._observed_at: dict[int, int] = {}  # by tokens, in evaluations of the target
+        self._slowdown = 0.0  # the logarithm of how much longer than measured they take lately
+        self.measure(measured)
+
+    def measure(self, measured: Mapping[int, float]) -> None:
+        """Replace what was measured; samples are compared with it from now on.
+
+        Raises:
+            ValueError: as of a new curve.
+        """
+        if not is_curve(measured):
+            raise ValueError(f"not evaluation times: {dict(measured)}")
+        self._known, self._measured = sorted(measured), dict(measured)
+        self._find_slowdown()
+
+    def __call__(self, tokens: int) -> float:
+        """Return the seconds that an evaluation of `tokens` tokens takes now."""
+        return self._measured_s(tokens) * exp(self._change(tokens))
+
+    def observe(self, tokens: int, seconds: float) -> None:
+        """Learn from an evaluation; what is not a duration is ignored, as when a clock was set."""
+        if not (seconds > 0 and isfinite(seconds)):
+            return
+        if not self._is_fresh(tokens):
+            self._samples[tokens] = deque(maxlen=RECENT)
+        self._samples[tokens].append(seconds)
+        self._evaluations += 1
+        self._observed_at[tokens] = self._target._evaluations
+        self._find_slowdown()
+
+    def _measured_s(self, tokens: int) -> float:
+        if tokens not in self._measured:
+            if len(self._known) == 1:
+                return self._measured[1] * tokens
+            at = min(max(1, bisect_right(self._known, tokens)), len(self._known) - 1)
+            low, high = self._known[at - 1 : at + 1]
+            slope = (self._measured[high] - self._measured[low]) / (high - low)
+            if tokens > high:
+                slope = max(slope, 0.0)  # noise must not make more tokens ever cheaper
+            self._measured[tokens] = self._measured[low] + slope * (tokens - low)
+        return self._measured[tokens]
+
+    def _find_slowdown(self) -> None:
+        fresh = [n for n in self._samples if self._is_fresh(n)]
+        # What was observed seldom is corrected by the others: it does not correct them.
+        often = [n for n in fresh if len(self._samples[n]) > RECENT // 2]
+        self._slowdown = median([self._change(n) for n in often or fresh] or [0.0])
+
+    def _change(self, tokens: int) -> float:
+        """Return the logarithm of how much longer than measured an evaluation takes now."""
+        usual = self._target._slowdown
+        if not self._is_fresh(tokens):
+            return usual
+        samples, measured_s = self._samples[tokens], self._measured_s(tokens)
+        logs = [log(seconds / measured_s) for seconds in samples]
+        return median([*logs, *[usual] * (RECENT - len(logs))])
+
+    def _is_fresh(self, tokens: int) -> bool:
+        at = self._observed_at.get(tokens)
+        return at is not None and self._target._evaluations - at < STALE
+
+
+class SafetyFactor:
+    """How many times as long as expected an evaluation may take, by its tokens.
+
+    What was measured is not relied on before it was observed: `first` is the factor until then, and
+    `quarter` the least where only a quarter as many tokens were observed. Evaluations of at least
+    as many tokens count for fewer.
     """
 
     def __init__(self, first: float, quarter: float) -> None:
@@ -29,19 +118,18 @@ class Doubt:
         self._known: dict[int, float] = {}  # by the bits of the number of tokens
 
     def __call__(self, tokens: int) -> float:
-        """Return the doubt of so many tokens; at least 1."""
+        """Return the factor of so many tokens; at least 1."""
         bits = tokens.bit_length()
-        if seen := [doubt for each, doubt in self._known.items() if each >= bits]:
-            return min(seen)
-        if near := [doubt for each, doubt in self._known.items() if each >= bits - 2]:
-            return max(self._quarter, *near)
-        return self._first
+        if wider := [factor for n, factor in self._known.items() if n >= bits]:
+            return min(wider)
+        near = [factor for n, factor in self._known.items() if n >= bits - 2]
+        return max(self._quarter, *near) if near else self._first
 
-    def saw(self, tokens: int, slower: float) -> None:
-        """Take an evaluation that took `slower` times as long as believed."""
+    def observe(self, tokens: int, slower: float) -> None:
+        """Take an evaluation that took `slower` times as long as expected."""
         bits = tokens.bit_length()
-        settled = self._known.get(bits, self._first) ** TRUST
-        self._known[bits] = max(settled, min(slower, self._first))
+        relied = self._known.get(bits, self._first) ** TRUST
+        self._known[bits] = max(relied, min(slower, self._first))
 
 
 class Costs:
@@ -51,23 +139,19 @@ class Costs:
         verify: measured seconds of the target's evaluations, by width.
         draft: measured seconds that the draft takes to read tokens and give one row, by tokens;
             empty when there is no draft model.
-        attention: what is known of the target's; see `Curve`.
 
     Raises:
         ValueError: something in them is not a duration, or `verify` is empty.
     """
 
-    def __init__(
-        self, verify: Mapping[int, float], draft: Mapping[int, float], attention: float = 0.0
-    ) -> None:
-        self._verify = Curve(verify, attention)
-        self._draft = Curve(draft, target=self._verify) if draft else None
-        self._table = Curve({1: TABLE_S})
-        self._draft_doubt = Doubt(DRAFT_DOUBT, QUARTER_DOUBT)
-        self.batch_doubt = Doubt(BATCH_DOUBT, BATCH_DOUBT)
+    def __init__(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:
+        self.verify = Curve(verify)
+        """t(n): the seconds in which the target evaluates a batch of so many tokens."""
+        self._draft = Curve(draft, self.verify) if draft else None
+        self._draft_safety = SafetyFactor(*DRAFT_SAFETY)
+        self.batch_safety = SafetyFactor(*BATCH_SAFETY)
         self.slowness = 1.0
-        """How many times as long as believed the draft took last, at least 1."""
-        self._verify_s: list[float] = []  # by width, until more is learnt
+        """How many times as long as expected the draft took last, from 1 to `DRAFT_SAFETY[0]`."""
 
     def measure(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:
         """Replace what was measured, by a measurement that is more certain.
@@ -75,33 +159,11 @@ class Costs:
         Raises:
             ValueError: as of new costs.
         """
-        self._verify.measure(verify)
+        self.verify.measure(verify)
         if self._draft:
             self._draft.measure(draft)
         elif draft:  # it was loaded after the target
-            self._draft = Curve(draft, target=self._verify)
-        self._verify_s.clear()
-
-    @property
-    def attention(self) -> float:
-        """What is known of the target's attention by now, in seconds; see `Curve`."""
-        return self._verify.attention
-
-    def at(self, depth: int) -> float:
-        """Go to a place in the text: so many tokens come before those evaluated next.
-
-        Return how many times as long as before one token alone takes there.
-        """
-        before = self._verify(1)
-        self._verify.depth = depth
-        self._verify_s.clear()
-        return self._verify(1) / before
-
-    def verify(self, width: int) -> float:
-        """Return t(n): the seconds in which the target evaluates a batch of `width` tokens."""
-        if not self._verify_s:
-            self._verify_s = [self._verify(n) for n in range(1, WIDEST + 1)]
-        return self._verify_s[width - 1] if width <= WIDEST else self._verify(width)
+            self._draft = Curve(draft, self.verify)
 
     def draft(self, tokens: int) -> float:
         """Return the seconds in which the draft reads `tokens` new tokens and gives one row.
@@ -110,37 +172,28 @@ class Costs:
         """
         return self._draft(tokens) if self._draft else inf
 
-    def doubt(self, tokens: int) -> float:
-        """Return how many times as long as believed the draft may well take to read `tokens` next.
-
-        That is 1 at least, and less where it was seen to read about as many.
-        """
+    def draft_safety(self, tokens: int) -> float:
+        """Return how many times as long as expected the draft may take to read `tokens` next."""
         if not tokens:
             return 1.0  # a table's row
-        return max(self.slowness, self._draft_doubt(tokens))
+        return max(self.slowness, self._draft_safety(tokens))
 
     def row(self, source: str, pending: int = 1) -> float:
         """Return the seconds in which a source makes a row, with `pending` tokens to read for it.
 
         Tables have nothing to read, and take the same time for every row.
         """
-        return self.draft(pending) if source == MODEL else self._table(1)
+        return self.draft(pending) if source == MODEL else TABLE_S
 
-    def saw_verify(self, width: int, seconds: float) -> None:
+    def observe_verify(self, width: int, seconds: float) -> None:
         """Learn how long the target took to verify `width` tokens."""
         if width > 1 and seconds > 0 and isfinite(seconds):
-            self.batch_doubt.saw(width, seconds / self.verify(width))
-        self._verify.saw(width, seconds)
-        self._verify_s.clear()
+            self.batch_safety.observe(width, seconds / self.verify(width))
+        self.verify.observe(width, seconds)
 
-    def saw_draft(self, tokens: int, seconds: float) -> None:
-        """Learn how long the draft took: what is usual by many looks, what is possible by one."""
+    def observe_draft(self, tokens: int, seconds: float) -> None:
+        """Learn how long the draft took to read `tokens` tokens: a step, or a part of a prefill."""
         if self._draft and seconds > 0 and isfinite(seconds):
-            self.slowness = max(1.0, seconds / self._draft(tokens))
-            self._draft_doubt.saw(tokens, self.slowness)
-            self._draft.saw(tokens, seconds)
-
-    def saw_tables(self, rows: int, seconds: float) -> None:
-        """Learn how long rows of tables took."""
-        if rows:
-            self._table.saw(1, seconds / rows)
+            self.slowness = min(max(1.0, seconds / self._draft(tokens)), DRAFT_SAFETY[0])
+            self._draft_safety.observe(tokens, self.slowness)
+            self._draft.observe(tokens, seconds)

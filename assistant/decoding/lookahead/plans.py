@@ -21,7 +21,6 @@ class FixedPlan:
 
     runs: tuple[Run, ...] = ()
     reads: tuple[int, ...] = ()
-    table_rows = 0
     is_owed = False
     expected_s = 0.0
     speedup = None
@@ -60,7 +59,7 @@ class ThroughputPlan:
         clock: by which it is seen, before each row and after it, what the draft really takes.
         pause: why to propose nothing, and only note what is on offer; None to go on. When time is
             `SPENT`, what cannot be rejected is proposed anyway: there is nothing to lose.
-        again: how many tokens are in the batch that had been evaluated before. The more, the
+        recomputed: how many tokens are in the batch that had been evaluated before. The more, the
             further up the cost curve a proposal has its place.
         repeats: whether a rejection has all of the batch that stays evaluated again, with the next.
     """
@@ -76,7 +75,7 @@ class ThroughputPlan:
         limit_s: float = inf,
         clock: Callable[[], float] = lambda: 0.0,
         pause: Reason | None = None,
-        again: int = 0,
+        recomputed: int = 0,
         repeats: bool = False,
     ) -> None:
         self.budget, self.least, self.pause = budget, least, pause
@@ -84,15 +83,13 @@ class ThroughputPlan:
         """What was on offer at the beginning."""
         self.reads: list[int] = []
         """How many tokens the draft model was to read for each of its rows that were asked for."""
-        self.table_rows = 0
-        """How many rows of tables were asked for."""
         self.taken = 0
         """How many proposals it has made."""
-        self._verify_s = [costs.verify(again + width) for width in range(1, budget + 2)]
+        self._verify_s = [costs.verify(recomputed + width) for width in range(1, budget + 2)]
         self.expected_tokens, self.expected_s = 1.0, self._verify_s[0]
         self.limit_s = limit_s
         self._clock, self._started = clock, clock()
-        self._again, self._repeats = again, repeats
+        self._recomputed, self._repeats = recomputed, repeats
         self._costs, self._acceptance = costs, acceptance
         self._patience = patience
         self._survival = 1.0  # the probability that all proposals so far are accepted
@@ -162,7 +159,7 @@ class ThroughputPlan:
             return self._best(self._acceptance.along(offer))
         chance = self._acceptance.optimistic(offer.source)
         first_s = self._costs.row(offer.source, offer.pending)
-        return self._ahead(offer, chance, first_s, self._costs.doubt(offer.pending))
+        return self._ahead(offer, chance, first_s, self._costs.draft_safety(offer.pending))
 
     def _ahead(
         self, rows: Rows, chance: float, first_s: float = 0.0, doubt: float = 1.0
@@ -188,7 +185,7 @@ class ThroughputPlan:
             survival *= chance
             tokens += survival
             seconds = spent + self._verify_s[done + i] + step_s * (i - 1)
-            doubt = self._costs.batch_doubt(self._again + done + i + 1)
+            doubt = self._costs.batch_safety(self._recomputed + done + i + 1)
             wider_s = self._verify_s[done + i] - self._verify_s[0]
             most_s = seconds + risk_s + (doubt - 1) * wider_s + self._repeat_s(0)
             if most_s <= self.limit_s or survival == 1:
@@ -209,14 +206,12 @@ class ThroughputPlan:
         """Return how much longer the next round takes if a rejection follows so many proposals."""
         if not self._repeats:
             return 0.0
-        again = self._again + accepted + 1
-        return max(0.0, self._costs.verify(again + 1) - self._costs.verify(1))
+        width = self._recomputed + accepted + 2
+        return max(0.0, self._costs.verify(width) - self._costs.verify(1))
 
     def _ask(self, rows: Rows) -> None:
         if rows.source == MODEL:
             self.reads.append(rows.pending)
-        else:
-            self.table_rows += 1
         self.expected_s += self._costs.row(rows.source, rows.pending)
 
     def _take(self, chances: Sequence[float]) -> None:

@@ -1,7 +1,6 @@
 """Several sources in one draft: the plan chooses one of them for each position."""
 
-from collections.abc import Callable, Sequence
-from time import perf_counter
+from collections.abc import Sequence
 
 from assistant.decoding.mask import Mask, constrained_draft
 from assistant.decoding.model import DraftFailed
@@ -18,15 +17,11 @@ class Cascade:
     With a `mask`, nothing is proposed that it forbids.
     """
 
-    def __init__(
-        self, *sources: Source, mask: Mask | None = None, clock: Callable[[], float] = perf_counter
-    ) -> None:
+    def __init__(self, *sources: Source, mask: Mask | None = None) -> None:
         self.sources = {source.name: source for source in sources}
-        self.tables_s = 0.0
-        """Seconds that rows of tables have taken so far; a model measures its own."""
         self.failure: DraftFailed | None = None
         """The error that ended the last draft, if a source could not continue."""
-        self._mask, self._clock = mask, clock
+        self._mask = mask
         self._tails = [source for source in sources if isinstance(source, TailSource)]
 
     def propose(self, tokens: Sequence[int], plan: Plan, warp: Warp, draw: Draw) -> Draft:
@@ -36,6 +31,8 @@ class Cascade:
         draft without them would be biased; it depends on no later token, so the draft may end.
         """
         self.failure = None
+        if not plan.budget:
+            return Draft()
         for source in self.sources.values():
             source.read(tokens)
         context, proposals = list(tokens), list[Proposal]()
@@ -58,13 +55,10 @@ class Cascade:
                     for token, bucket in zip(tokens, buckets, strict=True)
                 ]
             case Rows(name) as rows:
-                started = self._clock()
                 source = self.sources[name]
                 indices = source.indices if isinstance(source, ModelSource) else None
                 draft_warp = constrained_draft(warp, self._mask, context, indices)
                 row, bucket = source.row(context, draft_warp)
-                if not isinstance(source, ModelSource):
-                    self.tables_s += self._clock() - started
                 if not len(row.ids):  # the draft lacks every token that the constraint allows
                     return []
                 if plan.include(rows, bucket):

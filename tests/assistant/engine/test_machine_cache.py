@@ -40,9 +40,7 @@ def model(conditions="this", **options):
 def evaluations(folder, conditions="this", draft=None, noise=lambda: 0.0):
     target = model(conditions, noise=noise)
     models = [target, draft] if draft else [target]
-    costs = kept_looks(
-        target, draft, folder, clock=lambda: sum(each.now for each in models)
-    ).costs()
+    costs = kept_looks(target, draft, folder, clock=lambda: sum(each.now for each in models)).costs
     assert costs.verify(1) > 0
     return len(target.widths)
 
@@ -86,7 +84,7 @@ def test_another_draft_leaves_what_is_known_of_the_target(tmp_path):
 
 
 def test_a_target_alone_has_a_curve(tmp_path):
-    costs = kept_looks(model(), None, tmp_path).costs()
+    costs = kept_looks(model(), None, tmp_path).costs
     assert 0 < costs.verify(7) < costs.draft(1)
 
 
@@ -100,11 +98,11 @@ def test_a_file_that_verifies_is_not_taken_for_one_that_drafts(tmp_path):
 def test_times_of_rounds_on_a_busy_machine_do_not_outlive_the_load(tmp_path):
     measured = {1: 1.0, 2: 1.5, 3: 1.75, 4: 2.0, 8: 4.0}
     remember(model(), model("draft"), tmp_path, measured, measured)
-    costs = kept_looks(model(), model("draft"), tmp_path).costs()
+    costs = kept_looks(model(), model("draft"), tmp_path).costs
     for _ in range(100):
-        costs.saw_verify(8, 20.0)
-        costs.saw_draft(1, 5.0)
-    costs = kept_looks(model(), model("draft"), tmp_path).costs()
+        costs.observe_verify(8, 20.0)
+        costs.observe_draft(1, 5.0)
+    costs = kept_looks(model(), model("draft"), tmp_path).costs
     assert {n: costs.verify(n) for n in measured} == measured
     assert costs.draft(1) == measured[1]
 
@@ -177,7 +175,7 @@ def test_looks_correct_the_costs_at_once_and_are_kept(tmp_path):
     while not learnt.look_again():
         pass
     assert learnt.costs.verify(2) == pytest.approx(0.02)
-    assert kept_looks(target, None, tmp_path).costs().verify(2) == pytest.approx(0.02)
+    assert kept_looks(target, None, tmp_path).costs.verify(2) == pytest.approx(0.02)
 
 
 def test_how_fast_prompts_are_read_is_kept(pair, tmp_path):
@@ -259,6 +257,6 @@ def test_an_impossible_acceptance_in_the_file_is_not_believed(pair, tmp_path):
 def test_acceptance_learnt_from_numpy_rows_can_be_saved(pair, tmp_path):
     """Odds come from rows of numpy, whose numbers the file does not know."""
     acceptance, run = Acceptance(), Run("suffix", (0,), (3,))
-    acceptance.learn(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
+    acceptance.observe(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
     remember_acceptance(acceptance.lasting, *pair, tmp_path)
     assert known_acceptance(*pair, tmp_path) == acceptance.lasting

@@ -45,7 +45,7 @@ def test_the_times_of_a_tuning_are_known_at_the_next_load(tiny_target, monkeypat
     monkeypatch.setattr(CostLooks, "first", None)  # nothing may be measured
     weights = Weights(tiny_target)
     model = NativeModel(weights, threads=1)
-    costs = kept_looks(model, None, tmp_path).costs()
+    costs = kept_looks(model, None, tmp_path).costs
     model.close()
     weights.close()
     assert costs.verify(8) == found.verify[8]

@@ -187,7 +187,7 @@ def replayed(
     draft: Any = ReplayModel(reading, machine)
     tables = bundled(catalog.VOCABULARIES[catalog.DEFAULT.target.name])
     sources = SuffixSource(), TailSource(), NgramSource(answer.n_vocab, *tables)
-    drafter = Cascade(*sources, ReplaySource(draft, warped.draft), clock=lambda: machine.now)
+    drafter = Cascade(*sources, ReplaySource(draft, warped.draft))
     as_it_is: Any = lambda row, history: row  # noqa: E731
     rounds = Rounds(
         target, tokens, drafter, answer.question.rule, as_it_is,

@@ -73,18 +73,15 @@ def decode(
     real: Costs,
     rounds: int = 2000,
     repeats: bool = False,
-    depth: Callable[[int], int] = lambda i: 0,
 ) -> Outcome:
     """Decode with a controller; `real` is what the machine takes, whatever the controller knows.
 
     If the target `repeats`, it cannot take back what was rejected: it goes back to before the
-    batch, and what was to stay is evaluated again. `depth` is that of the text in each round.
+    batch, and what was to stay is evaluated again.
     """
     outcome, again = Outcome(), 0
     for i in range(rounds):
-        controller.at(depth(i))
-        real.at(depth(i))
-        plan = controller.plan(31, again=again, repeats=repeats)
+        plan = controller.plan(31, recomputed=again, repeats=repeats)
         proposals, draft_s = list[Proposal](), 0.0
         while plan.budget > 0 and (offer := plan.next(text.offers(i, plan.budget))):
             if isinstance(offer, Run):
@@ -98,7 +95,7 @@ def decode(
         noise = text.rng.uniform(0.97, 1.03)
         width = len(proposals) + 1
         seconds = (real.verify(width + again) + draft_s) * noise
-        cost = RoundCost(round_, plan, seconds, draft_s * noise, again=again)
+        cost = RoundCost(round_, plan, seconds, draft_s * noise, recomputed=again)
         controller.observe(cost)
         again = again + len(round_.tokens) if repeats and round_.rejected else 0
         outcome.seconds += seconds

@@ -226,42 +226,6 @@ def test_the_cost_and_the_acceptance_of_a_guess_explain_why_none_is_made():
     assert 0 < forecast.right < 1 < forecast.cost
 
 
-DEEP_TEXT = 16_000
-
-
-def talk(controller, real, rounds=800):
-    """Decode a conversation that grows to `DEEP_TEXT` tokens, in which copies are often right."""
-    text = Text(copied=lambda i: 0.7)
-    depth = lambda i: 300 + (DEEP_TEXT - 300) * i // rounds  # noqa: E731
-    return decode(controller, text, real, rounds, depth=depth)
-
-
-def test_in_a_long_conversation_decisions_change_with_depth():
-    """Attention makes each place in a batch dearer, until none pays; a shallow curve hides that."""
-    attention = 3 * FLAT[1] / DEEP_TEXT
-    controller = Controller(Costs(FLAT, {}))
-    outcome = talk(controller, Costs(FLAT, {}, attention=attention))
-    early, late = outcome.proposed[:100], outcome.proposed[-100:]
-    assert sum(early) > 2.5 * 100
-    assert sum(late) < 0.7 * 100
-    assert outcome.speedup > 1.05
-    blind = Controller(Costs(FLAT, {}))
-    blind.at = lambda depth: None
-    assert outcome.speedup > talk(blind, Costs(FLAT, {}, attention=attention)).speedup
-
-
-def test_the_costs_at_the_end_of_a_deep_text_count_at_once_in_the_next():
-    attention = 3 * FLAT[1] / DEEP_TEXT
-    knows = Controller(Costs(FLAT, {}, attention=attention))
-    text = Text(copied=lambda i: 0.7)
-    real = Costs(FLAT, {}, attention=attention)
-    deep = decode(knows, text, real, 20, depth=lambda i: DEEP_TEXT)
-    learns = decode(Controller(Costs(FLAT, {})), text, real, 20, depth=lambda i: DEEP_TEXT)
-    assert sum(deep.proposed) < sum(learns.proposed)
-    shallow = decode(knows, text, real, 20, depth=lambda i: 100)
-    assert sum(shallow.proposed) > 20
-
-
 @pytest.mark.parametrize("chance", [0.0, 0.3, 0.6, 0.9, 0.98])
 @pytest.mark.parametrize("machine", [FLAT, STEEP, STAIRS], ids=["flat", "steep", "stairs"])
 def test_a_repeated_evaluation_is_weighed_and_never_loses_time(machine, chance):
@@ -280,5 +244,5 @@ def test_an_evaluation_is_booked_at_the_width_it_had_with_what_was_evaluated_aga
     controller, real = Controller(known), Costs(STEEP, {})
     for _ in range(20):
         plan, round_ = controller.plan(0), judged([], [], Text(), 0)
-        controller.observe(RoundCost(round_, plan, real.verify(4), again=3))
+        controller.observe(RoundCost(round_, plan, real.verify(4), recomputed=3))
     assert known.verify(1) == pytest.approx(real.verify(1))

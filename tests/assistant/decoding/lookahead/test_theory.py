@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.decoding.lookahead.cost_curve import Curve
+from assistant.decoding.lookahead.costs import Curve
 from assistant.decoding.lookahead.theory import (
     LONGEST_WEIGHED,
     best_lookahead,

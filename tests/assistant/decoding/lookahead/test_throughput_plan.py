@@ -89,16 +89,10 @@ def test_a_pause_proposes_nothing_and_still_notes_what_was_on_offer():
     assert plan.runs == (run(8),)
 
 
-def test_a_table_is_paid_for_what_its_own_rows_take():
-    plan = weighing(FLAT, draft=100, acceptance={"bigram": 0.8, "model": 0.8})
-    assert plan.next([Rows("model"), Rows("bigram")]) == Rows("bigram")
-    assert (plan.table_rows, plan.reads) == (1, [])
-    known = Costs(FLAT, {})
-    assert ThroughputPlan(known, Known(bigram=0.8), 31).next([Rows("bigram")])
-    known.saw_tables(2, 1000.0)
-    for _ in range(9):
-        known.saw_tables(1, 500.0)
-    assert ThroughputPlan(known, Known(bigram=0.8), 31).next([Rows("bigram")]) is None
+def test_a_table_is_weighed_by_what_a_row_takes():
+    for machine, is_taken in ((FLAT, True), ({1: 0.001, 32: 0.002}, False)):
+        offered = ThroughputPlan(Costs(machine, {}), Known(bigram=0.8), 31).next([Rows("bigram")])
+        assert bool(offered) is is_taken
 
 
 def test_there_are_never_more_proposals_than_room():
@@ -111,8 +105,8 @@ def settled(machine) -> Costs:
     """Return costs that were seen to be what was measured, again and again."""
     known = costs(machine)
     for width in (2, 4, 8, 16, 32) * 5:
-        known.saw_verify(width, known.verify(width))
-        known.saw_draft(1, known.draft(1))
+        known.observe_verify(width, known.verify(width))
+        known.observe_draft(1, known.draft(1))
     return known
 
 

@@ -91,7 +91,7 @@ def test_systems_share_weights_but_nothing_that_they_learn_or_hold(trials, stand
     assert len({id(source) for source in sources}) == len(sources)
     looks = [each.learnt._looks for each in learnt] + [*stand._profilers.values()]
     assert len({id(each.verify) for each in looks}) == len(looks) == 4
-    assert len({id(each._costs) for each in learnt}) == 3
+    assert len({id(each.costs) for each in learnt}) == 3
 
 
 @needs_both
