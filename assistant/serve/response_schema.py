@@ -42,10 +42,13 @@ def _chat_fields(fields: Fields, notices: Notices) -> Fields:
         if fields.pop(name, None):
             refuse(f"Nothing is stored here; send all of the input instead of {name}.", name)
     body = converted(fields, _Body)
-    others = {name: fields[name] for name in fields.keys() - {*_Body.__struct_fields__}}
     text, reasoning = body.text or {}, body.reasoning or {}
+    known = {*_Body.__struct_fields__, "format", "effort"}
+    others = {
+        name: value for name, value in (text | reasoning | fields).items() if name not in known
+    }
     return {
-        **{name: value for name, value in (text | reasoning | others).items() if name != "format"},
+        **others,
         "messages": _messages(body, notices),
         "max_tokens": body.max_output_tokens,
         "reasoning_effort": reasoning.get("effort"),

@@ -127,7 +127,9 @@ def test_items_are_messages_and_an_answer_and_its_calls_are_one() -> None:
     assert said.tool_calls == (ToolCall("weather", "{}", "a"), ToolCall("weather", "{}", "b"))
     assert [message.call_id for message in (first, second, third)] == ["a", "b", "a"]
     assert (called.content, len(called.tool_calls)) == ("", 1)
-    instructed = parsed(instructions="Be.", reasoning={"effort": "low"}, store=True).request
+    wanted = parsed(instructions="Be.", reasoning={"effort": "low"}, store=True)
+    assert wanted.notices == ()
+    instructed = wanted.request
     assert [message.content for message in instructed.messages] == ["Be.", "Hello"]
     assert instructed.effort == "low"
 
