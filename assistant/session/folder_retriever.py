@@ -134,18 +134,13 @@ class FolderRetriever:
         texts = [file for file in given if file.is_folder and file.text]
         searches = {name: _index(name).find for name in self.names(given)}
         searches |= {file.name: partial(find_in_text, file.whole.name, file.text) for file in texts}
-        hits = {
-            name: search(question, questions, answers, limit) for name, search in searches.items()
-        }
+        hits = {name: find(question, questions, answers, limit) for name, find in searches.items()}
         by_name = ([_attachment(name, hit) for hit in hits[name].passages] for name in searches)
         in_turns = filter(None, chain.from_iterable(zip_longest(*by_name)))
         instead = dict(chain.from_iterable(hit.instead.items() for hit in hits.values()))
         passages = before_question(islice(in_turns, limit), path, model.n_ctx)
-        whole = [
-            file
-            for file in texts
-            if not hits[file.name].passages and tokens(file.text) <= model.n_ctx // 2
-        ]
+        unfit = (file for file in texts if not hits[file.name].passages)
+        whole = [file for file in unfit if tokens(file.text) <= model.n_ctx // 2]
         stay = (file.whole if file in whole else file for file in given)
         return (*stay, *passages), instead
 
