@@ -44,7 +44,7 @@ async def chat(settings: Settings) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: len(app.chat.session.branch.records) == 2)
         await until(pilot, lambda: app.chat.session.idle)
-        await pilot.press("ctrl+g")  # the first answer of a home is seen as tokens
+        await pilot.press("f3", "ctrl+g")
         await pilot.pause(1)
         keep(app, "chat.svg")
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 SAVE_EVERY = 1.0
 """Seconds between two saves: so much of an answer is lost when the program is killed."""
-EXPLAINED = "explained"
-"""The stored key that says whether the colours were explained."""
+EXPLAINED, FIGURES = "explained", "figures"
+"""The stored keys that say whether the colours were explained, and whether F3 is open."""
 
 
 class Autosave:
@@ -30,7 +30,7 @@ class Autosave:
         self._widgets = controller.widgets
         self.started = False
         """Whether there is a store, in a file or in memory."""
-        self._explained = False  # whether that key is stored
+        self._stored = dict.fromkeys((EXPLAINED, FIGURES), False)  # the values of these keys
         self._learned: Ready | None = None  # the models for which phrases were collected
 
     def start(self, store: Store) -> None:
@@ -40,7 +40,9 @@ class Autosave:
         try:
             prompt.history.load(store.prompts())
             view.asked += len(prompt.history.entries)
-            view.explained = self._explained = bool(store.recall(EXPLAINED))
+            self._stored = {key: bool(store.recall(key)) for key in self._stored}
+            view.explained = self._stored[EXPLAINED]
+            self._widgets.panel.wanted |= self._stored[FIGURES]
             self._controller.may_suggest = store.saves and not store.recall(SUGGESTED)
             left, edited = store.recall(OPEN), store.recall(EDITED)
             session.save_in(store)
@@ -95,10 +97,12 @@ class Autosave:
 
     def _save_state(self) -> None:
         self._controller.unsent.save()
-        explained, store = self._widgets.conversation.explained, self._session.branch.store
-        if store is not None and explained and not self._explained:
-            store.remember(EXPLAINED, "1")
-            self._explained = True
+        store, widgets = self._session.branch.store, self._widgets
+        now = {EXPLAINED: widgets.conversation.explained, FIGURES: widgets.panel.wanted}
+        if store is not None and now != self._stored:
+            for key, value in now.items():
+                store.remember(key, "1" if value else "")
+            self._stored = now
 
     def collect_phrases(self, model: str) -> None:
         """Build the table of phrases that a model's stored answers repeat; slow.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, cast
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.events import Key
 from textual.message import Message
 from textual.widgets import Input, Static
 
@@ -35,15 +36,14 @@ NOT_FOUND = "No conversation contains these words."
 
 
 class ChatList(Vertical):
-    """List the stored conversations, and change them by single keys."""
+    """List the stored conversations; letters search, other keys change the one at the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("u", "act('undo')", "Undo", id="chats.undo"),
-        Binding("slash", "search", "Search", id="chats.search"),
-        Binding("x", "act('export')", "Export", id="chats.export", tooltip="Export as Markdown"),
-        Binding("r", "act('rename')", "Rename", id="chats.rename"),
-        Binding("d,delete", "act('delete')", "Delete", id="chats.delete"),
-        Binding("p", "act('pin')", "Pin", id="chats.pin", tooltip="Pin to the top"),
+        Binding("ctrl+z", "act('undo')", "Undo", id="chats.undo"),
+        Binding("ctrl+x", "act('export')", "Export", id="chats.export", tooltip="As Markdown"),
+        Binding("ctrl+r", "act('rename')", "Rename", id="chats.rename"),
+        Binding("delete", "act('delete')", "Delete", id="chats.delete"),
+        Binding("ctrl+b", "act('pin')", "Pin", id="chats.pin", tooltip="Pin to the top"),
         Binding("escape", "back", "Back", id="chats.back"),
         Binding("down", "list", "To the list", show=False, id="chats.list"),
     ]
@@ -70,7 +70,8 @@ class ChatList(Vertical):
         """The user leaves the list."""
 
     def __init__(self, store: "Store | None" = None, folder: Path | None = None) -> None:
-        self.search = EntryLine(id="chats-search", placeholder="Search all text", compact=True)
+        self.search = EntryLine(id="chats-search", placeholder="Type to search", compact=True)
+        self.search.select_on_focus = False  # the second letter comes after the first
         self.rows, self.hint = ChatRows(), Static("", id="chats-hint", markup=False)
         super().__init__(self.search, self.rows, self.hint, id="chats")
         self._store, self._folder = store, folder or Path.cwd()
@@ -92,6 +93,8 @@ class ChatList(Vertical):
             self.close()
         else:
             self.display = True
+            with self.search.prevent(Input.Changed):
+                self.search.value = ""
             self.rows.focus()
             self.refresh_list(to=self.rows.current)
 
@@ -142,8 +145,6 @@ class ChatList(Vertical):
         """Offer keys by focus: while the user types a search, letters are text."""
         if action == "list":
             return self.search.has_focus
-        if action == "search":
-            return self.rows.has_focus
         if action == "act":
             there = self._deleted if parameters[0] == "undo" else self.rows.chosen
             return self.rows.has_focus and bool(there)
@@ -162,7 +163,7 @@ class ChatList(Vertical):
             case "pin" if chosen:
                 self._change(partial(store.pin, chosen.id, not chosen.pinned))
             case "delete" if chosen:
-                message, news = "Deleted. u brings it back.", self.Deleted(chosen.id)
+                message, news = "Deleted. Ctrl+Z brings it back.", self.Deleted(chosen.id)
                 self._change(partial(store.delete, chosen.id), message, news)
             case "rename" | "export" if chosen:
                 texts = ("Rename", chosen.title), ("Export into this folder", str(self._folder))
@@ -202,21 +203,20 @@ class ChatList(Vertical):
     def _complain(self, error: SpecchatError) -> None:
         self.notify(safe(str(error)), severity="error", markup=False)
 
-    def action_search(self) -> None:
-        """Focus the search."""
-        self.search.focus()
+    def on_key(self, event: Key) -> None:
+        """Search for what is typed, wherever the cursor is."""
+        if self.rows.has_focus and event.is_printable and event.character:
+            event.stop()
+            self.screen.set_focus(self.search)
+            self.search.insert_text_at_cursor(event.character)
 
     def action_list(self) -> None:
         """Go from the search to its results."""
         self.rows.focus()
 
     def action_back(self) -> None:
-        """End the search, or leave the list."""
-        if self.search.value:
-            self.search.value = ""
-            self.rows.focus()
-        else:
-            self.post_message(self.Left())
+        """Leave the list."""
+        self.post_message(self.Left())
 
 
 def _read(store: "Store", search: str) -> Listing:

@@ -118,12 +118,12 @@ class ChatRows(Lines, can_focus=True):
     """Show conversations, one of them under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "step(-1)", "Up", show=False, id="chats.up"),
-        Binding("down,j", "step(1)", "Down", show=False, id="chats.down"),
+        Binding("up", "step(-1)", "Up", show=False, id="chats.up"),
+        Binding("down", "step(1)", "Down", show=False, id="chats.down"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="chats.page_up"),
         Binding("pagedown", "page(1)", "Page down", show=False, id="chats.page_down"),
-        Binding("home,g", "go(0)", "First", show=False, id="chats.first"),
-        Binding("end,G", "go(-1)", "Last", show=False, id="chats.last"),
+        Binding("home", "go(0)", "First", show=False, id="chats.first"),
+        Binding("end", "go(-1)", "Last", show=False, id="chats.last"),
         Binding("enter", "choose", "Open", id="chats.open"),
     ]
 
@@ -134,10 +134,11 @@ class ChatRows(Lines, can_focus=True):
 
     @dataclass
     class Chosen(Message):
-        """A conversation was chosen; `message` is the search result in it, if any."""
+        """A conversation was chosen; `message` has the words of the search, if there is one."""
 
         id: int
         message: int | None
+        words: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         super().__init__(id="shelf")
@@ -216,7 +217,7 @@ class ChatRows(Lines, can_focus=True):
     def action_choose(self) -> None:
         """Choose the conversation under the cursor."""
         if self.chosen is not None:
-            self.post_message(self.Chosen(self.chosen.id, self.chosen.match))
+            self.post_message(self.Chosen(self.chosen.id, self.chosen.match, self.listing.words))
 
     def action_step(self, by: int) -> None:
         """Move by some conversations."""

@@ -19,8 +19,6 @@ from tui.widgets.lines import MUTED, Lines, pair, paragraph
 from tui.widgets.token_styles import NAMES
 
 WIDTH = 40
-WIDE = 120
-"""Width of the screen, in cells, from which the panel opens by itself."""
 PERIOD_S = 0.25
 """Seconds of decoding that each rate is an average of."""
 EXPLAINED = "Figures come with the next answer."
@@ -47,8 +45,8 @@ class FiguresPanel(Lines):
     class Toggled(Message):
         """The panel was opened or closed."""
 
-    wanted: reactive[bool | None] = reactive[bool | None](None, init=False)
-    """Whether the user opened or closed it; None: it opens when there are figures and space."""
+    wanted: reactive[bool] = reactive(False, init=False)
+    """Whether the user opened it; it stays so over restarts."""
 
     def __init__(self, is_crowded: Callable[[], bool] = lambda: False) -> None:
         super().__init__(id="speculation")
@@ -83,7 +81,6 @@ class FiguresPanel(Lines):
         elif last is not None and decoded.stats.rounds < last.stats.rounds:  # a new answer
             self._forget()
         self.last = decoded
-        self.fit()
         seconds, tokens = decoded.stats.decode_s, decoded.stats.generated_tokens
         last_s, counted = self._since
         if seconds - last_s >= PERIOD_S:
@@ -93,7 +90,6 @@ class FiguresPanel(Lines):
     def clear(self) -> None:
         """Forget the last answer, and explain the empty panel."""
         self._forget()
-        self.fit()
         self.paint()
 
     def _forget(self) -> None:
@@ -106,10 +102,9 @@ class FiguresPanel(Lines):
         self.wanted = not self.display
 
     def fit(self) -> None:
-        """Show or hide the panel: as the user chose, else by figures and space."""
+        """Show the panel if it is wanted, unless there is no room beside the list of chats."""
         if self.is_attached:
-            has_room = self.screen.size.width >= WIDE and self.last is not None
-            shown = (has_room if self.wanted is None else self.wanted) and not self._is_crowded()
+            shown = self.wanted and not self._is_crowded()
             if shown != self.display:
                 self.display = shown
                 self.post_message(self.Toggled())

@@ -36,6 +36,8 @@ from tui.safe import safe
 from tui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tui.app.program import Program
 
 NARROW = 80
@@ -118,7 +120,7 @@ class ChatScreen(ChatWidgets):
         """On a narrow screen, close the side panels that do not have the focus."""
         narrow = event.size.width < NARROW
         if narrow and not self.has_class("-narrow"):
-            self.panel.wanted = None
+            self.panel.wanted = False
             if not self.chats.has_focus_within:
                 self.chats.close()
         self.set_class(narrow, "-narrow")
@@ -237,22 +239,22 @@ class ChatScreen(ChatWidgets):
             self.chats.close()
         self.uncover()
         self.open(message.id)
-        if message.message is None or not self._go_to(message.message):
+        if message.message is None or not self._go_to(message.message, message.words):
             self.prompt.focus()
 
     def open(self, conversation: int | None) -> None:
         """Show a conversation; an answer under way in another one is stopped and saved."""
         self.controller.switch(lambda: self.session.open(conversation))
 
-    def _go_to(self, message: int) -> bool:
-        """Go to a message on any branch of the conversation; return whether it exists."""
+    def _go_to(self, message: int, words: Sequence[str]) -> bool:
+        """Go to words of a message on any branch of the conversation; return whether it exists."""
         path = self.session.branch
         try:
             if message not in {record.id for record in path.records}:
                 path.choose(message)
         except StorageError:  # it has been deleted meanwhile
             return False
-        self.conversation.walk_to(message)
+        self.conversation.walk_to(message, words)
         return True
 
     # Keys

@@ -27,8 +27,8 @@ from tui.race.screen import RaceScreen
 PLACES = {
     "prompt": (), "typing": ("h",), "in line": (), "file": ("@",), "no file": ("@", "z", "q"),
     "no form": ("f7", "z", "q"), "question": ("ctrl+up", "up"),
-    "answer": ("ctrl+up",), "panel": ("f3",), "list": ("f2",), "rename": ("f2", "r"),
-    "export": ("f2", "x"), "search": ("f2", "slash"), "help": ("f1",), "models": ("f5",),
+    "answer": ("ctrl+up",), "panel": ("f3",), "list": ("f2",), "rename": ("f2", "ctrl+r"),
+    "export": ("f2", "ctrl+x"), "search": ("f2", "a"), "help": ("f1",), "models": ("f5",),
     "filter": ("f5", "slash"), "path": ("f5", "o"), "settings": ("f6",), "form": ("f7",),
     "tools": ("f9",), "attachments": ("ctrl+l",), "inspector": ("ctrl+up", "i"),
     "change": ("ctrl+up", "a"), "sources": ("ctrl+up", "up", "s"),

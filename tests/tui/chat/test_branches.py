@@ -6,6 +6,8 @@ from assistant.events import Decoded, Token
 from assistant.store.values import StoredMessage
 from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tests.tui.chat.turns import characters
+from tui.chat.conversation.text_view import TextView
 from tui.chat.conversation.turn import Verb
 from tui.chat.inspector import Inspector, TokenPage
 
@@ -147,9 +149,12 @@ async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pa
         end(store, other.id, "an okapi", (), (), None, "stop-token", "complete")
         store.choose(second.id)
         for word, text, record in (("zebra", "a zebra", second), ("okapi", "an okapi", other)):
-            await chat.pilot.press("ctrl+n", "f2", "slash", *word, "enter")
+            await chat.pilot.press("ctrl+n", "f2", *word, "enter")
             await found(chat, record, text)
-            await chat.pilot.press("f2", "escape", "escape")
+            turns = chat.screen.conversation.turns
+            turn = next(t for t in turns if t.record and t.record.id == record.id)
+            assert (word[0], "reverse") in characters(turn.query_one(TextView))
+            await chat.pilot.press("f2", "escape")
 
 
 async def test_an_answer_that_begins_leaves_the_keys_to_the_message_they_are_on(pair: Pair) -> None:

@@ -115,27 +115,30 @@ async def test_enter_opens_the_conversation_under_the_cursor(store: Store) -> No
 
 async def test_search_finds_what_was_said_and_shows_where(store: Store) -> None:
     async with listed(store) as page:
-        await page.press("slash", *"zebras", "enter")
+        await page.press(*"zebras", "enter")
         assert page.titles == ["Sorted lists"]
         assert "zebraS" in page.shown[2]
         chosen = page.rows.summaries[0].id
         assert page.host.heard == [("chosen", chosen)]
         assert page.host.found == store.path(chosen)[-1].id
-        await page.press("slash", *" but nothing like that")
+        await page.press("end", *" but nothing like that")
         assert page.titles == []
         assert "No conversation" in str(page.chats.hint.render())
         assert page.chats.hint.region.y == page.chats.search.region.bottom + 1
         await page.press("escape")
-        assert len(page.titles) == 4
-        await page.press("escape")
         assert page.host.heard[1:] == ["left"]
+        page.chats.close()
+        page.chats.toggle()
+        await page.press()
+        assert len(page.titles) == 4
+        assert page.chats.search.value == ""
 
 
 async def test_a_title_is_changed_and_escape_keeps_it(store: Store) -> None:
     async with listed(store) as page:
-        await page.press("r", "end", *" again", "enter")
+        await page.press("ctrl+r", "end", *" again", "enter")
         assert page.titles[0] == store.summaries()[0].title == "Lisbon again"
-        await page.press("r", *"Another", "escape")
+        await page.press("ctrl+r", *"Another", "escape")
         assert store.summaries()[0].title == "Lisbon again"
         assert page.host.focused is page.rows
 
@@ -145,39 +148,39 @@ async def test_pinned_conversation_stands_first_and_keeps_the_cursor(store, monk
         raise StorageError("The disk is full. Free some space.")
 
     async with listed(store) as page:
-        await page.press("down", "down", "p")
+        await page.press("down", "down", "ctrl+b")
         assert page.titles[0] == "Lentil soup"
         assert (page.shown[0], page.rows.cursor) == ("Pinned", 0)
-        await page.press("p")
+        await page.press("ctrl+b")
         assert page.titles == list(reversed(TITLES))
         assert page.rows.cursor == 2
         monkeypatch.setattr(store, "pin", fail)
-        await page.press("p")
+        await page.press("ctrl+b")
         assert page.told == ["The disk is full. Free some space."]
         assert page.titles == list(reversed(TITLES))
 
 
 async def test_deleted_conversations_come_back_in_reverse(store: Store) -> None:
     async with listed(store) as page:
-        await page.press("d", "d")
+        await page.press("delete", "delete")
         assert page.titles == ["Lentil soup", "Lighthouse"]
-        assert page.told == ["Deleted. u brings it back."] * 2
+        assert page.told == ["Deleted. Ctrl+Z brings it back."] * 2
         assert [what for what, _ in page.host.heard] == ["deleted", "deleted"]
-        await page.press("down", "u")
+        await page.press("down", "ctrl+z")
         assert page.titles == ["Sorted lists", "Lentil soup", "Lighthouse"]
         assert page.rows.cursor == 0  # on what is back
-        await page.press("u", "u")
+        await page.press("ctrl+z", "ctrl+z")
         assert page.titles == list(reversed(TITLES))
 
 
 async def test_export_writes_markdown_and_overwrites_nothing(store: Store, tmp_path: Path) -> None:
     async with listed(store, tmp_path) as page:
         for _ in range(2):
-            await page.press("x", "enter")
+            await page.press("ctrl+x", "enter")
         first, second = sorted(tmp_path.iterdir())
         assert "Tell me about Lisbon." in first.read_text()
         assert first.read_text() == second.read_text()
-        await page.press("x", *"/no/such/folder", "enter")
+        await page.press("ctrl+x", *"/no/such/folder", "enter")
         assert "/no/such/folder" in page.told[-1]
         assert len(list(tmp_path.iterdir())) == 2
 
@@ -217,7 +220,7 @@ async def test_a_list_that_is_read_again_cancels_no_opening(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with listed(store) as page:
-        await page.press("slash", *"zebra")
+        await page.press(*"zebra")
         reading, go_on, read = Event(), Event(), chat_list._read
 
         def slowly(*asked: Any) -> Any:

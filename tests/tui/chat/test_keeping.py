@@ -16,11 +16,13 @@ async def test_the_next_start_continues_where_the_user_left_off(pair: Pair, home
     async with open_chat(*pair, asked=("Remember me",)) as chat:
         said = chat.said
         chat.prompt.text = "half a thou"
-        await chat.pilot.press("ctrl+q")
+        assert not chat.screen.panel.display
+        await chat.pilot.press("f3", "ctrl+q")
     async with open_chat(*pair) as chat:
         assert chat.said == said
         assert [turn.text for turn in chat.screen.conversation.turns] == said
         assert chat.prompt.text == "half a thou"
+        assert chat.screen.panel.display
         chat.prompt.drop()
         await chat.pilot.press("up")
         assert chat.prompt.text == "Remember me"

@@ -143,12 +143,13 @@ class Answer(Turn):
     def end(self, record: "StoredMessage") -> None:
         """Show how a stored answer ended, and what in it its passages do not support."""
         support = self.support(record)
-        self.tokens.struck = [*wrong_citations(record.content, support.wrong)]
+        wrong = wrong_citations(record.content, support.wrong)
+        self.tokens.marks = [(begin, end, "strike") for begin, end in wrong]
         self.finish(below(record, support.warnings), record.state)
 
     def resume(self) -> None:
         """Continue with an answer that was stopped: rounds are added after those there are."""
-        self.state, self.tokens.struck = "streaming", ()
+        self.state, self.tokens.marks = "streaming", ()
         self._footnote.display = False
         self.tokens.grow(True)
         self._fetch()

@@ -239,9 +239,9 @@ class Conversation(VerticalScroll):
                 self._reader.reveal(turns[-1], -1)
         return bool(turns)
 
-    def walk_to(self, message: int) -> None:
-        """Walk to the turn of a message, wherever it is in the conversation."""
-        self._reader.find(message)
+    def walk_to(self, message: int, words: Sequence[str] = ()) -> None:
+        """Walk to a message, wherever it is in the conversation, and to the first of some words."""
+        self._reader.find(message, words)
 
     @on(Turn.Walked)
     def walk(self, event: Turn.Walked) -> None:

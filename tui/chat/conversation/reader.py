@@ -1,6 +1,6 @@
 """Where the reader of a conversation is: a place that stays, and keys that lead elsewhere."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual.containers import VerticalScroll
 from textual.widget import Widget
@@ -55,17 +55,26 @@ class Reader:
             self._go(y)
             self.returning = False
 
-    def find(self, message: int) -> None:
-        """Go to the turn of a message, wherever it is in the conversation."""
+    def find(self, message: int, words: Sequence[str] = ()) -> None:
+        """Go to a message, wherever it is in the conversation, and mark some words in it."""
         for turn in turns_in(self._view):
             if turn.record is not None and turn.record.id == message:
                 # Immediately: the next key must find it, not a neighbour of what has been taken
                 # away.
                 self._view.screen.set_focus(turn, scroll_visible=False)
                 self._view.call_after_refresh(self.reveal, turn, -1)
+                self._view.call_after_refresh(self._mark, turn, words)
                 return
         if self._bring():
-            self.find(message)
+            self.find(message, words)
+
+    def _mark(self, turn: Turn, words: Sequence[str]) -> None:
+        """Mark words in a turn, and bring the first of them into sight."""
+        for text in turn.query(TextView):
+            if words and (position := text.mark(words)) is not None:
+                line = _offset(text, self._view) + text.line_at(position)
+                self._go(line - self._view.scrollable_content_region.height // 3)
+                return
 
     def walk(self, event: Turn.Walked) -> bool:
         """Scroll a turn that goes on beyond the edge, else go to its neighbour, if it has one."""

@@ -1,5 +1,6 @@
 """A text that is read while it streams: formatted, each token in the style of its origin."""
 
+import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -75,8 +76,8 @@ class TextView(Still):
         """What is shown, without the colours of tokens."""
         self.growing = growing
         """Whether more is to come, which a caret shows."""
-        self.struck: Sequence[tuple[int, int]] = ()
-        """Where parts of the text begin and end that are struck out."""
+        self.marks: Sequence[tuple[int, int, str]] = ()
+        """Where parts of the text begin and end that have a style of their own, and these."""
         self._formatted = formatted
         self._height = 0  # lines that there is room for
         self._steps: list[Step] = []
@@ -132,6 +133,14 @@ class TextView(Still):
         self._strips.clear()
         self.refresh()
         self.post_message(self.Explained())
+
+    def mark(self, words: Sequence[str]) -> int | None:
+        """Mark words wherever they stand; return the first position, if there is one."""
+        found = re.finditer("|".join(map(re.escape, words)), self.text, re.IGNORECASE)
+        self.marks = [*self.marks, *((*match.span(), "reverse") for match in found)]
+        self._strips.clear()
+        self.refresh()
+        return next((begin for begin, _, style in self.marks if style == "reverse"), None)
 
     def line_at(self, position: int) -> int:
         """Return the line that shows a position of the text, or what comes after it."""
@@ -200,9 +209,9 @@ class TextView(Still):
             end = begin + len([*group])
             spans += [Span(begin, end, look)] if (look := looks[kind]) else []
             begin = end
-        for start, end in self.struck:
-            struck = (i for i, at in enumerate(line.positions) if start <= at < end)
-            spans += [Span(index, index + 1, "strike") for index in struck]
+        for start, end, style in self.marks:
+            marked = (i for i, at in enumerate(line.positions) if start <= at < end)
+            spans += [Span(index, index + 1, style) for index in marked]
         return Content(line.content.plain, [*line.content.spans, *spans])
 
     def _kind(self, position: int) -> Kind:
