@@ -34,8 +34,6 @@ class ModelList(OptionList):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "Use", id="models.use"),
-        Binding("j", "cursor_down", show=False),
-        Binding("k", "cursor_up", show=False),
     ]
     DEFAULT_CSS = """
     ModelList {

@@ -1,11 +1,12 @@
 """The screen of models: those on this machine, whether they fit, drafts, and downloads."""
 
 import asyncio
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.events import Key
 from textual.widgets import Input, OptionList, Static
 
 from assistant.events import Ready
@@ -43,13 +44,10 @@ class ModelsScreen(ClosedOnce[Choice | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "draft", "To guess", id="models.draft", tooltip="Use it to guess"),
-        Binding(
-            "n", "no_draft", "No guesses", id="models.no-draft", tooltip="Answer without guesses"
-        ),
-        Binding("p", "pull", "Fetch", id="models.pull"),
-        Binding("slash", "type('filter')", "Filter", id="models.filter"),
-        Binding("o", "type('path')", "Open file", id="models.open"),
+        Binding("ctrl+g", "draft", "To guess", id="models.draft", tooltip="Use it to guess"),
+        Binding("ctrl+n", "no_draft", "No guesses", id="models.no-draft", tooltip="Never guess"),
+        Binding("ctrl+f", "pull", "Fetch", id="models.pull"),
+        Binding("ctrl+o", "open_file", "Open file", id="models.open"),
         Binding("escape", "back", "Back", id="models.back"),
         Binding("f1", "app.help", "Help", id="models.help"),
     ]
@@ -80,6 +78,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         self.downloads = Downloads(settings.offline)
         self.message = Static(id="message", markup=False)
         self.filter = EntryLine(placeholder="words of a name, a quantisation, a place", id="filter")
+        self.filter.select_on_focus = False  # the second letter comes after the first
         self.path = EntryLine(placeholder="/path/to/model.gguf or org/repo:Q4_K_M", id="path")
         self._insisted: Choice | None = None
 
@@ -245,10 +244,20 @@ class ModelsScreen(ClosedOnce[Choice | None]):
             return known
         return identify(text, self.inventory.models)
 
-    def action_type(self, what: Literal["filter", "path"]) -> None:
-        """Open the input for a filter or a path."""
-        self.filter.display, self.path.display = what == "filter", what == "path"
-        (self.filter if what == "filter" else self.path).focus()
+    def on_key(self, event: Key) -> None:
+        """Filter the list by what is typed on it."""
+        if self.list.has_focus and event.is_printable and event.character:
+            event.stop()
+            self._open(self.filter)
+            self.filter.insert_text_at_cursor(event.character)
+
+    def action_open_file(self) -> None:
+        """Ask for a path or a name."""
+        self._open(self.path)
+
+    def _open(self, line: EntryLine) -> None:
+        self.filter.display, self.path.display = line is self.filter, line is self.path
+        self.set_focus(line)
 
     def _close(self) -> bool:
         """Close and clear the open input; return whether one was open."""

@@ -29,7 +29,7 @@ PLACES = {
     "no form": ("f7", "z", "q"), "question": ("ctrl+up", "up"),
     "answer": ("ctrl+up",), "panel": ("f3",), "list": ("f2",), "rename": ("f2", "ctrl+r"),
     "export": ("f2", "ctrl+x"), "search": ("f2", "a"), "help": ("f1",), "models": ("f5",),
-    "filter": ("f5", "slash"), "path": ("f5", "o"), "settings": ("f6",), "form": ("f7",),
+    "filter": ("f5", "a"), "path": ("f5", "ctrl+o"), "settings": ("f6",), "form": ("f7",),
     "tools": ("f9",), "attachments": ("ctrl+l",), "inspector": ("ctrl+up", "i"),
     "change": ("ctrl+up", "a"), "sources": ("ctrl+up", "up", "s"),
     "race": ("f4",), "call": (), "asked": ("ctrl+up",),

