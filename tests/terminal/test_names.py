@@ -117,7 +117,8 @@ def test_a_conversation_about_a_file_of_any_name_is_exported_and_imported(place:
     assert f"{place.shown} target" in Path(kept[0]).read_text("utf-8")
     store = Store(home / "home" / "chats.db")
     ((question, answer),) = (store.path(each.id) for each in store.summaries())
-    assert well_formed(str(place.text)) in question.content
+    (attached,) = question.attachments
+    assert attached.title == well_formed(str(place.text))
     assert answer.model == f"{place.shown} target"
     store.close()
 
@@ -135,7 +136,7 @@ def test_the_chat_shows_it_and_attaches_it(place: Place) -> None:
         terminal.go(F[6], "Settings", f"{place.shown}/home/config.toml")
         terminal.go(ESCAPE)
         terminal.go(F[2], "Today")
-        terminal.go("x", "Export into this folder", place.shown)
+        terminal.go("\x18", "Export into this folder", place.shown)
         terminal.go("\r", "Written to")
         assert terminal.leave() == []
 

@@ -78,7 +78,8 @@ class TurnActions:
         settings = self._controller.settings
         shown = not settings.ghosts
         self._controller.apply(replace(settings, ghosts=shown))
-        self._view.notify(f"Wrong guesses are {'shown' if shown else 'hidden'}.", timeout=4)
+        text = "Wrong guesses are shown." if shown else "Wrong guesses are hidden."
+        self._view.notify(text, timeout=4, markup=False)
 
     def undo(self) -> None:
         """Undo the last deletion or change of a file."""

@@ -87,7 +87,10 @@ class Curve:
 
     def _find_slowdown(self) -> None:
         fresh = [n for n in self._samples if self._is_fresh(n)]
-        self._slowdown = median([self._change(n) for n in fresh] or [0.0])
+        # What was observed seldom is corrected by the others: it does not correct them. Without
+        # this a draft three times as dear as measured costs more than the bound allows.
+        often = [n for n in fresh if len(self._samples[n]) > RECENT // 2]
+        self._slowdown = median([self._change(n) for n in often or fresh] or [0.0])
 
     def _change(self, tokens: int) -> float:
         """Return the logarithm of how much longer than measured an evaluation takes now."""

@@ -80,7 +80,7 @@ async def test_help_lists_the_keys():
             assert (bound.tooltip or bound.description) in text
         for word in ("ArS", "SpS", "tokens per round", "correction", "lookahead", "@ "):
             assert word in text
-        for meaning, keys in (("Search", "/ "), ("Remove", "Delete, d ")):
+        for meaning, keys in (("Rename", "Ctrl+R "), ("Remove", "Delete, d ")):
             assert any(line.startswith(keys) for line in text.splitlines() if meaning in line)
         known = {name.split(".")[0] for name in all_bindings()}
         assert known <= set(AREAS)  # each has a heading of words

@@ -5,7 +5,8 @@ from textual.style import Style
 
 from assistant.settings.settings import THEMES
 from tui.app.program import Program
-from tui.chat.conversation.formatted_text import CODE, DRAWN, HEADING, SyntaxTheme
+from tui.chat.conversation.formatted_text import CODE, HEADING, SyntaxTheme
+from tui.chat.conversation.fragment import DRAWN
 from tui.models.model_list import STYLES
 from tui.widgets.token_styles import COLOURED, GHOST
 

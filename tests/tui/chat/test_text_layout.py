@@ -9,7 +9,7 @@ from textual.content import Content
 
 from tests.patience import ALL
 from tests.tui.chat.documents import UNSEEN, documents, seen
-from tui.chat.conversation.formatted_text import Fragment
+from tui.chat.conversation.fragment import Fragment
 from tui.chat.conversation.text_layout import MAX_BLOCK, TextLayout
 from tui.widgets.token_styles import GHOST, Run
 

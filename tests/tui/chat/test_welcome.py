@@ -184,11 +184,11 @@ async def test_colours_are_explained_of_the_first_round_with_several_right_guess
 async def test_the_gain_of_guessing_is_shown_in_one_place(pair: Pair) -> None:
     async with open_chat(*pair, size=(140, 40), asked=("One",)) as chat:
         panel, status = chat.screen.panel, chat.screen.status
+        assert "guesses right" in str(status.render())
+        await chat.press("f3")
         words = "\n".join(line.plain for line in panel._shown)
         assert "guesses right" in words
         assert "guesses right" not in str(status.render())
-        await chat.press("f3")
-        assert "guesses right" in str(status.render())
 
 
 async def test_enter_that_came_before_the_terminal_was_taken_over_sends(pair: Pair) -> None:

@@ -332,14 +332,14 @@ async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> 
         page = chat.app.screen
         assert isinstance(page, SettingsScreen)
         assert page.now.given["mode"][0] == chat.app.settings.mode
-        for name in ("view", "ghosts"):
+        for name in ("colours", "ghosts"):
             page.list.highlighted = page.list.get_option_index(name)
             await chat.press("right")
             assert chat.screen.conversation.ghosts  # as Ctrl+G chose, and then again here
         await chat.press("escape")
         assert (chat.app.theme, chat.app.settings.ghosts) == ("nord", True)
         assert chat.app.settings.n_ctx == 512  # as the chat was opened
-    chosen = {"theme": Choice("nord", None), "view": Choice("tokens", None)}
+    chosen = {"theme": Choice("nord", None), "colours": Choice(False, None)}
     assert read_choices()[0] == chosen | {"ghosts": Choice(True, None)}
 
 

@@ -5,15 +5,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tui.chat.conversation.formatted_text import (
-    Formatter,
-    Fragment,
-    Ghosts,
-    breaks,
-    drawn,
-    plain,
-    with_ghosts,
-)
+from tui.chat.conversation.formatted_text import Formatter
+from tui.chat.conversation.fragment import Fragment, Ghosts, breaks, drawn, plain, with_ghosts
 from tui.chat.conversation.markdown_reading import Block, read
 from tui.widgets.token_styles import GHOST, Run
 

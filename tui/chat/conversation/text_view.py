@@ -1,7 +1,6 @@
 """A text that is read while it streams: formatted, each token in the style of its origin."""
 
 import re
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import groupby, zip_longest
@@ -22,10 +21,11 @@ from textual.widget import Widget
 
 from assistant.events import Origin, Step, Token
 from tui.app.textual_private import paint
+from tui.chat.conversation.token_kinds import TokenKinds
 from tui.widgets.token_styles import GHOST, Kind, Run, runs_of, styles
 
 if TYPE_CHECKING:  # Markdown is for later than the first frame
-    from tui.chat.conversation.formatted_text import Fragment
+    from tui.chat.conversation.fragment import Fragment
     from tui.chat.conversation.text_layout import TextLayout
 
 PERIOD, SHARE = 1 / 26, 10
@@ -83,8 +83,7 @@ class TextView(Still):
         self._steps: list[Step] = []
         self._coming: deque[Run] = deque()  # what is not shown yet
         self._layout: TextLayout | None = None  # from when the width is known
-        self._ends: list[int] = []  # where runs of tokens of one kind end in the text
-        self._kinds: list[Kind] = []  # of these
+        self._kinds = TokenKinds()
         self._strips: dict[int, tuple[Style, Strip]] = {}
         self._painted, self._pause = 0.0, PERIOD
         self._timer: Timer | None = None
@@ -102,7 +101,7 @@ class TextView(Still):
     def kinds(self) -> set[Kind]:
         """What there is to be explained by a legend."""
         shown = {GHOST} if self.ghosts and any(step.rejected for step in self._steps) else set()
-        return shown | {*self._kinds} if self.colours else shown
+        return shown | self._kinds.all if self.colours else shown
 
     def add(self, step: Step) -> None:
         """Append a round; it is painted soon."""
@@ -205,7 +204,7 @@ class TextView(Still):
         """Return a line with the styles of its tokens over those of its format."""
         looks, spans, begin = styles(self.app.no_color), list[Span](), 0
         positions = line.positions[: len(line.content)] if self.colours else ()
-        for kind, group in groupby(map(self._kind, positions)):
+        for kind, group in groupby(map(self._kinds.at, positions)):
             end = begin + len([*group])
             spans += [Span(begin, end, look)] if (look := looks[kind]) else []
             begin = end
@@ -213,10 +212,6 @@ class TextView(Still):
             marked = (i for i, at in enumerate(line.positions) if start <= at < end)
             spans += [Span(index, index + 1, style) for index in marked]
         return Content(line.content.plain, [*line.content.spans, *spans])
-
-    def _kind(self, position: int) -> Kind:
-        """Return the kind of the token at a position; what is drawn looks as if not guessed."""
-        return self._kinds[bisect_right(self._ends, position)] if position >= 0 else Origin.TARGET
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Return the part of the text that is selected, as it is written."""
@@ -247,7 +242,7 @@ class TextView(Still):
         self._layout = TextLayout(width, self._formatted, ansi, dark)
         self._height = 0  # of another width it would leave blank lines
         self._strips.clear()
-        self.lines, self._ends, self._kinds = [], [], []
+        self.lines, self._kinds = [], TokenKinds()
         self._coming = deque(run for step in self._steps for run in runs_of(step, self.ghosts))
         self._advance(self._layout)
 
@@ -270,7 +265,8 @@ class TextView(Still):
         """Lay out some of what waits; return the lines that change, and from which cell on."""
         self._painted = monotonic()
         runs = self._next()
-        self._note_kinds(runs)
+        if self._kinds.add(runs):
+            self.post_message(self.Explained())
         stable = layout.add(runs)
         before, after = self.lines[stable:], layout.lines[stable:]
         if self.growing:
@@ -308,22 +304,6 @@ class TextView(Still):
             runs.append((text[:room], kind))
             count, room = count - 1, max(0, room - len(text))
         return runs
-
-    def _note_kinds(self, runs: Iterable[Run]) -> None:
-        """Note of which kind each part of the text is; a legend explains what is new."""
-        before = len({*self._kinds})
-        end = self._ends[-1] if self._ends else 0
-        for text, kind in runs:
-            if kind == GHOST or not text:
-                continue
-            if self._kinds and self._kinds[-1] == kind:
-                self._ends.pop()
-            else:
-                self._kinds.append(kind)
-            end += len(text)
-            self._ends.append(end)
-        if len({*self._kinds}) > before:
-            self.post_message(self.Explained())
 
 
 def whole(text: str) -> Step:
