@@ -1,0 +1,52 @@
+"""A reader at a real terminal: the passage at the top stays, whatever changes around it."""
+
+import re
+from pathlib import Path
+
+from assistant.session.unsent_text import OPEN
+from assistant.store.store import Store
+from tests.stored import ask, begin, end
+from tests.terminal.terminal import READY, F, Terminal, opened
+
+PAGE_UP, CTRL_UP = "\x1b[5~", "\x1b[1;5A"
+TEXT = "\n\n".join(f"- item **p{number}** " + f"of p{number} " * 14 for number in range(80))
+
+
+def top(screen: str) -> str:
+    """The first paragraph that is on the screen."""
+    found = re.search(r"\bp(\d+)\b", screen)
+    return found[1] if found else ""
+
+
+def stays(terminal: Terminal, place: str) -> None:
+    """Wait until nothing is painted any more; the passage at the top is the same."""
+    while terminal.read(0.7):
+        pass
+    assert top(terminal.text) == place, terminal.text
+
+
+def test_the_passage_at_the_top_stays_there(tmp_path: Path, models: list[str]) -> None:
+    (tmp_path / "home").mkdir()
+    store = Store(tmp_path / "home" / "chats.db")
+    number = store.create("A long answer")
+    question = ask(store, number, None, "Tell me much.")
+    answer = begin(store, number, question.id, "tiny")
+    end(store, answer.id, TEXT, (), (), None, "stop-token", "complete")
+    store.remember(OPEN, str(number))
+    store.close()
+    with opened(tmp_path, *models, size=(110, 36)) as terminal:
+        terminal.shows(READY, "p79")
+        terminal.press(CTRL_UP)
+        for _ in range(3):
+            terminal.press(PAGE_UP)
+            while terminal.read(0.5):
+                pass
+        place = top(terminal.text)
+        assert 20 < int(place) < 75
+        for key in ("v", "g", "v", F[3], F[3]):
+            terminal.press(key)
+            stays(terminal, place)
+        for size in ((70, 36), (130, 24), (50, 40), (110, 36)):
+            terminal.resize(*size)
+            stays(terminal, place)
+        terminal.quit()
