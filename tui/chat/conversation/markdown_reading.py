@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, emphasis, strikethrough
@@ -61,6 +62,7 @@ def read(text: str) -> list[Block]:
     return blocks
 
 
+@cache
 def parser() -> MarkdownIt:
     """Return a parser of the Markdown that models write.
 
