@@ -186,3 +186,24 @@ async def test_selected_text_is_copied_as_it_was_written() -> None:
         assert copied((0, first), (len(rows[last].rstrip()), last)) == code
         line = next(y for y, row in enumerate(rows) if "bold" in row)
         assert copied((5, line), (9, line)) == "bold"
+
+
+async def test_marks_are_painted_at_once_and_a_new_search_replaces_the_old() -> None:
+    async with open_page() as page:
+        view = (await page.stream(round_of("A zebra and an okapi"))).tokens
+
+        def struck() -> bool:
+            return any(s.style and s.style.strike for s in view.render_line(0))
+
+        assert not struck()
+        view.marks = [(0, 1, "strike")]
+        assert struck()
+        assert view.mark(["zebra"]) == 2
+        assert view.mark(["OKAPI"]) == 15
+        assert struck()
+        assert len(view.marks) == 2
+
+
+async def test_an_answer_without_guesses_has_no_legend() -> None:
+    async with open_page(answer(2, "Imported")) as page:
+        assert "not guessed" not in page.text

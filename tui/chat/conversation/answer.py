@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from assistant.events import CallDelta, Step, Trace
+from assistant.events import CallDelta, Origin, Step, Trace
 from assistant.session.support import Support, wrong_citations
 from assistant.stats import Stats
 from tui.chat.conversation.text_view import TextView, whole
@@ -171,8 +171,10 @@ class Answer(Turn):
 
     @on(TextView.Explained)
     def _explain(self) -> None:
-        """Explain the colours that are seen."""
-        self.head.legend = legend(styles(self.app.no_color), self.tokens.kinds)
+        """Explain the colours that are seen, if there are any."""
+        kinds = self.tokens.kinds
+        shown = kinds if kinds - {Origin.TARGET} else ()
+        self.head.legend = legend(styles(self.app.no_color), shown)
         self.changed()
 
     def watch_colours(self, colours: bool) -> None:

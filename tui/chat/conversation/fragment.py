@@ -32,6 +32,11 @@ class Fragment(NamedTuple):
         begin = max(0, len(self.content) - count)
         return Fragment(self.content[begin:], self.positions[begin:])
 
+    def followed_by(self, mark: Content) -> "Fragment":
+        """Return it with a mark right after its text, on the ground that goes on there."""
+        end = min(len(self.positions), len(self.content))
+        return Fragment(self.content[:end] + mark + self.content[end + 1 :], self.positions)
+
     def divided(self, offsets: Sequence[int], width: int) -> "list[Fragment]":
         """Return the lines that begin at offsets, cut to a width."""
         parts = zip(self.content.divide(offsets), pairwise([0, *offsets, None]), strict=True)

@@ -42,6 +42,7 @@ other line has to be painted, and what is being read stands still.
 AT_ONCE = 20_000
 """Characters that are laid out together; the rest of a very long text follows bit by bit."""
 CARET = "▍"
+FOUND = "reverse"  # the style of words that were searched for
 
 
 class Still(Widget):
@@ -67,6 +68,9 @@ class TextView(Still):
     ghosts: reactive[bool] = reactive(False, init=False)
     """Whether rejected drafts are shown."""
 
+    marks: reactive[Sequence[tuple[int, int, str]]] = reactive((), init=False)
+    """Where parts of the text begin and end that have a style of their own, and these."""
+
     class Explained(Message):
         """There is something new for a legend to explain."""
 
@@ -76,8 +80,6 @@ class TextView(Still):
         """What is shown, without the colours of tokens."""
         self.growing = growing
         """Whether more is to come, which a caret shows."""
-        self.marks: Sequence[tuple[int, int, str]] = ()
-        """Where parts of the text begin and end that have a style of their own, and these."""
         self._formatted = formatted
         self._height = 0  # lines that there is room for
         self._steps: list[Step] = []
@@ -129,17 +131,20 @@ class TextView(Still):
 
     def watch_colours(self) -> None:
         """Paint the lines in other colours."""
-        self._strips.clear()
-        self.refresh()
+        self.watch_marks()
         self.post_message(self.Explained())
 
-    def mark(self, words: Sequence[str]) -> int | None:
-        """Mark words wherever they stand; return the first position, if there is one."""
-        found = re.finditer("|".join(map(re.escape, words)), self.text, re.IGNORECASE)
-        self.marks = [*self.marks, *((*match.span(), "reverse") for match in found)]
+    def watch_marks(self) -> None:
+        """Paint the lines again."""
         self._strips.clear()
         self.refresh()
-        return next((begin for begin, _, style in self.marks if style == "reverse"), None)
+
+    def mark(self, words: Sequence[str]) -> int | None:
+        """Mark words, and no others, wherever they stand; return the first position, if any."""
+        matches = re.finditer("|".join(map(re.escape, words)), self.text, re.IGNORECASE)
+        found = [(*match.span(), FOUND) for match in matches]
+        self.marks = [*(mark for mark in self.marks if mark[2] != FOUND), *found]
+        return found[0][0] if found else None
 
     def line_at(self, position: int) -> int:
         """Return the line that shows a position of the text, or what comes after it."""
@@ -270,10 +275,7 @@ class TextView(Still):
         stable = layout.add(runs)
         before, after = self.lines[stable:], layout.lines[stable:]
         if self.growing:
-            content, positions = after[-1]
-            end = min(len(positions), len(content))  # the ground of code goes on
-            content = content[:end] + Content.styled(CARET, "$accent") + content[end + 1 :]
-            after[-1] = type(after[-1])(content, positions)
+            after[-1] = after[-1].followed_by(Content.styled(CARET, "$accent"))
         elif after and not after[-1].content:
             after.pop()  # a line break at the end is the layout's
         self.lines[stable:] = after
