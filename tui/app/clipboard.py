@@ -36,23 +36,23 @@ TOOLS = (
 )
 
 
-async def copy(app: App[Any], text: str) -> str:
-    """Copy a text; return a sentence that says whether it worked."""
+async def copy(app: App[Any], text: str, what: str = "") -> str:
+    """Copy a text; return a sentence that says whether it worked, and what was copied."""
     if not text:
         return "There is nothing to copy."
-    tool, copied = usable(os.environ), f"Copied {counted(len(text), 'character')}"
+    tool, copied = usable(os.environ), f"Copied {what or counted(len(text), 'character')}"
     reason = await asyncio.to_thread(run, tool, text) if tool else ""
     if tool and not reason:
         return f"{copied}."
     app.copy_to_clipboard(text.encode("utf-8", "replace").decode())
-    return f"{reason} {copied} (if your terminal allows it).".strip()
+    return f"{reason} {copied}, if your terminal allows it.".strip()
 
 
 def copy_and_notify(widget: Widget, text: str, what: str = "") -> None:
     """Copy a text in the background, and show a toast with the result."""
 
     async def notify() -> None:
-        widget.notify(what + await copy(widget.app, text), timeout=4, markup=False)
+        widget.notify(await copy(widget.app, text, what), timeout=4, markup=False)
 
     widget.app.run_worker(notify(), group="clipboard", exit_on_error=False)
 

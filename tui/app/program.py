@@ -68,10 +68,10 @@ def _cell(character: str) -> str:
 class Program(App[None]):
     """An app with an engine, which `engine` creates."""
 
-    # A toast covers the first line, which names models, not the conversation or the prompt.
+    # A toast covers the end of the footer, not a title, the conversation or the prompt.
     CSS = """
     Widget { scrollbar-size-vertical: 1; }
-    ToastRack { dock: top; align: right top; margin: 0; overflow-y: hidden; }
+    ToastRack { margin: 0; overflow-y: hidden; }
     Toast { width: auto; max-width: 100%; padding: 0 1; margin: 0; }
     """
 
@@ -139,8 +139,12 @@ class Program(App[None]):
 
     def warn_of_config(self, warnings: Iterable[str]) -> None:
         """Show warnings about `config.toml` or stored settings."""
-        for text in warnings:
-            self.notify(safe(text), title="Settings", severity="warning", timeout=10, markup=False)
+        if text := safe("\n".join(warnings)):
+            self.notify(text, title="Settings", severity="warning", timeout=10, markup=False)
+
+    def on_notify(self) -> None:
+        """Have a toast replace the one before."""
+        self.clear_notifications()
 
     async def on_event(self, event: events.Event) -> None:
         """Buffer keys until the prompt exists; turn unbracketed pastes into pastes or keys."""

@@ -292,9 +292,9 @@ class ChatScreen(ChatWidgets):
             self.set_focus(None)
 
     def action_turns(self) -> None:
-        """Go to the newest message, from where every message can be reached."""
+        """Go to the message that is read, from where every message can be reached."""
         self.uncover()
-        self.conversation.focus_last()
+        self.conversation.focus_read()
 
     def action_scroll(self, to: str) -> None:
         """Go to one end of the conversation, or a page up or down."""

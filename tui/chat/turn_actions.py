@@ -97,15 +97,17 @@ class TurnActions:
             self._view.notify(safe(str(error)), severity="error", timeout=10, markup=False)
 
     def _copy_code(self, turn: Turn) -> None:
-        """Copy the largest code block; pressed again, the block after the copied one."""
+        """Copy the largest code block, of those on the screen; again: the block after it."""
         blocks = code_blocks(turn.text)
         text, index = self._copied or ("", 0)
-        largest = max(range(len(blocks)), key=lambda i: len(blocks[i]))
+        seen = [i for i, block in enumerate(blocks) if self._view.sees(turn, block)]
+        largest = max(seen or range(len(blocks)), key=lambda i: len(blocks[i]))
         index = (index + 1) % len(blocks) if text == turn.text else largest
         self._copied = turn.text, index
         lines = counted(blocks[index].count("\n") + 1, "line")
-        which = f"Code block {index + 1} of {len(blocks)}, {lines}. " if len(blocks) > 1 else ""
-        copy_and_notify(self._view, blocks[index], which)
+        copy_and_notify(
+            self._view, blocks[index], f"code block {index + 1} of {len(blocks)}, {lines}"
+        )
 
     def _inspect(self, turn: Turn, record: StoredMessage) -> None:
         """Open the inspector on an answer, or on the part of it that was generated so far."""

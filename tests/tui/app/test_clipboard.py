@@ -57,7 +57,7 @@ async def test_without_a_working_tool_the_terminal_is_asked(
     async with at_the_prompt() as typist:
         said = await copy(typist.app, "text")
         assert typist.app.clipboard == "text"
-    assert said == f"{reason}Copied 4 characters (if your terminal allows it)."
+    assert said == f"{reason}Copied 4 characters, if your terminal allows it."
 
 
 async def test_tool_that_cannot_run_is_named(tools: Path) -> None:
@@ -71,7 +71,7 @@ async def test_tool_that_cannot_run_is_named(tools: Path) -> None:
 async def test_no_text_is_not_copied_and_half_a_character_is(tools: Path) -> None:
     async with at_the_prompt() as typist:
         assert await copy(typist.app, "") == "There is nothing to copy."
-        assert (await copy(typist.app, "\ud800")).startswith("Copied 1 character (")
+        assert (await copy(typist.app, "\ud800")).startswith("Copied 1 character,")
 
 
 def test_tool_that_does_not_reach_the_user_is_not_used(tools: Path) -> None:

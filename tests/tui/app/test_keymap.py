@@ -57,6 +57,15 @@ async def test_a_warning_about_the_config_is_shown_once():
         assert [notice.message for notice in app._notifications] == ["config.toml:1:1: ␛[31mno"]
 
 
+async def test_the_newest_toast_replaces_the_one_before():
+    app = Program()
+    async with app.run_test() as pilot:
+        for text in ("One", "Two"):
+            app.notify(text)
+        await pilot.pause()
+        assert [notice.message for notice in app._notifications] == ["Two"]
+
+
 async def test_no_line_of_the_help_is_cut_where_most_terminals_are_as_wide():
     app = Program()
     async with app.run_test(size=(80, 24)) as pilot:

@@ -117,16 +117,46 @@ async def test_y_copies_the_largest_block_and_then_the_next(
         chat.screen.open(kept(chat, "How?", code, "Why?", "```\nalone\n```"))
         await chat.act("y")
         await copied(chat, "alone")
-        assert chat.told[-1].startswith("Copied 5 ")
+        assert chat.told[-1].startswith("Copied code block 1 of 1, 1 line")
         await chat.press("up", "up")
         for number, word in ((3, "three"), (1, "one"), (2, "two"), (3, "three")):
             await chat.pilot.press("y")
             await copied(chat, word)
-            assert chat.told[-1].startswith(f"Code block {number} of 3, 1 line. Copied ")
+            assert chat.told[-1].startswith(f"Copied code block {number} of 3, 1 line")
         await chat.pilot.press("c")
         await copied(chat, code)
         await chat.pilot.press("y")
         await copied(chat, "three")
+
+
+async def test_y_copies_the_block_on_the_screen_of_a_message_that_is_longer(pair: Pair) -> None:
+    text = "```\na large\nblock\n```\n" + "long\n\n" * 99 + "```\nsmall\n```"
+    async with open_chat(*pair) as chat:
+        chat.screen.open(kept(chat, "One", text))
+        await chat.act("y")
+        await copied(chat, "small")
+        assert chat.told[-1].startswith("Copied code block 2 of 2, 1 line")
+        await chat.act("home", "down", "y")
+        await copied(chat, "a large\nblock")
+
+
+async def test_home_and_end_go_to_the_ends_of_a_conversation_and_its_place_is_kept(
+    pair: Pair,
+) -> None:
+    said = [f"Message {i}" + "\n\nlong" * (i % 2) * 50 for i in range(60)]
+    async with open_chat(*pair) as chat:
+        chat.screen.open(kept(chat, *said))
+        await chat.press("ctrl+up", "home")
+        assert chat.focused.text == said[0]
+        await chat.until(lambda: chat.screen.conversation.scroll_y < 2)
+        await chat.press("ctrl+down", "down", "down", "down")
+        place = chat.screen.conversation.scroll_y
+        assert place > 0
+        await chat.press("escape", "ctrl+up")
+        assert (chat.focused.text, chat.screen.conversation.scroll_y) == (said[1], place)
+        await chat.press("end")
+        assert chat.focused.text == said[-1]
+        await chat.until(lambda: chat.screen.conversation.follows)
 
 
 async def test_ctrl_with_an_arrow_goes_to_the_next_message_also_past_a_long_one(pair: Pair) -> None:

@@ -239,6 +239,20 @@ class Conversation(VerticalScroll):
                 self._reader.reveal(turns[-1], -1)
         return bool(turns)
 
+    def focus_read(self) -> None:
+        """Walk to the last turn in sight, where the reader is; nothing is scrolled."""
+        bottom = self.scroll_y + self.scrollable_content_region.height
+        in_sight = [turn for turn in self.turns if turn.virtual_region.y < bottom]
+        if self.follows or not in_sight:
+            self.focus_last()
+        else:
+            in_sight[-1].unasked = False
+            self.screen.set_focus(in_sight[-1], scroll_visible=False)
+
+    def sees(self, turn: Turn, passage: str) -> bool:
+        """Return whether a passage of a turn begins on the screen."""
+        return self._reader.sees(turn, passage)
+
     def walk_to(self, message: int, words: Sequence[str] = ()) -> None:
         """Walk to a message, wherever it is in the conversation, and to the first of some words."""
         self._reader.find(message, words)

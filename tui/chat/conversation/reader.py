@@ -81,10 +81,20 @@ class Reader:
         direction, region, top = event.direction, event.turn.virtual_region, self._view.scroll_y
         bottom = top + self._view.scrollable_content_region.height
         goes_on = region.y < top if direction < 0 else region.bottom > bottom
-        if goes_on and not event.leaps:
+        if event.how_far == 2:
+            return self._go_to_end(direction)
+        if goes_on and not event.how_far:
             self._go(top + direction * STEP)
             return True
         return self._go_to_neighbour(direction)
+
+    def sees(self, turn: Turn, passage: str) -> bool:
+        """Return whether a passage of a turn begins on the screen."""
+        for text in turn.query(TextView):
+            if (position := text.text.find(passage)) >= 0:
+                y = _offset(text, self._view) + text.line_at(position) - self._view.scroll_y
+                return 0 <= y < self._view.scrollable_content_region.height
+        return False
 
     def reveal(self, turn: Turn, direction: int) -> None:
         """Bring a turn into sight: of a long one the end when going up, else its beginning."""
@@ -96,6 +106,15 @@ class Reader:
 
     def _go(self, y: float) -> None:
         self._view.scroll_to(y=y, animate=False, immediate=True, force=True)
+
+    def _go_to_end(self, direction: int) -> bool:
+        while direction < 0 and self._bring():
+            pass
+        turn = turns_in(self._view)[0 if direction < 0 else -1]
+        self._view.screen.set_focus(turn, scroll_visible=False)
+        ends = (self.reveal, turn, 1) if direction < 0 else (self._view.anchor,)
+        self._view.call_after_refresh(*ends)
+        return True
 
     def _go_to_neighbour(self, direction: int) -> bool:
         turns, screen = turns_in(self._view), self._view.screen

@@ -99,8 +99,10 @@ class Turn(Still, Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Previous", id="turn.previous", show=False),
         Binding("down,j", "move(1)", "Next", id="turn.next", show=False),
-        Binding("ctrl+up", "jump(-1)", "Previous message", id="turn.jump_back", show=False),
-        Binding("ctrl+down", "jump(1)", "Next message", id="turn.jump", show=False),
+        Binding("ctrl+up", "move(-1, 1)", "Previous message", id="turn.jump_back", show=False),
+        Binding("ctrl+down", "move(1, 1)", "Next message", id="turn.jump", show=False),
+        Binding("home", "move(-1, 2)", "Oldest message", id="turn.first", show=False),
+        Binding("end", "move(1, 2)", "Newest message", id="turn.last", show=False),
         Binding("n", "act('continue')", "Continue", id="turn.continue"),
         Binding("e", "act('edit')", "Edit", id="turn.edit", tooltip="Edit, and ask again"),
         Binding("a", "act('apply')", "Apply", id="turn.apply", tooltip=APPLY),
@@ -129,7 +131,7 @@ class Turn(Still, Vertical):
 
         turn: "Turn"
         direction: int
-        leaps: bool = False  # without stops within a long message
+        how_far: int = 0  # some lines of a long message, else 1: a message, 2: to the end
 
     def __init__(self, who: str, record: "StoredMessage | None" = None) -> None:
         super().__init__()
@@ -192,13 +194,9 @@ class Turn(Still, Vertical):
         """Ask for it."""
         self.post_message(TurnAction(self, verb))
 
-    def action_move(self, direction: int) -> None:
-        """Scroll a turn that goes on beyond the edge; else go to its neighbour."""
-        self.post_message(self.Walked(self, direction))
-
-    def action_jump(self, direction: int) -> None:
-        """Go to its neighbour."""
-        self.post_message(self.Walked(self, direction, leaps=True))
+    def action_move(self, direction: int, how_far: int = 0) -> None:
+        """Scroll a turn that goes on beyond the edge; else go to its neighbour, or to the end."""
+        self.post_message(self.Walked(self, direction, how_far))
 
     def changed(self) -> None:
         """Offer the keys that make sense now."""
