@@ -17,6 +17,7 @@ HOMES = {
     "uvicorn": ("assistant/serve/",), "ik_llama_cpp": ("models/ik/",),
     "llama_cpp": ("models/llama/",), "llguidance": ("assistant/constraints/",),
     "huggingface_hub": ("models/files/",), "textual": ("tui/",), "rich": ("tui/",),
+    "prompt_toolkit": ("tui/inline/",),
     "click": ("tui/",), "jinja2": ("assistant/prompt/",), "pathspec": ("assistant/passages/",),
     "pypdfium2": ("assistant/passages/",), "snowballstemmer": ("assistant/passages/",),
     "tree_sitter": ("assistant/edit/",),

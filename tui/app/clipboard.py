@@ -4,11 +4,9 @@ import asyncio
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from textual.app import App
 from textual.widget import Widget
 
 from tui.labels import counted
@@ -36,15 +34,18 @@ TOOLS = (
 )
 
 
-async def copy(app: App[Any], text: str, what: str = "") -> str:
-    """Copy a text; return a sentence that says whether it worked, and what was copied."""
+async def copy(text: str, to_terminal: Callable[[str], None], what: str = "") -> str:
+    """Copy a text; return a sentence that says whether it worked, and what was copied.
+
+    Where no tool reaches the user's desktop, the terminal is asked `to_terminal`.
+    """
     if not text:
         return "There is nothing to copy."
     tool, copied = usable(os.environ), f"Copied {what or counted(len(text), 'character')}"
     reason = await asyncio.to_thread(run, tool, text) if tool else ""
     if tool and not reason:
         return f"{copied}."
-    app.copy_to_clipboard(text.encode("utf-8", "replace").decode())
+    to_terminal(text.encode("utf-8", "replace").decode())
     return f"{reason} {copied}, if your terminal allows it.".strip()
 
 
@@ -52,7 +53,8 @@ def copy_and_notify(widget: Widget, text: str, what: str = "") -> None:
     """Copy a text in the background, and show a toast with the result."""
 
     async def notify() -> None:
-        widget.notify(await copy(widget.app, text, what), timeout=4, markup=False)
+        to_terminal = widget.app.copy_to_clipboard
+        widget.notify(await copy(text, to_terminal, what), timeout=4, markup=False)
 
     widget.app.run_worker(notify(), group="clipboard", exit_on_error=False)
 

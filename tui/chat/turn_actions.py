@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
 from assistant.session.attachments import read
@@ -17,7 +16,7 @@ from tui.labels import counted
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.edit.text_file import TextFile
+    from assistant.edit.answer_change import AnswerChange
     from assistant.store.values import Attachment, StoredMessage
     from tui.app.program import Program
     from tui.chat.chat_controller import ChatController
@@ -144,54 +143,38 @@ class TurnActions:
 
     def _show_change(self, record: StoredMessage) -> None:
         """Show what an answer changes in an attached file, and write it once the user confirms."""
-        from assistant.edit import text_file
-        from assistant.edit.comparison import compare
-        from assistant.edit.review import review
-        from assistant.edit.rewrite import proposed_by
+        from assistant.edit.answer_change import answer_change
         from tui.chat.dialogs import ChangeScreen
 
-        new = proposed_by(record, self._path.records)
-        if new is None:
-            raise UsageError("This answer holds no new version of an attached file.")
-        path = located(new.name, self._controller.widgets.prompt.picker.root)
-        file = text_file.read(path)
-        data = file.encoded(new.text)
-        change = compare(file.lines, text_file.parse(path, data).lines)
-        if not change.hunks:
-            raise UsageError(f"{new.name} has this change already.")
-        text_file.check_writable(path)
-        warnings = [f"This is only a fragment: {new.gap}."] if new.gap else []
-        if file.encoded(new.old) != file.data:
-            warnings.append("The file has changed since it was attached.")
-        before = takewhile(lambda other: other.id != record.id, self._path.records)
-        (*_, request) = (other.content for other in before if other.role == "user")
-        warnings += review(path.suffix, file.text, text_file.parse(path, data).text, request)
+        root = self._controller.widgets.prompt.picker.root
+        change = answer_change(record, self._path.records, lambda name: located(name, root))
 
         def write(confirmed: bool | None) -> None:
             if confirmed:
-                self._or_notify(lambda: self._write(file, data, new.name))
+                self._or_notify(lambda: self._write(change))
 
-        self._view.app.push_screen(ChangeScreen(new.name, change, warnings), write)
+        screen = ChangeScreen(change.name, change.comparison, change.warnings)
+        self._view.app.push_screen(screen, write)
 
-    def _write(self, file: TextFile, data: bytes, name: str) -> None:
+    def _write(self, change: AnswerChange) -> None:
         """Write a file, and attach its new version to the next question."""
         from assistant.edit import kept_versions
 
-        saves = self._controller.settings.save
-        kept_versions.write(file, data, file.data if saves else None)
+        saves, path = self._controller.settings.save, change.file.path
+        change.write(saves)
 
         def attach() -> None:
-            self._controller.widgets.prompt.attached.add(read(file.path, name))
+            self._controller.widgets.prompt.attached.add(read(path, change.name))
 
         def undo() -> None:
-            kept_versions.undo(file.path)
+            kept_versions.undo(path)
             attach()  # it replaces the version that was undone
 
         attach()
         if saves:
             self._undo.append(undo)
         back = " u takes it back." if saves else ""
-        self._view.notify(safe(f"Written: {name}.{back}"), timeout=8, markup=False)
+        self._view.notify(safe(f"Written: {change.name}.{back}"), timeout=8, markup=False)
 
     def _change(self, record: StoredMessage, verb: Verb) -> None:
         match verb:

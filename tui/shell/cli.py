@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
 from tui.app.signals import ending, leave
 from tui.safe import DEBUG, bug_report, safe
-from tui.shell.options import has_terminal, shared
+from tui.shell.options import has_terminal, settings, shared
 from tui.shell.standard_output import guard
 
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
@@ -80,9 +80,10 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, invoke_without_command=True)
 @click.version_option(package_name="specchat")
+@click.option("--inline", is_flag=True, help="Chat in the terminal's own scrollback.")
 @shared
 @click.pass_context
-def specchat(ctx: click.Context, /, **options: Any) -> None:
+def specchat(ctx: click.Context, /, inline: bool, **options: Any) -> None:
     """A private assistant in the terminal, made faster by speculative sampling you can watch.
 
     Without a command, open the chat.
@@ -90,6 +91,8 @@ def specchat(ctx: click.Context, /, **options: Any) -> None:
     if ctx.invoked_subcommand is not None:
         ctx.default_map = {ctx.invoked_subcommand: given_before_the_command(ctx)}
         return
+    if inline:
+        sys.exit(chat_inline(options))
     if not has_terminal():
         raise UsageError(
             "The chat needs a terminal that can place its cursor, and TERM to name it. "
@@ -102,6 +105,19 @@ def specchat(ctx: click.Context, /, **options: Any) -> None:
     app = SpecchatApp(layers.settings(), layers=layers)
     app.run()
     sys.exit(app.return_code)
+
+
+def chat_inline(options: dict[str, Any]) -> int:
+    """Chat in the terminal's own scrollback; return the exit code.
+
+    Raises:
+        UsageError: there is nobody to type.
+    """
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+        raise UsageError("--inline needs a terminal to type in. In a pipe, use: specchat ask")
+    from tui.inline.program import run
+
+    return run(settings(options))
 
 
 def given_before_the_command(ctx: click.Context) -> dict[str, Any]:

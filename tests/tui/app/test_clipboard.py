@@ -55,7 +55,7 @@ async def test_without_a_working_tool_the_terminal_is_asked(
     if script:
         install(tools, "xclip", script)
     async with at_the_prompt() as typist:
-        said = await copy(typist.app, "text")
+        said = await copy("text", typist.app.copy_to_clipboard)
         assert typist.app.clipboard == "text"
     assert said == f"{reason}Copied 4 characters, if your terminal allows it."
 
@@ -64,14 +64,15 @@ async def test_tool_that_cannot_run_is_named(tools: Path) -> None:
     (tools / "xclip").write_bytes(b"\x7fELF no program")
     (tools / "xclip").chmod(0o755)
     async with at_the_prompt() as typist:
-        said = await copy(typist.app, "text")
+        said = await copy("text", typist.app.copy_to_clipboard)
     assert said.startswith("xclip cannot be run: Exec format error. Copied 4 characters")
 
 
 async def test_no_text_is_not_copied_and_half_a_character_is(tools: Path) -> None:
     async with at_the_prompt() as typist:
-        assert await copy(typist.app, "") == "There is nothing to copy."
-        assert (await copy(typist.app, "\ud800")).startswith("Copied 1 character,")
+        to_terminal = typist.app.copy_to_clipboard
+        assert await copy("", to_terminal) == "There is nothing to copy."
+        assert (await copy("\ud800", to_terminal)).startswith("Copied 1 character,")
 
 
 def test_tool_that_does_not_reach_the_user_is_not_used(tools: Path) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
-from itertools import groupby, zip_longest
+from itertools import zip_longest
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -207,16 +207,13 @@ class TextView(Still):
 
     def coloured(self, line: "Fragment") -> Content:
         """Return a line with the styles of its tokens over those of its format."""
-        looks, spans, begin = styles(self.app.no_color), list[Span](), 0
-        positions = line.positions[: len(line.content)] if self.colours else ()
-        for kind, group in groupby(map(self._kinds.at, positions)):
-            end = begin + len([*group])
-            spans += [Span(begin, end, look)] if (look := looks[kind]) else []
-            begin = end
+        content, marks = line.content, list[Span]()
+        if self.colours:
+            content = self._kinds.coloured(line, styles(self.app.no_color))
         for start, end, style in self.marks:
             marked = (i for i, at in enumerate(line.positions) if start <= at < end)
-            spans += [Span(index, index + 1, style) for index in marked]
-        return Content(line.content.plain, [*line.content.spans, *spans])
+            marks += [Span(index, index + 1, style) for index in marked]
+        return Content(content.plain, [*content.spans, *marks])
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Return the part of the text that is selected, as it is written."""

@@ -2,9 +2,13 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import groupby
+
+from textual.content import Content, Span
 
 from assistant.events import Origin
-from tui.widgets.token_styles import GHOST, Kind, Run
+from tui.chat.conversation.fragment import Fragment
+from tui.widgets.token_styles import GHOST, Kind, Run, Styles
 
 
 class TokenKinds:
@@ -36,3 +40,12 @@ class TokenKinds:
     def all(self) -> set[Kind]:
         """All kinds that there are."""
         return {*self._kinds}
+
+    def coloured(self, line: Fragment, styles: Styles) -> Content:
+        """Return a line with the styles of its tokens over those of its format."""
+        spans, begin = list[Span](), 0
+        for kind, group in groupby(map(self.at, line.positions[: len(line.content)])):
+            end = begin + len([*group])
+            spans += [Span(begin, end, style)] if (style := styles[kind]) else []
+            begin = end
+        return Content(line.content.plain, [*line.content.spans, *spans])

@@ -1,0 +1,61 @@
+"""The change of an attached file that an answer proposes: to be shown, and then written."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+from assistant.edit import kept_versions, text_file
+from assistant.edit.comparison import Comparison, compare
+from assistant.edit.review import review
+from assistant.edit.rewrite import proposed_by
+from assistant.store.values import StoredMessage
+from models.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChange:
+    """A file, what an answer makes of it, and what the user should know before it is written."""
+
+    name: str
+    file: text_file.TextFile
+    data: bytes
+    """The new content."""
+    comparison: Comparison
+    warnings: tuple[str, ...]
+
+    def write(self, saves: bool) -> None:
+        """Replace the file; with `saves`, what it was can be brought back.
+
+        Raises:
+            StorageError: it cannot be written, or has changed meanwhile.
+        """
+        kept_versions.write(self.file, self.data, self.file.data if saves else None)
+
+
+def answer_change(
+    answer: StoredMessage, path: Sequence[StoredMessage], locate: Callable[[str], Path]
+) -> AnswerChange:
+    """Return the change that an answer on a path proposes; `locate` finds a file by its name.
+
+    Raises:
+        UsageError: it proposes none, or the file has it already or cannot be read.
+        StorageError: the file cannot be written.
+    """
+    new = proposed_by(answer, path)
+    if new is None:
+        raise UsageError("This answer holds no new version of an attached file.")
+    file = text_file.read(locate(new.name))
+    data = file.encoded(new.text)
+    parsed = text_file.parse(file.path, data)
+    change = compare(file.lines, parsed.lines)
+    if not change.hunks:
+        raise UsageError(f"{new.name} has this change already.")
+    text_file.check_writable(file.path)
+    warnings = [f"This is only a fragment: {new.gap}."] if new.gap else []
+    if file.encoded(new.old) != file.data:
+        warnings.append("The file has changed since it was attached.")
+    before = takewhile(lambda other: other.id != answer.id, path)
+    (*_, request) = (other.content for other in before if other.role == "user")
+    warnings += review(file.path.suffix, file.text, parsed.text, request)
+    return AnswerChange(new.name, file, data, change, tuple(warnings))

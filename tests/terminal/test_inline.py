@@ -1,0 +1,290 @@
+"""The chat in the terminal's own scrollback, and what that holds afterwards."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyte
+import pytest
+
+from assistant.events import Origin
+from assistant.request import ToolCall
+from assistant.session.unsent_text import OPEN
+from assistant.settings.settings import Settings
+from assistant.store.store import Store
+from assistant.store.values import Attachment
+from tests import tiny
+from tests.patience import WAIT_S
+from tests.stored import ask, begin, end
+from tests.terminal.terminal import BROKEN, DONE, ESCAPE, TINY, Terminal, shell
+from tui.chat.conversation.text_layout import TextLayout
+from tui.inline.chat import WELCOME
+from tui.inline.program import is_vi
+from tui.inline.terminal import LONG_PASTE, PROMPT
+from tui.safe import safe
+
+CTRL_D = "\x04"
+READY = "is ready."
+MARKDOWN = """# A *heading*
+
+Some **bold** words, `code`, 漢字 and 🙂, and a line that is long enough to be wrapped in any case.
+
+1. one
+2. two
+
+```python
+def f(x):
+    return x
+```
+
+| a | b |
+|---|---|
+| 1 | 2 |
+"""
+
+
+class Inline(Terminal):
+    """The program, and a terminal that remembers what scrolls away."""
+
+    def __init__(self, home: Path, *arguments: str, **options: Any) -> None:
+        super().__init__(home, "--inline", *arguments, *TINY, XTERM_VERSION="cuts", **options)
+        columns, lines = options.get("size", (100, 30))
+        self._screen = self._all = pyte.HistoryScreen(columns, lines, history=100_000, ratio=1.0)
+        self._stream = pyte.ByteStream(self._screen)
+
+    @property
+    def scrollback(self) -> list[str]:
+        """All lines, also those that have scrolled away."""
+        width, gone = self._all.columns, self._all.history.top
+        lines = ["".join(line[x].data for x in range(width)).rstrip() for line in gone]
+        return [*lines, *self.text.split("\n")]
+
+    def leave(self) -> list[str]:
+        """Leave; return the scrollback without blank lines."""
+        self.press(CTRL_D)
+        assert self.end() == 0, self.text
+        return [line for line in self.scrollback if line]
+
+
+def store_at(home: Path) -> Store:
+    (home / "home").mkdir(exist_ok=True)
+    return Store(home / "home" / "chats.db")
+
+
+def stored(home: Path, answer: str, *files: Attachment, calls: Sequence[ToolCall] = ()) -> None:
+    """Store a conversation, the first one, with this answer."""
+    store = store_at(home)
+    number = store.create("A chat")
+    question = ask(store, number, None, "The question", files)
+    begun = begin(store, number, question.id, "tiny")
+    end(store, begun.id, answer, stop="stop-token", calls=calls)
+    store.close()
+
+
+def shown(text: str, width: int) -> list[str]:
+    """The lines of a text as it is formatted, without blank ones."""
+    layout = TextLayout(width - 1)
+    layout.add([(safe(text), Origin.TARGET)])
+    return [line for found in layout.lines if (line := found.content.plain.rstrip())]
+
+
+def test_the_scrollback_holds_what_is_stored_once_and_in_order(
+    tmp_path: Path, models: list[str]
+) -> None:
+    terminal = Inline(tmp_path, *models, "--max-tokens", "150")
+    terminal.shows(READY)
+    terminal.press("First\r")
+    terminal.streams()
+    terminal.press("Second\r")
+    terminal.shows("1 waiting")
+    terminal.until(lambda _: sum(DONE in line for line in terminal.scrollback) == 2)
+    lines = terminal.leave()
+    store = store_at(tmp_path)
+    first, answer, second, other = store.path(1)
+    assert (first.content, second.content) == ("First", "Second")
+    assert store.recall(OPEN) == "1"
+    store.close()
+    begun = lines.index("› First")
+    assert lines[0] == WELCOME
+    expected = ["› First", *shown(answer.content, 100), None, "› Second"]
+    expected += [*shown(other.content, 100), None]
+    assert len(lines) - begun == len(expected)
+    for line, known in zip(lines[begun:], expected, strict=True):
+        assert line == known if known is not None else DONE in line
+
+
+def test_a_terminal_that_grows_while_it_streams_has_everything_once(
+    tmp_path: Path, models: list[str]
+) -> None:
+    terminal = Inline(tmp_path, *models, "--max-tokens", "200", size=(40, 30))
+    terminal.shows(READY)
+    terminal.press("Go on\r")
+    terminal.streams()
+    for size in ((60, 30), (75, 30), (100, 30)):
+        terminal.resize(*size)
+        for _ in range(3):
+            terminal.read(0.1)
+    terminal.shows(DONE)
+    lines = terminal.leave()
+    store = store_at(tmp_path)
+    answer = store.path(1)[1].content
+    store.close()
+    begun, ended = lines.index("› Go on"), next(i for i, line in enumerate(lines) if DONE in line)
+    text = "".join("".join(lines[begun + 1 : ended]).split())
+    known = "".join("".join(shown(answer, 100)).split())
+    assert text == known, (lines, answer)
+
+
+def test_an_answer_that_is_stopped_stays_and_what_waited_is_in_the_prompt(
+    tmp_path: Path, models: list[str]
+) -> None:
+    terminal = Inline(tmp_path, *models)
+    terminal.shows(READY)
+    terminal.press("Go on\r")
+    terminal.streams()
+    terminal.press("Later\r")
+    terminal.shows("1 waiting")
+    terminal.press(ESCAPE)
+    terminal.shows("stopped · ", f"{PROMPT}Later")
+    terminal.press("\x03")
+    terminal.until(lambda screen: f"{PROMPT}Later" not in screen)
+    assert any(BROKEN in line for line in terminal.leave())
+
+
+def test_a_conversation_is_opened_formatted_at_any_width(tmp_path: Path, models: list[str]) -> None:
+    stored(tmp_path, MARKDOWN)
+    for width in (40, 100):
+        terminal = Inline(tmp_path, *models, size=(width, 30))
+        terminal.shows(READY)
+        terminal.press("/open 1\r")
+        terminal.shows("› The question", "two", "def f(x):")
+        lines = terminal.leave()
+        begun = lines.index("› The question") + 1
+        known = shown(MARKDOWN, width)
+        # pyte has an empty cell after a wide character.
+        assert [line.replace(" ", "") for line in lines[begun : begun + len(known)]] == [
+            line.replace(" ", "") for line in known
+        ]
+
+
+def test_an_answer_that_a_kill_ended_is_there_afterwards(tmp_path: Path, models: list[str]) -> None:
+    terminal = Inline(tmp_path, *models)
+    terminal.shows(READY)
+    terminal.press("Go on\r")
+    terminal.streams()
+    store = store_at(tmp_path)
+    terminal.until(lambda _: BROKEN in store.path(1)[-1].content)
+    store.close()
+    terminal.close()
+    again = Inline(tmp_path, *models)
+    again.shows(READY)
+    again.press("\x1b[A")
+    again.shows(f"{PROMPT}Go on")
+    again.press("\x03/open 1\r")
+    again.shows("› Go on", BROKEN, "interrupted: the program ended")
+    again.leave()
+
+
+def test_a_long_paste_is_attached(tmp_path: Path, models: list[str]) -> None:
+    terminal = Inline(tmp_path, *models, "--max-tokens", "5")
+    terminal.shows(READY)
+    terminal.paste("\n".join(f"line {number}" for number in range(3_000)))
+    terminal.shows("Attached to the next question: pasted text 1")
+    terminal.paste("a\nb")
+    terminal.press("\r")
+    terminal.shows("› a", "  with pasted text 1", "The question takes about", f"{PROMPT}a")
+    terminal.press("\x03")
+    terminal.leave()
+    assert len("a\nb") < LONG_PASTE
+
+
+def test_a_change_is_shown_written_and_taken_back(tmp_path: Path, models: list[str]) -> None:
+    old = "".join(f"line {number}\n" for number in range(8))
+    new = old.replace("line 3", "line three")
+    file = tmp_path / "file.txt"
+    file.write_text(old)
+    stored(tmp_path, f"```txt\n{new}```\n", Attachment("file.txt", old.rstrip("\n")))
+    terminal = Inline(tmp_path, *models, cwd=tmp_path, PYTHONPATH=str(Path.cwd()))
+    terminal.shows(READY)
+    terminal.press("/open 1\r")
+    terminal.shows("/apply writes it to file.txt.")
+    terminal.press("/apply\r")
+    terminal.shows("-line 3", "+line three", "Write it?")
+    terminal.press("\r")
+    terminal.shows("Not written.")
+    assert file.read_text() == old
+    terminal.press("/apply\r")
+    terminal.until(lambda screen: screen.count("Write it?") == 2)
+    terminal.press("y\r")
+    terminal.shows("Written: file.txt.")
+    assert file.read_text() == new
+    terminal.press("/undo\r")
+    terminal.shows("as it was")
+    assert file.read_text() == old
+    terminal.leave()
+
+
+def test_a_tool_call_is_asked_about_in_a_line(tmp_path: Path) -> None:
+    target = tiny.write(tmp_path / "long.gguf", n_ctx=8192, stops=False)
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "note.txt").write_text("the rent is due")
+    call = ToolCall("files__read", f'{{"path": "{folder / "note.txt"}"}}', "1")
+    stored(tmp_path, "", calls=[call])
+    config = tmp_path / "home" / "config.toml"
+    config.write_text(f'[tools]\nfolders = ["{folder}"]\n')
+    arguments = ["--target", str(target), "--draft", "none", "--ctx", "8192", "--max-tokens", "5"]
+    terminal = Inline(tmp_path, *arguments)
+    terminal.shows(READY)
+    terminal.press("/open 1\r")
+    terminal.shows("Tool call: files__read", str(folder), "Run it?")
+    terminal.press("y\r")
+    terminal.shows("▸ complete: ", DONE)
+    terminal.leave()
+    store = store_at(tmp_path)
+    assert "the rent is due" in store.path(1)[2].content
+    store.close()
+
+
+def test_a_terminal_without_a_cursor_has_lines(tmp_path: Path, models: list[str]) -> None:
+    terminal = Inline(tmp_path, *models, "--max-tokens", "30", TERM="dumb")
+    terminal.shows(READY)
+    terminal.press("Go on\n")
+    terminal.shows("› Go on", DONE)
+    terminal.press("/quit\n")
+    while terminal.process.poll() is None:
+        terminal.read()
+    assert terminal.process.returncode == 0
+    assert b"\x1b" not in terminal.seen
+    terminal.close()
+
+
+def test_a_pipe_is_refused_and_ask_named(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tui", "--inline"]
+    done = subprocess.run(
+        command, input="hi", capture_output=True, text=True, env=shell(tmp_path), timeout=WAIT_S,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "specchat ask" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("editing", "inputrc", "vi"),
+    [
+        ("auto", None, False),
+        ("auto", "set editing-mode vi\n", True),
+        ("auto", "# set editing-mode vi\n", False),
+        ("vi", None, True),
+        ("emacs", "set editing-mode vi\n", False),
+    ],
+)
+def test_the_keys_are_those_that_are_set_or_else_of_readline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, editing: Any, inputrc: str | None, vi: bool
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if inputrc is not None:
+        (tmp_path / ".inputrc").write_text(inputrc)
+    assert is_vi(Settings(editing=editing)) == vi

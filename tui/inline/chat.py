@@ -1,0 +1,254 @@
+"""The chat in the terminal's own scrollback: a client of the session, without a screen."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from assistant.events import Failed, Ready
+from assistant.process.engine_process import EngineProcess
+from assistant.request import Constraint, Request
+from assistant.session import events
+from assistant.session.attachments import fit_in_time, read
+from assistant.session.chat_session import ChatSession
+from assistant.session.folder_retriever import FolderRetriever
+from assistant.session.messages import tokens
+from assistant.session.tool_loop import Decision
+from assistant.session.unsent_text import OPEN
+from assistant.settings.settings import Settings
+from assistant.store.store import Store
+from assistant.store.values import Attachment, StoredMessage
+from assistant.tools.toolbox import ToolSet
+from models.errors import ModelError, SpecchatError, StorageError
+from tui.app.signals import signals_leave
+from tui.chat.prompt.file_search import located
+from tui.chat.prompt.prompt_attachments import PASTED
+from tui.inline.painting import Painter
+from tui.inline.scrollback import Scrollback
+from tui.outlook import refused
+from tui.reading import Activity
+from tui.safe import one_line
+from tui.widgets.lines import MUTED
+
+SAVE_EVERY_S = 1.0
+WELCOME = "specchat · /help lists the commands, Ctrl+D leaves"
+ALLOW: dict[str, Decision] = {"y": "once", "c": "conversation", "a": "always"}
+"""What a letter says about a tool call; anything else refuses it."""
+
+
+class InlinePrompt(Protocol):
+    """What reads lines at the bottom of the terminal."""
+
+    async def run(self) -> None:
+        """Read lines until the user leaves."""
+
+    def leave(self) -> None:
+        """Have `run` return."""
+
+    def refresh(self) -> None:
+        """Draw what there is now, soon."""
+
+    def put(self, text: str) -> None:
+        """Put a text before what is typed."""
+
+    def copy(self, text: str) -> None:
+        """Have the terminal put a text onto the clipboard."""
+
+
+class InlineChat:
+    """The settings, the session and the models of a chat, and what the user does with them."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self.settings, self._store = settings, store
+        self.constraint: Constraint | None = None
+        self.attachments: list[Attachment] = []
+        """Those of the next question."""
+        self.edited: StoredMessage | None = None
+        """The question that the next one replaces."""
+        self.ready: Ready | None = None
+        self.on_reply: Callable[[str], None] | None = None
+        """Is given the line that answers what was asked last."""
+        self._engine = EngineProcess()
+        self.session = ChatSession(
+            self._handle,
+            self._engine.do,
+            self.start,
+            tools=ToolSet(settings.tools, settings.offline, opt_in=True),
+            make_request=self._make_request,
+            folders=FolderRetriever(self._handle, lambda: self.settings),
+        )
+        painter = Painter(settings.theme)
+        self.scrollback = Scrollback(painter, self.session.branch, self._refresh)
+        self.prompt: InlinePrompt
+        """Is given to `run`."""
+        self._queue: deque[tuple[str, tuple[Attachment, ...]]] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._error: BaseException | None = None
+        self._exit_code = 0
+
+    async def run(self, prompt: InlinePrompt) -> int:
+        """Chat until the user leaves; return the exit code.
+
+        Raises:
+            SpecchatError: there is no usable model.
+        """
+        self.prompt, store = prompt, self._store
+        self.session.save_in(store)
+        # The prompt must not be in the first line of a screen: to clear from there on is, to tmux,
+        # to clear everything, which it saves in the scrollback.
+        print(WELCOME, flush=True)
+        self.apply(self.settings)
+        self.scrollback.note(store.warning or "")
+        try:
+            with signals_leave(self._leave):
+                self.start(self.load())
+                self.start(self._save_regularly())
+                await prompt.run()
+        finally:
+            self.session.shutdown()
+            with suppress(StorageError):
+                store.remember(OPEN, str(self.session.branch.conversation or ""))
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(self._engine.close(), self.session.tool_loop.tools.close())
+        if self._error is not None:
+            raise self._error
+        return self._exit_code
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine until the program ends, which an unexpected error does."""
+
+        def ended(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            if not task.cancelled() and (error := task.exception()):
+                self._error = error
+                self.prompt.leave()
+
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(ended)
+
+    async def load(self) -> None:
+        """Load the models of the settings.
+
+        Raises:
+            SpecchatError: none are usable, and none were loaded before.
+        """
+        self.session.requests.expect_model()
+        activity = Activity("looking for the models", 0.0)
+        self.scrollback.show_status(loaded=False, activity=activity)
+        try:
+            setup, no_draft = await asyncio.to_thread(self.settings.setup)
+            async for event in self._engine.do(setup):
+                if isinstance(event, Failed):
+                    raise ModelError(event.message)
+                self._handle(event)
+        except SpecchatError as error:
+            if self.ready is None:
+                raise
+            self.scrollback.show_status(activity=None)
+            self.session.no_model(str(error))
+        else:
+            if no_draft and self.ready:
+                self.scrollback.note(refused(no_draft, self.ready, self.settings))
+
+    async def _save_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(SAVE_EVERY_S)
+            with suppress(StorageError):  # the end of the answer reports it
+                await asyncio.to_thread(self.session.responses.save)
+
+    def _leave(self, number: int) -> None:
+        self._exit_code = 128 + number
+        self.prompt.leave()
+
+    # What the user does
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer or a tool call is under way."""
+        return not self.session.idle and self.on_reply is None
+
+    def stop(self) -> None:
+        """Stop what is under way; what waits for it goes back into the prompt."""
+        for text, files in reversed(self._queue):
+            self.attachments += files
+            self.prompt.put(f"{text}\n")
+        self._queue.clear()
+        self.scrollback.show_waiting(0)
+        self.session.stop()
+
+    def paste(self, text: str) -> None:
+        """Attach a long text that was pasted."""
+        self.attach(Attachment(f"{PASTED} {len(self.attachments) + 1}", text))
+
+    def attach(self, file: Attachment) -> None:
+        """Attach a text or a folder to the next question."""
+        self.attachments.append(file)
+        self.scrollback.note(f"Attached to the next question: {one_line(file.name)}", MUTED)
+
+    def submit(self, text: str) -> None:
+        """Have a question answered, after those that wait."""
+        files = (*self.attachments, *_named_in(text))
+        self.attachments = [file for file in self.attachments if file.is_folder]
+        self._queue.append((text, files))
+        self.scrollback.show_waiting(len(self._queue))
+        if self.session.idle or self.edited:
+            self._submit_next()
+
+    def _submit_next(self) -> None:
+        if self._queue:
+            text, files = self._queue.popleft()
+            token_s = self.ready.reading_s if self.ready else 0.0
+            seconds = [tokens(file.text) * token_s for file in files]
+            fit = fit_in_time(seconds, self.settings.about_seconds)
+            sent = [f if fits else f.by_passages for f, fits in zip(files, fit, strict=True)]
+            edited, self.edited = self.edited, None
+            self.session.submit(text, sent, edited)
+        self.scrollback.show_waiting(len(self._queue))
+
+    def apply(self, settings: Settings) -> None:
+        """Use other settings, from the next round or answer on."""
+        self.settings, shown = settings, self.scrollback
+        shown.ghosts, shown.thoughts = settings.ghosts, settings.show_thinking
+        shown.show_status(mode=settings.mode)
+        if stream := self.session.requests.stream:
+            stream.update(settings.mode, settings.lookahead, settings.sampling)
+
+    def _make_request(self) -> Request:
+        return replace(self.settings.request(), constraint=self.constraint)
+
+    # What happens
+
+    def _handle(self, event: events.SessionEvent) -> None:
+        self.scrollback.show(event)
+        match event:
+            case Ready():
+                self.ready = event
+                self.session.ready(event.target)
+            case events.InputRestored(text, attachments):
+                self.attachments += attachments
+                self.prompt.put(text)
+            case events.ApprovalRequested():
+                self.on_reply = self._resolve_approval
+            case events.ApprovalClosed():
+                self.on_reply = None
+            case events.FullyAnswered():
+                self._submit_next()
+
+    def _resolve_approval(self, text: str) -> None:
+        self.session.tool_loop.resolve_approval(ALLOW.get(text.strip().lower(), "refuse"))
+
+    def _refresh(self) -> None:
+        self.prompt.refresh()
+
+
+def _named_in(text: str) -> Iterator[Attachment]:
+    """Yield the files that a question names as @path."""
+    for word in text.split():
+        path = located(word[1:], Path.cwd())
+        if word.startswith("@") and path.exists():
+            yield read(path, word[1:])

@@ -1,0 +1,248 @@
+"""The commands that are typed after a slash, and what completes them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from assistant.edit import kept_versions
+from assistant.edit.answer_change import answer_change
+from assistant.request import Constraint
+from assistant.session.attachments import read
+from assistant.store.store import Store
+from assistant.store.values import StoredMessage
+from models.errors import SpecchatError, UsageError
+from tui.app.clipboard import code_blocks, copy
+from tui.chat.prompt.file_search import entries, files_below, is_path, located, ranked
+from tui.inline.chat import InlineChat
+from tui.inline.scrollback import NOTE
+from tui.labels import MODES
+from tui.outlook import outlook
+from tui.safe import one_line
+from tui.widgets.lines import MUTED
+
+MOST, HELP = 20, 24
+"""Conversations that are listed and files that are offered; cells of a command in /help."""
+KEYS = (
+    "Esc or Ctrl+C stops an answer. Alt+Enter breaks a line. ↑ and Ctrl+R find earlier questions."
+)
+DIFF = {"+": "$text-success", "-": "$text-error", " ": MUTED}
+
+
+class SlashCommands(Completer):
+    """Carry out what is typed, and complete commands and the names of files.
+
+    Each method that begins with `do_` is a command; its docstring is what /help says.
+    """
+
+    def __init__(self, chat: InlineChat, store: Store) -> None:
+        self._chat, self._session, self._store = chat, chat.session, store
+        self._branch = chat.session.branch
+        self._undo: list[Path] = []  # files that were changed
+        self._known: tuple[str, ...] = ()  # the files below the folder
+        self.names = [name[3:] for name in vars(type(self)) if name.startswith("do_")]
+        """The commands, in the order of /help."""
+
+    def enter(self, text: str) -> None:
+        """Carry out a command, reply to what was asked, or have a question answered."""
+        name, _, rest = text.strip().partition(" ")
+        try:
+            if self._chat.on_reply is not None:
+                on_reply, self._chat.on_reply = self._chat.on_reply, None
+                on_reply(text)
+            elif name.startswith("/") and name[1:] in self.names:
+                getattr(self, f"do_{name[1:]}")(rest.strip())
+            elif name.startswith("/") and name[1:].isalpha():
+                raise UsageError(f"There is no {name}; /help lists the commands.")
+            elif name:
+                self._chat.submit(text)
+        except SpecchatError as error:
+            self._note(str(error), NOTE)
+            if not name.startswith("/"):
+                self._chat.prompt.put(text)
+
+    def _note(self, text: str, style: str = MUTED) -> None:
+        self._chat.scrollback.note(text, style)
+
+    def do_new(self, _: str) -> None:
+        """: begin another conversation"""
+        self._session.open(None)
+        self._note("A new conversation.")
+
+    def do_chats(self, words: str) -> None:
+        """[WORDS]: list conversations, or find them"""
+        rows = self._store.summaries(words, MOST)
+        lines = (f"{row.id:>6}  {one_line(row.title) or '(untitled)'}" for row in rows)
+        self._note("\n".join(lines) or "Nothing was found.")
+
+    def do_open(self, number: str) -> None:
+        """NUMBER: continue one of them"""
+        if not number.isdecimal() or not self._store.is_there(int(number)):
+            raise UsageError("Say which: /open NUMBER; /chats lists them.")
+        self._session.open(int(number))
+        self._chat.scrollback.show_path()
+
+    # The last question and its answer
+
+    def _last(self, role: str) -> StoredMessage:
+        records = reversed(self._branch.records)
+        record = next((record for record in records if record.role == role), None)
+        if record is None or not self._session.idle:
+            missing = "There is nothing yet." if record is None else "Esc stops the answer first."
+            raise UsageError(missing)
+        return record
+
+    def do_retry(self, _: str) -> None:
+        """: answer the last question once more"""
+        question = self._last("user")
+        if self._branch.leaf is question:
+            self._session.answer()
+        else:
+            records = self._branch.records
+            self._session.answer_again(records[records.index(question) + 1])
+
+    def do_edit(self, _: str) -> None:
+        """: change the last question"""
+        self._chat.edited = question = self._last("user")
+        self._chat.attachments[:] = question.attachments
+        self._chat.prompt.put(question.content)
+
+    def do_copy(self, what: str) -> None:
+        """[code]: copy the answer, or its longest code"""
+        text = self._last("assistant").content
+        text = max(code_blocks(text), key=len, default="") if what == "code" else text
+
+        async def copied() -> None:
+            self._note(await copy(text, self._chat.prompt.copy))
+
+        self._chat.start(copied())
+
+    def do_apply(self, _: str) -> None:
+        """: write what the answer changes in a file"""
+        answer = self._last("assistant")
+        change = answer_change(answer, self._branch.records, lambda name: located(name, Path.cwd()))
+        for hunk in change.comparison.hunks:
+            self._note(f"{change.name}, line {hunk.start}")
+            for sign, text in hunk.lines:
+                self._note(sign + text.expandtabs(4), DIFF[sign])
+        for warning in change.warnings:
+            self._note(warning, NOTE)
+        self._note("Write it? y: yes, Enter: no")
+
+        def on_reply(text: str) -> None:
+            if text.strip().lower() != "y":
+                self._note("Not written.")
+                return
+            change.write(self._chat.settings.save)
+            self._undo += [change.file.path] * self._chat.settings.save
+            self._chat.attach(read(change.file.path, change.name))
+            self._note(f"Written: {one_line(change.name)}.")
+
+        self._chat.on_reply = on_reply
+
+    def do_undo(self, _: str) -> None:
+        """: take back the last /apply"""
+        if not self._undo:
+            raise UsageError("There is nothing to undo.")
+        kept_versions.undo(path := self._undo.pop())
+        self._note(f"{one_line(str(path))} is as it was.")
+
+    # The next answers
+
+    def do_attach(self, name: str) -> None:
+        """FILE: ask about a file or a folder; @FILE does, too"""
+        self._chat.attach(read(located(name, Path.cwd()), name))
+
+    def do_tools(self, word: str) -> None:
+        """on|off: let answers call tools"""
+        tools = self._session.tool_loop
+        if word in ("on", "off"):
+            tools.set_enabled(word == "on")
+        state = "on" if tools.enabled else "off"
+        self._note(f"Tools are {state} in this conversation.")
+
+    def do_form(self, text: str) -> None:
+        """off|regex PATTERN|schema FILE|grammar FILE: what answers obey"""
+        kind, _, value = text.partition(" ")
+        match kind:
+            case "off":
+                self._chat.constraint = None
+            case "regex" if value:
+                self._chat.constraint = Constraint(kind, value)
+            case "schema" | "grammar" if value:
+                file = read(located(value, Path.cwd()), value)
+                self._chat.constraint = Constraint(kind, file.text)
+            case _:
+                raise UsageError(f"Say which: /form {self._about('form')}.")
+        self._note(f"Form: {one_line(text)}")
+
+    def do_mode(self, word: str) -> None:
+        """auto|sps|ars: guess where it pays, always, or never"""
+        mode = next((mode for mode in MODES if mode == word), None)
+        if mode is None:
+            raise UsageError(f"Say which: /mode {self._about('mode')}.")
+        self._chat.apply(replace(self._chat.settings, mode=mode))
+
+    def do_model(self, name: str) -> None:
+        """[NAME]: answer with another model"""
+        if name:
+            self._chat.apply(replace(self._chat.settings, target=name))
+            self._chat.start(self._chat.load())
+        elif self._chat.ready:
+            self._note(str(self._chat.ready.target.path))
+
+    def do_figures(self, _: str) -> None:
+        """: what guessing gained in the last answer"""
+        last = self._chat.scrollback.last
+        if last is None:
+            raise UsageError("There is no answer yet.")
+        summary = outlook(last)
+        self._note("\n".join(filter(None, (summary.gain, summary.why, summary.doing))))
+
+    def do_help(self, _: str) -> None:
+        """: list the commands and keys"""
+        for name in self.names:
+            takes, _, does = self._about(name).partition(": ")
+            self._note(f"/{name} {takes}".ljust(HELP) + f" {does}")
+        self._note(KEYS)
+
+    def do_quit(self, _: str) -> None:
+        """: leave; Ctrl+D does, too"""
+        self._chat.prompt.leave()
+
+    def _about(self, name: str) -> str:
+        return str(getattr(self, f"do_{name}").__doc__)
+
+    # Completion
+
+    def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
+        """Offer commands after a slash, and files after an at sign."""
+        before = document.text_before_cursor
+        word = typed_word(before)
+        if word.startswith("@") or before.startswith("/attach "):
+            typed = word.removeprefix("@")
+            for name in self._files(typed):
+                yield Completion(name, -len(typed))
+        elif before.startswith("/") and " " not in before:
+            for name in self.names:
+                if name.startswith(before[1:]):
+                    yield Completion(name, 1 - len(before), display_meta=self._about(name))
+
+    def _files(self, typed: str) -> Iterator[str]:
+        """Yield the names that fit what was typed: letters of them, or a path."""
+        root = Path.cwd()
+        if is_path(typed):
+            folder, _, start = typed.rpartition("/")
+            names = entries(f"{folder}/", root)
+            yield from (f"{folder}/{name}" for name in names if name.startswith(start))
+        else:
+            self._known = self._known or files_below(root)
+            yield from (match.name for match in ranked(self._known, typed, MOST))
+
+
+def typed_word(before: str) -> str:
+    """Return the word that ends at the cursor."""
+    return re.split(r"[ \n]", before)[-1]

@@ -1,0 +1,46 @@
+"""The program of `specchat --inline`: the chat, its commands and its prompt."""
+
+import asyncio
+from pathlib import Path
+
+from assistant.settings.settings import Settings
+from assistant.store.files import database_path
+from assistant.store.store import Store
+from tui.inline.chat import InlineChat, InlinePrompt
+from tui.inline.commands import SlashCommands
+from tui.inline.terminal import InlineTerminal, PlainTerminal
+from tui.shell.options import has_terminal
+
+
+def run(settings: Settings) -> int:
+    """Chat in the terminal's scrollback; return the exit code.
+
+    Raises:
+        SpecchatError: there is no usable model, or no store.
+    """
+    store = Store(database_path() if settings.save else None)
+    try:
+        return asyncio.run(_run(settings, store))
+    finally:
+        store.close()
+
+
+async def _run(settings: Settings, store: Store) -> int:
+    chat = InlineChat(settings, store)
+    commands = SlashCommands(chat, store)
+    prompt: InlinePrompt = PlainTerminal(chat, commands.enter)
+    if has_terminal():
+        vi = is_vi(settings)
+        prompt = InlineTerminal(chat, commands.enter, commands, store.prompts(), vi)
+    return await chat.run(prompt)
+
+
+def is_vi(settings: Settings) -> bool:
+    """Return whether lines are edited by vi's keys: as set, or as ~/.inputrc says."""
+    if settings.editing != "auto":
+        return settings.editing == "vi"
+    try:
+        lines = (Path.home() / ".inputrc").read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+    return any(line.split() == ["set", "editing-mode", "vi"] for line in lines)

@@ -1,0 +1,186 @@
+"""What the terminal's scrollback gets, and what is drawn below it until it is finished."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from textual.content import Content
+
+from assistant.edit.rewrite import proposed_by
+from assistant.events import Decoded, Loading, Origin, Prefilled, Ready, Step, Warned, said
+from assistant.session import events
+from assistant.session.active_branch import ActiveBranch
+from assistant.session.support import check
+from assistant.store.values import StoredMessage
+from tui.chat.conversation.answer import below
+from tui.chat.conversation.fragment import plain
+from tui.chat.conversation.text_view import whole
+from tui.chat.status import State, line
+from tui.inline.painting import Painter
+from tui.inline.streaming_text import StreamingText
+from tui.labels import access, arguments, counted, in_a_line, model_name
+from tui.reading import Activity, AnswerProgress
+from tui.safe import one_line, safe
+from tui.widgets.lines import MUTED
+from tui.widgets.token_styles import runs_of
+
+QUESTION, NOTE, ERROR = "bold $accent", "$text-warning", "bold $text-error"
+
+
+class Scrollback:
+    """Show a conversation: what is finished is returned once, what is open whenever it is drawn.
+
+    Args:
+        painter: paints lines.
+        branch: the messages of the conversation.
+        refresh: has the terminal draw what is new.
+    """
+
+    def __init__(self, painter: Painter, branch: ActiveBranch, refresh: Callable[[], None]) -> None:
+        self._painter, self._branch, self._refresh = painter, branch, refresh
+        self._out: list[str] = []  # painted, and not in the scrollback yet
+        self._answer: StreamingText | None = None  # the one under way
+        self._thought = ""  # before it
+        self._state, self._progress = State(), AnswerProgress()
+        self._waiting = ""  # how many questions do
+        self.width = 80
+        """Cells of a line."""
+        self.ghosts = self.thoughts = False
+        """Whether wrong guesses and thoughts are shown."""
+
+    # For the terminal
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something is finished that was not returned."""
+        return bool(self._out) or (self._answer is not None and self._answer.has_finished)
+
+    def finished(self) -> str:
+        """Return what is new."""
+        if self._answer is not None:
+            self._out.append(self._painter(self._answer.finished()))
+        text, self._out = "".join(self._out), []
+        return text
+
+    def open_lines(self, limit: int) -> list[str]:
+        """Return what is open, its last lines at most, and the line of the status."""
+        if self._answer is not None and self._answer.width != self.width:
+            self._answer.resize(self.width)
+        lines = self._answer.open_lines(limit) if self._answer is not None else []
+        status = line(self._state, self.width - len(self._waiting)) + self._waiting
+        return self._painter([*lines, status]).splitlines()
+
+    # For the chat
+
+    @property
+    def last(self) -> Decoded | None:
+        """The last round."""
+        return self._state.last
+
+    def note(self, text: str, style: str = NOTE) -> None:
+        """Show a text, in lines of the width."""
+        for written in safe(text).split("\n") if text else ():
+            lines = plain(written, 0).wrapped(self.width)
+            self.print(*(Content.styled(line.content.plain, style) for line in lines))
+
+    def print(self, *lines: Content) -> None:
+        """Show lines."""
+        self._out.append(self._painter(lines))
+        self._refresh()
+
+    def show_status(self, **changes: Any) -> None:
+        """Change what the line of the status shows."""
+        self._state = replace(self._state, **changes)
+        self._refresh()
+
+    def show_waiting(self, count: int) -> None:
+        """Say how many questions wait."""
+        self._waiting = f"  {count} waiting" if count else ""
+        self._refresh()
+
+    def show_path(self) -> None:
+        """Show a conversation that was opened."""
+        for record in self._branch.records:
+            if record.role == "user":
+                self._show_question(record)
+            elif record.role == "assistant":
+                self._begin()
+                self._add(self._branch.trace(record.id) or [whole(record.content)])
+                self._end(record)
+
+    def show(self, event: events.SessionEvent) -> None:
+        """Show an event."""
+        match event:
+            case Ready():
+                name, n_ctx = model_name(event.target.name), event.target.n_ctx
+                drafting = event.draft is not None
+                self.show_status(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx)
+                self.note(f"{name} is ready.", MUTED)
+            case Loading() | Prefilled():
+                self.show_status(activity=self._progress.describe(event))
+            case Decoded():
+                self._show_round(event)
+            case events.Added(record) if record.role == "user":
+                self._show_question(record)
+            case events.Added(record) | events.Changed(record) if record.role == "tool":
+                self._show_call(record)
+            case events.Added(record) | events.Changed(record) if record.role == "assistant":
+                self._begin() if record.state == "streaming" else self._end(record)
+            case events.Removed():
+                self._answer = None
+            case Warned(text, severity):
+                self.note(text, ERROR if severity == "error" else NOTE)
+            case events.NotSaved(reason):
+                self.note(f"{reason} The conversation continues, but is not saved.", ERROR)
+            case events.ApprovalRequested(call, tool):
+                given = [f"  {name}: {value}" for name, value in arguments(call)]
+                self.note("\n".join([f"Tool call: {call.name}", *given, access(tool)]))
+                self.note("Run it? y: yes, c: always in this conversation, a: always, Enter: no")
+            case events.ToolsStarting(over):
+                self.show_status(activity=None if over else Activity("starting the tools", 0.0))
+            case events.Indexing(text, fraction):
+                self.show_status(activity=None if fraction is None else Activity(text, fraction))
+            case events.AnswerEnded():
+                self.show_status(activity=None)
+
+    def _show_question(self, record: StoredMessage) -> None:
+        names = ", ".join(file.name for file in record.attachments if not file.number)
+        self.note(f"› {record.content}", QUESTION)
+        self.note(f"  with {one_line(names)}" if names else "", MUTED)
+        self.print(Content(""))
+
+    def _show_call(self, record: StoredMessage) -> None:
+        end = f"{record.state}: {counted(len(record.content), 'character')}"
+        call = " · ".join(in_a_line(record.tool_calls[0]))
+        self.note(f"▸ {call if record.state == 'streaming' else end}", MUTED)
+
+    def _show_round(self, event: Decoded) -> None:
+        self._thought += said(event.tokens, "thought")
+        thinks = self._thought and not said(event.tokens)
+        text = f"thinking: {counted(event.stats.thought_tokens, 'token')}"
+        self.show_status(last=event, activity=Activity(text, 0.0) if thinks else None)
+        if self._thought and not thinks:
+            self.note(self._thought if self.thoughts else "", MUTED)
+            self._thought = ""
+        self._add([Step(event.tokens, event.rejected)])
+
+    def _begin(self) -> None:
+        theme = self._painter.theme
+        self._answer = StreamingText(self.width, self._painter.token_styles, theme.ansi, theme.dark)
+
+    def _add(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            if self._answer is not None:
+                self._answer.add(runs_of(step.part("answer"), self.ghosts))
+
+    def _end(self, record: StoredMessage) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            # A part of a character at the end of an answer is no text of any round.
+            answer.add([(safe(record.content[len(answer.text) :]), Origin.TARGET)])
+            self._out.append(self._painter(answer.finished(over=True)))
+        path = self._branch.records
+        self.note(below(record, check(record, path).warnings), MUTED)
+        if (new := proposed_by(record, path)) is not None:
+            self.note(f"/apply writes it to {one_line(new.name)}.", MUTED)
+        self.print(Content(""))

@@ -1,0 +1,75 @@
+"""An answer in the terminal's scrollback: blocks that are finished, and the one that is open."""
+
+from collections.abc import Iterable, Sequence
+
+from textual.content import Content
+
+from tui.chat.conversation.fragment import Fragment
+from tui.chat.conversation.text_layout import TextLayout
+from tui.chat.conversation.token_kinds import TokenKinds
+from tui.widgets.token_styles import Run, Styles
+
+
+class StreamingText:
+    """Append runs of tokens; each finished line is returned once, for the scrollback.
+
+    A resize lays out again what is not in the scrollback yet.
+    """
+
+    def __init__(self, width: int, styles: Styles, ansi: bool, dark: bool) -> None:
+        self._styles, self._ansi, self._dark = styles, ansi, dark
+        self._runs: list[Run] = []
+        self._kinds = TokenKinds()
+        self._position = 0  # of the text: what is before it is in the scrollback
+        self.resize(width)
+
+    @property
+    def width(self) -> int:
+        """The width of its lines."""
+        return self._layout.width
+
+    def resize(self, width: int) -> None:
+        """Lay the lines out for another width."""
+        self._layout = TextLayout(width, ansi=self._ansi, dark=self._dark)
+        self._layout.add(self._runs)
+        lines = self._layout.lines
+        left = (
+            y for y, line in enumerate(lines) if max(line.positions, default=-1) >= self._position
+        )
+        self._next = next(left, len(lines)) if self._position else 0
+        while self._next > 0 and not lines[self._next - 1].content:
+            self._next -= 1  # a blank line belongs to the block after it
+
+    def add(self, runs: Sequence[Run]) -> None:
+        """Append runs."""
+        self._runs += runs
+        self._kinds.add(runs)
+        self._layout.add(runs)
+
+    @property
+    def text(self) -> str:
+        """The text so far, as it is written."""
+        return self._layout.text
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether there are lines of finished blocks that were not returned."""
+        return self._layout.stable > self._next
+
+    def finished(self, over: bool = False) -> list[Content]:
+        """Return the lines of finished blocks that are new; all that are left if it is `over`."""
+        end = len(self._layout.lines) if over else self._layout.stable
+        lines = self._layout.lines[self._next : end]
+        if over and lines and not lines[-1].content:
+            lines.pop()  # a line break at the end is the layout's
+        self._next = max(self._next, end)
+        shown = [at for line in lines for at in line.positions]
+        self._position = max([self._position - 1, *shown]) + 1
+        return self._coloured(lines)
+
+    def open_lines(self, limit: int) -> list[Content]:
+        """Return the last lines of the block that is open, `limit` of them at most."""
+        return self._coloured(self._layout.lines[self._next :][-limit:] if limit > 0 else [])
+
+    def _coloured(self, lines: Iterable[Fragment]) -> list[Content]:
+        return [self._kinds.coloured(line, self._styles) for line in lines]

@@ -1,0 +1,246 @@
+"""The prompt below the scrollback of a terminal; between them is what is not finished yet."""
+
+import asyncio
+import os
+import sys
+from base64 import b64encode
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import Completer
+from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
+from prompt_toolkit.filters import Condition, has_focus
+from prompt_toolkit.formatted_text import ANSI
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.output.vt100 import Vt100_Output
+from rich.cells import cell_len
+from rich.text import Text
+
+from tui.inline.chat import InlineChat
+
+PERIOD_S = 1 / 20
+"""Seconds between two repaints: each erases and draws all that is below the scrollback."""
+LONG_PASTE = 2_000
+"""Characters from which a paste becomes an attachment: it would fill the screen."""
+MENU = 6  # lines of completions
+PROMPT = "› "
+
+
+class InlineTerminal:
+    """Print what is finished, draw what is open above the prompt, and read what is typed.
+
+    Args:
+        chat: has what is shown.
+        enter: is given what is typed.
+        completer: completes it.
+        prompts: earlier ones, the oldest first.
+        vi: whether the keys are those of vi, not of Emacs.
+    """
+
+    def __init__(
+        self,
+        chat: InlineChat,
+        enter: Callable[[str], None],
+        completer: Completer,
+        prompts: Iterable[str],
+        vi: bool,
+    ) -> None:
+        self._chat, self._scrollback = chat, chat.scrollback
+        # The width of the terminal, and the lines above the cursor: as drawn, and while drawing.
+        self._drawn = self._drawing = (0, list[str]())
+        self._dirty, self._is_over = asyncio.Event(), False
+        history = InMemoryHistory([*prompts])
+
+        output = Vt100_Output.from_pty(sys.stdout, os.environ.get("TERM"))
+        # Without a report on the cursor, nothing is drawn below the prompt, which a terminal would
+        # wrap or scroll when its size changes.
+        output.enable_cpr = False
+
+        def completes() -> bool:
+            typed = self._session.default_buffer.text
+            return typed.startswith("/") or "@" in typed
+
+        self._session: PromptSession[str] = PromptSession(
+            self._message,
+            multiline=True,
+            editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
+            completer=completer,
+            complete_while_typing=Condition(completes),
+            complete_in_thread=True,
+            reserve_space_for_menu=MENU,
+            history=history,
+            key_bindings=self._keys(enter),
+            prompt_continuation=" " * len(PROMPT),
+            color_depth=_depth(),
+            output=output,
+            enable_suspend=True,
+            enable_open_in_editor=True,
+            erase_when_done=True,
+        )
+        renderer = self._session.app.renderer
+        self._session.app.before_render += lambda _: self._follow_wrapping()
+        self._session.app.after_render += lambda _: self._note_drawn()
+        renderer.erase = partial(self._erase, renderer.erase)  # type: ignore[method-assign]
+
+    async def run(self) -> None:
+        """Read what is typed until the user leaves."""
+        painting = asyncio.create_task(self._paint())
+        try:
+            if not self._is_over:
+                await self._session.prompt_async(set_exception_handler=False)
+        except EOFError:
+            pass
+        finally:
+            painting.cancel()
+            sys.stdout.write(self._scrollback.finished())
+
+    def leave(self) -> None:
+        """Have `run` return."""
+        self._is_over = True
+        if self._session.app.is_running and not self._session.app.is_done:
+            self._session.app.exit(result="")
+
+    def refresh(self) -> None:
+        """Draw what there is now, soon."""
+        self._dirty.set()
+
+    def put(self, text: str) -> None:
+        """Put a text into the prompt, before what is there."""
+        buffer = self._session.default_buffer
+        buffer.document = buffer.document.insert_before(text)
+
+    def copy(self, text: str) -> None:
+        """Have the terminal put a text onto the clipboard."""
+        coded = b64encode(text.encode()).decode()
+        self._session.app.output.write_raw(f"\x1b]52;c;{coded}\a")
+        self._session.app.output.flush()
+
+    async def _paint(self) -> None:
+        while True:
+            await self._dirty.wait()
+            self._dirty.clear()
+            app = self._session.app
+            # A row that was longer before would be wrapped by its old length.
+            if self._scrollback.has_news or len(self._drawn[1]) != len(self._open_lines()):
+                app.renderer.erase()
+                app.output.write_raw(self._scrollback.finished().replace("\n", "\r\n"))
+                app.output.flush()
+            app.invalidate()
+            await asyncio.sleep(PERIOD_S)
+
+    def _message(self) -> ANSI:
+        lines = self._open_lines()
+        width = self._session.app.output.get_size().columns
+        self._drawing = width, [Text.from_ansi(line).plain for line in lines]
+        return ANSI("".join(f"{line}\n" for line in lines) + PROMPT)
+
+    def _open_lines(self) -> list[str]:
+        """Return the lines above the prompt: what is open, as far as it fits, and the status."""
+        size = self._session.app.output.get_size()
+        self._scrollback.width = max(size.columns - 1, 1)  # terminals wrap after the last cell
+        typed = self._session.default_buffer.document.line_count
+        return self._scrollback.open_lines(size.rows - typed - 3)
+
+    def _erase(self, erase: Callable[[bool], None], leave_alternate_screen: bool = True) -> None:
+        self._follow_wrapping()
+        erase(leave_alternate_screen)
+
+    def _follow_wrapping(self) -> None:
+        """Go up to where the drawn lines begin, in a terminal that is narrower and wrapped them.
+
+        xterm and screen cut lines instead.
+        """
+        output, (before, lines) = self._session.app.output, self._drawn
+        columns = output.get_size().columns
+        wraps = not (os.environ.get("XTERM_VERSION") or os.environ.get("STY"))
+        if wraps and columns < before:
+            output.cursor_up(sum(max(cell_len(line) - 1, 0) // columns for line in lines))
+        self._drawn = (0, [])
+
+    def _note_drawn(self) -> None:
+        self._drawn = self._drawing
+
+    def _keys(self, enter: Callable[[str], None]) -> KeyBindings:
+        keys, chat = KeyBindings(), self._chat
+        busy, typing = Condition(lambda: chat.busy), has_focus(DEFAULT_BUFFER)
+
+        @keys.add("enter", filter=typing)
+        def send(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            if buffer.complete_state:
+                buffer.complete_state = None
+                return
+            text = buffer.text
+            buffer.reset(append_to_history=bool(text.strip()))
+            enter(text)
+
+        @keys.add("escape", "enter")
+        @keys.add("c-j")
+        def line_break(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
+
+        @keys.add("escape", filter=busy, eager=True)
+        @keys.add("c-c", filter=typing)
+        @keys.add("<sigint>")
+        def stop(event: KeyPressEvent) -> None:
+            if chat.busy:
+                chat.stop()
+            else:  # what was typed can be brought back by the arrow up
+                chat.edited = None
+                event.current_buffer.reset(append_to_history=True)
+
+        @keys.add(Keys.BracketedPaste)
+        def paste(event: KeyPressEvent) -> None:
+            text = event.data.replace("\r\n", "\n").replace("\r", "\n")
+            if len(text) > LONG_PASTE:
+                chat.paste(text)
+            else:
+                event.current_buffer.insert_text(text)
+
+        return keys
+
+
+class PlainTerminal:
+    """The same on a terminal without a cursor that can be moved: lines, and nothing but these."""
+
+    def __init__(self, chat: InlineChat, enter: Callable[[str], None]) -> None:
+        self._chat, self._enter, self._is_over = chat, enter, False
+
+    async def run(self) -> None:
+        """Read a line, wait for its answer, and so on, until the end of the input."""
+        while not self._is_over:
+            self.refresh()
+            try:
+                text = await asyncio.to_thread(input, PROMPT)
+            except EOFError:
+                return
+            self._enter(text)
+            while self._chat.busy:
+                await asyncio.sleep(PERIOD_S)
+
+    def leave(self) -> None:
+        """Have `run` return."""
+        self._is_over = True
+
+    def refresh(self) -> None:
+        """Print what is new."""
+        sys.stdout.write(self._chat.scrollback.finished())
+        sys.stdout.flush()
+
+    def put(self, text: str) -> None:
+        """Print a text that was not answered."""
+        sys.stdout.write(f"Not answered: {text}\n")
+
+    def copy(self, text: str) -> None:
+        """Do nothing: it knows no clipboard."""
+
+
+def _depth() -> ColorDepth:
+    if "NO_COLOR" in os.environ:
+        return ColorDepth.DEPTH_1_BIT
+    has_all = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
+    return ColorDepth.DEPTH_24_BIT if has_all else ColorDepth.DEPTH_8_BIT
