@@ -83,7 +83,7 @@ def _recurrent_layers(header: Header) -> int:
     return list(zip(heads, networks, strict=False)).count((0, 0))
 
 
-Verdict = Literal["fits", "tight", "too large"]
+Verdict = Literal["fits", "tight", "does not fit"]
 BATCH = 256  # tokens that are evaluated at once, as `models.native.model` does
 ROWS = 32  # rows of logits in a target's buffer; a draft has one
 _FLOAT = 4
@@ -132,7 +132,7 @@ class Memory:
 class Fit:
     """Whether this machine has enough memory."""
 
-    needed: int
+    needed: int  # once it is loaded; where it is tight, loading takes more
     available: int
     verdict: Verdict
 
@@ -205,9 +205,10 @@ def repacks() -> bool:
 def fit(needed: int, resident: int | None = None, freed: int = 0) -> Fit:
     """Compare `needed` bytes with the memory available now plus `freed` bytes to be released."""
     available = psutil.virtual_memory().available + freed
+    stays = resident or needed
     if needed <= available:
-        return Fit(needed, available, "fits")
-    return Fit(needed, available, "tight" if (resident or needed) <= available else "too large")
+        return Fit(stays, available, "fits")
+    return Fit(stays, available, "tight" if stays <= available else "does not fit")
 
 
 def in_use() -> int:

@@ -31,8 +31,8 @@ DOING = {
     Reason.FIRST: "The first token is never guessed.",
     Reason.TIMING: "A round without guesses, to compare.",
     Reason.SPENT: "Guessing paused: it was costing more time than it saved.",
-    Reason.UNLIKELY: "Not guessing: these words are hard to predict.",
-    Reason.LIKELY: "Guessing: these words are easy to predict.",
+    Reason.UNLIKELY: "Not guessing now: it would not save time.",
+    Reason.LIKELY: "Guessing now.",
 }
 """What speculation does now; no sentence judges how good guesses were."""
 BY_WISH = (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE)
@@ -136,8 +136,8 @@ def larger(target: Path, settings: Settings) -> str | None:
         return None
     model, expectation = suggestion
     speed = f"about {expectation.tokens_per_s.middle:.0f} tokens/s"
-    what = f"{model.name} ({size(model.size)} to download, {speed} here)"
-    return f"{what} may answer better. F5 fetches it."
+    what = f"{model.name} ({size(model.size)} download, {speed} here)"
+    return f"A larger model, {what}, may answer better. F5 to get it."
 
 
 def missing(no_draft: str | None, ready: Ready, settings: Settings) -> str | None:

@@ -129,7 +129,10 @@ class ToolLoop:
             self._end_unrun(call, end)
             return
         tool = tool or OfferedTool(Tool(call.name, "", "{}"), "", False, "")  # not offered any more
-        if not (self.may_auto_run and self.tools.approved(tool, conversation)):
+        approved = self.tools.approved(tool, conversation) or (
+            tool.read_only and messages.was_run(self._branch.records, call)
+        )
+        if not (self.may_auto_run and approved):
             approval = events.ApprovalRequested(call, tool, urgent=self.may_auto_run)
             decision = await self._ask_user(approval)
             if decision is None or self.next_call != call:  # something else is on the screen

@@ -1,18 +1,22 @@
 """`config.toml`, which only its user writes: where it is, what it says, what is wrong with it."""
 
+import json
 import os
 import re
+import shlex
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from assistant.request import Range
 from assistant.settings.keys import Key, Value, Values, expand_path
 from assistant.settings.settings import KEYS
-from assistant.tools.values import ServerSettings, ToolSettings
+from assistant.tools.values import BUILT_IN, LONGEST_NAME, ServerSettings, ToolSettings
 from models.errors import UsageError
-from models.files.disk import open_regular
+from models.files.disk import open_regular, write_private
 from models.files.places import config_dir
 
 MAX_BYTES = 1 << 20
@@ -76,6 +80,74 @@ def understand(text: str, path: Path) -> Config:
     check = ConfigCheck(path)
     values = check.values((), table, KEYS, (*KEYS, "tools"))
     return Config(path, values, tool_settings(check, tools), tuple(check.warnings))
+
+
+def with_tools(line: str) -> str:
+    """Return the file's text with a folder, or the command or the address of a server, as tools.
+
+    Raises:
+        UsageError: it cannot be used, or the file has a form that only its user can change.
+    """
+    path = config_path()
+    before = read(path)
+    text = path.read_text("utf-8-sig") if path.is_file() else ""
+    after = _with_folder(text, line) if is_folder(line) else text + _server_table(line, before)
+    tools = understand(after, path).tools
+    entries = len(before.tools.folders) + len(before.tools.servers)
+    if len(tools.folders) + len(tools.servers) != entries + 1:
+        raise UsageError(f"{path} cannot be changed here; add {line} under [tools].")
+    return after
+
+
+def add_tools(line: str) -> None:
+    """Write the file with more tools; a `UsageError` says why that is not possible."""
+    try:
+        write_private(config_path(), with_tools(line))
+    except OSError as error:
+        raise UsageError(f"{config_path()} cannot be written: {error.strerror}.") from error
+
+
+def is_folder(line: str) -> bool:
+    """Return whether a text names a folder, and not a command or an address."""
+    return line.strip().startswith(("/", "~", ".")) and not Path(expand_path(line)).is_file()
+
+
+def _with_folder(text: str, line: str) -> str:
+    """Return the text of a file with one more folder that tools may read."""
+    folder = expand_path(line.strip())
+    if not folder.is_dir():
+        raise UsageError(f"There is no folder {folder}.")
+    entry = json.dumps(str(folder.absolute()), ensure_ascii=False)
+    table = re.search(r"(?m)^[ \t]*\[tools\][^\n]*\n?", text)
+    if table is None:
+        return f"{text.rstrip()}\n\n[tools]\nfolders = [{entry}]\n".lstrip()
+    own = text[table.end() :]
+    known = re.match(r"(?:(?![ \t]*\[).*\n)*?[ \t]*folders[ \t]*=[ \t]*\[", own)
+    if known is None:
+        return f"{text[: table.end()].rstrip()}\nfolders = [{entry}]\n{own}"
+    return text[: table.end()] + known[0] + entry + ", " + own[known.end() :]
+
+
+def _server_table(line: str, before: "Config") -> str:
+    """Return the table of a server, which is named by its command or its host."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"{error}.") from error
+    if not words:
+        raise UsageError("A folder, a command or an address is needed.")
+    is_url = words[0].startswith(("http://", "https://"))
+    parts = re.findall(r"[a-zA-Z0-9]+", urlsplit(words[0]).netloc if is_url else words[-1])
+    if not is_url and shutil.which(words[0]) is None:
+        raise UsageError(f"There is no program {words[0]}.")
+    taken = {server.name for server in before.tools.servers}
+    name = "-".join(parts)[-LONGEST_NAME:].strip("-") or "server"
+    while name in taken or name == BUILT_IN:
+        name = f"{name[: LONGEST_NAME - 2]}-2"
+    quoted = [json.dumps(word, ensure_ascii=False) for word in words]
+    rest = f"args = [{', '.join(quoted[1:])}]\n" if quoted[1:] else ""
+    kind = "url" if is_url else "command"
+    return f"\n[tools.servers.{name}]\n{kind} = {quoted[0]}\n{rest}"
 
 
 def _parse(text: str, path: Path) -> dict[str, Any]:

@@ -167,6 +167,13 @@ class ToolSet:
         """The conversations that were given tools, or none."""
         self._reported: set[str] = set()  # failures of servers
 
+    def use(self, settings: values.ToolSettings, offline: bool = False) -> Toolbox:
+        """Take other settings; return the toolbox before, which is to be closed."""
+        before, self.settings = self.toolbox, settings
+        self.is_available, self.is_listed = bool(settings), False
+        self.toolbox = Toolbox(settings.servers, settings.folders, offline)
+        return before
+
     def is_enabled(self, conversation: int | None, default: bool = False) -> bool:
         """Whether a conversation has tools; `default` holds where nobody has chosen."""
         return self.is_available and self.enabled.get(conversation, default or not self.opt_in)

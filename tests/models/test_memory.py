@@ -85,9 +85,9 @@ def test_a_fit_is_tight_between_what_is_held_and_what_is_needed(monkeypatch):
     monkeypatch.setattr(psutil, "virtual_memory", lambda: available)
     assert memory.fit(1000, 900).verdict == "fits"
     assert memory.fit(1001, 900).verdict == "tight"
-    assert memory.fit(1200, 1001).verdict == "too large"
+    assert memory.fit(1200, 1001).verdict == "does not fit"
     assert memory.fit(1200, 1001, freed=200).verdict == "fits"
-    assert memory.fit(1001).verdict == "too large"
+    assert memory.fit(1001).verdict == "does not fit"
 
 
 def test_four_bit_files_are_expected_to_be_held_twice_on_a_cpu(monkeypatch):

@@ -264,7 +264,7 @@ def test_the_chat_answers_and_takes_keys_while_a_huge_folder_is_read(
         terminal.press("@many/")
         terminal.shows("the folder itself")
         terminal.press("\r")
-        terminal.shows("asked about")
+        terminal.shows("searched for answers")
         terminal.press("Which number?\r")
         terminal.streams()
         terminal.press("and more")

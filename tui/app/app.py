@@ -14,9 +14,10 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.theme import Theme
 
+from assistant.settings.config_file import read
 from assistant.settings.layers import Layers, with_models, write_choices
 from assistant.settings.settings import DEFAULT, THEMES, Settings, SettingSource
-from models.errors import ModelMissing, SpecchatError, StorageError
+from models.errors import ModelMissing, SpecchatError, StorageError, UsageError
 from tui.app.program import Program
 from tui.app.signals import hangs_up
 from tui.app.textual_private import Palette
@@ -36,8 +37,8 @@ class SpecchatApp(Program):
 
     TITLE = "specchat"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True, show=False),
-        Binding("ctrl+c", "help_quit", show=False, system=True),
+        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True),
+        Binding("ctrl+c", "help_quit", system=True),
     ]
 
     def __init__(
@@ -185,9 +186,30 @@ class SpecchatApp(Program):
                 self.layers = self.layers.for_this_run(mode=mode)
             self.push_screen(SettingsScreen(self.layers, self._use_layers))
 
+    def action_tools(self) -> None:
+        """List the tools and their servers, those of `config.toml` as it is now."""
+        from tui.chat.dialogs import ToolsScreen
+
+        if isinstance(self.screen, ChatScreen):
+            session, view = self.chat.session, self.chat.controller.view
+            self.read_tools()
+            tools = ToolsScreen(session.tool_loop, session.branch.conversation, self.read_tools)
+            self.push_screen(tools, lambda _: view.list_chats())
+
+    def read_tools(self) -> None:
+        """Read `config.toml` again, and use its tools."""
+        try:
+            self._use_layers(replace(self.layers, config=read()))
+        except UsageError as error:
+            self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+
     def _use_layers(self, layers: Layers) -> None:
         """Apply changed settings, and reload the models if they depend on them."""
         before = self.settings
+        if before.tools != layers.config.tools:
+            tools = self.chat.session.tool_loop.tools
+            old = tools.use(layers.config.tools, before.offline)
+            self.run_worker(old.close())
         self.chat.controller.apply(layers.settings(before, self.layers))
         self._save_choices(layers)
         self.appear(self.settings)

@@ -118,20 +118,11 @@ ALWAYS = {
     ),
 }
 """Keys that cannot be changed."""
-FIRST = (
-    ("Enter", "Send"), ("Ctrl+J", "New line"),
-    ("@", "Attach a file"), ("chat.stop", "Stop, or go back"),
-    ("chat.new", "New conversation"), ("chat.chats", "Conversations"),
-    ("chat.turns", "To the messages"), ("turn.view", "There: no colours"),
-    ("chat.regenerate", "Another answer"), ("chat.panel", "Figures"),
-    ("chat.models", "Models"), ("chat.settings", "Settings"),
-)  # fmt: skip
-"""The keys to know first, literal or by name, two in a line."""
 COLOURS: dict[Kind, str] = {**LOOKS, Origin.TARGET: "what the large one wrote, without a guess"}
 TOKENS: dict[Kind, str] = {
     "edit": "copied from the text being edited, with new names, and accepted",
     "suffix": "copied from this conversation, and accepted by the target",
-    "tail": "the rest of a draft after a rejection, tried again and accepted",
+    "tail": "a copy that goes on after a wrong guess, and was accepted",
     "ngram": "a phrase that is common in answers, and accepted",
     "form": "the only text that the form of the answer allows there",
 }
@@ -143,14 +134,13 @@ WORDS = (
     ("round", "one proposal and its check: one evaluation of the target"),
     ("right", "accepted proposals, out of those that were tested"),
     ("tokens per round", "tokens for each evaluation of the target; ArS has 1"),
-    ("guesses in a round", "the lookahead: how many tokens were proposed in the last round"),
 )
 PROMISE = (
     "SpS draws from the same distribution as ArS. Nothing leaves this machine, except what you "
     "allow tools to send."
 )
 PALETTE = "Ctrl+P finds each by its words."
-KEYS_WIDTH, SHORT_KEYS, HALF = 20, 12, 34  # cells of the columns
+KEYS_WIDTH = 20  # cells
 
 
 class HelpScreen(Dialog[None]):
@@ -160,7 +150,6 @@ class HelpScreen(Dialog[None]):
     HelpScreen {
         & > .frame { width: 84; max-height: 96%; padding: 1 2; }
         & Static, & Horizontal, & #keys { height: auto; }
-        & .keys { text-wrap: nowrap; text-overflow: ellipsis; }
         & .word { width: 19; max-width: 45%; }
         & .meaning { width: 1fr; }
         & .heading { margin: 1 0 0 0; text-style: bold; color: $text-accent; }
@@ -209,13 +198,8 @@ def _word(word: Content, meaning: str) -> Horizontal:
 
 
 def _lines(bindings: Mapping[str, Binding]) -> Iterator[tuple[str, Content]]:
-    """Yield the keys to know first, then a heading and the keys of each area."""
+    """Yield a heading and the keys of each area."""
     keys = {name: readable(bound.key) for name, bound in bindings.items()}
-    first = [_line(keys.get(key, key), meaning, SHORT_KEYS) for key, meaning in FIRST]
-    pairs = zip(first[::2], first[1::2], strict=True)
-    lines = (one.pad_right(max(HALF - one.cell_length, 1)) + other for one, other in pairs)
-    yield "heading", Content("Keys to know first")
-    yield "keys", Content("\n").join(lines)
     for area, title in AREAS.items():
         rows = [
             _line(keys[name], bound.tooltip or bound.description)

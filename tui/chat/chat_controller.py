@@ -13,12 +13,10 @@ from textual.timer import Timer
 from assistant.events import (
     Event,
     Failed,
-    Finished,
     Loading,
     PrefillDone,
     Prefilled,
     Ready,
-    Stop,
     TokenCount,
     Warned,
 )
@@ -81,6 +79,8 @@ class ChatController:
         self._no_draft: str | None = None  # the reason, where it was known before loading
         self.may_suggest = False
         """Whether a larger model may be suggested, which is done once."""
+        self.when_ready: Callable[[], None] | None = None
+        """What the user wants as soon as the models are loaded."""
         self._pause: Timer | None = None
         self._prefill: Prefill | None = None  # the last job, unless it was stopped
         self._started_at = 0.0  # when the current answer or tool call started
@@ -172,12 +172,14 @@ class ChatController:
                 self.show_ready(event)
                 self.prefill_soon()
                 self.widgets.refresh_bindings()
-            case Finished():
-                if event.stop is not Stop.CANCELLED and self.may_suggest:
-                    self.suggest_larger()
+                wanted, self.when_ready = self.when_ready, None
+                if wanted:
+                    self.widgets.call_later(wanted)
             case events.AnswerEnded() | events.ApprovalRequested():
                 self.prefill_soon()
             case events.FullyAnswered():
+                if self.may_suggest:
+                    self.suggest_larger()
                 self._submit_next()
         self._ring(event)
         self.view.show(event)
@@ -224,7 +226,7 @@ class ChatController:
 
     def show_missing(self, reason: str) -> None:
         """Say why there is no model, and restore a waiting prompt."""
-        self.ready = None
+        self.ready = self.when_ready = None
         self.widgets.status.show(loaded=False, activity=None)
         self.widgets.banner.show("no model")
         self.session.no_model(reason)

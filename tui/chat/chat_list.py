@@ -45,7 +45,7 @@ class ChatList(Vertical):
         Binding("delete", "act('delete')", "Delete", id="chats.delete"),
         Binding("ctrl+b", "act('pin')", "Pin", id="chats.pin", tooltip="Pin to the top"),
         Binding("escape", "back", "Back", id="chats.back"),
-        Binding("down", "list", "To the list", show=False, id="chats.list"),
+        Binding("down", "list", "To the list", id="chats.list"),
     ]
     DEFAULT_CSS = """
     ChatList {

@@ -118,12 +118,12 @@ class ChatRows(Lines, can_focus=True):
     """Show conversations, one of them under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "step(-1)", "Up", show=False, id="chats.up"),
-        Binding("down", "step(1)", "Down", show=False, id="chats.down"),
-        Binding("pageup", "page(-1)", "Page up", show=False, id="chats.page_up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, id="chats.page_down"),
-        Binding("home", "go(0)", "First", show=False, id="chats.first"),
-        Binding("end", "go(-1)", "Last", show=False, id="chats.last"),
+        Binding("up", "step(-1)", "Up", id="chats.up"),
+        Binding("down", "step(1)", "Down", id="chats.down"),
+        Binding("pageup", "page(-1)", "Page up", id="chats.page_up"),
+        Binding("pagedown", "page(1)", "Page down", id="chats.page_down"),
+        Binding("home", "go(0)", "First", id="chats.first"),
+        Binding("end", "go(-1)", "Last", id="chats.last"),
         Binding("enter", "choose", "Open", id="chats.open"),
     ]
 

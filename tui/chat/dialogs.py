@@ -1,25 +1,31 @@
 """Dialogs of the chat: the passages of a turn, the change of a file that it proposes, the tools."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.events import Key
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from assistant.edit.comparison import Comparison
 from assistant.session.tool_loop import ToolLoop
+from assistant.settings.config_file import add_tools, with_tools
 from assistant.store.values import Attachment
 from assistant.tools.values import OfferedTool, ServerReport
-from models.errors import StorageError
+from models.errors import StorageError, UsageError
 from tui.labels import access, counted
 from tui.safe import one_line, safe
 from tui.shell.diff_printing import counts, drawn
 from tui.widgets.dialog import Dialog, ListDialog
+from tui.widgets.entry_screen import EntryScreen
+
+if TYPE_CHECKING:
+    from tui.app.program import Program
 
 HINT = "Esc leaves the file as it is · Enter writes it"
 
@@ -81,6 +87,9 @@ class ChangeScreen(Dialog[bool]):
 
 _MARKS = {"ready": "●", "starting": "◌", "failed": "✗", "off": "○"}
 _APPROVED = {"always": "always allowed", "conversation": "allowed here", None: "asks"}
+KEYS = "Esc goes back · Ctrl+O adds · Ctrl+T on or off · Del asks again"
+ADDING = "A folder to read (~/notes), a server's command, or its address (http://…)."
+NO_TOOLS = "There are no tools. Ctrl+O adds a folder or a server; or see config.toml, [tools]."
 MAX_ERRORS = 4000
 """Characters shown of the end of a server's standard error."""
 
@@ -90,15 +99,20 @@ class ToolsScreen(ListDialog[None]):
 
     DEFAULT_CSS = "ToolsScreen OptionList { max-height: 60%; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f9", "dismiss", "Close", id="tools.close"),
-        Binding("t", "turn", "Tools", id="tools.turn", tooltip="Tools on or off here"),
-        Binding("x", "revoke", "Revoke", id="tools.revoke", tooltip="Ask again before it runs"),
+        Binding("escape,f9", "back", "Close", id="tools.close"),
+        Binding("ctrl+t", "turn", "On or off", id="tools.turn", tooltip="Tools on or off here"),
+        Binding("ctrl+o", "add", "Add", id="tools.add", tooltip="Add a folder or a server"),
+        Binding("delete", "revoke", "Revoke", id="tools.revoke", tooltip="Ask before it runs"),
     ]
 
-    def __init__(self, tool_loop: ToolLoop, conversation: int | None) -> None:
-        super().__init__("Tools", "Esc goes back · t turns them on or off · x asks again")
+    def __init__(
+        self, tool_loop: ToolLoop, conversation: int | None, read: Callable[[], None]
+    ) -> None:
+        """Take what reads `config.toml` again after a change."""
+        super().__init__("Tools", KEYS)
         self._tool_loop, self._choice, self._conversation = tool_loop, tool_loop.tools, conversation
         self._rows: list[ServerReport | OfferedTool] = []
+        self._read, self._filter = read, ""
 
     def on_mount(self) -> None:
         """Start the servers, and list their tools."""
@@ -112,17 +126,19 @@ class ToolsScreen(ListDialog[None]):
         self._show()
 
     def _show(self) -> None:
-        state = "on" if self._tool_loop.enabled else "off; t turns them on"
-        self.query_one(".frame").border_title = Content(f"Tools in this conversation: {state}")
-        reports = self._choice.toolbox.reports()
+        state = "on" if self._tool_loop.enabled else "off (Ctrl+T)"
+        search = f" · “{safe(self._filter)}”" if self._filter else ""
+        self.query_one(".frame").border_title = Content(f"Tools here: {state}{search}")
         self._rows = []
-        for report in reports:
-            self._rows += [report, *report.tools]
+        for report in self._choice.toolbox.reports():
+            tools = [tool for tool in report.tools if self._filter in tool.tool.name.lower()]
+            if tools or self._filter in report.name.lower():
+                self._rows += [report, *tools]
         at = self.list.highlighted or 0
         self.list.set_options([Option(self._line(row)) for row in self._rows])
         self.list.highlighted = min(at, len(self._rows) - 1) if self._rows else None
         if not self._rows:
-            self.detail.update("There are no tools.")
+            self.detail.update("Nothing found. Esc shows all." if self._filter else NO_TOOLS)
 
     def _line(self, row: ServerReport | OfferedTool) -> Content:
         if isinstance(row, ServerReport):
@@ -147,6 +163,45 @@ class ToolsScreen(ListDialog[None]):
             parts = [row.reason, f"Its messages:\n{errors}" if errors else ""]
         details = "\n\n".join(filter(None, parts)) or "Ready. No messages."
         self.show_detail(safe(details))
+
+    def on_key(self, event: Key) -> None:
+        """Search for what is typed."""
+        if event.is_printable and event.character:
+            self._filter += event.character.lower()
+        elif event.key == "backspace":
+            self._filter = self._filter[:-1]
+        else:
+            return
+        self._show()
+
+    def action_back(self) -> None:
+        """Clear the search, else close."""
+        if not self._filter:
+            self.dismiss()
+        self._filter = ""
+        self._show()
+
+    def action_add(self) -> None:
+        """Ask for a folder or a server, and add it."""
+        entry = EntryScreen("Add a folder or a server", "", ADDING, self._invalid_reason)
+        cast("Program", self.app).open_entry(entry, self._add)
+
+    def _invalid_reason(self, line: str) -> str:
+        try:
+            with_tools(line)
+        except UsageError as error:
+            return str(error)
+        return ""
+
+    def _add(self, line: str | None) -> None:
+        if line is not None:
+            try:
+                add_tools(line)
+            except UsageError as error:
+                self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+            self._read()
+            self._tool_loop.set_enabled(self._tool_loop.enabled or self._choice.is_available)
+            self._refresh()
 
     def action_turn(self) -> None:
         """Turn the tools of this conversation on or off."""

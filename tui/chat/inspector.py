@@ -38,7 +38,7 @@ class Inspector(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "Close", id="inspector.close"),
         Binding("f1", "app.help", "Help", id="inspector.help"),
-        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
+        Binding("ctrl+c", "app.help_quit", "Quit"),
     ]
     DEFAULT_CSS = """
     Inspector {
@@ -163,16 +163,16 @@ class TokenPage(Lines, can_focus=True):
     """Show tokens in the styles of their kinds; the cursor reaches each."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "step(-1)", "Move left", show=False, id="inspector.left"),
+        Binding("left,h", "step(-1)", "Move left", id="inspector.left"),
         Binding("right,l", "step(1)", "Move", key_display="←→↑↓", id="inspector.right"),
-        Binding("up,k", "line(-1)", "Line up", show=False, id="inspector.up"),
-        Binding("down,j", "line(1)", "Line down", show=False, id="inspector.down"),
-        Binding("pageup", "page(-1)", "Page up", show=False, id="inspector.page_up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, id="inspector.page_down"),
-        Binding("home", "edge(0)", "Start of line", show=False, id="inspector.line_start"),
-        Binding("end", "edge(-1)", "End of line", show=False, id="inspector.line_end"),
-        Binding("ctrl+home,g", "go(0)", "First token", show=False, id="inspector.first"),
-        Binding("ctrl+end,G", "go(-1)", "Last token", show=False, id="inspector.last"),
+        Binding("up,k", "line(-1)", "Line up", id="inspector.up"),
+        Binding("down,j", "line(1)", "Line down", id="inspector.down"),
+        Binding("pageup", "page(-1)", "Page up", id="inspector.page_up"),
+        Binding("pagedown", "page(1)", "Page down", id="inspector.page_down"),
+        Binding("home", "edge(0)", "Start of line", id="inspector.line_start"),
+        Binding("end", "edge(-1)", "End of line", id="inspector.line_end"),
+        Binding("ctrl+home,g", "go(0)", "First token", id="inspector.first"),
+        Binding("ctrl+end,G", "go(-1)", "Last token", id="inspector.last"),
         Binding("n", "rejection(1)", "Next wrong guess", id="inspector.next_rejection"),
         Binding("p", "rejection(-1)", "Previous wrong guess", id="inspector.previous_rejection"),
     ]

@@ -183,7 +183,7 @@ def _yield(last: Decoded, width: int) -> Section:
     return [
         pair("Tokens per round", f"{last.stats.tokens_per_eval:.2f}", width),
         pair("Guesses right", right, width),
-        pair("Guesses per round", str(last.lookahead), width),
+        pair("Guesses in the last round", str(last.lookahead), width),
     ]
 
 
@@ -202,7 +202,7 @@ def _positions(tallies: Sequence[Tally], width: int) -> Section:
 def _sources(shown: PanelFigures, width: int) -> Section:
     rated: Section = []
     for source, tally in shown.last.stats.sources.items():
-        if tally.rate is not None:
+        if tally.rate is not None and source != "form":  # which is no guess
             name, value = SOURCES.get(source, safe(source)), f"{tally.rate:.0%} of {tally.tested:,}"
             drawn = bar(tally.rate, width - len(name) - len(value) - 3)
             rated.append(pair(Content.assemble(f"{name} ", (drawn, "$success")), value, width))

@@ -15,7 +15,6 @@ from textual.widget import Widget
 from assistant.request import CountTokens
 from assistant.settings.settings import Settings
 from models.errors import StorageError
-from tui.app.clipboard import copy_and_notify
 from tui.app.textual_private import meaning_of
 from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
     from tui.app.program import Program
 
+RACE = "The answer with and without guesses, side by side"
 NARROW = 80
 """Width in cells from which a conversation fits next to a side panel."""
 BRIEF = 100
@@ -72,29 +72,28 @@ class ChatScreen(ChatWidgets):
         Binding("f1", "app.help", "Help", id="chat.help"),
         Binding("f2", "chats", "Chats", id="chat.chats", tooltip="List of conversations"),
         Binding("f3", "panel", "Figures", id="chat.panel", tooltip="What guesses gain"),
-        Binding("f4", "race", "Race: with and without guesses", id="chat.race", show=False),
-        Binding("ctrl+t", "toggle_mode", "Guesses auto, always, off", id="chat.mode", show=False),
+        Binding("f4", "race", "Race", id="chat.race", tooltip=RACE),
+        Binding("ctrl+t", "toggle_mode", "Guesses auto, always, off", id="chat.mode"),
         Binding("ctrl+n", "new", "New", id="chat.new", tooltip="New conversation"),
         Binding("escape", "stop", "Stop", id="chat.stop"),
         Binding("escape", "leave", "Leave", id="chat.leave", tooltip="Cancel editing"),
         Binding("escape", "back", "Back", id="chat.back", tooltip="Back to the prompt"),
         Binding("f5,ctrl+o", "app.choose_model", "Models", id="chat.models"),
-        Binding("f6", "app.settings", "Settings", id="chat.settings", show=False),
-        Binding("ctrl+r", "regenerate", "Another answer", id="chat.regenerate", show=False),
-        Binding("f7", "form", "JSON answers on/off (schema file)", id="chat.form", show=False),
-        Binding("f9", "tools", "Tools", id="chat.tools", show=False),
-        Binding("ctrl+y", "copy", "Copy the answer", id="chat.copy", show=False),
-        Binding("ctrl+g", "ghosts", "Wrong guesses", id="chat.ghosts", show=False),
-        Binding("ctrl+up", "turns", "To the messages", id="chat.turns", show=False),
-        Binding("u,ctrl+z", "undo", "Undo a deletion", id="chat.undo", show=False),
-        Binding("ctrl+home", "scroll('home')", "Oldest message", id="chat.oldest", show=False),
-        Binding("ctrl+end", "scroll('end')", "Newest message", id="chat.newest", show=False),
+        Binding("f6", "app.settings", "Settings", id="chat.settings"),
+        Binding("ctrl+r", "regenerate", "Another answer", id="chat.regenerate"),
+        Binding("f7", "form", "JSON answers on/off (schema file)", id="chat.form"),
+        Binding("f9", "app.tools", "Tools", id="chat.tools"),
+        Binding("ctrl+g", "ghosts", "Wrong guesses", id="chat.ghosts"),
+        Binding("ctrl+up", "turns", "Messages", id="chat.turns", tooltip="To the messages"),
+        Binding("ctrl+z,u", "undo", "Undo", id="chat.undo", tooltip="Undo a deletion or change"),
+        Binding("ctrl+home", "scroll('home')", "Oldest message", id="chat.oldest"),
+        Binding("ctrl+end", "scroll('end')", "Newest message", id="chat.newest"),
     ]
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (7, "-low"), (11, "-high")]  # noqa: RUF012
 
     def __init__(self, settings: Settings, program: Program) -> None:
         super().__init__()
-        self.conversation.tools = bool(settings.tools)
+        self.conversation.tools = bool(settings.tools.servers)  # they may go online
         self.controller = ChatController(self, settings, program)
         self.session = self.controller.session
         self.turns = TurnActions(self.controller)
@@ -260,11 +259,15 @@ class ChatScreen(ChatWidgets):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Give Esc one meaning: stop, else cancel the edit, else go back to the prompt."""
+        """Give Esc one meaning: stop, else cancel the edit, else go back; offer what has effect."""
         occupied = not self.session.idle
         edits = self.controller.unsent.question is not None
         if action == "stop":
             return occupied
+        if action in ("turns", "regenerate"):
+            return bool(self.conversation.turns)
+        if action == "undo":
+            return self.turns.can_undo
         if action == "leave":
             return not occupied and edits
         if action == "back":
@@ -329,21 +332,6 @@ class ChatScreen(ChatWidgets):
         """Constrain answers to the JSON schema in a file, or lift the constraint."""
         self.prompt.toggle_constraint()
 
-    def action_tools(self) -> None:
-        """List the tools and their servers."""
-        tools = self.session.tool_loop.tools
-        if not tools.is_available:
-            text = "There are no tools. Name folders or servers in config.toml, under [tools]."
-            self.notify(text, timeout=6, markup=False)
-            return
-        from tui.chat.dialogs import ToolsScreen
-
-        self.app.push_screen(ToolsScreen(self.session.tool_loop, self.session.branch.conversation))
-
-    def action_copy(self) -> None:
-        """Copy the last answer."""
-        copy_and_notify(self, self.conversation.last_answer())
-
     def action_ghosts(self) -> None:
         """Show wrong guesses in every answer, or hide them."""
         self.turns.toggle_ghosts()
@@ -355,8 +343,11 @@ class ChatScreen(ChatWidgets):
     def action_race(self) -> None:
         """Race the prompt, or else the last question, with and without guesses."""
         models, prompt, hint = self.controller, self.prompt, ""
-        if models.ready is None or models.setup is None:
-            hint = "No models are loaded yet. A race needs the models for itself."
+        if models.ready is None and self.session.requests.expects_model:
+            models.when_ready = self.action_race
+            hint = "The race starts once the models are loaded."
+        elif models.ready is None or models.setup is None:
+            hint = "A race needs a model; F5 lists them."
         elif not self.session.idle:
             hint = "An answer is under way; Esc stops it. A race needs the models for itself."
         elif (request := self.session.requests.race(prompt.text, prompt.attachments)) is None:

@@ -130,6 +130,7 @@ class SessionView:
         if path.store is not None:
             chats.use(path.store)
         chats.rows.current = path.conversation
+        self._screen.status.show(tools=self.session.tool_loop.enabled)
         chats.refresh_list()
 
     # Turns

@@ -72,6 +72,7 @@ class State:
     last: Decoded | None = None  # round
     is_beside_panel: bool = False  # the panel shows the gain
     n_ctx: int = 0
+    tools: bool = False  # whether this conversation has tools
 
 
 class Status(Static):
@@ -101,7 +102,7 @@ def line(state: State, width: int) -> Content:
     hue = "primary" if state.mode == "ars" else "success"
     name = MODES[state.mode] if able else "nothing can guess"
     chip = Content.styled(f" {name} ", f"bold $text-{hue} on ${hue}-muted")
-    parts = [chip]
+    parts = [chip, *([Content.styled("tools on", "$text-accent")] if state.tools else [])]
     for part in _parts(state):
         if sum(shown.cell_length + 2 for shown in parts) + part.cell_length <= width:
             parts.append(part)

@@ -80,12 +80,14 @@ class TurnActions:
         text = "Wrong guesses are shown." if shown else "Wrong guesses are hidden."
         self._view.notify(text, timeout=4, markup=False)
 
+    @property
+    def can_undo(self) -> bool:
+        """Whether something was deleted or changed."""
+        return bool(self._undo)
+
     def undo(self) -> None:
         """Undo the last deletion or change of a file."""
-        if self._undo:
-            self._or_notify(self._undo.pop())
-        else:
-            self._view.notify("There is nothing to undo.", timeout=3)
+        self._or_notify(self._undo.pop())
 
     def _or_notify(self, change: Callable[[], None]) -> None:
         try:

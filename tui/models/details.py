@@ -14,7 +14,7 @@ from models.memory import Fit
 from models.native import repacked
 from tui.formatting import duration, size
 from tui.models.facts import short
-from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed
+from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed, purpose
 from tui.models.model_list import STYLES, fitted
 from tui.safe import safe
 
@@ -67,7 +67,8 @@ class ModelDetails(Static):
 
 
 def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int) -> list[Content]:
-    known, copied = [model.store], repacked.copied_bytes(model.path)
+    what, copied = purpose(model.name), repacked.copied_bytes(model.path)
+    known = [what, model.store] if what else [model.store]
     if header := model.header:
         known += [text for text in (header.scale, header.file_type) if text]
         known += [f"context {header.n_ctx_train:,}"] if header.n_ctx_train else []
@@ -110,13 +111,13 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
     about = "" if all(file.tested for file in files) else "about "
     folder = hub_cache() if model.repo else models_dir()
     context = f"context {model.context:,} · " if model.context else ""
-    title = f"  {model.licence} · {context}{model.file}"
+    title = f"  {purpose(model.name)} · {model.licence} · {context}{model.file}"
     also = f" with {files[1].name}" if files[1:] else ""
     cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s"
     where = fitted(short(str(folder)), max(20, width - 12)).rstrip()
     keys = [
         Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it: {cost}"),
-        Content.assemble(("p      ", "bold"), "only fetches it"),
+        Content.assemble(("Ctrl+F ", "bold"), "only fetches it"),
     ]
     if offline:
         keys = [Content.styled(f"Nothing is fetched offline. It would be {cost}.", "$text-warning")]

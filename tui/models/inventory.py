@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from assistant.engine.expectation import Expectation, Expectations
 
 
+PURPOSES = {
+    "coder": "code", "qwen": "reasoning, tools", "gemma": "writing, many languages",
+    "lfm2": "quick chat, tools", "ministral": "writing, tools", "granite": "documents, tools",
+    "llama": "everyday chat", "smollm": "simple chat", "phi-": "maths, reasoning",
+    "gpt-oss": "reasoning, tools", "nemotron": "reasoning, tools",
+}  # fmt: skip
+"""What models are good for, by a part of their names."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
     """A model to choose: a file on this machine, or one of the catalogue."""
@@ -61,12 +70,15 @@ def _role(model: ModelFile, now: str, verdict: DraftVerdict | None) -> tuple[str
     if now:
         return f"● {'answers' if now == 'target' else 'guesses'} now", "bold $text-accent"
     if model.unusable_reason:
-        return f"✗ {model.unusable_reason}", "$text-error"
-    if verdict is None:
-        return "answers", ""
-    if verdict.serves:
+        return "✗ cannot be used", "$text-error"
+    if verdict and verdict.serves:
         return "answers, or guesses", "$text-success"
-    return f"answers; no guesses: {verdict.reason}", ""
+    return purpose(model.name) or "answers", ""
+
+
+def purpose(name: str) -> str:
+    """Return what the makers of a model say it is for, in a few words; empty if not known."""
+    return next((what for part, what in PURPOSES.items() if part in name.lower()), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +188,9 @@ class ModelInventory:
         return [self._listed(gguf, gguf is draft) for gguf in FILES.values() if find(gguf) is None]
 
     def _listed(self, gguf: GGUF, drafts: bool) -> ModelEntry:
-        role, style = "answers", "$foreground-muted"
+        role, style = purpose(gguf.name) or "answers", "$foreground-muted"
         if drafts:
             role, style = "guesses for yours", "$text-success"
-        elif gguf.draft:
-            role = f"answers, with {gguf.draft}"
-        elif any(other.draft == gguf.name for other in FILES.values()):
-            role = "answers, or guesses"
         needed = memory.estimate_by_size(gguf.size, gguf.file)
         fit = memory.fit(needed, memory.resident_by_size(gguf.size), self._freed)
         expected = self.expect(gguf, draft_for(gguf))

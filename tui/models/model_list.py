@@ -19,14 +19,14 @@ from tui.safe import safe
 
 SHOW_EVERY_S = 0.2  # seconds between two updates during a scan
 HERE, THERE = "On this machine", "Available to download"
-SIZE, VERDICT = 8, len("too large")
-NAME, ROLE = 20, len("answers, with qwen2.5-coder-0.5b")
+SIZE, VERDICT = 8, len("does not fit")
+NAME, ROLE = 20, len("writing, many languages")
 COLUMNS = (
     ("Size", SIZE, 40), ("Weights", 8, 60), ("Tokens/s", len("1,200–1,500"), 90), ("Where", 13, 130)
 )  # fmt: skip
 """Optional columns, their cells, and the width of a line from which they are shown."""
 WIDE = 110
-STYLES = {"fits": "$text-success", "tight": "$text-warning", "too large": "$text-error"}
+STYLES = {"fits": "$text-success", "tight": "$text-warning", "does not fit": "$text-error"}
 
 
 class ModelList(OptionList):
@@ -194,7 +194,8 @@ def row(entry: ModelEntry, width: int) -> Content:
     shown = columns(width)
     cells = Content("  ").join(_cell(entry, title, cells) for title, cells in shown.items()) + "  "
     role = Content.styled(safe(entry.role), entry.style)
-    return cells + role.truncate(max(0, width - cells.cell_length), ellipsis=True)
+    left = width - cells.cell_length
+    return cells + role.truncate(left, ellipsis=True) if left > VERDICT else cells
 
 
 def _cell(entry: ModelEntry, title: str, cells: int) -> Content:

@@ -113,8 +113,8 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         if not message.complete:
             return
         target, free = self.inventory.target(), size(self.inventory.available)
-        loaded = f"{target.name} answers" if target else "none is loaded"
-        title = f"Models · {loaded} · {free} of memory available"
+        loaded = f"{target.name} answers" if target else "none loaded"
+        title = f"Models · {loaded} · {free} free"
         self.query_one("#title", Static).update(safe(title))
         if not self.list.usable:
             wanted = catalog.find(self.settings.target_name) or catalog.DEFAULT.target
@@ -172,7 +172,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
     def _choose(self, choice: Choice, target: ModelFile, draft: ModelFile | None) -> None:
         """Return the choice if it fits into memory, or if the user insists."""
         fit = self.inventory.fit(target, draft)
-        if fit is None or fit.verdict != "too large" or choice == self._insisted:
+        if fit is None or fit.verdict != "does not fit" or choice == self._insisted:
             self.dismiss(choice)
             return
         self._insisted = choice

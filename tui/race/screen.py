@@ -237,7 +237,7 @@ class RaceApp(Program):
     TITLE = "specchat race"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True),
-        Binding("ctrl+c", "help_quit", show=False, system=True),
+        Binding("ctrl+c", "help_quit", system=True),
     ]
 
     def __init__(

@@ -26,7 +26,14 @@ from tui.widgets.dialog import Dialog
 from tui.widgets.entry_screen import EntryScreen
 from tui.widgets.keyline import KeyLine
 
-_NAME, _VALUE = 15, 24  # cells of the first two columns
+_NAME, _VALUE = 16, 22  # cells of the first two columns
+TITLES = {
+    "target": "Model", "draft": "Guessing model", "mode": "Guessing", "max_tokens": "Length limit",
+    "system": "System prompt", "effort": "Effort", "ctx": "Context",
+    "idle": "Reading ahead", "colours": "Token colours", "ghosts": "Wrong guesses",
+    "notify": "Bell",
+}  # fmt: skip
+"""What settings are called where their keys do not say what they do."""
 FEW = 4  # choices named in the details; the arrows step through all
 
 
@@ -49,10 +56,10 @@ class SettingsScreen(Dialog[None]):
         # All have priority: otherwise keys that are typed fast would overtake each other.
         Binding("escape", "dismiss", "Back", id="settings.cancel", priority=True),
         Binding("enter", "change", "Change", id="settings.change", priority=True),
-        Binding("up", "move(-1)", "Up", show=False, id="settings.up", priority=True),
-        Binding("down", "move(1)", "Down", show=False, id="settings.down", priority=True),
-        Binding("left", "turn(-1)", "Previous", show=False, id="choice.previous", priority=True),
-        Binding("right,space", "turn(1)", "Next", show=False, id="choice.next", priority=True),
+        Binding("up", "move(-1)", "Up", id="settings.up", priority=True),
+        Binding("down", "move(1)", "Down", id="settings.down", priority=True),
+        Binding("left", "turn(-1)", "Previous", id="choice.previous", priority=True),
+        Binding("right,space", "turn(1)", "Next", id="choice.next", priority=True),
         Binding("delete,backspace", "reset", "Reset", id="settings.reset", priority=True),
         Binding("e", "edit", "Edit config.toml", id="settings.edit", priority=True),
         Binding("f1", "app.help", "Help", id="settings.help"),
@@ -95,10 +102,9 @@ class SettingsScreen(Dialog[None]):
         text = text if cell_len(text) <= _VALUE else f"{set_cell_size(text, _VALUE - 1)}…"
         style = "bold" if name in self.now.choices else ""
         return Content.assemble(
-            f"{name:<{_NAME}} ",
+            f"{title(name):<{_NAME}}  ",
             (set_cell_size(text, _VALUE), style),
-            "  ",
-            ("" if source == DEFAULT else safe(str(source)), "$text-muted"),
+            (f"  {name}" + ("" if source == DEFAULT else safe(f" · {source}")), "$text-muted"),
         )
 
     @property
@@ -139,7 +145,11 @@ class SettingsScreen(Dialog[None]):
 
         value = shown(self.now.given[key.name][0])
         entry = EntryScreen(
-            key.name, value, f"{key.help} Allowed: {key.allowed}.", invalid_reason, key.many_lines
+            title(key.name),
+            value,
+            f"{key.help} Allowed: {key.allowed}.",
+            invalid_reason,
+            key.many_lines,
         )
         self._program.open_entry(entry, partial(self._set_value, key))
 
@@ -176,10 +186,13 @@ class SettingsScreen(Dialog[None]):
             notices = [] if layers.config == before else [*layers.settings().warnings]
         except UsageError as error:
             layers, notices = self.now, [f"{error} The settings stay as they were."]
-        if layers.config.tools != before.tools:
-            notices.append("Other tools take effect at the next start.")
         self._change(layers)
         self._program.warn_of_config(notices)
+
+
+def title(name: str) -> str:
+    """Return what a setting is called."""
+    return TITLES.get(name) or name.replace("_", " ").capitalize()
 
 
 def explained(layers: Layers, name: str) -> tuple[str, str]:

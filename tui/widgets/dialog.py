@@ -2,10 +2,12 @@
 
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.events import Resize
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import OptionList, Static
 
@@ -30,7 +32,18 @@ class Dialog(ModalScreen[ScreenResultType], ClosedOnce[ScreenResultType]):
     }
     """
     HORIZONTAL_BREAKPOINTS = [(0, "-small"), (60, "-wide")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "app.help_quit", "Quit", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "app.help_quit", "Quit")]
+
+    _subtitle = ""  # the whole of the subtitle
+
+    def on_resize(self, event: Resize) -> None:
+        """Show as many parts of the keys below as fit."""
+        for frame in self.query(".frame"):
+            self._subtitle = self._subtitle or str(frame.border_subtitle or "")
+            parts = self._subtitle.split(" · ")
+            while len(parts) > 1 and cell_len(" · ".join(parts)) > frame.size.width - 2:
+                parts.pop()
+            frame.border_subtitle = Content(" · ".join(parts))
 
 
 class ListDialog(Dialog[ScreenResultType]):
@@ -46,8 +59,8 @@ class ListDialog(Dialog[ScreenResultType]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("pageup", "scroll(-1)", "Scroll up", show=False, priority=True),
-        Binding("pagedown", "scroll(1)", "Scroll down", show=False, priority=True),
+        Binding("pageup", "scroll(-1)", "Scroll up", priority=True),
+        Binding("pagedown", "scroll(1)", "Scroll down", priority=True),
     ]
 
     def __init__(self, title: str, keys: str) -> None:

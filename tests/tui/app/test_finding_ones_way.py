@@ -10,7 +10,7 @@ from assistant.events import Decoded, Finished, LaneEvent, ModelInfo, Prepared, 
 from assistant.request import EngineArgs, Lane
 from assistant.settings.settings import Settings
 from tests.tui.chat.chat_driver import Pair, open_chat
-from tui.app.help_screen import COLOURS, FIRST
+from tui.app.help_screen import COLOURS
 from tui.chat.conversation.answer import Answer
 from tui.models.inventory import ModelInventory
 from tui.race.recorded import RecordedLane, turns
@@ -175,13 +175,13 @@ async def test_no_text_has_the_colour_of_its_ground(pair: Pair) -> None:
                             assert style.color != ground, (theme, segment.text)
 
 
-async def test_help_begins_with_the_colours_and_twelve_keys(pair: Pair) -> None:
+async def test_help_begins_with_the_colours(pair: Pair) -> None:
     async with open_chat(*pair, size=(80, 24)) as chat:
         await chat.pilot.press("f1")
         await chat.until(lambda: chat.app.screen.query("#keys .keys"))
         await chat.pilot.pause()
         shown = chat.text
-        assert all(words in shown for words in (*COLOURS.values(), *(name for _, name in FIRST)))
+        assert all(words in shown for words in COLOURS.values())
 
 
 async def test_a_screenshot_says_where_it_is_or_why_there_is_none(

@@ -1,6 +1,7 @@
 """Every key on every screen: what is offered happens, and nothing unseen changes."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.patience import ALL
 from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, ghost, token
+from tui.app.help_screen import all_bindings
 from tui.chat import dialogs
 from tui.chat.conversation.turn import Turn
 from tui.chat.prompt.prompt import CHOOSING, PICKING
@@ -23,6 +25,7 @@ from tui.chat.prompt.prompt_queue import Unsent
 from tui.chat.screen import ChatScreen
 from tui.chat.tool_turns import KEYS
 from tui.race.screen import RaceScreen
+from tui.widgets.keyline import ORDER, KeyLine
 
 PLACES = {
     "prompt": (), "typing": ("h",), "in line": (), "file": ("@",), "no file": ("@", "z", "q"),
@@ -49,7 +52,7 @@ PROMISES = {
     f"█ {KEYS}": ("enter", "c", "a", "escape"), PICKING: ("enter", "escape"),
     CHOOSING: ("enter", "escape"),
     dialogs.HINT: ("enter", "escape"), "Enter opens the file there": ("enter", "escape"),
-    "Enter sends the next · ↑ edits the last": ("enter", "up"),
+    "Enter sends the next · ↑ to edit": ("enter", "up"),
 }  # fmt: skip
 """Words of a card, a frame or a line, and the keys that they name."""
 ASKED = (Attachment("a.txt", "red\nsky"), Attachment("b.md", "Blue is a colour.", 1, 1, 1))
@@ -193,6 +196,35 @@ async def test_an_offered_key_acts_and_one_not_offered_changes_nothing(
                     await chat.stand(place)
     assert tried
     assert not faults, "\n".join(faults)
+
+
+RARE = {
+    "chat.stop", "chat.leave", "chat.undo", "chats.undo", "turn.continue", "turn.thought",
+    "turn.older", "turn.newer", "turn.open", "call.conversation", "call.always",
+    "race.skip", "race.replay", "models.draft", "models.no-draft",
+}  # fmt: skip
+"""Keys of states in which nobody stands here; each has a test of its own."""
+
+
+async def test_the_footer_and_the_help_name_keys_that_work_somewhere_and_no_others(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    working: set[str | None] = set()
+    async with open_chat(*pair, size=(300, 24), max_tokens=2, n_ctx=4096) as chat:
+        chat.__class__ = Walker
+        assert isinstance(chat, Walker)
+        chat.use(Box())
+        for place in PLACES:
+            await chat.stand(place)
+            active = dict(chat.app.screen.active_bindings.items())
+            working |= {each.binding.id for each in active.values() if each.enabled}
+            for line in chat.app.screen.query(KeyLine):
+                named = {each.binding.id for each in line.active()}
+                await chat.until(lambda: len(line.query(FooterKey)) == len(named))  # noqa: B023
+                assert all(active[key.key].enabled for key in line.query(FooterKey)), place
+    assert {*chain.from_iterable(ORDER.values())} <= {*all_bindings()}
+    assert {*all_bindings()} - working <= RARE
 
 
 async def test_words_typed_on_a_message_go_to_the_prompt_and_press_no_keys(pair: Pair) -> None:

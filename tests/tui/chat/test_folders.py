@@ -42,7 +42,7 @@ async def test_a_folder_that_is_typed_is_attached_itself(typed: str, name: str) 
         await typist.pilot.press("enter")
         await typist.until(lambda: typist.chips)
         assert typist.prompt.attachments == (Attachment(name, ""),)
-        assert "asked about" in typist.row
+        assert "searched for answers" in typist.row
         assert typist.app.wanted == []
 
 

@@ -110,7 +110,7 @@ async def test_text_that_was_held_back_changes_nothing_of_the_plan() -> None:
     async with shown((140, 50)) as (panel, _):
         show(panel, decoded(lookahead=3))
         show(panel, decoded(forecast=None, lookahead=0))
-        assert re.search(r"Guesses per round +3\n", told(panel))
+        assert re.search(r"Guesses in the last round +3\n", told(panel))
         assert DOING[MEASURED.reason] in " ".join(told(panel).split())
 
 

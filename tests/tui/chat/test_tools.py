@@ -6,10 +6,11 @@ from pathlib import Path
 
 from assistant.request import ToolCall
 from assistant.tools.values import ToolResult, tool_result
-from tests.assistant.session.stage import READ, Box
-from tests.tui.chat.chat_driver import Chat, open_chat
+from tests.assistant.session.stage import LIST, READ, Box
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.dialogs import ToolsScreen
 from tui.chat.tool_turns import ELSEWHERE, KEYS, UNASKED, ApprovalTurn, ResultTurn
+from tui.widgets.entry_screen import EntryScreen
 
 
 class Calling(Chat):
@@ -125,7 +126,40 @@ async def test_an_open_call_is_asked_about_again_and_leaves_the_keys(endless: Pa
         assert chat.box.called == ["disk__read"]
 
 
-async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on(endless: Path) -> None:
+async def test_f9_adds_a_folder_with_a_check_and_the_chat_says_that_tools_are_on(
+    pair: Pair, unset_home: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    async with open_chat(*pair) as chat:
+        await chat.press("f9", "ctrl+o")
+        entry = chat.app.screen
+        assert isinstance(entry, EntryScreen)
+        entry.input.text = f"{folder}s"
+        await chat.until(lambda: "There is no folder" in str(entry.message.render()))
+        entry.input.text = str(folder)
+        await chat.until(lambda: "✗" not in str(entry.message.render()))
+        await chat.press("enter")
+        await chat.until(lambda: chat.screen.session.tool_loop.tools.tools)
+        assert chat.app.settings.tools.folders == (folder,)
+        await chat.press(*"zzz")
+        assert "Nothing found" in chat.text
+        await chat.press("escape", "escape")
+        assert "tools on" in chat.text
+        (unset_home / "config.toml").write_text("[tools]\n")
+        await chat.press("f9", "escape")
+        assert not chat.app.settings.tools
+        assert "tools on" not in chat.text
+
+
+async def test_a_read_that_ran_is_not_asked_about_again_in_one_answer(endless: Path) -> None:
+    async with open_calling(endless) as chat:
+        await chat.call((READ,), (READ, LIST))
+        await chat.press("ctrl+up", "enter")
+        await chat.until(lambda: chat.box.called == ["disk__read"] * 2)
+
+
+async def test_a_conversation_has_no_tools_until_f9_turns_them_on(endless: Path) -> None:
     async with open_calling(endless) as chat:
         chat.use(chat.box, opt_in=True)
         await chat.ask("Why?")
@@ -137,8 +171,8 @@ async def test_a_conversation_has_no_tools_until_t_on_f9_turns_them_on(endless: 
         def title() -> str:
             return str(screen.query_one(".frame").border_title)
 
-        await chat.until(lambda: "off; t turns them on" in title())
-        await chat.press("t")
+        await chat.until(lambda: "off (Ctrl+T)" in title())
+        await chat.press("ctrl+t")
         assert title().endswith(": on")
         await chat.press("escape")
         await chat.call((READ,))
@@ -209,7 +243,7 @@ async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(endless:
             "  disk__list · may change something · asks",
             "✗ net · failed",
         ]
-        await chat.press("down", "x", "end")
+        await chat.press("down", "delete", "end")
         assert lines()[1] == "  disk__read · only reads · asks"
         assert str(screen.detail.render()) == (
             "It cannot be started: ␛[31m.\n\nIts messages:\nits last words"

@@ -31,7 +31,7 @@ async def test_prompts_sent_during_an_answer_are_asked_after_it_one_by_one(pair:
             chat.prompt.editor.post_message(Key(key, key if len(key) == 1 else "\r"))
         await chat.until(lambda: chat.prompt.text == "more")
         first, second, third = line(chat)
-        assert first == "2 queued · ↑ edits the last"
+        assert first == "2 queued · ↑ to edit"
         assert second.startswith("  Two, which is")
         assert second.endswith("…")
         assert third == "  Three"
@@ -68,7 +68,7 @@ async def test_after_a_stop_the_line_waits_until_enter_sends_the_next(pair: Pair
         await chat.press("escape")
         await chat.end()
         assert asked(chat) == ["One"]
-        assert line(chat)[0] == "2 queued · Enter sends the next · ↑ edits the last"
+        assert line(chat)[0] == "2 queued · Enter sends the next · ↑ to edit"
         await chat.press("enter")
         await chat.until(lambda: len(asked(chat)) == 3 and chat.screen.session.idle)
         assert asked(chat) == ["One", "Two", "Three"]

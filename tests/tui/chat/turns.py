@@ -16,6 +16,7 @@ from tui.chat.conversation.conversation import Conversation
 from tui.chat.conversation.text_view import TextView
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation.user_turn import UserTurn
+from tui.widgets.keyline import ORDER
 
 DRAFT, RESIDUAL, TARGET = Origin.DRAFT, Origin.RESIDUAL, Origin.TARGET
 
@@ -127,8 +128,11 @@ class Shown(Driver):
         return {
             shown.binding.key: shown.binding.description
             for shown in active
-            if shown.binding.show and shown.enabled and shown.node is self.app.focused
+            if shown.enabled and shown.binding.id in OFFERED and shown.node is self.app.focused
         }
+
+
+OFFERED = {*ORDER["Turn"], *ORDER["ApprovalTurn"]}
 
 
 @asynccontextmanager

@@ -29,6 +29,7 @@ from tui.race.lane_view import LaneView
 from tui.race.lanes import duel, line_up, parse
 from tui.race.screen import RaceApp
 from tui.safe import safe
+from tui.widgets.keyline import KeyLine
 
 SETTINGS = replace(TINY, max_tokens=40)
 
@@ -83,11 +84,8 @@ class Course(Driver):
 
     def offered(self) -> set[str]:
         """What the footer offers."""
-        return {
-            active.binding.description
-            for active in self.screen.active_bindings.values()
-            if active.binding.show and active.enabled
-        }
+        line = self.screen.query_one(KeyLine)
+        return {active.binding.description for active in line.active()}
 
 
 @pytest.fixture

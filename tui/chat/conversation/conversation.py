@@ -93,11 +93,6 @@ class Conversation(VerticalScroll):
         """Whether the end stays in sight, whatever is added."""
         return reads_end(self)
 
-    def last_answer(self) -> str:
-        """Return the text of the newest answer; empty when there is none."""
-        answers = [turn for turn in self.turns if isinstance(turn, Answer)]
-        return answers[-1].text if answers else ""
-
     # What is shown
 
     def open(self, records: "Sequence[StoredMessage]") -> None:

@@ -97,12 +97,12 @@ class Turn(Still, Vertical):
     Turn:focus { border-left: thick $accent; background: $boost; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Previous", id="turn.previous", show=False),
-        Binding("down,j", "move(1)", "Next", id="turn.next", show=False),
-        Binding("ctrl+up", "move(-1, 1)", "Previous message", id="turn.jump_back", show=False),
-        Binding("ctrl+down", "move(1, 1)", "Next message", id="turn.jump", show=False),
-        Binding("home", "move(-1, 2)", "Oldest message", id="turn.first", show=False),
-        Binding("end", "move(1, 2)", "Newest message", id="turn.last", show=False),
+        Binding("up,k", "move(-1)", "Previous", id="turn.previous"),
+        Binding("down,j", "move(1)", "Next", id="turn.next"),
+        Binding("ctrl+up", "move(-1, 1)", "Previous message", id="turn.jump_back"),
+        Binding("ctrl+down", "move(1, 1)", "Next message", id="turn.jump"),
+        Binding("home", "move(-1, 2)", "Oldest message", id="turn.first"),
+        Binding("end", "move(1, 2)", "Newest message", id="turn.last"),
         Binding("n", "act('continue')", "Continue", id="turn.continue"),
         Binding("e", "act('edit')", "Edit", id="turn.edit", tooltip="Edit, and ask again"),
         Binding("a", "act('apply')", "Apply", id="turn.apply", tooltip=APPLY),

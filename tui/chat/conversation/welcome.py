@@ -11,37 +11,23 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Origin
-from tui.widgets.token_styles import GHOST, NAMES, Kind, Run, Styles, legend, styled, styles
+from tui.widgets.token_styles import GHOST, Kind, legend, styles
 
 NOVICE = 3
 """Questions after which nobody needs suggestions any more."""
-LESSON_WIDTH, LESSON_HEIGHT = 70, 15
-"""Cells and lines that all of it takes; where there are fewer the lesson is left out."""
 WHAT = "Chat with a model on this computer. Nothing you type leaves it."
 WITH_TOOLS = (
-    "Chat with a model on this computer. Tools are off; F9, then t, turns them on. A tool of a "
-    "server may go online if you allow it."
+    "Chat with a model on this computer. Tools are off; F9, then Ctrl+T, turns them on. A tool "
+    "of a server may go online if you allow it."
 )
 """The same where tools are configured: what servers do is theirs."""
-HOW = (
-    "While it writes, a small model guesses ahead. The large one checks several guesses at "
-    "once and keeps what it agrees with, so answers come sooner."
-)
-SAMPLE: tuple[Run, ...] = (
-    ("The", Origin.TARGET),
-    (" quick brown fox jumps over the", Origin.DRAFT),
-    (" fence", GHOST),
-    (" lazy", Origin.RESIDUAL),
-    (" dog", Origin.DRAFT),
-    (".", Origin.TARGET),
-)
 LOOKS: dict[Kind, str] = {
     Origin.DRAFT: "guessed by the small model, kept by the large one",
     GHOST: "the large one disagreed; Ctrl+G shows these",
     Origin.RESIDUAL: "what the large one wrote instead",
 }
 TRY = "Try one: ↓ chooses, Enter takes it. Or just type."
-LESSON = ("Highlighted words", " were guessed. F1 explains. Ctrl+↑, v: without colours.")
+LESSON = ("Highlighted words", " were guessed right (F1). Plain text: Ctrl+↑, then v.")
 MISSPELT = (
     "Correct the spelling and change nothing else:\n\n"
     "Thank you for your letter, wich I recieved on Tuesday. We would like to visit the libary on "
@@ -64,14 +50,14 @@ class Suggestion:
 SUGGESTIONS = (
     Suggestion(
         "Ask for code",
-        "Write a Python function that merges two sorted lists",
+        "A function that merges two sorted lists",
         "Write a Python function that merges two sorted lists.",
         "send",
     ),
-    Suggestion("Edit a text", "Correct a letter full of spelling mistakes", MISSPELT, "edit"),
+    Suggestion("Edit a text", "Correct a letter full of mistakes", MISSPELT, "edit"),
     Suggestion(
         "Watch a race",
-        "The same answer with guesses and without, side by side",
+        "With and without guesses, side by side",
         "Write the numbers from one to thirty in words, separated by commas.",
         "race",
     ),
@@ -113,7 +99,7 @@ class SuggestionLine(Static):
 
 
 class Welcome(Vertical):
-    """Explain an empty conversation; to newcomers at length, with suggestions."""
+    """Explain an empty conversation; to newcomers with suggestions."""
 
     DEFAULT_CSS = """
     Welcome {
@@ -121,10 +107,8 @@ class Welcome(Vertical):
 
         & > Static { width: 76; max-width: 100%; height: auto; }
         & > .what { text-style: bold; }
-        & > .what, & > .how, & > .sample, & > .looks { margin: 0 0 1 0; }
-        & > .sample, & > .looks { padding: 0 2; }
-        & > .how, & > .try { color: $text-muted; }
-        &.-short > .how, &.-short > .sample, &.-short > .looks { display: none; }
+        & > .what { margin: 0 0 1 0; }
+        & > .try { color: $text-muted; }
     }
     """
     chosen: reactive[int] = reactive(0, init=False)
@@ -137,26 +121,13 @@ class Welcome(Vertical):
 
     def compose(self) -> ComposeResult:
         """Lay out what this is, and for newcomers the rest."""
-        look = styles(self.app.no_color)
         yield Static(self._what, classes="what", markup=False)
         if not self._lines:
-            yield Static(legend(look, LOOKS))
+            yield Static(legend(styles(self.app.no_color), LOOKS))
             return
-        yield Static(HOW, classes="how", markup=False)
-        yield Static(styled(SAMPLE, look), classes="sample")
-        yield Static(_looks(look), classes="looks")
         yield Static(TRY, classes="try", markup=False)
         yield from self._lines
         self._lines[0].chosen = True
-
-    def on_mount(self) -> None:
-        """Look at the room once it is laid out: a size it has from the start comes as no event."""
-        self.call_after_refresh(self.on_resize)
-
-    def on_resize(self) -> None:
-        """Leave out what there is no room for, the suggestions last."""
-        width, height = self.size
-        self.set_class(0 < width < LESSON_WIDTH or 0 < height < LESSON_HEIGHT, "-short")
 
     def watch_chosen(self, old: int, new: int) -> None:
         """Mark the suggestion that Enter takes."""
@@ -168,16 +139,6 @@ class Welcome(Vertical):
             self._lines[self.chosen].on_click()
         elif self._lines:
             self.chosen = (self.chosen + (1 if key == "down" else -1)) % len(self._lines)
-
-
-def _looks(look: Styles) -> Content:
-    """Return what the colours of the sample mean, one to a line."""
-    width = max(len(NAMES[kind]) for kind in LOOKS) + 2
-    lines = (
-        Content.assemble((NAMES[kind], look[kind]), " " * (width - len(NAMES[kind])), meaning)
-        for kind, meaning in LOOKS.items()
-    )
-    return Content("\n").join(lines)
 
 
 class Lesson(Static):

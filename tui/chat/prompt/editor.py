@@ -33,7 +33,12 @@ _INHERITED = [
     for binding in TextArea.BINDINGS
     if isinstance(binding, Binding) and binding.key not in OVERRIDDEN
 ]
-PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line, @ adds a file."
+PLACEHOLDERS = (
+    "Ask something. Enter sends, Ctrl+J starts a new line, @ adds a file.",
+    "Ask something. @ adds a file.",
+    "Ask something.",
+)
+"""What an empty prompt says, from the longest; the first that fits is shown."""
 
 
 class InputHistory:
@@ -82,13 +87,13 @@ class Editor(TextEntry, inherit_bindings=False):
     """A text area in which Enter sends, the up arrow recalls and @ picks a file."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+shift+z,super+y", "redo", "Redo", show=False),
-        Binding("ctrl+d", "quit_or_delete", "Quit when empty", show=False, id="prompt.quit"),
-        Binding("ctrl+c,super+c", "copy", "Copy", show=False, id="prompt.copy"),
-        Binding("ctrl+l", "attachments", "Attachments", show=False, id="prompt.attachments"),
-        Binding("f12", "edit", "In your editor", show=False, id="prompt.edit"),
-        Binding("pageup", "screen.scroll('up')", "Scroll up", show=False),
-        Binding("pagedown", "screen.scroll('down')", "Scroll down", show=False),
+        Binding("ctrl+shift+z,super+y", "redo", "Redo"),
+        Binding("ctrl+d", "quit_or_delete", "Quit when empty", id="prompt.quit"),
+        Binding("ctrl+c,super+c", "copy", "Copy", id="prompt.copy"),
+        Binding("ctrl+l", "attachments", "Attachments", id="prompt.attachments"),
+        Binding("f12", "edit", "In your editor", id="prompt.edit"),
+        Binding("pageup", "screen.scroll('up')", "Scroll up"),
+        Binding("pagedown", "screen.scroll('down')", "Scroll down"),
         *_INHERITED,  # of two bindings of a key the first counts
     ]
 
@@ -108,9 +113,14 @@ class Editor(TextEntry, inherit_bindings=False):
         self, picker: Picker, attached: PromptAttachments, history: InputHistory, queue: PromptQueue
     ) -> None:
         self.mention = Mention(self, picker)
-        super().__init__(compact=True, highlight_cursor_line=False, placeholder=PLACEHOLDER)
+        super().__init__(compact=True, highlight_cursor_line=False, placeholder=PLACEHOLDERS[0])
         self.cursor_blink = False  # each repaint takes a millisecond of every core from the models
         self._picker, self._attached, self._history, self._queue = picker, attached, history, queue
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show the longest placeholder that fits."""
+        fit = (text for text in PLACEHOLDERS if len(text) < event.size.width)
+        self.placeholder = next(fit, "")
 
     async def _on_key(self, event: events.Key) -> None:
         # Not bindings: Textual runs those later, after text that was typed or pasted since.

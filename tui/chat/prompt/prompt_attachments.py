@@ -60,7 +60,7 @@ class Chip:
         if self.too_long_s:
             return f"by passages; Ctrl+L w reads all of it in {duration(self.too_long_s)}"
         if self.attachment.is_folder:
-            return "asked about"
+            return "searched for answers"
         return f"{self.size} · {'' if self.counted else '≈ '}{counted(self.tokens, 'token')}"
 
 
@@ -218,10 +218,10 @@ class AttachmentsScreen(ListDialog[Outcome]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Close", id="attachments.close"),
         Binding("delete,d", "drop", "Remove", id="attachments.drop"),
-        Binding("backspace", "drop", show=False),
+        Binding("backspace", "drop"),
         Binding("i", "insert", "Insert into the text", id="attachments.insert"),
         Binding("w", "whole", "Read all of it", id="attachments.whole"),
-        Binding("space", "scroll(1)", "Scroll down", show=False, priority=True),
+        Binding("space", "scroll(1)", "Scroll down", priority=True),
     ]
 
     def __init__(self, chips: tuple[Chip, ...]) -> None:

@@ -56,7 +56,7 @@ class PromptQueue(Widget):
     def render(self) -> Content:
         """Draw the lines, each cut to the width."""
         sends = " · Enter sends the next" * self.paused
-        lines = [f"{len(self.prompts)} queued{sends} · ↑ edits the last"]
+        lines = [f"{len(self.prompts)} queued{sends} · ↑ to edit"]
         for prompt in self.prompts:
             files = "".join(f" @{file.name}" for file in prompt.attachments)
             lines.append(f"  {one_line(prompt.text.strip() + files)}")
