@@ -1,5 +1,6 @@
 # make chat       set up what a chat needs, fetch the default models, open the chat
 # make llama      compile llama.cpp, where `make chat` did without
+# make wheel      build dist/specchat-….whl, which uv tool install, uvx, pipx and pip install
 # make native     compile ik_llama.cpp for this processor, and keep it if it is faster than its wheel
 # make test       set everything up, pass every check and test
 # make test-all   the same with the slow tests
@@ -10,7 +11,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: chat llama native test test-all test-clients attack check lint types clean ready-to-test
+.PHONY: chat llama native wheel test test-all test-clients attack check lint types clean ready-to-test
 
 define set_up
 	@command -v $(PYTHON) >/dev/null || { \
@@ -31,6 +32,9 @@ native:
 	$(call set_up,native)
 
 test: lint types check
+
+wheel:
+	@$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 ready-to-test:
 	$(call set_up,test)

@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from models.engines import PACKAGES
+from models.engines import PACKAGES, EngineName
 from tests import ROOT, tiny
 from tests.patience import WAIT_S
 from tests.tools import lock
@@ -97,6 +97,38 @@ def test_the_source_has_what_a_test_needs(sdist):
     }  # fmt: skip
     assert needed <= names
     assert not [name for name in names if name.startswith((".ci", ".venv"))]
+
+
+LINUX, MAC = ("linux", "x86_64"), ("darwin", "arm64")
+
+
+@pytest.mark.parametrize(
+    ("system", "version", "engine"),
+    [
+        *((LINUX, version, "ik") for version in ("3.11", "3.12", "3.13")),
+        (("linux", "aarch64"), "3.12", "ik"),
+        (MAC, "3.13", "ik"),
+        (LINUX, "3.14", "llama"),
+        (("linux", "riscv64"), "3.12", "llama"),
+        (("darwin", "x86_64"), "3.12", "llama"),
+    ],
+)
+def test_an_installed_wheel_requires_one_engine_and_compiles_none_that_comes_as_a_wheel(
+    wheel: Path, system: tuple[str, str], version: str, engine: EngineName
+) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        metadata = archive.read(name).decode()
+    texts = re.findall("^Requires-Dist: (.*)", metadata, re.MULTILINE)
+    place = {"sys_platform": system[0], "platform_machine": system[1], "python_version": version}
+    there = {**place, "platform_python_implementation": "CPython", "extra": ""}
+    required = {
+        requirement.name
+        for requirement in map(Requirement, texts)
+        if not requirement.marker or requirement.marker.evaluate(there)
+    }
+    engines = {package.name: engine for engine, package in PACKAGES.items()}
+    assert [engines[name] for name in required & engines.keys()] == [engine]
 
 
 def test_the_installed_wheel_runs_and_is_the_one_that_was_built(installed, tmp_path):

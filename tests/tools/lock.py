@@ -19,12 +19,13 @@ MORE = "# More, for llama.cpp and for the tests:\n"
 
 
 def wanted(alone: bool = False) -> list[str]:
-    """Requirements: all of them, or those that specchat has besides llama.cpp."""
+    """Requirements: all of them, or those that specchat has besides its engines."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]
-    own = [*project["project"]["dependencies"], *extras["tools"]]
-    others = [text for text in own if Requirement(text).name != PACKAGES["llama"].name]
-    return others if alone else [*own, *project["dependency-groups"]["dev"]]
+    engines = {package.name for package in PACKAGES.values()}
+    every = [*project["project"]["dependencies"], *extras["tools"]]
+    own = [text for text in every if Requirement(text).name not in engines]
+    return own if alone else [*own, *extras["llama"], *project["dependency-groups"]["dev"]]
 
 
 def needed(alone: bool = False) -> dict[str, str]:
