@@ -24,7 +24,7 @@ ORDER = {
     "ChatRows": (
         "chats.open", "chats.undo", "chats.rename", "chats.export", "chats.delete", "chats.pin",
     ),
-    "EntryLine": ("chats.list", "models.pull"),
+    "EntryLine": ("models.pull",),
     "ModelList": (
         "models.use", "models.pull", "models.draft", "models.no-draft", "models.open",
     ),

@@ -201,7 +201,8 @@ async def test_an_offered_key_acts_and_one_not_offered_changes_nothing(
 RARE = {
     "chat.stop", "chat.leave", "chat.undo", "chats.undo", "turn.continue", "turn.thought",
     "turn.older", "turn.newer", "turn.open", "call.conversation", "call.always",
-    "race.skip", "race.replay", "models.draft", "models.no-draft",
+    "race.stop", "race.skip", "race.replay", "models.draft", "models.no-draft", "models.pull",
+    "chats.list",
 }  # fmt: skip
 """Keys of states in which nobody stands here; each has a test of its own."""
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import Decoded, Failed, Finished, Prepared, Stop
+from assistant.events import Decoded, Failed, Finished, Prepared, Ready, Stop
 from tests.tui.chat.chat_driver import Pair, open_chat
+from tui.race.screen import RaceScreen
 
 
 async def test_mode_changes_in_the_middle_of_an_answer(pair: Pair) -> None:
@@ -70,3 +71,14 @@ async def test_a_chat_works_at_every_size(pair: Pair) -> None:
             keys = ("f1", "escape", "ctrl+o", "escape", "f3", "escape", "ctrl+up", "v", "escape")
             await chat.pilot.press(*keys)
             assert len(chat.said) == 2 * count
+
+
+async def test_a_race_that_is_asked_for_while_models_load_starts_when_they_are_loaded(
+    pair: Pair,
+) -> None:
+    async with open_chat(*pair, hold=(Ready, 1)) as chat:
+        chat.prompt.text = "Count to five"
+        await chat.press("f4")
+        assert "once the models are loaded" in "".join(chat.told)
+        await chat.end()
+        await chat.until(lambda: isinstance(chat.app.screen, RaceScreen))
