@@ -99,6 +99,8 @@ FILES: dict[str, GGUF] = {name: _pinned(name, entry) for name, entry in _PINNED.
 _LINES = [line.split() for line in _TABLE.splitlines() if line and not line.startswith("#")]
 FILES |= {gguf.name: gguf for gguf in map(_listed, _LINES)}
 DEFAULT = Pair("default", FILES["qwen2.5-coder-1.5b"], FILES["qwen2.5-coder-0.5b"])
+LARGER = FILES["qwen2.5-coder-7b"]
+"""What answers better on a machine with more memory; the default's draft guesses for it, too."""
 PAIRS: tuple[Pair, ...] = (
     DEFAULT,
     *(

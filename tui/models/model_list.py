@@ -1,9 +1,11 @@
 """The list of models in columns: on this machine, then to be fetched."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import ClassVar
 
+import psutil
 from rich.cells import cell_len, set_cell_size
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -13,12 +15,15 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
+from models import catalog
 from tui.formatting import MISSING, size
 from tui.models.inventory import ModelEntry, ModelInventory
 from tui.safe import safe
 
 SHOW_EVERY_S = 0.2  # seconds between two updates during a scan
 HERE, THERE = "On this machine", "Available to download"
+FIRST, ROOMY = "To begin with", 16_000_000_000
+"""The heading of two models to choose from at first, and the bytes of memory that two need."""
 SIZE, VERDICT = 8, len("does not fit")
 NAME, ROLE = 20, len("writing, many languages")
 COLUMNS = (
@@ -27,6 +32,10 @@ COLUMNS = (
 """Optional columns, their cells, and the width of a line from which they are shown."""
 WIDE = 110
 STYLES = {"fits": "$text-success", "tight": "$text-warning", "does not fit": "$text-error"}
+
+
+_RATIO = catalog.LARGER.size / catalog.DEFAULT.target.size
+_ROLES = ("small and fast", f"better, {_RATIO:.0f} × slower")
 
 
 class ModelList(OptionList):
@@ -155,7 +164,16 @@ class ModelList(OptionList):
         current, scroll = self.current, self.scroll_offset
         self.clear_options()
         state = " · looking …" if self._scanning else "" if self.usable else " · no model found"
-        options = self._group(HERE + state, here=True) + self._group(THERE, here=False)
+        here = [entry for entry in self._entries.values() if entry.here is not None]
+        first = self._first_choices()
+        there = [e for e in self._entries.values() if e.here is None and e not in first]
+        options = [
+            *self._group(
+                FIRST, [replace(e, role=role) for e, role in zip(first, _ROLES, strict=False)]
+            ),
+            *self._group(HERE + state, here, always=True),
+            *self._group(THERE, there),
+        ]
         nothing = Option(Content("Nothing found. Esc shows all."), disabled=True)
         self.add_options(options or [nothing])
         if self._wanted and self.go_to(self._wanted):
@@ -171,11 +189,19 @@ class ModelList(OptionList):
         self._refill()
         self.post_message(self.Fitted())
 
-    def _group(self, title: str, here: bool) -> list[Option]:
-        every = (entry for entry in self._entries.values() if (entry.here is not None) is here)
-        shown = [entry for entry in every if entry.matches(self._filter)]
+    def _first_choices(self) -> list[ModelEntry]:
+        """Return the small and the larger model that a machine without any is offered first."""
+        if self._scanning or self.usable or psutil.virtual_memory().total < ROOMY:
+            return []
+        names = (catalog.DEFAULT.target.name, catalog.LARGER.name)
+        return [self._entries[name] for name in names if name in self._entries]
+
+    def _group(
+        self, title: str, entries: Iterable[ModelEntry], always: bool = False
+    ) -> list[Option]:
+        shown = [entry for entry in entries if entry.matches(self._filter)]
         shown.sort(key=lambda entry: entry.refused)
-        if not shown and (not here or self._filter):
+        if not shown and (not always or self._filter):
             return []
         head = Option(Content.styled(title, "bold $text-accent"), disabled=True)
         return [head, *(Option(row(entry, self.row_width), id=entry.key) for entry in shown)]

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import psutil
 import pytest
 
 from assistant.settings.config_file import config_path
@@ -11,6 +12,7 @@ from assistant.settings.settings import SettingSource
 from models.progress import Progress
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.models.downloads import figures
+from tui.models.model_list import FIRST
 from tui.models.screen import ModelsScreen
 
 
@@ -44,6 +46,26 @@ async def test_without_a_model_the_default_pair_is_offered_not_fetched(bare_mach
         await chat.pilot.press("escape")
         assert not (bare_machine / "hub").exists()
         assert not (bare_machine / "models").exists()
+
+
+@pytest.mark.parametrize(("gigabytes", "larger"), [(24, True), (8, False)])
+async def test_a_machine_with_memory_is_offered_a_small_and_a_larger_model(
+    bare_machine: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: int, larger: bool
+) -> None:
+    memory = psutil.virtual_memory()._replace(total=gigabytes * 10**9)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
+    async with open_chat(None) as chat:
+        screen = await chooser(chat)
+        shown = lines(screen)
+        assert (FIRST in shown) == larger
+        assert screen.list.current is not None
+        assert screen.list.current.model.name == "qwen2.5-coder-1.5b"
+        if larger:
+            (small, large) = shown[1:3]
+            assert "qwen2.5-coder-1.5b" in small
+            assert "small and fast" in small
+            assert "qwen2.5-coder-7b" in large
+            assert "better, 4 × slower" in large
 
 
 async def test_prompt_without_a_model_asks_again_and_is_not_lost(bare_machine: Path) -> None:
