@@ -45,7 +45,7 @@ def show(context: click.Context, as_json: bool) -> None:
 @config.command()
 def template() -> None:
     """Print a config.toml in which every key is explained and none is set."""
-    from tui.settings.editor import template
+    from assistant.settings.template import template
 
     click.echo(template(), nl=False)
 

@@ -17,10 +17,10 @@ from assistant.settings.config_file import Config, read
 from assistant.settings.keys import shown
 from assistant.settings.layers import Layers
 from assistant.settings.settings import KEYS, THEMES, Settings
+from assistant.settings.template import literal, template
 from models.errors import UsageError
 from models.files import places
 from tests.assistant.settings.configs import config_of
-from tui.settings.editor import literal, template
 
 FAULTS = json.loads(Path(__file__).with_name("faults.json").read_text())
 """Texts of files, and how each is refused or warned of after the file's name."""

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
+from assistant.settings.config_file import add_tools, read
 from assistant.settings.layers import load
+from assistant.settings.template import template
+from models.errors import UsageError
 from tests.assistant.settings.configs import config_of
 from tui.settings.command import config
-from tui.settings.editor import template
 
 WHOLE = """
 [tools]
@@ -60,3 +63,53 @@ def test_an_unknown_key_is_a_warning_and_the_template_shows_the_known_ones() -> 
     lines = template().split("# [tools]\n")[1].split("\n\n")[0].splitlines()
     shown = "\n".join(["[tools]", *(line.removeprefix("# ") for line in lines)])
     assert config_of(shown).tools.servers[0].command == "some-server"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "theme = 'nord'\n# [tools]\n",
+        "[tools]\n",
+        "[tools]  # mine\nrounds = 3\n",
+        '[tools]\nrounds = 3\nfolders = ["/"]\n[tools.servers.one]\ncommand = "true"\n',
+        '[tools.servers.one]\ncommand = "true"\n',
+        '[tools]\nfolders = [\n  "/",\n]\n',
+    ],
+)
+def test_a_folder_and_a_server_are_added_to_a_file_that_keeps_the_rest(
+    unset_home: Path, tmp_path: Path, before: str
+) -> None:
+    path = unset_home / "config.toml"
+    path.write_text(before)
+    known = read().tools
+    add_tools(str(tmp_path))
+    add_tools("true --some 'odd one'")
+    add_tools("http://127.0.0.1:8000/mcp")
+    after = read().tools
+    assert {*after.folders} == {*known.folders, tmp_path}
+    assert after.rounds == known.rounds
+    new = [(each.command, each.args, each.url) for each in after.servers[len(known.servers) :]]
+    assert new == [
+        ("true", ("--some", "odd one"), ""),
+        ("", (), "http://127.0.0.1:8000/mcp"),
+    ]
+    assert all(line in path.read_text() for line in before.splitlines() if "folders" not in line)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("/no/such/folder", "no folder"),
+        ("no-such-program", "no program"),
+        ("'", "closing quotation"),
+        ("", "needed"),
+        ("http://elsewhere.example/mcp", "another machine"),
+    ],
+)
+def test_a_line_that_is_no_tool_is_refused_and_the_file_stays(
+    unset_home: Path, line: str, reason: str
+) -> None:
+    with pytest.raises(UsageError, match=reason):
+        add_tools(line)
+    assert not (unset_home / "config.toml").exists()

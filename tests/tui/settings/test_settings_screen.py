@@ -14,10 +14,11 @@ from textual.pilot import Pilot
 from assistant.settings.config_file import read
 from assistant.settings.layers import Choice, Layers, load, read_choices
 from assistant.settings.settings import KEYS
+from assistant.settings.template import template
 from tests.tui.chat.chat_driver import Pair, open_chat
 from tests.tui.driver import Driver
 from tui.app.program import Program
-from tui.settings.editor import lend, prepare, template
+from tui.settings.editor import lend, prepare
 from tui.settings.screen import SettingsScreen, explained
 from tui.widgets.entry_screen import EntryScreen
 

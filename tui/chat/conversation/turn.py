@@ -36,7 +36,7 @@ Verb = Literal[
     "sources",
 ]
 
-CODE = "Copy the code; again: the block before"
+CODE = "Copy the largest code block; again: the next"
 SOURCES = "List the passages it cites, or was asked about"
 APPLY = "Show the change to a file, then write it"
 FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
