@@ -58,7 +58,10 @@ def how_to_install(name: EngineName) -> str:
     """Return the command that installs an engine where this specchat is."""
     if name == "llama" and _MAKEFILE.exists():
         return f"make -C {shlex.quote(str(_MAKEFILE.parent))} llama"
-    return f"{shlex.quote(sys.executable)} -m {PACKAGES[name].command}"
+    python = shlex.quote(sys.executable)
+    if find_spec("pip") is None:  # as in an environment that uv made
+        return f"uv {PACKAGES[name].command} --python {python}"
+    return f"{python} -m {PACKAGES[name].command}"
 
 
 def without_llama() -> str:

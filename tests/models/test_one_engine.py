@@ -1,6 +1,8 @@
 """With one engine alone, what only the other can do says so, with the command that installs it."""
 
+import sys
 from dataclasses import replace
+from importlib.util import find_spec
 
 import pytest
 
@@ -73,3 +75,14 @@ def test_a_file_that_the_fork_cannot_requantise_is_named_with_its_reason(tmp_pat
     with pytest.raises(ModelError, match=r"ik_llama.cpp cannot requantise .*no\.gguf: ."):
         quantize(tmp_path / "no.gguf", tmp_path / "out.gguf")
     assert loaded.in_use() == ENGINE
+
+
+@pytest.mark.parametrize("has_pip", [True, False])
+def test_an_engine_is_installed_by_what_the_environment_has(
+    monkeypatch: pytest.MonkeyPatch, has_pip: bool
+) -> None:
+    found = find_spec("pip") if has_pip else None
+    monkeypatch.setattr(engines, "find_spec", lambda name: found)
+    command = engines.how_to_install("ik")
+    assert command.startswith("uv pip install ") != has_pip
+    assert sys.executable in command
