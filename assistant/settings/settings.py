@@ -152,11 +152,10 @@ class Settings:
     theme: str = _look("textual-dark", "The colours.", words=THEMES, variable=True)
     colours: bool = _look(True, "Show tokens in the colours of their origins.")
     ghosts: bool = _look(False, "Show wrong guesses, struck out.")
-    editing: Literal["auto", "emacs", "vi"] = _look(
-        "auto",
-        "Keys of the prompt of --inline; auto: as ~/.inputrc.",
-        words=("auto", "emacs", "vi"),
-    )
+    editing: Literal["auto", "emacs", "vi"] = _key(
+        "auto", "Keys of the prompt of --inline; auto: as ~/.inputrc.", NOW,
+        words=("auto", "emacs", "vi"), option=False,
+    )  # fmt: skip
     notify: Literal["auto", "off"] = _look(
         "auto", "Ring when a long answer ends out of sight.", words=("auto", "off")
     )

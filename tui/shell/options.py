@@ -84,6 +84,29 @@ ALIASES = {"lookahead": ("-k",), "target": ("--model", "-m"), "system": ("-s",)}
 """Other names of options, as other programs have them."""
 
 
+MEANT = {
+    "--n-predict": "--max-tokens", "--num-predict": "--max-tokens", "--length": "--max-tokens",
+    "--max-length": "--max-tokens", "--context": "--ctx", "--context-size": "--ctx",
+    "--ctx-size": "--ctx", "--num-ctx": "--ctx", "--n-ctx": "--ctx", "--ngl": "--gpu-layers",
+    "--n-gpu-layers": "--gpu-layers", "--num-gpu": "--gpu-layers", "--num-thread": "--threads",
+    "--draft-model": "--draft", "--model-draft": "--draft", "--draft-max": "--lookahead",
+    "--repetition-penalty": "--repeat-penalty", "--system-prompt": "--system", "--attach": "--file",
+    "--image": "--file", "--think": "--thinking", "--reasoning": "--thinking", "--format": "--json",
+    "--json-schema": "--schema", "--gbnf": "--grammar", "--continue": "--chat", "--dir": "--about",
+}  # fmt: skip
+"""Options of other programs, and what they are here."""
+
+
+def meant(error: click.NoSuchOption) -> str | None:
+    """Return the option that a wrong one means, or begins; None if it is not known."""
+    typed = error.option_name
+    params = error.ctx.command.params if error.ctx else []
+    names = [name for param in params for name in param.opts if name.startswith("--")]
+    known = [name for name in names if name == MEANT.get(typed)]
+    longer = known or [name for name in names if name.startswith(typed)]
+    return longer[0] if len(longer) == 1 else None
+
+
 def shared(command: Command) -> Command:
     """Add the shared options; the command takes them as keywords for `settings`."""
     for option in reversed([_option(key) for key in KEYS.values() if key.option]):

@@ -256,3 +256,20 @@ def test_the_default_pair_answers(default_pair):
 def test_a_command_that_is_mistyped_is_suggested():
     said = "specchat: No such command 'aks'. Did you mean 'ask'?\n"
     assert run("aks", "x") == (2, "", said)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("--temp", "--temperature"),
+        ("--n-predict", "--max-tokens"),
+        ("--num-ctx", "--ctx"),
+        ("--repetition-penalty", "--repeat-penalty"),
+        ("--json-schema", "--schema"),
+        ("--themperature", "--temperature"),
+    ],
+)
+def test_a_wrong_option_suggests_the_one_that_is_meant(wrong: str, right: str) -> None:
+    code, out, err = run("ask", wrong, "1", "hi")
+    assert (code, out) == (2, "")
+    assert f"Did you mean '{right}'?" in err
