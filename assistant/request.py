@@ -116,6 +116,14 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Infill:
+    """What stands after a gap in a text that an answer fills; the prompt stands before it."""
+
+    suffix: str
+    files: tuple[tuple[str, str], ...] = ()  # names and texts of others, the most important last
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """Everything that an answer depends on.
 
@@ -143,6 +151,7 @@ class Request:
     parallel_calls: bool = True  # whether one answer may have several calls
     prediction: str = ""  # a text of which the answer may be an edited version
     raw: bool = False  # whether the prompt is the messages' text, without the chat template
+    infill: Infill | None = None  # what follows a raw prompt after the answer
     dated: bool = False  # whether questions of a conversation say on which day they were asked
 
     @property

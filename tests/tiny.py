@@ -71,7 +71,8 @@ def write(
         _write_longrope(writer, longrope)
     for key, value in _settings(kind, layers).items():
         getattr(writer, f"add_{key}")(value)
-    tensors = _Tensors(writer, seed, like, noise, weights, kind == "llama" and not stops)
+    endless = 0 if stops or kind != "llama" else len(controls)
+    tensors = _Tensors(writer, seed, like, noise, weights, endless)
     tensors.embed(vocabulary, kind)
     tensors.add(_OUTSIDE.get(kind, "=output_norm E"))
     for layer, parts in enumerate(_layers(kind, layers)):
@@ -234,7 +235,7 @@ class _Tensors:
         like: int | None,
         noise: float,
         weights: gguf.GGMLQuantizationType | None,
-        endless: bool,
+        endless: int,  # how many control tokens are never said
     ) -> None:
         self._writer, self._weights, self._endless = writer, weights, endless
         self._rng = np.random.default_rng(seed if like is None else like)
@@ -247,7 +248,7 @@ class _Tensors:
         head = embedding.copy()
         if self._endless:
             # All states have one direction in common, which speaks against these tokens alone.
-            unlikely = slice(256, 256 + len(CONTROLS))
+            unlikely = slice(256, 256 + self._endless)
             embedding[:, 0] = 4
             head[unlikely] = head[:, 0] = 0
             head[unlikely, 0] = -300

@@ -43,6 +43,12 @@ class AnswerBuilder:
         self.stop: events.Stop | None = None
         self._max_tokens = request.max_tokens or sys.maxsize
         self._stop_tokens = vocab.stop_tokens
+        if request.raw:  # a control token has no text that a stop string could be found in
+            named = vocab.controls.keys() & request.stop_strings
+            self._stop_tokens |= {
+                *vocab.infill_marks.values(),
+                *map(vocab.controls.__getitem__, named),
+            }
         self._text, self._constraint = text, constraint
         self._ids: list[int] = []
         self._provenance = Provenance(vocab, request.alternatives)

@@ -16,6 +16,7 @@ from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import MODEL, ModelSource
+from assistant.decoding.sources.suffix import InfillSource, SuffixSource
 from assistant.decoding.warp import Warp, warp
 from assistant.engine.answer import AnswerBuilder, Clock, Figures
 from assistant.engine.control import Control
@@ -148,6 +149,9 @@ class Assistant:
             start, spelling = prompt.beginning.start, (self.vocab.piece, self.vocab.tokenize)
             edit = EditSource(request.prediction, start, *spelling)
             available = {**available, edit.name: edit}
+        if prompt.context and SuffixSource.name in available:
+            around = InfillSource(prompt.context, len(prompt.tokens))
+            available = {**available, around.name: around}
         sources = [available[name] for name in request.sources if name in available]
         if self.target.can_roll_back and (forced or mask):
             from assistant.engine.sources.certain import certain_sources
@@ -162,6 +166,7 @@ class Assistant:
             Policy(control, self.controller),
             mask=mask,
             forced=forced,
+            answer_start=len(prompt.tokens) - bool(prompt.context),  # a gap's first may be copied
             limit=request.max_tokens and len(prompt.tokens) + request.max_tokens,
             clock=clock,
         )

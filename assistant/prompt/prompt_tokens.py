@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from assistant.calling import formats
 from assistant.prompt.context import drop_oversized, fit
+from assistant.prompt.infill import InfillPrompt
 from assistant.prompt.masking import ControlTexts, Masking, is_token
 from assistant.prompt.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
 from assistant.prompt.thoughts import (
@@ -20,7 +21,7 @@ from assistant.prompt.thoughts import (
     ThoughtReader,
     find_markers,
 )
-from assistant.request import Message, Request, Tool
+from assistant.request import Infill, Message, Request, Tool
 from assistant.streamed_text import TokenText
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native.vocab import Vocab
@@ -70,6 +71,7 @@ class ChatPrompt(NamedTuple):
     thoughts: ThoughtReader
     call_format: formats.CallFormat
     thought: tuple[str, str] | None  # the markers of a thought that the model may start by itself
+    context: Sequence[int] = ()  # of a gap, in the order of the text: what an answer continues
 
 
 class ChatTokens:
@@ -92,6 +94,8 @@ class ChatTokens:
             Cancelled: the user stopped it between the tokenising of two turns.
             SpecchatError: there can be no answer.
         """
+        if request.infill:
+            return self._gap(request, request.infill, budget)
         messages, oversized = drop_oversized(request.messages, self._vocab.tokenize, budget)
         variables = self.variables(request)
 
@@ -123,6 +127,15 @@ class ChatTokens:
         )
         marks = (self.markers.opens, self.markers.closes) if may_think else None
         return ChatPrompt(tokens, dropped, warnings, beginning, thoughts, self.call_format, marks)
+
+    def _gap(self, request: Request, infill: Infill, budget: int) -> ChatPrompt:
+        """Return the prompt of a gap in a text; see `InfillPrompt`."""
+        prefix = "".join(message.content for message in request.messages)
+        prompt = InfillPrompt(self._vocab, prefix, infill, budget)
+        beginning = self.beginning(request, tokens := prompt.tokens)
+        thoughts = self.thoughts(request, beginning)
+        plain = ChatPrompt(tokens, 0, [], beginning, thoughts, self.call_format, None)
+        return plain._replace(context=prompt.context)
 
     def _raw(self, messages: Sequence[Message]) -> list[int]:
         """Return the tokens of texts as they are; control tokens may be written out in them."""

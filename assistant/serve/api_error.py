@@ -55,7 +55,7 @@ def api_error_of(error: Exception) -> ApiError:
         case ApiError():
             return error
         case HTTPException(status_code=404):
-            paths = "/v1/chat/completions, /v1/completions, /v1/responses and /v1/models"
+            paths = "/v1/chat/completions, /v1/completions, /v1/responses, /infill and /v1/models"
             why = f"This server has only {paths}."
             return ApiError(404, why, "not_found")
         case HTTPException(status_code=405, headers={"Allow": allowed} as headers):
@@ -77,4 +77,5 @@ _STATUS = {
     UsageError.__name__: (400, "invalid_value"),
     EngineDied.__name__: (503, "engine_died"),
     Cancelled.__name__: (503, "stopping"),
+    "Replaced": (499, "replaced"),  # clients ask again after 409 and 503
 }

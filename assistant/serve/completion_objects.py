@@ -1,5 +1,6 @@
 """OpenAI's objects for chat completions. The field `specchat` holds what OpenAI does not define."""
 
+import re
 import secrets
 import time
 from collections.abc import Iterable, Iterator
@@ -31,6 +32,10 @@ class AnswerDeltas:
 
     def __init__(self) -> None:
         self.text = self.thought = ""
+        self.indent = 0
+        """How many blanks each line after the first begins with; the first with fewer ends it."""
+        self.is_over = False
+        """Whether a line with fewer came."""
         self.tool_calls: list[Object] = []
         """As in OpenAI's API; the last one may be incomplete."""
         self.tokens: list[Token] = []
@@ -51,15 +56,26 @@ class AnswerDeltas:
         """
         self.end = end
         is_cut = len(self.tool_calls) > len(end.tool_calls)
-        text = "" if is_cut else end.text[len(self.text) :]
+        text = "" if is_cut or self.is_over else end.text[len(self.text) :]
         return self._add_text(text, end.thought[len(self.thought) :])
 
     def _add_text(self, text: str, thought: str) -> list[Object]:
+        text = self._within(text)
         self.text += text
         self.thought += thought
         delta = {"reasoning_content": thought, "content": text}
         delta = {name: more for name, more in delta.items() if more}
         return [delta] if delta else []
+
+    def _within(self, text: str) -> str:
+        """Return new text up to the end of the line before the first that is indented less."""
+        if self.is_over:
+            return ""
+        less = rf"\n[ \t]{{0,{self.indent - 1}}}[^ \t\n]" if self.indent else "(?!)"
+        before = len(self.text)
+        dedent = re.compile(less).search(self.text + text, max(0, self.text.rfind("\n")))
+        self.is_over = dedent is not None
+        return text[: max(0, dedent.start() - before)] if dedent else text
 
     def _called(self, delta: CallDelta) -> Object:
         """Return the delta of a piece of a call; the first piece has its name as well."""

@@ -109,8 +109,17 @@ class _CompletionBody(msgspec.Struct):
 
 
 Parse = Callable[[bytes, Request, str, bool], "CompletionRequest"]
-Translate = Callable[[Fields, Notices], Fields]  # a body's fields into those of a chat completion
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What ends an answer besides the request, and what is said of it: as llama.cpp's server."""
+
+    indent: int = 0  # blanks at the start of its lines; the first with fewer is left out
+    seconds: float | None = None  # of decoding, after which its line is the last
+    is_empty: bool = False  # whether the prompt is only read
+    fields: tuple[str, ...] = ()  # of the object of the whole answer; empty: all
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,29 +133,35 @@ class CompletionRequest:
     names_call: bool = False  # whether it says which function has to be called
     is_strict: bool = False
     notices: tuple[str, ...] = ()  # what is not obeyed to the letter, in sentences
+    limits: Limits = Limits()
 
 
 def parse_completion(
-    body: bytes,
-    defaults: Request,
-    served: str,
-    strict: bool = False,
-    translate: Translate = lambda fields, notices: fields,
+    body: bytes, defaults: Request, served: str, strict: bool = False
 ) -> CompletionRequest:
-    """Parse a body.
+    """Parse the body of a chat completion; see `completion_request`.
 
     Args:
         body: as the client sent it.
         defaults: holds the values of fields that are not set.
         served: the name of the model that answers.
         strict: whether to refuse what has no effect.
-        translate: for bodies of another kind.
 
     Raises:
         ApiError: it is not JSON, or a field of it is unsupported or invalid.
     """
-    fields, notices = _read(body, strict)
-    wanted = _checked(translate(fields, notices), notices)
+    return completion_request(*read_body(body, strict), defaults, served)
+
+
+def completion_request(
+    fields: Fields, notices: Notices, defaults: Request, served: str
+) -> CompletionRequest:
+    """Return the request that the fields of a chat completion stand for.
+
+    Raises:
+        ApiError: a field is unsupported or invalid.
+    """
+    wanted = _checked(fields, notices)
     if wanted.model != served:
         why = f"The model asked for is {shortened(wanted.model or 'none')}; {served} answers"
         notices.add(why, "model", "model_not_found", 404)
@@ -167,7 +182,12 @@ def parse_completion(
     )
 
 
-def _read(body: bytes, strict: bool) -> tuple[Fields, Notices]:
+def read_body(body: bytes, strict: bool) -> tuple[Fields, Notices]:
+    """Return the fields of a body, and the notices of it.
+
+    Raises:
+        ApiError: it is not a JSON object.
+    """
     text = without_lone_surrogates(body)
     try:
         fields = msgspec.json.decode(text, type=Fields)

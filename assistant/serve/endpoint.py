@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from assistant.events import Event, Failed, Finished, Ready, Warned
+from assistant.events import Decoded, Event, Failed, Finished, Ready, Stats, Stop, Warned
 from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, Prefill, Request
 from assistant.serve.answer_tokens import AnswerTokens
@@ -27,9 +27,10 @@ from assistant.serve.completion_objects import Completion
 from assistant.serve.completion_schema import CompletionRequest, Parse, parse_completion
 from assistant.serve.exchange import Exchange, Waiting, body_of, stream, whole
 from assistant.serve.guard import Guard
+from assistant.serve.native_objects import NativeCompletion
 from assistant.serve.response_objects import Response as ResponseObjects
 from assistant.serve.response_schema import parse_response
-from assistant.serve.text_completion import TextCompletion, parse_text_completion
+from assistant.serve.text_completion import TextCompletion, parse_native, parse_text_completion
 from assistant.service import EventStream
 from models.errors import Cancelled
 
@@ -39,9 +40,14 @@ MAX_WARNINGS_REMEMBERED = 256  # warnings are shown once, however often an agent
 STOPPING = Failed("The server is being stopped.", Cancelled.__name__)
 
 
-_ANSWERS = {
+REPLACED = Failed("A newer request of the same client has replaced this one.", "Replaced")
+
+
+_ANSWERS: dict[str, tuple[Parse, type[Completion]]] = {
     "chat/completions": (parse_completion, Completion),
     "completions": (parse_text_completion, TextCompletion),
+    "completion": (parse_native, NativeCompletion),
+    "infill": (parse_native, NativeCompletion),
     "responses": (parse_response, ResponseObjects),
 }
 
@@ -77,7 +83,7 @@ class Endpoint:
         self._thinks = ready.thinks
         self._remembered = AnswerTokens()
         self._warned = deque[str](maxlen=MAX_WARNINGS_REMEMBERED)
-        self._jobs: list[EventStream] = []  # of clients that wait, in their order
+        self._jobs: list[Exchange] = []  # whose clients wait, in their order
         self._reading: asyncio.Task[None] | None = None  # keeps the task alive
         self._app = Starlette(
             routes=[
@@ -118,7 +124,7 @@ class Endpoint:
         finally:
             if exchange.events is not None:
                 exchange.events.cancel()
-                self._jobs = [job for job in self._jobs if job is not exchange.events]
+                self._jobs = [job for job in self._jobs if job is not exchange]
             if exchange.answer.end is not None:
                 self._remembered.remember(exchange.answer.end)
             exchange.seconds = time.perf_counter() - began
@@ -127,7 +133,8 @@ class Endpoint:
     def stop(self) -> None:
         """End all answers with an error, which their clients receive."""
         for job in self._jobs:
-            job.end(STOPPING)
+            if job.events is not None:
+                job.events.end(STOPPING)
 
     async def _respond(
         self, parse: Parse, objects: Callable[[CompletionRequest], Completion], http: HttpRequest
@@ -144,7 +151,12 @@ class Endpoint:
         for notice in chat_request.notices:
             self._warn_once(notice)
         request = replace(request, messages=self._remembered.recall(request.messages))
-        events = self._events(request, exchange)
+        exchange.answer.indent = chat_request.limits.indent
+        if chat_request.limits.is_empty:
+            self._read(request)
+            nothing = Finished("", (), Stop.LENGTH, Stats(request.mode))
+            return _json(msgspec.json.encode(objects(chat_request).whole(exchange.answer, nothing)))
+        events = self._events(request, exchange, chat_request.limits.seconds)
         if not chat_request.streams:
             return _json(
                 await exchange.while_connected(whole(events, objects(chat_request), exchange))
@@ -157,34 +169,55 @@ class Endpoint:
             headers={"cache-control": "no-store"},
         )
 
-    async def _events(self, request: Request, exchange: Exchange) -> AsyncIterator[Event | Waiting]:
+    async def _events(
+        self, request: Request, exchange: Exchange, seconds: float | None
+    ) -> AsyncIterator[Event | Waiting]:
         if len(self._jobs) > MAX_WAITING:
             why = f"{MAX_WAITING} requests are waiting already; ask again later."
             raise ApiError(429, why, "queue_full", headers={"retry-after": "5"})
+        if request.infill:
+            self._replace_older(request, exchange)
         exchange.events = self._service.do(request)
-        self._jobs.append(exchange.events)
+        self._jobs.append(exchange)
         if before := len(self._jobs) - 1:
             yield Waiting(before)
-        async for event in self._paced(exchange.events):
+        began = None
+        async for event in self._paced(exchange, exchange.events):
             if isinstance(event, Failed):
                 raise from_failure(event)
             if isinstance(event, Warned):
                 self._warn_once(event.text)
+            if began is None and isinstance(event, Decoded):
+                began = time.perf_counter()
             yield event
+            is_late = seconds and began and time.perf_counter() - began > seconds
+            if exchange.answer.is_over or (is_late and "\n" in exchange.answer.text):
+                exchange.events.cancel()
         end = exchange.answer.end
         if end is not None and not request.raw and len(self._jobs) == 1 and self._reads_ahead():
-            self._reading = asyncio.create_task(
-                _read_to_end(self._service.do(Prefill(_next_round(request, end))))
-            )
+            self._read(_next_round(request, end))
 
-    async def _paced(self, job: EventStream) -> AsyncIterator[Event | Waiting]:
+    def _replace_older(self, request: Request, exchange: Exchange) -> None:
+        """Stop the answers to a client's earlier gaps, but not to the same one asked again."""
+        for job in self._jobs:
+            older = job.events.job if job.events else None
+            if job.client != exchange.client or not isinstance(older, Request) or not older.infill:
+                continue
+            if (older.messages, older.infill) != (request.messages, request.infill) and job.events:
+                job.events.end(REPLACED)
+
+    def _read(self, request: Request) -> None:
+        """Read a request that may come, until another job begins."""
+        self._reading = asyncio.create_task(_read_to_end(self._service.do(Prefill(request))))
+
+    async def _paced(self, exchange: Exchange, job: EventStream) -> AsyncIterator[Event | Waiting]:
         """Yield the events of a job, and that it waits whenever there is none for a while."""
         while True:
             try:
                 async with asyncio.timeout(SILENCE_S):
                     event = await anext(job)
             except TimeoutError:
-                event = Waiting(self._jobs.index(job))
+                event = Waiting(self._jobs.index(exchange))
             except StopAsyncIteration:
                 return
             yield event

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 import msgspec
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive, Scope, Send
 
@@ -34,6 +35,10 @@ class Exchange:
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
+        headers = Headers(raw=scope.get("headers", []))
+        names = (headers.get(name) for name in ("user-agent", "authorization", "x-session-id"))
+        self.client = (scope.get("client") or ("",))[0], *names
+        """The client, as far as its headers name it."""
         self.method, self.path = shortened(scope["method"]), shortened(scope["path"])
         self.seconds = 0.0
         self.status = 0

@@ -6,7 +6,12 @@ import msgspec
 
 from assistant.request import Request
 from assistant.serve.api_error import refuse, shortened
-from assistant.serve.completion_schema import CompletionRequest, converted, parse_completion
+from assistant.serve.completion_schema import (
+    CompletionRequest,
+    completion_request,
+    converted,
+    read_body,
+)
 from assistant.serve.dialect import Fields, Notices
 
 _STATEFUL = ("previous_response_id", "conversation", "prompt", "background")
@@ -34,7 +39,8 @@ def parse_response(
     Raises:
         ApiError: as `parse_completion` does, or it needs what an earlier request has stored.
     """
-    return parse_completion(body, defaults, served, strict, _chat_fields)
+    fields, notices = read_body(body, strict)
+    return completion_request(_chat_fields(fields, notices), notices, defaults, served)
 
 
 def _chat_fields(fields: Fields, notices: Notices) -> Fields:

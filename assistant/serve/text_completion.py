@@ -2,44 +2,136 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Annotated, Any
+
+import msgspec
 
 from assistant.events import Token
-from assistant.request import Request
+from assistant.request import LONGEST_STOP, Infill, Request
 from assistant.serve.api_error import refuse
 from assistant.serve.completion_objects import AnswerDeltas, Completion, Object, measured
-from assistant.serve.completion_schema import CompletionRequest, parse_completion
-from assistant.serve.dialect import Fields, Notices
+from assistant.serve.completion_schema import (
+    CompletionRequest,
+    Limits,
+    completion_request,
+    converted,
+    read_body,
+)
+from assistant.serve.dialect import Fields
 
 DEFAULT_TOKENS = 16  # as in OpenAI's API
+MEETS = 8  # characters besides blanks that an answer has in common with what follows the gap
+_IN_LLAMA_CPP = [
+    "samplers",
+    "cache_prompt",
+    "id_slot",
+    "n_cache_reuse",
+    "t_max_prompt_ms",
+    "speculative",
+]
+"""Fields of llama.cpp's server that only say how it is to compute, which is decided here."""
 
 
 def parse_text_completion(
     body: bytes, defaults: Request, served: str, strict: bool = False
 ) -> CompletionRequest:
-    """Parse the body of a completion of a text.
+    """Parse OpenAI's body of a completion of a text, or of a gap, if it has a suffix.
 
     Raises:
         ApiError: as `parse_completion` does.
     """
-    raw = replace(defaults, messages=(), raw=True, thinking="auto", thinking_budget=None)
-    return parse_completion(body, raw, served, strict, _chat_fields)
-
-
-def _chat_fields(fields: Fields, notices: Notices) -> Fields:
-    prompt = fields.pop("prompt", None)
+    fields, notices = read_body(body, strict)
+    prompt, suffix = fields.pop("prompt", None), fields.pop("suffix", None) or ""
     if isinstance(prompt, list) and len(prompt) == 1:
         prompt = prompt[0]
-    if not isinstance(prompt, str) or not prompt:
+    if not isinstance(prompt, str) or not (prompt or suffix):
         refuse("The prompt must be one text that is not empty.", "prompt")
-    if fields.pop("suffix", None):
-        refuse("A suffix is not supported; leave it out.", "suffix")
+    if not isinstance(suffix, str):
+        refuse("The suffix must be one text.", "suffix")
     if fields.pop("echo", False):
         refuse("The prompt is not repeated in the answer; leave echo out.", "echo")
     if type(logprobs := fields.get("logprobs")) is int:
         fields |= {"logprobs": True, "top_logprobs": logprobs}
     given = {name: value for name, value in fields.items() if value is not None}
-    messages = [{"role": "user", "content": prompt}]
-    return {"max_tokens": DEFAULT_TOKENS, **given, "messages": messages}
+    fields = {"max_tokens": DEFAULT_TOKENS, **given}
+    raw = _raw(defaults, Infill(suffix) if suffix else None)
+    return _completed(completion_request(_with(prompt, fields), notices, raw, served))
+
+
+class _File(msgspec.Struct):
+    text: str
+    filename: str | None = None
+
+
+class _NativeBody(msgspec.Struct):
+    """The fields of llama.cpp's server that a chat completion does not have."""
+
+    prompt: str = ""
+    input_prefix: str | None = None
+    input_suffix: str | None = None
+    input_extra: list[_File] | None = None
+    n_predict: int | None = None
+    n_indent: Annotated[int, msgspec.Meta(ge=0)] = 0
+    t_max_predict_ms: int | None = None
+    response_fields: list[str] | None = None
+
+
+def parse_native(
+    body: bytes, defaults: Request, served: str, strict: bool = False
+) -> CompletionRequest:
+    """Parse the body of llama.cpp's `/completion` or `/infill`; the latter has `input_prefix`.
+
+    Raises:
+        ApiError: as `parse_completion` does.
+    """
+    fields, notices = read_body(body, strict)
+    native = converted(fields, _NativeBody)
+    own = {*_NativeBody.__struct_fields__, *_IN_LLAMA_CPP} - {"n_predict"}
+    others = {name: value for name, value in fields.items() if name not in own}
+    is_gap = native.input_prefix is not None or native.input_suffix is not None
+    files = ((file.filename or "tmp", file.text) for file in native.input_extra or ())
+    infill = Infill(native.input_suffix or "", (*files,)) if is_gap else None
+    prompt = (native.input_prefix or "") + native.prompt
+    if not (prompt or is_gap):
+        refuse("The prompt must be one text that is not empty.", "prompt")
+    milliseconds = native.t_max_predict_ms or 0
+    limits = Limits(
+        native.n_indent,
+        milliseconds / 1000 if milliseconds > 0 else None,
+        native.n_predict == 0,
+        tuple(native.response_fields or ()),
+    )
+    parsed = completion_request(_with(prompt, others), notices, _raw(defaults, infill), served)
+    return replace(_completed(parsed), limits=limits)
+
+
+def _raw(defaults: Request, infill: Infill | None) -> Request:
+    """Return the defaults of a text; what fills a gap is the likeliest text unless asked for."""
+    sampling = replace(defaults.sampling, temperature=0) if infill else defaults.sampling
+    more: dict[str, Any] = {"thinking": "auto", "thinking_budget": None, "sampling": sampling}
+    return replace(defaults, messages=(), raw=True, infill=infill, **more)
+
+
+def _with(prompt: str, fields: Fields) -> Fields:
+    return {**fields, "messages": [{"role": "user", "content": prompt}]}
+
+
+def _completed(parsed: CompletionRequest) -> CompletionRequest:
+    """Have the answer to a gap end where it begins to repeat what follows."""
+    request = parsed.request
+    if request.infill is None or not (meeting := meeting_of(request.infill.suffix)):
+        return parsed
+    return replace(parsed, request=replace(request, stop_strings=(*request.stop_strings, meeting)))
+
+
+def meeting_of(suffix: str) -> str:
+    """Return the first lines of a suffix, as many as no answer has by chance; "" if it is short."""
+    text = ""
+    for line in suffix.splitlines(keepends=True):
+        text += line
+        if len("".join(text.split())) >= MEETS:
+            return text if len(text) <= LONGEST_STOP else ""
+    return ""
 
 
 class TextCompletion(Completion):

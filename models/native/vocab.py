@@ -1,8 +1,11 @@
 """Text to tokens and back, with the vocabulary of a GGUF file."""
 
 import ctypes
+from functools import cached_property
 from itertools import repeat
 from typing import Any
+
+from models.native.infill import infill_marks
 
 NO_VOCABULARY = 0  # a library aborts the process that asks such weights for tokens
 CONTROL = 8
@@ -20,7 +23,7 @@ class Vocab:
     """The vocabulary of loaded weights: text to tokens and back. It lives as long as they do."""
 
     def __init__(self, c: Any, model: int | None) -> None:
-        self._c = c
+        self._c, self._model = c, model
         self._vocab = c.llama_model_get_vocab(model)
         self.size: int = c.llama_vocab_n_tokens(self._vocab)
         self._pieces: dict[int, bytes] = {}
@@ -40,6 +43,18 @@ class Vocab:
         self.template = template.decode("utf-8", "replace") if template else None
         """The Jinja chat template of the file."""
 
+    @cached_property
+    def infill_marks(self) -> dict[str, int]:
+        """The tokens that begin the parts of a prompt with a gap, by the part."""
+        return infill_marks(self._c, self._model, self._token_of)
+
+    def _token_of(self, text: str) -> int | None:
+        """Return the token with a text of its own, also if it is a control token."""
+        if text in self.controls:
+            return self.controls[text]
+        tokens = self._tokenized(text, True)
+        return tokens[0] if len(tokens) == 1 and self.text(tokens[0]) == text else None
+
     def _stop_tokens(self) -> frozenset[int]:
         # A library's own set also contains infilling and repository marks, and any "</s>" that a
         # vocabulary has for HTML. An answer may contain those.
@@ -58,12 +73,15 @@ class Vocab:
 
     def tokenize(self, text: str) -> list[int]:
         """Return the tokens of plain text; nothing in it becomes a control token."""
-        data = text.encode("utf-8", "replace")
-        needed = -self._c.llama_tokenize(self._vocab, data, len(data), None, 0, False, False)
+        return self._tokenized(text, False)
+
+    def _tokenized(self, text: str, special: bool) -> list[int]:
+        tokenize, data = self._c.llama_tokenize, text.encode("utf-8", "replace")
+        needed = -tokenize(self._vocab, data, len(data), None, 0, False, special)
         if needed <= 0:
             return []
         tokens = (ctypes.c_int32 * needed)()
-        count = self._c.llama_tokenize(self._vocab, data, len(data), tokens, needed, False, False)
+        count = tokenize(self._vocab, data, len(data), tokens, needed, False, special)
         return list(tokens[:count])
 
     def piece(self, token: int) -> bytes:

@@ -139,6 +139,29 @@ class SuffixSource(Copying):
         return Run(self.name, tuple(run), tuple(buckets)) if run else None
 
 
+class InfillSource(SuffixSource):
+    """Copy what followed the longest suffix of an answer that fills a gap.
+
+    The prompt ends with what stands after the gap, or with a mark. So the `context` that the answer
+    continues stands here for the first `start` tokens: it ends with what stands before the gap.
+    """
+
+    def __init__(self, context: Sequence[int], start: int) -> None:
+        super().__init__()
+        self._context, self._start = context, start
+
+    def read(self, tokens: Sequence[int]) -> None:
+        """Add what is new of the answer."""
+        super().read(self._continued(tokens))
+
+    def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
+        """Offer up to `budget` tokens."""
+        return super().offer(self._continued(tokens), budget)
+
+    def _continued(self, tokens: Sequence[int]) -> list[int]:
+        return [*self._context, *tokens[self._start :]]
+
+
 def is_telling(match: SuffixMatch) -> bool:
     """Return whether a match is long enough to predict what follows."""
     return match.length >= (SHORTEST if match.followers < 2 else UNMISTAKABLE)

@@ -1,0 +1,72 @@
+"""The prompt of a gap in a text: what stands around it, between the marks that a model knows."""
+
+from collections.abc import Iterable, Iterator
+
+from assistant.request import Infill
+from models.errors import UsageError
+from models.native.vocab import Vocab
+
+NO_MARKS = (
+    "This model has no tokens for a gap in a text, so it cannot complete between two texts; "
+    "qwen2.5-coder-1.5b can."
+)
+SUFFIX_SHARE = 4  # the suffix may take this part of the budget, and what the prefix leaves
+STEPS = 4  # a prefix that is too long is cut by these parts of it, so that the caches stay valid
+
+
+class InfillPrompt:
+    """Tokenise a gap for one model.
+
+    Each part is tokenised by itself, so that no token spans the gap, and nothing in it becomes a
+    control token.
+    """
+
+    def __init__(self, vocab: Vocab, prefix: str, infill: Infill, budget: int) -> None:
+        """Take as much of a gap's surroundings as fits into `budget` tokens.
+
+        Raises:
+            UsageError: the model has no marks for a gap.
+        """
+        self._vocab, self._marks = vocab, vocab.infill_marks
+        if not {"prefix", "suffix"} <= self._marks.keys():
+            raise UsageError(NO_MARKS)
+        budget -= len(self._marks) + 1
+        before, after = vocab.tokenize(prefix), vocab.tokenize(infill.suffix)
+        self._suffix = after[: max(budget // SUFFIX_SHARE, budget - len(before))]
+        left = budget - len(self._suffix)
+        step = max(1, left // STEPS)
+        self._prefix = before[-(-max(0, len(before) - left) // step) * step :]
+        self._files = self._fitting(infill.files, left - len(self._prefix))
+
+    @property
+    def tokens(self) -> list[int]:
+        """The whole prompt. A model without a mark for the middle reads the suffix first."""
+        marks, bos = self._marks, self._vocab.bos
+        parts = {name: [token] for name, token in marks.items()}
+        start = [] if bos is None else [bos]
+        after, before = parts["suffix"] + self._suffix, parts["prefix"] + self._prefix
+        if "middle" not in parts:
+            return [*start, *self._files, *after, *before]
+        return [*start, *self._files, *before, *after, *parts["middle"]]
+
+    @property
+    def context(self) -> list[int]:
+        """What an answer may copy, in the order in which it continues it: the prefix is last."""
+        return [*self._files, *self._suffix, *self._prefix]
+
+    def _fitting(self, files: Iterable[tuple[str, str]], budget: int) -> list[int]:
+        """Return the tokens of as many of the last files as fit."""
+        fitting: list[int] = []
+        texts = [*self._written(files)]
+        for tokens in reversed(texts):
+            if len(fitting) + len(tokens) > budget:
+                break
+            fitting = tokens + fitting
+        return fitting
+
+    def _written(self, files: Iterable[tuple[str, str]]) -> Iterator[list[int]]:
+        """Yield the tokens of each file, with its name."""
+        tokenize, mark = self._vocab.tokenize, self._marks.get("file")
+        for name, text in files:
+            start = tokenize("\n\n") if mark is None else [mark, *tokenize(f"{name}\n")]
+            yield [*start, *tokenize(text)]
