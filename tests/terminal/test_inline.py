@@ -1,5 +1,6 @@
 """The chat in the terminal's own scrollback, and what that holds afterwards."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -246,6 +247,40 @@ def test_a_tool_call_is_asked_about_in_a_line(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     assert "the rent is due" in store.path(1)[2].content
     store.close()
+
+
+@pytest.mark.parametrize("leaves", [CTRL_D, signal.SIGTERM])
+def test_an_answer_under_way_is_in_the_scrollback_when_one_leaves(
+    tmp_path: Path, models: list[str], leaves: str | int
+) -> None:
+    terminal = Inline(tmp_path, *models)
+    terminal.shows(READY)
+    terminal.press("Go on\r")
+    terminal.streams()
+    if isinstance(leaves, str):
+        terminal.press(leaves)
+    else:
+        terminal.process.send_signal(leaves)
+    assert terminal.end() == (0 if leaves == CTRL_D else 128 + signal.SIGTERM)
+    store = store_at(tmp_path)
+    answer = store.path(1)[1].content
+    store.close()
+    lines = [line for line in terminal.scrollback if line]
+    known = shown(answer, 100)
+    begun = lines.index("› Go on") + 1
+    assert lines[begun : begun + len(known)] == known
+
+
+def test_a_model_that_is_not_there_leaves_the_one_that_is(
+    tmp_path: Path, models: list[str]
+) -> None:
+    terminal = Inline(tmp_path, *models, "--max-tokens", "5")
+    terminal.shows(READY)
+    terminal.press("/model nowhere\r")
+    terminal.shows("No model is called 'nowhere'")
+    terminal.press("Go on\r")
+    terminal.shows("› Go on", DONE)
+    terminal.leave()
 
 
 def test_a_terminal_without_a_cursor_has_lines(tmp_path: Path, models: list[str]) -> None:

@@ -109,6 +109,7 @@ class InlineChat:
                 await prompt.run()
         finally:
             self.session.shutdown()
+            print(self.scrollback.finished(), end="", flush=True)
             with suppress(StorageError):
                 store.remember(OPEN, str(self.session.branch.conversation or ""))
             for task in self._tasks:
@@ -131,26 +132,29 @@ class InlineChat:
         self._tasks.add(task)
         task.add_done_callback(ended)
 
-    async def load(self) -> None:
-        """Load the models of the settings.
+    async def load(self, settings: Settings | None = None) -> None:
+        """Load the models of the settings, or of others, which apply once they are found.
 
         Raises:
             SpecchatError: none are usable, and none were loaded before.
         """
-        self.session.requests.expect_model()
         activity = Activity("looking for the models", 0.0)
-        self.scrollback.show_status(loaded=False, activity=activity)
+        self.scrollback.show_status(activity=activity)
+        settings = settings or self.settings
         try:
-            setup, no_draft = await asyncio.to_thread(self.settings.setup)
+            setup, no_draft = await asyncio.to_thread(settings.setup)
+            self.apply(settings)
+            self.session.requests.expect_model()
             async for event in self._engine.do(setup):
                 if isinstance(event, Failed):
-                    raise ModelError(event.message)
+                    self.session.no_model(event.message)
+                    raise ModelError("No model is loaded; /model NAME loads one.")
                 self._handle(event)
         except SpecchatError as error:
             if self.ready is None:
                 raise
             self.scrollback.show_status(activity=None)
-            self.session.no_model(str(error))
+            self.scrollback.note(str(error))
         else:
             if no_draft and self.ready:
                 self.scrollback.note(refused(no_draft, self.ready, self.settings))
@@ -236,6 +240,9 @@ class InlineChat:
                 self.on_reply = self._resolve_approval
             case events.ApprovalClosed():
                 self.on_reply = None
+            case events.NeedsModel():
+                self.session.withdraw()
+                self.scrollback.note("No model is loaded; /model NAME loads one.")
             case events.FullyAnswered():
                 self._submit_next()
 
