@@ -1,5 +1,6 @@
 """Completions of a text, which no template is put around: their bodies, and OpenAI's objects."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated, Any
@@ -30,6 +31,12 @@ _IN_LLAMA_CPP = [
     "speculative",
 ]
 """Fields of llama.cpp's server that only say how it is to compute, which is decided here."""
+_MARKED = re.compile(
+    r"<(\|?)fim_prefix\1>(.*)<\1fim_suffix\1>(.*)<\1fim_middle\1>"
+    "|<｜fim▁begin｜>(.*)<｜fim▁hole｜>(.*)<｜fim▁end｜>",
+    re.DOTALL,
+)
+"""A prompt in which a client has put a model's own marks around a gap."""
 
 
 def parse_text_completion(
@@ -54,7 +61,8 @@ def parse_text_completion(
         fields |= {"logprobs": True, "top_logprobs": logprobs}
     given = {name: value for name, value in fields.items() if value is not None}
     fields = {"max_tokens": DEFAULT_TOKENS, **given}
-    raw = _raw(defaults, Infill(suffix) if suffix else None)
+    prompt, infill = (prompt, Infill(suffix)) if suffix else _gap_in(prompt)
+    raw = _raw(defaults, infill)
     return _completed(completion_request(_with(prompt, fields), notices, raw, served))
 
 
@@ -71,6 +79,7 @@ class _NativeBody(msgspec.Struct):
     input_suffix: str | None = None
     input_extra: list[_File] | None = None
     n_predict: int | None = None
+    n_cmpl: int = 1
     n_indent: Annotated[int, msgspec.Meta(ge=0)] = 0
     t_max_predict_ms: int | None = None
     response_fields: list[str] | None = None
@@ -86,13 +95,19 @@ def parse_native(
     """
     fields, notices = read_body(body, strict)
     native = converted(fields, _NativeBody)
-    own = {*_NativeBody.__struct_fields__, *_IN_LLAMA_CPP} - {"n_predict"}
+    own = {*_NativeBody.__struct_fields__, *_IN_LLAMA_CPP}
     others = {name: value for name, value in fields.items() if name not in own}
+    others["model"] = fields.get("model") or served
+    if native.n_predict and native.n_predict > 0:
+        others["max_tokens"] = native.n_predict
+    if native.n_cmpl > 1:
+        notices.add("One completion is made, and not n_cmpl", "n_cmpl")
     is_gap = native.input_prefix is not None or native.input_suffix is not None
     files = ((file.filename or "tmp", file.text) for file in native.input_extra or ())
-    infill = Infill(native.input_suffix or "", (*files,)) if is_gap else None
     prompt = (native.input_prefix or "") + native.prompt
-    if not (prompt or is_gap):
+    gap = prompt, Infill(native.input_suffix or "", (*files,))
+    prompt, infill = gap if is_gap else _gap_in(prompt)
+    if not (prompt or infill):
         refuse("The prompt must be one text that is not empty.", "prompt")
     milliseconds = native.t_max_predict_ms or 0
     limits = Limits(
@@ -103,6 +118,14 @@ def parse_native(
     )
     parsed = completion_request(_with(prompt, others), notices, _raw(defaults, infill), served)
     return replace(_completed(parsed), limits=limits)
+
+
+def _gap_in(prompt: str) -> tuple[str, Infill | None]:
+    """Return what stands before and after a gap, if a client has put marks around it."""
+    if (match := _MARKED.fullmatch(prompt)) is None:
+        return prompt, None
+    before, after = match.group(2, 3) if match[3] is not None else match.group(4, 5)
+    return before, Infill(after)
 
 
 def _raw(defaults: Request, infill: Infill | None) -> Request:

@@ -25,6 +25,7 @@ from models.machine import is_local
 from tui.app.signals import ending
 from tui.labels import figures, model_name
 from tui.safe import safe
+from tui.shell.editors import EDITORS
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import FILE, NumberParameter, settings, shared
 
@@ -54,8 +55,20 @@ MEMORY = 1 << 29  # bytes for KV caches of several conversations
     help="Require the token in this file; SPECCHAT_TOKEN also sets one.",
 )
 @click.option("--strict-api", is_flag=True, help="Refuse what has no effect in a request.")
+@click.option(
+    "--editor",
+    type=click.Choice([*EDITORS]),
+    help="Also print what sets this editor up to complete code.",
+)
 @shared
-def serve(host: str, port: int, token_file: Path | None, strict_api: bool, **options: Any) -> None:
+def serve(
+    host: str,
+    port: int,
+    token_file: Path | None,
+    strict_api: bool,
+    editor: str | None,
+    **options: Any,
+) -> None:
     """Serve OpenAI's chat completions to other programs on this machine.
 
     Use the printed address, http://127.0.0.1:8471/v1, as the base URL. Requests queue up; hanging
@@ -76,8 +89,13 @@ def serve(host: str, port: int, token_file: Path | None, strict_api: bool, **opt
         guard = Guard(address, token or made, chosen.allow_origins)
         name = name_of(chosen, setup)
         shown_address = f"[{address}]" if ":" in address else address
-        click.echo(f"http://{shown_address}:{listening.getsockname()[1]}/v1")
+        root = f"http://{shown_address}:{listening.getsockname()[1]}"
+        click.echo(f"{root}/v1")
         announce(name, ready, made)
+        if editor:
+            plugin, file, _ = EDITORS[editor]
+            _log(f"For {plugin}, in {file}:")
+            click.echo(safe(EDITORS[editor].on(root, name)))
         console.wait(_serve(console, listening, name, ready, chosen, guard, strict_api))
     if console.interrupted:
         sys.exit(130)

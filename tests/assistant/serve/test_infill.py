@@ -18,18 +18,54 @@ from tests import tiny
 from tests.assistant.serve.conftest import Running, serving
 from tests.conftest import Open
 from tests.patience import WAIT_S
+from tui.shell.editors import EDITORS
 
 MARKS = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|file_sep|>")
 BEFORE, AFTER = "def width(self):\n    return self.wid", "\n\n\ndef height(self):\n"
 VIM = {
     "id_slot": 0, "input_prefix": "def width(self):\n", "input_suffix": AFTER,
-    "input_extra": [{"text": "wide = 3\n", "time": 17, "filename": "wide.py"}],
+    "input_extra": [{"text": "wide = 3\n", "time": [17, 4], "filename": "wide.py"}],
     "prompt": "    return self.wid", "n_predict": 12, "stop": [], "n_indent": 0, "top_k": 40,
     "top_p": 0.9, "samplers": ["top_k", "top_p", "infill"], "stream": False, "cache_prompt": True,
     "t_max_prompt_ms": 500, "t_max_predict_ms": 60_000,
     "response_fields": ["content", "timings/prompt_n", "timings/predicted_n", "truncated"],
 }  # fmt: skip
 """A request of llama.vim."""
+MARKED = f"<|fim_prefix|>{BEFORE}<|fim_suffix|>{AFTER}<|fim_middle|>"
+ASKED: dict[str, tuple[str, dict[str, Any]]] = {
+    "vim": ("/infill", VIM),
+    "vscode": ("/infill", {
+        "input_prefix": "def width(self):\n", "input_suffix": AFTER, "input_extra": [],
+        "prompt": "    return self.wid", "n_predict": 12, "n_cmpl": 1, "top_k": 40, "top_p": 0.99,
+        "stream": False, "samplers": ["top_k", "top_p", "infill"], "cache_prompt": True,
+        "t_max_prompt_ms": 500, "t_max_predict_ms": 60_000,
+    }),
+    "continue": ("/completion", {
+        "prompt": MARKED, "stream": True, "n_predict": 12, "temperature": 0, "stop": [
+            "<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>",
+            "<|repo_name|>", "<|file_sep|>", "<|im_start|>", "<|im_end|>", "/src/",
+            "#- coding: utf-8", "```",
+        ],
+    }),
+    "zed": ("/v1/completions", {
+        "model": "tiny", "prompt": MARKED, "max_tokens": 12, "temperature": None, "stop": [
+            "<|endoftext|>", "<|file_separator|>", "<|fim_pad|>", "<|fim_prefix|>",
+            "<|fim_middle|>", "<|fim_suffix|>", "<fim_prefix>", "<fim_middle>", "<fim_suffix>",
+            "<PRE>", "<SUF>", "<MID>", "[PREFIX]", "[SUFFIX]",
+        ], "environment": None,
+    }),
+    "minuet": ("/v1/completions", {
+        "model": "tiny", "prompt": BEFORE, "suffix": AFTER, "stream": True, "max_tokens": 12,
+        "top_p": 0.9,
+    }),
+}  # fmt: skip
+"""What each plugin asks, and where, by the names of `serve --editor`."""
+WARM = {
+    "input_prefix": "", "input_suffix": "", "input_extra": VIM["input_extra"], "prompt": "",
+    "n_predict": 0, "samplers": [], "cache_prompt": True, "t_max_prompt_ms": 1,
+    "t_max_predict_ms": 1,
+}  # fmt: skip
+"""What llama.vim and llama.vscode send ahead of a request."""
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +80,23 @@ def editor(filling: Path) -> Iterator[Running]:
         yield endpoint
 
 
-def ask(running: Running, path: str, body: dict[str, Any]) -> Any:
+def read(running: Running, path: str, body: dict[str, Any]) -> str:
     request = urllib.request.Request(
         f"http://127.0.0.1:{running.port}{path}",
         json.dumps(body).encode(),
         {"content-type": "application/json"},
     )
     with urllib.request.urlopen(request) as answer:
-        return json.load(answer)
+        return str(answer.read().decode())
+
+
+def ask(running: Running, path: str, body: dict[str, Any]) -> Any:
+    return json.loads(read(running, path, body))
+
+
+def text_of(answer: dict[str, Any]) -> str:
+    """Return the text of an object, where a plugin of either API looks for it."""
+    return str(answer["choices"][0]["text"] if "choices" in answer else answer["content"])
 
 
 @pytest.mark.parametrize("before", ["", "self.wid", "return ", "x = 'é", "\n\t", "<|fim_middle|>"])
@@ -88,8 +133,33 @@ def test_llama_vim_gets_the_fields_that_it_asks_for(editor: Running) -> None:
 
 
 def test_a_prompt_without_an_answer_is_read_for_the_next_one(editor: Running) -> None:
-    warm = {**VIM, "prompt": "", "n_predict": 0, "response_fields": [""]}
-    assert ask(editor, "/infill", warm) == {}
+    assert ask(editor, "/infill", {**WARM, "response_fields": [""]}) == {}
+    assert ask(editor, "/infill", {**WARM, "strict_api": True})["content"] == ""
+
+
+@pytest.mark.parametrize("name", EDITORS)
+def test_the_request_of_each_plugin_is_obeyed_to_the_letter(editor: Running, name: str) -> None:
+    path, body = ASKED[name]
+    whole = text_of(ask(editor, path, {**body, "stream": False, "strict_api": True}))
+    stream = read(editor, path, {**body, "stream": True, "strict_api": True})
+    events = [line.removeprefix("data: ") for line in stream.splitlines() if "data: {" in line]
+    assert whole == "".join(text_of(json.loads(event)) for event in events) != ""
+    assert whole == ask(editor, "/infill", {**ASKED["vscode"][1], "input_extra": []})["content"]
+
+
+def test_identical_requests_at_once_do_not_replace_each_other(editor: Running) -> None:
+    path, body = ASKED["minuet"]
+    with ThreadPoolExecutor(3) as pool:
+        answers = pool.map(lambda _: ask(editor, path, {**body, "stream": False}), range(3))
+    assert len({text_of(answer) for answer in answers}) == 1
+
+
+def test_several_completions_are_refused_if_read_strictly(editor: Running) -> None:
+    several = {**ASKED["vscode"][1], "n_cmpl": 3}
+    assert text_of(ask(editor, "/infill", several))
+    with pytest.raises(HTTPError, match="400") as refused:
+        ask(editor, "/infill", {**several, "strict_api": True})
+    refused.value.close()
 
 
 def test_a_suffix_is_filled_in_as_llama_cpp_does(editor: Running) -> None:

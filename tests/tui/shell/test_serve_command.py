@@ -17,6 +17,7 @@ from tests import ROOT
 from tests.assistant.process.landlock import connect_bound
 from tests.patience import WAIT_S
 from tests.tui.shell.serving import complete, head, serving
+from tui.shell.editors import EDITORS
 from tui.shell.serve import serve
 
 
@@ -138,3 +139,17 @@ def test_a_server_could_not_connect_if_it_wanted_to(target, tmp_path):
     environment = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     with serving("--target", target, env=environment) as (process, _):
         assert process.stdout.readline() == f"errno {errno.EACCES}\n"
+
+
+def test_an_editor_is_set_up_with_the_lines_that_are_printed(target):
+    with serving("--target", target, "--editor", "vim") as (process, url):
+        assert process.stdout
+        root = url.removesuffix("/v1")
+        assert process.stdout.readline() == EDITORS["vim"].on(root, "target") + "\n"
+        assert f"'{root}/infill'" in EDITORS["vim"].on(root, "target")
+
+
+@pytest.mark.parametrize("name", EDITORS)
+def test_the_manual_has_the_lines_for_each_editor(name):
+    lines = EDITORS[name].on("http://127.0.0.1:8471", "qwen2.5-coder-1.5b")
+    assert f"```\n{lines}\n```" in (ROOT / "docs" / "using.md").read_text("utf-8")
