@@ -12,7 +12,7 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Drafter, Source
 from assistant.decoding.sources.edit import EditSource
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.sources.suffix import SuffixSource, TailSource
+from assistant.decoding.sources.suffix import InfillSource, SuffixSource, TailSource
 from assistant.engine.sources.ngram import NgramSource, Tables, build_tables
 from assistant.lab.bench.trial_runner import baselines
 from tests.exact.exact_rows import keep_all, row_of
@@ -47,8 +47,17 @@ def _edit() -> EditSource:
     return EditSource(" x y\n x x y\n y x\n x y y x\n", 0, PIECES.__getitem__, tokenize)
 
 
+def _infill() -> InfillSource:
+    """Return a source for a gap: the prompt's order is not that of the text that is continued."""
+    source = InfillSource((1, 0, 1, 1, 0, 1, 0, 0, 1, 0), len(START))
+    source.name = "infill"
+    return source
+
+
 SOURCES: dict[str, Callable[[int], list[Source]]] = {
     "suffix": lambda n: [SuffixSource()],
+    "infill": lambda n: [_infill()],
+    "infill, model": lambda n: [_infill(), _model(n)],
     "edit": lambda n: [_edit()],
     "edit, model": lambda n: [_edit(), _model(n)],
     "ngram": lambda n: [NgramSource(n, LEARNT)],

@@ -9,6 +9,7 @@ from assistant.decoding.sources.suffix import (
     SHORTEST,
     UNMISTAKABLE,
     Automaton,
+    InfillSource,
     SuffixMatch,
     SuffixSource,
     match_bucket,
@@ -155,3 +156,13 @@ def test_its_row_is_the_first_token_of_its_offer():
     row, own = source.row([1, 2, 3, 1, 2], lambda logits, history: None)
     assert (list(row.ids), list(row.probs), own) == ([3], [1.0], match_bucket(match(2)))
     assert len(source.row([1, 2, 3, 1, 2, 9], lambda logits, history: None)[0].ids) == 0
+
+
+def test_the_answer_to_a_gap_continues_what_stands_before_it():
+    before, after, mark = [1, 2, 3, 4, 1, 2], [7, 8, 9], 99
+    source, prompt = InfillSource([*after, *before], 10), [*before, *after, mark]
+    for answer, expected in ([], (3, 4)), ([7, 8], (9, 1)):
+        source.read([*prompt, *answer])
+        run = source.offer([*prompt, *answer], 2)
+        assert run is not None
+        assert run.tokens == expected
