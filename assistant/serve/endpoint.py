@@ -38,10 +38,7 @@ MAX_WAITING = 32  # requests, while one is answered
 SILENCE_S = 3.0  # after which a stream says that its client waits
 MAX_WARNINGS_REMEMBERED = 256  # warnings are shown once, however often an agent causes them
 STOPPING = Failed("The server is being stopped.", Cancelled.__name__)
-
-
 REPLACED = Failed("A newer request of the same client has replaced this one.", "Replaced")
-
 
 _ANSWERS: dict[str, tuple[Parse, type[Completion]]] = {
     "chat/completions": (parse_completion, Completion),

@@ -22,18 +22,13 @@ from assistant.serve.dialect import Fields
 
 DEFAULT_TOKENS = 16  # as in OpenAI's API
 MEETS = 8  # characters besides blanks that an answer has in common with what follows the gap
-_IN_LLAMA_CPP = [
-    "samplers",
-    "cache_prompt",
-    "id_slot",
-    "n_cache_reuse",
-    "t_max_prompt_ms",
-    "speculative",
-]
+_IN_LLAMA_CPP = {
+    "samplers", "cache_prompt", "id_slot", "n_cache_reuse", "t_max_prompt_ms", "speculative",
+}  # fmt: skip
 """Fields of llama.cpp's server that only say how it is to compute, which is decided here."""
 _MARKED = re.compile(
-    r"<(\|?)fim_prefix\1>(.*)<\1fim_suffix\1>(.*)<\1fim_middle\1>"
-    "|<｜fim▁begin｜>(.*)<｜fim▁hole｜>(.*)<｜fim▁end｜>",
+    r"<(?:\|?fim_prefix\|?|｜fim▁begin｜)>(.*)<(?:\|?fim_suffix\|?|｜fim▁hole｜)>(.*)"
+    r"<(?:\|?fim_middle\|?|｜fim▁end｜)>",
     re.DOTALL,
 )
 """A prompt in which a client has put a model's own marks around a gap."""
@@ -122,10 +117,8 @@ def parse_native(
 
 def _gap_in(prompt: str) -> tuple[str, Infill | None]:
     """Return what stands before and after a gap, if a client has put marks around it."""
-    if (match := _MARKED.fullmatch(prompt)) is None:
-        return prompt, None
-    before, after = match.group(2, 3) if match[3] is not None else match.group(4, 5)
-    return before, Infill(after)
+    match = _MARKED.fullmatch(prompt)
+    return (match[1], Infill(match[2])) if match else (prompt, None)
 
 
 def _raw(defaults: Request, infill: Infill | None) -> Request:

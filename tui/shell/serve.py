@@ -25,7 +25,7 @@ from models.machine import is_local
 from tui.app.signals import ending
 from tui.labels import figures, model_name
 from tui.safe import safe
-from tui.shell.editors import EDITORS
+from tui.shell.editors import EDITORS, lines_for
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import FILE, NumberParameter, settings, shared
 
@@ -55,11 +55,7 @@ MEMORY = 1 << 29  # bytes for KV caches of several conversations
     help="Require the token in this file; SPECCHAT_TOKEN also sets one.",
 )
 @click.option("--strict-api", is_flag=True, help="Refuse what has no effect in a request.")
-@click.option(
-    "--editor",
-    type=click.Choice([*EDITORS]),
-    help="Also print what sets this editor up to complete code.",
-)
+@click.option("--editor", type=click.Choice([*EDITORS]), help="Also print how to set it up.")
 @shared
 def serve(
     host: str,
@@ -93,9 +89,8 @@ def serve(
         click.echo(f"{root}/v1")
         announce(name, ready, made)
         if editor:
-            plugin, file, _ = EDITORS[editor]
-            _log(f"For {plugin}, in {file}:")
-            click.echo(safe(EDITORS[editor].on(root, name)))
+            _log(f"For {EDITORS[editor][0]}:")
+            click.echo(safe(lines_for(editor, root, name)))
         console.wait(_serve(console, listening, name, ready, chosen, guard, strict_api))
     if console.interrupted:
         sys.exit(130)

@@ -17,7 +17,7 @@ from tests import ROOT
 from tests.assistant.process.landlock import connect_bound
 from tests.patience import WAIT_S
 from tests.tui.shell.serving import complete, head, serving
-from tui.shell.editors import EDITORS
+from tui.shell.editors import EDITORS, lines_for
 from tui.shell.serve import serve
 
 
@@ -145,11 +145,11 @@ def test_an_editor_is_set_up_with_the_lines_that_are_printed(target):
     with serving("--target", target, "--editor", "vim") as (process, url):
         assert process.stdout
         root = url.removesuffix("/v1")
-        assert process.stdout.readline() == EDITORS["vim"].on(root, "target") + "\n"
-        assert f"'{root}/infill'" in EDITORS["vim"].on(root, "target")
+        assert process.stdout.readline() == lines_for("vim", root, "target") + "\n"
+        assert f"'{root}/infill'" in lines_for("vim", root, "target")
 
 
 @pytest.mark.parametrize("name", EDITORS)
 def test_the_manual_has_the_lines_for_each_editor(name):
-    lines = EDITORS[name].on("http://127.0.0.1:8471", "qwen2.5-coder-1.5b")
+    lines = lines_for(name, "http://127.0.0.1:8471", "qwen2.5-coder-1.5b")
     assert f"```\n{lines}\n```" in (ROOT / "docs" / "using.md").read_text("utf-8")
