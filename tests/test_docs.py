@@ -10,9 +10,12 @@ from pathlib import Path
 import click
 import pytest
 
+from assistant.request import EngineArgs
 from assistant.settings.settings import KEYS
+from models.native import repacked
 from tests import ROOT
 from tests.tools.manual import ENVIRONMENT
+from tui.chat import chat_controller
 from tui.shell.cli import COMMANDS, specchat
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -207,3 +210,16 @@ def test_every_snippet_of_the_walk_through_the_decoding_library_runs_in_its_orde
     known: dict[str, object] = {}
     for snippet in snippets:
         exec(compile(snippet, str(page), "exec"), known)
+
+
+@pytest.mark.parametrize(
+    ("page", "promise", "kept"),
+    [
+        ("using.md", "more than ten seconds ends", chat_controller.LONG_S == 10),
+        ("privacy.md", "at most 1 GiB", EngineArgs(Path("any")).snapshots == 1 << 30),
+        ("models.md", "Copies take at most 12 GB", repacked.LIMIT == 12 * 10**9),
+    ],
+)
+def test_a_number_that_is_promised_is_the_programs(page: str, promise: str, kept: bool) -> None:
+    assert promise in (ROOT / "docs" / page).read_text()
+    assert kept

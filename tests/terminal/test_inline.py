@@ -249,6 +249,21 @@ def test_a_tool_call_is_asked_about_in_a_line(tmp_path: Path) -> None:
     store.close()
 
 
+def test_control_characters_are_shown_and_not_obeyed(tmp_path: Path, models: list[str]) -> None:
+    evil = "\x1b[2J\x1b]52;c;ZXZpbA==\x07 gone\u202e"
+    stored(tmp_path, f"{evil}\n\n```{evil}\n{evil}\n```", Attachment(evil, evil))
+    terminal = Inline(tmp_path, *models)
+    terminal.shows(READY)
+    terminal.press("/open 1\r")
+    terminal.shows("› The question", "␛[2J␛]52;c;ZXZpbA==␇ gone")
+    terminal.press("/copy code\r/chats ␛\r")
+    terminal.shows("Copied", "Nothing was found.")
+    terminal.leave()
+    assert b"\x1b[2J" not in terminal.seen
+    assert b"\x1b]52;c;ZXZpbA==" not in terminal.seen
+    assert "\u202e".encode() not in terminal.seen
+
+
 @pytest.mark.parametrize("leaves", [CTRL_D, signal.SIGTERM])
 def test_an_answer_under_way_is_in_the_scrollback_when_one_leaves(
     tmp_path: Path, models: list[str], leaves: str | int

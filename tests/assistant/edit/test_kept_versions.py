@@ -79,12 +79,21 @@ def test_where_nothing_can_be_kept_nothing_is_written(path, tmp_path):
 
 def test_the_oldest_versions_make_room(path, tmp_path, monkeypatch):
     monkeypatch.setattr(kept_versions, "MOST", 3)
+    versions: set[Path] = set()
     for number in range(6):
         other = tmp_path / f"{number}.txt"
         other.write_text("old\n")
         write(other, b"new\n")
-    assert len([*(tmp_path / "home/edits").iterdir()]) == 3
-    kept_versions.undo(other)
+        for version in {*(tmp_path / "home/edits").iterdir()} - versions:
+            os.utime(version, (number, number))  # a clock may be coarser than this loop
+        versions = {*(tmp_path / "home/edits").iterdir()}
+    assert len(versions) == 3
+    for number in range(6):
+        if number < 3:
+            with pytest.raises(UsageError, match="No earlier version"):
+                kept_versions.undo(tmp_path / f"{number}.txt")
+        else:
+            kept_versions.undo(tmp_path / f"{number}.txt")
 
 
 def test_an_edit_that_is_refused_leaves_the_one_before_to_be_taken_back(path):

@@ -178,9 +178,15 @@ def test_at_most_as_many_as_are_wanted_are_found(write):
 def test_a_passage_is_found_by_its_headings_and_the_name_of_its_file(write):
     section = "# Install\n\n## Windows\n\n" + f"{LONG}\n\n" * 5
     index = write(guide=section, other="Nothing of the kind.", third="Else.")
-    found = index.find("install windows").passages
-    assert {each.heading for each in found} >= {"Install > Windows"} or len(found) == 1
+    assert index.find("install windows").passages
     assert names(index, "guide")[0] == "guide.md"
+
+
+def test_a_passage_far_below_its_headings_is_found_by_them(write):
+    end = f"{LONG}\n\n" * 5 + "The zebra sleeps."
+    index = write(guide=f"# Install\n\n## Windows\n\n{end}", other=end)
+    (best,) = index.find("windows zebra", limit=1).passages
+    assert (best.heading, "zebra" in best.text) == ("Install > Windows", True)
 
 
 def test_words_that_are_everywhere_are_not_looked_for(write, monkeypatch):

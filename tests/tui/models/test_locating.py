@@ -46,6 +46,15 @@ def test_none_means_none_and_a_named_one_is_taken_as_is(bare_machine: Path, targ
     assert Settings(target=str(target), draft=str(other)).setup()[0].draft == other
 
 
+@pytest.mark.parametrize("save", [True, False])
+@pytest.mark.parametrize("learn", [True, False])
+def test_stored_answers_are_recalled_only_where_they_are_saved_and_learned_from(
+    target: Path, save: bool, learn: bool
+) -> None:
+    setup, _ = Settings(target=str(target), draft="none", save=save, learn=learn).setup()
+    assert setup.recalls == (save and learn)
+
+
 def test_without_the_usual_model_one_hears_of_both_ways(bare_machine: Path, target: Path) -> None:
     with pytest.raises(ModelMissing) as nothing_here:
         Settings().setup()

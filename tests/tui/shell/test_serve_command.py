@@ -6,18 +6,21 @@ import os
 import signal
 import socket
 from contextlib import suppress
+from pathlib import Path
 
 import openai
 import psutil
 import pytest
 from click.testing import CliRunner
 
+from assistant.request import EngineArgs
 from models.errors import ModelMissing, StorageError, UsageError
 from tests import ROOT
 from tests.assistant.process.landlock import connect_bound
 from tests.patience import WAIT_S
 from tests.tui.shell.serving import complete, head, serving
 from tui.shell.editors import EDITORS, lines_for
+from tui.shell.engine_console import EngineConsole
 from tui.shell.serve import serve
 
 
@@ -116,6 +119,22 @@ def test_a_server_that_cannot_start_says_why(arguments, environment, error, comp
 
 def refused(*arguments: str, **environment: str) -> None:
     CliRunner(env=environment).invoke(serve, arguments, catch_exceptions=False)
+
+
+def test_a_server_neither_recalls_stored_answers_nor_saves_what_it_reads(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[EngineArgs] = []
+
+    def run(console: EngineConsole, setup: EngineArgs, keeps: bool) -> None:
+        loaded.append(setup)
+        raise ModelMissing("enough")
+
+    monkeypatch.setattr(EngineConsole, "run", run)
+    monkeypatch.setattr("tui.shell.serve.forbid_connections", lambda: None)
+    with pytest.raises(ModelMissing, match="enough"):
+        refused("--port", "0", "--target", str(target), "--learn", "--save")
+    assert [(setup.recalls, setup.snapshots) for setup in loaded] == [(False, 0)]
 
 
 def test_a_port_that_is_taken_is_told_before_anything_is_loaded():
