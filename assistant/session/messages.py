@@ -75,17 +75,6 @@ def was_refused(path: Sequence[StoredMessage], call: ToolCall) -> bool:
     return any((other.name, other.arguments) == (call.name, call.arguments) for other in refused)
 
 
-def was_run(path: Sequence[StoredMessage], call: ToolCall) -> bool:
-    """Say whether the same call has returned something since the last question."""
-    turn = takewhile(lambda record: record.role != "user", reversed(path))
-    run = (record for record in turn if record.role == "tool" and record.state == "complete")
-    return any(
-        (other.name, other.arguments) == (call.name, call.arguments)
-        for record in run
-        for other in record.tool_calls
-    )
-
-
 def repeats_earlier_calls(answers: Sequence[Sequence[ToolCall]]) -> bool:
     """Say whether the last of some answers asks only for calls that earlier ones asked for.
 

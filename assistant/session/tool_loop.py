@@ -40,6 +40,8 @@ class ToolLoop:
         """
         self._decision: asyncio.Future[Decision | None] | None = None
         self._work: asyncio.Future[ToolResult | None] | None = None
+        # Reads that the user allowed, each by its question, its tool as it was, and its call.
+        self._allowed_reads: set[tuple[int | None, str, str, str]] = set()
         self._rounds_since: int | None = None  # the message after which rounds are counted
 
     @property
@@ -129,9 +131,9 @@ class ToolLoop:
             self._end_unrun(call, end)
             return
         tool = tool or OfferedTool(Tool(call.name, "", "{}"), "", False, "")  # not offered any more
-        approved = self.tools.approved(tool, conversation) or (
-            tool.read_only and messages.was_run(self._branch.records, call)
-        )
+        read = self._question, tool.fingerprint, call.name, call.arguments
+        was_allowed = tool.read_only and read in self._allowed_reads
+        approved = self.tools.approved(tool, conversation) or was_allowed
         if not (self.may_auto_run and approved):
             approval = events.ApprovalRequested(call, tool, urgent=self.may_auto_run)
             decision = await self._ask_user(approval)
@@ -141,7 +143,14 @@ class ToolLoop:
                 self._end_unrun(call, messages.WAS_REFUSED)
                 self.may_auto_run = True
                 return
+            self._allowed_reads.add(read)
         await self._run(call, tool)
+
+    @property
+    def _question(self) -> int | None:
+        """The number of the question that is being answered."""
+        records = reversed(self._branch.records)
+        return next((record.id for record in records if record.role == "user"), None)
 
     async def _ask_user(self, approval: events.ApprovalRequested) -> Decision | None:
         self.pending, self._decision = approval, asyncio.get_running_loop().create_future()

@@ -104,6 +104,8 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return st.one_of(*map(values, arguments))
     if origin is tuple and arguments[1:] == (...,):
         return st.lists(values(arguments[0]), max_size=3).map(tuple)
+    if origin is tuple:
+        return st.tuples(*map(values, arguments))
     assert origin is Mapping, hint
     return st.dictionaries(*map(values, arguments), max_size=3)
 

@@ -54,6 +54,17 @@ async def test_a_tool_allowed_for_longer_runs_unasked_until_it_changes(stage, de
     assert stage.asked[-1] == "disk__read"
 
 
+async def test_a_read_that_was_allowed_is_not_asked_about_again_in_one_answer(stage):
+    await stage.ask("Why?", [READ])
+    await stage.decide("once")
+    await stage.answer([READ, LIST])
+    assert stage.asked == ["disk__read", "disk__list"]
+    await stage.decide("once")
+    await stage.answer("It is blue.")
+    await stage.ask("Why?", [READ])
+    assert stage.asked == ["disk__read", "disk__list", "disk__read"]
+
+
 async def test_while_a_call_waits_what_its_result_will_follow_is_known(stage):
     assert stage.session.requests.next("Why?") is None  # nobody knows the tools yet
     await stage.ask("Why?", [READ, LIST])
@@ -262,7 +273,7 @@ async def test_only_tools_that_were_named_are_offered_and_each_call_is_asked_abo
     assert [tool.name for tool in stage.requests[0].tools] == ["disk__read"]
     await stage.decide("always")
     assert "There is no tool disk__list." in stage.said
-    await stage.answer([READ])
+    await stage.answer([replace(READ, arguments='{"path": "other"}')])
     assert stage.asked == ["disk__read"] * 2
     lacking = Stage(with_tools=True, names=("disk__fly",))
     with pytest.raises(UsageError, match="No tools are called 'disk__fly'"):
