@@ -142,12 +142,13 @@ class ChatList(Vertical):
         self.refresh_list(opens=True)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer keys by focus: while the user types a search, letters are text."""
+        """Offer keys by focus: while the user types a search, what edits text edits the search."""
         if action == "list":
             return self.search.has_focus
         if action == "act":
             there = self._deleted if parameters[0] == "undo" else self.rows.chosen
-            return self.rows.has_focus and bool(there)
+            here = self.rows.has_focus or parameters[0] in ("rename", "pin")
+            return here and bool(there)
         return True
 
     def action_act(self, action: Literal["rename", "pin", "delete", "undo", "export"]) -> None:

@@ -199,6 +199,7 @@ class ToolsScreen(ListDialog[None]):
                 add_tools(line)
             except UsageError as error:
                 self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+                return
             self._read()
             self._tool_loop.set_enabled(self._tool_loop.enabled or self._choice.is_available)
             self._refresh()

@@ -264,6 +264,8 @@ class ChatScreen(ChatWidgets):
         edits = self.controller.unsent.question is not None
         if action == "stop":
             return occupied
+        if action == "regenerate" and self.chats.has_focus_within:
+            return False  # there its key renames
         if action in ("turns", "regenerate"):
             return bool(self.conversation.turns)
         if action == "undo":
@@ -271,15 +273,17 @@ class ChatScreen(ChatWidgets):
         if action == "leave":
             return not occupied and edits
         if action == "back":
-            away = self.covered or self.focused is not self.prompt.editor
+            beside = self.covered or self.chats.display
+            away = beside or self.focused is not self.prompt.editor
             return not occupied and not edits and away
         return True
 
     @on(ChatList.Left)
     @on(Conversation.Left)
     def action_back(self) -> None:
-        """Go back to the prompt and the conversation."""
+        """Go back to the prompt and the conversation, and close the list."""
         self.uncover()
+        self.chats.close()
         self.prompt.focus()
 
     def action_chats(self) -> None:

@@ -14,6 +14,7 @@ from tui.app.help_screen import COLOURS
 from tui.chat.conversation.answer import Answer
 from tui.models.inventory import ModelInventory
 from tui.race.recorded import RecordedLane, turns
+from tui.widgets.entry_screen import EntryScreen
 
 WIDE = (120, 40)
 
@@ -31,7 +32,7 @@ async def test_a_deletion_that_leaves_nothing_names_a_way_back_that_works(pair: 
 
 async def test_a_fork_is_typed_into_at_once_also_beside_the_list(pair: Pair) -> None:
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
-        await chat.pilot.press("f2", "escape")
+        await chat.pilot.press("f2")
         await chat.act("up", "f")
         assert chat.screen.focused is chat.prompt.editor
         assert "Ctrl+R" in "".join(chat.told)
@@ -54,12 +55,35 @@ async def test_the_border_says_a_question_is_edited_until_it_is_sent_or_left(pai
         assert not chat.prompt.border_title
 
 
+async def test_escape_closes_the_list_from_it_from_the_search_and_from_beside(pair: Pair) -> None:
+    async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
+        chats = chat.screen.chats
+        for keys in (("f2",), ("f2", "o"), ("f2", "ctrl+up")):
+            await chat.pilot.press(*keys)
+            assert chats.display
+            await chat.pilot.press("escape")
+            assert not chats.display
+            assert chat.screen.focused is chat.prompt.editor
+
+
+async def test_ctrl_r_in_a_search_renames_what_is_found_and_asks_nothing_again(pair: Pair) -> None:
+    async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
+        before = chat.said
+        await chat.pilot.press("f2", "o")
+        await chat.until(lambda: chat.screen.chats.rows.chosen)
+        await chat.pilot.press("ctrl+r")
+        assert isinstance(chat.app.screen, EntryScreen)
+        await chat.pilot.press("escape", *"zzz")
+        await chat.until(lambda: not chat.screen.chats.rows.chosen)
+        await chat.pilot.press("ctrl+r")
+        assert (chat.said, chat.screen.session.idle) == (before, True)
+
+
 async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair: Pair) -> None:
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
         chats = chat.screen.chats
-        await chat.pilot.press("f2", "escape")
-        assert chats.display
-        assert chat.screen.focused is chat.prompt.editor
+        await chat.pilot.press("f2")
+        chat.prompt.focus()
         await chat.pilot.press("f2")
         assert chats.display
         assert chats.rows.has_focus
