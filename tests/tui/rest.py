@@ -9,6 +9,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 from concurrent.futures.thread import _worker
+from contextlib import suppress
 from math import inf
 from threading import Condition
 from time import thread_time
@@ -21,6 +22,7 @@ from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.notifications import Notification
 from textual.pilot import Pilot
+from textual.worker import WorkerCancelled
 
 from tests.patience import WAIT_S
 
@@ -70,7 +72,8 @@ async def calm(pilot: Pilot[Any]) -> None:
     seen = ["", " "]
     while seen[-1] != seen[-2] or seen[-1] != seen[-3]:
         waiting = [worker for worker in pilot.app.workers if worker.node is not pilot.app]
-        await pilot.app.workers.wait_for_complete(waiting)
+        with suppress(WorkerCancelled):  # a newer one of its group replaced it
+            await pilot.app.workers.wait_for_complete(waiting)
         await pilot.pause(0.15)
         seen.append(pilot.app.export_screenshot())
 
