@@ -71,7 +71,9 @@ class AnswerDeltas:
         """Return new text up to the end of the line before the first that is indented less."""
         if self.is_over:
             return ""
-        less = rf"\n[ \t]{{0,{self.indent - 1}}}[^ \t\n]" if self.indent else "(?!)"
+        if not self.indent:
+            return text
+        less = rf"\n[ \t]{{0,{self.indent - 1}}}[^ \t\n]"
         before = len(self.text)
         dedent = re.compile(less).search(self.text + text, max(0, self.text.rfind("\n")))
         self.is_over = dedent is not None

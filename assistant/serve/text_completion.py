@@ -1,6 +1,5 @@
 """Completions of a text, which no template is put around: their bodies, and OpenAI's objects."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated, Any
@@ -21,17 +20,18 @@ from assistant.serve.completion_schema import (
 from assistant.serve.dialect import Fields
 
 DEFAULT_TOKENS = 16  # as in OpenAI's API
+MAX_INDENT = 1_000  # blanks; no editor has more
 MEETS = 8  # characters besides blanks that an answer has in common with what follows the gap
 _IN_LLAMA_CPP = {
     "samplers", "cache_prompt", "id_slot", "n_cache_reuse", "t_max_prompt_ms", "speculative",
 }  # fmt: skip
 """Fields of llama.cpp's server that only say how it is to compute, which is decided here."""
-_MARKED = re.compile(
-    r"<(?:\|?fim_prefix\|?|｜fim▁begin｜)>(.*)<(?:\|?fim_suffix\|?|｜fim▁hole｜)>(.*)"
-    r"<(?:\|?fim_middle\|?|｜fim▁end｜)>",
-    re.DOTALL,
+_MARKS = (
+    ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
+    ("<fim_prefix>", "<fim_suffix>", "<fim_middle>"),
+    ("<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"),
 )
-"""A prompt in which a client has put a model's own marks around a gap."""
+"""The marks that clients write into a prompt before, in and after a gap's surroundings."""
 
 
 def parse_text_completion(
@@ -75,7 +75,7 @@ class _NativeBody(msgspec.Struct):
     input_extra: list[_File] | None = None
     n_predict: int | None = None
     n_cmpl: int = 1
-    n_indent: Annotated[int, msgspec.Meta(ge=0)] = 0
+    n_indent: Annotated[int, msgspec.Meta(ge=0, le=MAX_INDENT)] = 0
     t_max_predict_ms: int | None = None
     response_fields: list[str] | None = None
 
@@ -117,8 +117,12 @@ def parse_native(
 
 def _gap_in(prompt: str) -> tuple[str, Infill | None]:
     """Return what stands before and after a gap, if a client has put marks around it."""
-    match = _MARKED.fullmatch(prompt)
-    return (match[1], Infill(match[2])) if match else (prompt, None)
+    for first, second, third in _MARKS:
+        if prompt.startswith(first) and prompt.endswith(third):
+            before, mark, after = prompt[len(first) : -len(third)].rpartition(second)
+            if mark:
+                return before, Infill(after)
+    return prompt, None
 
 
 def _raw(defaults: Request, infill: Infill | None) -> Request:

@@ -227,6 +227,41 @@ def test_a_change_is_shown_written_and_taken_back(tmp_path: Path, models: list[s
     terminal.leave()
 
 
+def test_a_name_with_an_at_sign_is_attached_if_it_is_there_and_text_otherwise(
+    tmp_path: Path, models: list[str]
+) -> None:
+    (tmp_path / "file.txt").write_text("blue")
+    (tmp_path / "notes").mkdir()
+    place = {"cwd": tmp_path, "PYTHONPATH": str(Path.cwd())}
+    terminal = Inline(tmp_path, *models, "--max-tokens", "5", **place)
+    terminal.shows(READY)
+    terminal.press(f"Meet @ noon, @{'a' * 300}, read @file.txt.\r")
+    terminal.shows("› Meet @ noon", "  with file.txt", DONE)
+    terminal.press("/attach notes\r")
+    terminal.shows("Attached to the next question: notes/")
+    terminal.press(f"/open {'9' * 30}\r")
+    terminal.shows("Say which: /open NUMBER")
+    terminal.leave()
+
+
+def test_no_other_conversation_is_opened_while_an_answer_is_under_way(
+    tmp_path: Path, models: list[str]
+) -> None:
+    stored(tmp_path, MARKDOWN)
+    terminal = Inline(tmp_path, *models)
+    terminal.shows(READY)
+    terminal.press("Go on\r")
+    terminal.streams()
+    for command in ("/open 1", "/new"):
+        terminal.press(f"{command}\r")
+        terminal.until(lambda _: "Esc stops the answer first." in "".join(terminal.scrollback))
+    terminal.press(ESCAPE)
+    terminal.shows("stopped · ")
+    terminal.press("/open 1\r")
+    terminal.shows("› The question")
+    terminal.leave()
+
+
 def test_a_tool_call_is_asked_about_in_a_line(tmp_path: Path) -> None:
     target = tiny.write(tmp_path / "long.gguf", n_ctx=8192, stops=False)
     folder = tmp_path / "notes"

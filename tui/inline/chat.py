@@ -1,6 +1,7 @@
 """The chat in the terminal's own scrollback: a client of the session, without a screen."""
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
@@ -201,9 +202,10 @@ class InlineChat:
         self._queue.append((text, files))
         self.scrollback.show_waiting(len(self._queue))
         if self.session.idle or self.edited:
-            self._submit_next()
+            self.submit_next()
 
-    def _submit_next(self) -> None:
+    def submit_next(self) -> None:
+        """Have the question answered that has waited longest, if there is one."""
         if self._queue:
             text, files = self._queue.popleft()
             token_s = self.ready.reading_s if self.ready else 0.0
@@ -244,7 +246,7 @@ class InlineChat:
                 self.session.withdraw()
                 self.scrollback.note("No model is loaded; /model NAME loads one.")
             case events.FullyAnswered():
-                self._submit_next()
+                self.submit_next()
 
     def _resolve_approval(self, text: str) -> None:
         self.session.tool_loop.resolve_approval(ALLOW.get(text.strip().lower(), "refuse"))
@@ -253,9 +255,20 @@ class InlineChat:
         self.prompt.refresh()
 
 
+def attached(name: str) -> Attachment:
+    """Return a file, or a folder to be searched, by its name.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    path = located(name, Path.cwd())
+    return read(path, f"{name}/" if os.path.isdir(path) and name[-1:] != "/" else name)
+
+
 def _named_in(text: str) -> Iterator[Attachment]:
-    """Yield the files that a question names as @path."""
+    """Yield the files that a question names as @path; a sentence may go on after the name."""
     for word in text.split():
-        path = located(word[1:], Path.cwd())
-        if word.startswith("@") and path.exists():
-            yield read(path, word[1:])
+        names = (word[1:], word[1:].rstrip(".,;:!?)"))
+        there = (name for name in names if name and os.path.exists(located(name, Path.cwd())))
+        if word.startswith("@") and (name := next(there, None)):
+            yield attached(name)

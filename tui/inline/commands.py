@@ -1,6 +1,7 @@
 """The commands that are typed after a slash, and what completes them."""
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from assistant.store.values import StoredMessage
 from models.errors import SpecchatError, UsageError
 from tui.app.clipboard import code_blocks, copy
 from tui.chat.prompt.file_search import entries, files_below, is_path, located, ranked
-from tui.inline.chat import InlineChat
+from tui.inline.chat import InlineChat, attached
 from tui.inline.scrollback import NOTE
 from tui.labels import MODES
 from tui.outlook import outlook
@@ -59,6 +60,8 @@ class SlashCommands(Completer):
                 raise UsageError(f"There is no {name}; /help lists the commands.")
             elif name:
                 self._chat.submit(text)
+            elif self._session.idle:
+                self._chat.submit_next()
         except SpecchatError as error:
             self._note(str(error), NOTE)
             if not name.startswith("/"):
@@ -69,6 +72,7 @@ class SlashCommands(Completer):
 
     def do_new(self, _: str) -> None:
         """: begin another conversation"""
+        self._require_idle()
         self._session.open(None)
         self._note("A new conversation.")
 
@@ -80,19 +84,24 @@ class SlashCommands(Completer):
 
     def do_open(self, number: str) -> None:
         """NUMBER: continue one of them"""
-        if not number.isdecimal() or not self._store.is_there(int(number)):
+        self._require_idle()
+        if not number.isdecimal() or not self._store.is_there(min(int(number[:20]), sys.maxsize)):
             raise UsageError("Say which: /open NUMBER; /chats lists them.")
         self._session.open(int(number))
         self._chat.scrollback.show_path()
 
     # The last question and its answer
 
+    def _require_idle(self) -> None:
+        if not self._session.idle:
+            raise UsageError("Esc stops the answer first.")
+
     def _last(self, role: str) -> StoredMessage:
+        self._require_idle()
         records = reversed(self._branch.records)
         record = next((record for record in records if record.role == role), None)
-        if record is None or not self._session.idle:
-            missing = "There is nothing yet." if record is None else "Esc stops the answer first."
-            raise UsageError(missing)
+        if record is None:
+            raise UsageError("There is nothing yet.")
         return record
 
     def do_retry(self, _: str) -> None:
@@ -154,7 +163,7 @@ class SlashCommands(Completer):
 
     def do_attach(self, name: str) -> None:
         """FILE: ask about a file or a folder; @FILE does, too"""
-        self._chat.attach(read(located(name, Path.cwd()), name))
+        self._chat.attach(attached(name))
 
     def do_tools(self, word: str) -> None:
         """on|off: let answers call tools"""

@@ -165,7 +165,7 @@ class Scrollback:
         self._add([Step(event.tokens, event.rejected)])
 
     def _begin(self) -> None:
-        theme = self._painter.theme
+        theme, self._thought = self._painter.theme, ""
         self._answer = StreamingText(self.width, self._painter.token_styles, theme.ansi, theme.dark)
 
     def _add(self, steps: Sequence[Step]) -> None:

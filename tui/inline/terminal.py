@@ -84,6 +84,7 @@ class InlineTerminal:
         renderer = self._session.app.renderer
         self._session.app.before_render += lambda _: self._follow_wrapping()
         self._session.app.after_render += lambda _: self._note_drawn()
+        # There is no event for it.
         renderer.erase = partial(self._erase, renderer.erase)  # type: ignore[method-assign]
 
     async def run(self) -> None:

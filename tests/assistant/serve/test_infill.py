@@ -170,6 +170,13 @@ def test_several_completions_are_refused_if_read_strictly(editor: Running) -> No
     refused.value.close()
 
 
+def test_an_indent_that_no_line_has_is_refused_in_a_sentence(editor: Running) -> None:
+    with pytest.raises(HTTPError, match="400") as refused:
+        ask(editor, "/infill", {**VIM, "n_indent": 10**12})
+    assert "n_indent" in refused.value.read().decode()
+    refused.value.close()
+
+
 def test_a_suffix_is_filled_in_as_llama_cpp_does(editor: Running) -> None:
     body = {"model": "tiny", "prompt": BEFORE, "suffix": AFTER, "max_tokens": 12, "temperature": 0}
     native = {"input_prefix": BEFORE, "input_suffix": AFTER, "n_predict": 12}
