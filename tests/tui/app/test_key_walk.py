@@ -86,6 +86,7 @@ class Walker(Chat):
         await self.press(*PLACES[place])
         await self.until(lambda: parts.chats.rows.chosen or not parts.chats.display)
         await self.until(lambda: place != "models" or self.app.screen.list.options)  # type: ignore[attr-defined]
+        await self.until(lambda: place != "race" or self.app.screen.phase == "over")  # type: ignore[attr-defined]
 
     _untouched: object = None
 
