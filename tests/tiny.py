@@ -43,6 +43,7 @@ def write(
     weights: gguf.GGMLQuantizationType | None = None,
     pre: str = "gpt-2",
     bos: bool | None = False,
+    sentencepiece: bool = False,
 ) -> Path:
     """Write a model of one architecture and return its path.
 
@@ -54,11 +55,12 @@ def write(
     in another way in contexts of more tokens than that. The last block of a glm4moe is a head that
     predicts the token after the next one, which nothing here uses. `weights` is the type of all
     matrices except the embeddings; `pre` is the name of how text is divided into words; `bos` says
-    whether a text begins with the first control token.
+    whether a text begins with the first control token. SentencePiece has a token for a blank, too,
+    and begins each text with one.
     """
     layers = layers or LAYERS.get(kind, 2)
     writer = gguf.GGUFWriter(path, kind)
-    vocabulary = write_vocabulary(writer, controls, template, words, pre, bos)
+    vocabulary = write_vocabulary(writer, controls, template, words, pre, bos, sentencepiece)
     writer.add_context_length(n_ctx)
     writer.add_embedding_length(EMBEDDING)
     writer.add_block_count(layers)
@@ -91,16 +93,21 @@ def write_vocabulary(
     words: tuple[str, ...] = (),
     pre: str = "gpt-2",
     bos: bool | None = False,
+    sentencepiece: bool = False,
 ) -> int:
     """Write the tokens of a model and return how many there are; `bos` None says nothing of it."""
     names = _byte_names()
     spelt = ["".join(names[byte] for byte in word.encode()) for word in words]
-    tokens = [*names, *controls, *spelt]
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre(pre)
-    writer.add_token_list(tokens)
     normal, control = gguf.TokenType.NORMAL, gguf.TokenType.CONTROL
     kinds = [normal] * 256 + [control] * len(controls) + [normal] * len(words)
+    tokens = [*names, *controls, *spelt]
+    if sentencepiece:
+        tokens = [*(f"<0x{byte:02X}>" for byte in range(256)), *controls, *words, "▁"]
+        kinds = [gguf.TokenType.BYTE] * 256 + kinds[256:] + [normal]
+        writer.add_token_scores([0.0] * len(tokens))
+    writer.add_tokenizer_model("llama" if sentencepiece else "gpt2")
+    writer.add_tokenizer_pre(pre)
+    writer.add_token_list(tokens)
     writer.add_token_types(kinds)
     writer.add_token_merges(["a b"])
     writer.add_bos_token_id(256)

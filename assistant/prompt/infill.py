@@ -31,7 +31,7 @@ class InfillPrompt:
         if not {"prefix", "suffix"} <= self._marks.keys():
             raise UsageError(NO_MARKS)
         budget -= len(self._marks) + 1
-        before, after = vocab.tokenize(prefix), vocab.tokenize(infill.suffix)
+        before, after = map(vocab.tokenize_inside, (prefix, infill.suffix))
         self._suffix = after[: max(budget // SUFFIX_SHARE, budget - len(before))]
         left = budget - len(self._suffix)
         step = max(1, left // STEPS)
@@ -66,7 +66,7 @@ class InfillPrompt:
 
     def _written(self, files: Iterable[tuple[str, str]]) -> Iterator[list[int]]:
         """Yield the tokens of each file, with its name."""
-        tokenize, mark = self._vocab.tokenize, self._marks.get("file")
+        tokenize, mark = self._vocab.tokenize_inside, self._marks.get("file")
         for name, text in files:
             start = tokenize("\n\n") if mark is None else [mark, *tokenize(f"{name}\n")]
             yield [*start, *tokenize(text)]

@@ -5,6 +5,7 @@ from functools import cached_property
 from itertools import repeat
 from typing import Any
 
+from models.errors import UsageError
 from models.native.infill import infill_marks
 
 NO_VOCABULARY = 0  # a library aborts the process that asks such weights for tokens
@@ -74,6 +75,25 @@ class Vocab:
     def tokenize(self, text: str) -> list[int]:
         """Return the tokens of plain text; nothing in it becomes a control token."""
         return self._tokenized(text, False)
+
+    def tokenize_inside(self, text: str) -> list[int]:
+        """Return tokens that spell a text to the byte, as it stands inside a longer one.
+
+        SentencePiece begins a text with a blank of its own; here it stands before a character that
+        is left out again.
+
+        Raises:
+            UsageError: the vocabulary has no tokens that spell it.
+        """
+        wanted = text.encode("utf-8", "replace")
+        for before in ("", "\n", "☺"):
+            tokens = self.tokenize(before + text)
+            pieces = [*map(self.piece, tokens)]
+            while pieces and sum(map(len, pieces)) > len(wanted):
+                del pieces[0]
+            if b"".join(pieces) == wanted:
+                return tokens[len(tokens) - len(pieces) :]
+        raise UsageError("The tokens of this model cannot spell the text around the gap exactly.")
 
     def _tokenized(self, text: str, special: bool) -> list[int]:
         tokenize, data = self._c.llama_tokenize, text.encode("utf-8", "replace")

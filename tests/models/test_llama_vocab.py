@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from models.errors import UsageError
 from models.native.vocab import Vocab
 from models.native.weights import Weights
 from tests import tiny
@@ -21,6 +22,22 @@ TEXTS = (
 @pytest.mark.parametrize("text", TEXTS, ids=repr)
 def test_text_survives_its_tokens(tiny_vocab, text):
     assert spoken(tiny_vocab, tiny_vocab.tokenize(text)) == text.encode()
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=repr)
+def test_a_text_inside_another_has_no_blank_of_sentencepiece(open_model, tmp_path, text):
+    path = tiny.write(tmp_path / "sentencepiece.gguf", sentencepiece=True)
+    vocab = open_model(path).weights.vocab
+    assert spoken(vocab, vocab.tokenize("x")) == b" x"
+    assert spoken(vocab, vocab.tokenize_inside(text)) == text.encode()
+
+
+def test_a_text_that_the_tokens_cannot_spell_is_refused(open_model, tmp_path):
+    merged = tuple(f"{before}x" for before in "▁\n☺")
+    path = tiny.write(tmp_path / "merges.gguf", sentencepiece=True, words=("☺", "\n", *merged))
+    vocab = open_model(path).weights.vocab
+    with pytest.raises(UsageError, match="spell"):
+        vocab.tokenize_inside("x")
 
 
 @pytest.mark.weights

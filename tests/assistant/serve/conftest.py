@@ -40,6 +40,7 @@ class Watched(EngineProcess):
     def __init__(self) -> None:
         self.ends: list[Finished | Failed] = []
         self.read: list[EventStream] = []
+        self.asked: list[EventStream] = []
         super().__init__()
 
     def do(self, job: AnyJob) -> EventStream:
@@ -47,6 +48,7 @@ class Watched(EngineProcess):
         if isinstance(job, Prefill):
             self.read.append(stream)
             return stream
+        self.asked.append(stream)
         put = stream.put
 
         def watched(event: object, last: bool = False) -> None:

@@ -75,6 +75,12 @@ def filling(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def sentencepiece(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("infill") / "sentencepiece.gguf"
+    return tiny.write(path, controls=(*tiny.CONTROLS, *MARKS), sentencepiece=True)
+
+
+@pytest.fixture(scope="module")
 def editor(filling: Path) -> Iterator[Running]:
     with serving(filling, n_ctx=1024, measure=False) as endpoint:
         yield endpoint
@@ -101,10 +107,11 @@ def text_of(answer: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("before", ["", "self.wid", "return ", "x = 'é", "\n\t", "<|fim_middle|>"])
 @pytest.mark.parametrize("after", ["", "th\n", " ", "😀'", "<|fim_prefix|>"])
+@pytest.mark.parametrize("kind", ["filling", "sentencepiece"])
 def test_the_prompt_of_a_gap_has_every_byte_around_it(
-    open_model: Open, filling: Path, before: str, after: str
+    open_model: Open, request: pytest.FixtureRequest, kind: str, before: str, after: str
 ) -> None:
-    vocab = open_model(filling).weights.vocab
+    vocab = open_model(request.getfixturevalue(kind)).weights.vocab
     tokens = InfillPrompt(vocab, before, Infill(after), 500).tokens
     marks = [vocab.infill_marks[part] for part in ("prefix", "suffix", "middle")]
     assert [token for token in tokens if token in marks] == marks
@@ -209,13 +216,16 @@ def test_a_newer_request_of_a_client_replaces_the_one_under_way(tmp_path: Path) 
         controls=(*tiny.CONTROLS, *MARKS),
     )
     body = {"input_prefix": BEFORE, "input_suffix": AFTER, "n_predict": 8000}
-    with (
+    with (  # if nothing is replaced, closing the server ends what the pool waits for
+        ThreadPoolExecutor(2) as pool,
         serving(path, n_ctx=8192, measure=False) as slow,
-        ThreadPoolExecutor(1) as pool,
     ):
         older = pool.submit(ask, slow, "/infill", body)
         slow.until(lambda: slow.engine.answers)
-        assert ask(slow, "/infill", {**body, "input_prefix": "x", "n_predict": 1})["stop"]
+        newer = pool.submit(ask, slow, "/infill", {**body, "input_prefix": "x", "n_predict": 1})
+        slow.until(lambda: slow.engine.asked[2:])
+        assert slow.engine.asked[1].is_cancelled
         with pytest.raises(HTTPError, match="499") as refused:
             older.result(WAIT_S)
         refused.value.close()
+        assert newer.result(WAIT_S)["stop"]
