@@ -168,7 +168,7 @@ def test_a_worker_that_chats_loads_few_files_and_no_laboratory(sources, tiny_tar
     [
         ("models.base, models.catalog, assistant.decoding.rules.rule", {"llama_cpp"}),
         ("models.files.locate, models.files.checksum", {"huggingface_hub", "httpx2", "numpy"}),
-        ("assistant.engine.machine_cache", {"llama_cpp"}),
+        ("assistant.engine.profile", {"llama_cpp"}),
         ("assistant.process.engine_process", {"llama_cpp", "numpy", "jinja2"}),
         ("assistant.tools.toolbox", {"mcp", "httpx2", "pydantic"}),
         (

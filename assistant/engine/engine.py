@@ -80,8 +80,8 @@ def _answer(request: Request, state: EngineState) -> Finished:
     assistant = state.loaded
     for event in assistant.reply(request, state.control):
         if isinstance(event, Finished):
-            if assistant.learnt:
-                assistant.learnt.keep()  # before the last event: this process may end after it
+            if assistant.profile:
+                assistant.profile.save()  # before the last event: this process may end after it
             return event
         state.emit(event)
     raise AssertionError("an answer ends in it")

@@ -7,15 +7,15 @@ models are compared by bytes. Prefill is bound by arithmetic, so it is compared 
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import exp, inf, log, sqrt
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
 from assistant.decoding.lookahead import theory
 from assistant.engine.engine_choice import choose, needed
-from assistant.engine.machine_cache import known_reading, recorded
-from assistant.engine.times import BY_KERNELS, Times
+from assistant.engine.model_profile import BY_KERNELS, ModelProfile
+from assistant.engine.profile import DRAFT_PREFILL, newest
 from assistant.request import EngineArgs
 from models import catalog, memory
 from models.catalog import GGUF
@@ -42,7 +42,6 @@ OWN, FURTHER, UNREAD = 0.08, 0.05, 0.05
 without a header."""
 OTHERS, PROMPTS = 0.12, 0.25
 """The same for tokens of other models, and for their prompts: at most 0.1 and 0.3 were observed."""
-PREFILL = 64  # tokens of a draft's evaluation that measures its prefill
 RUNS_WELL, SOON_S, SPARE = 10.0, 20.0, 0.5
 """Of a model that is suggested: its least tokens per second, its most seconds of prefill for 1,000
 tokens, and the share of free memory that it may take."""
@@ -84,22 +83,23 @@ class Expectations:
 
     def __init__(self, models: Iterable[ModelFile], folder: Path) -> None:
         self._folder = folder
-        self._verify: dict[str, Times] = {}
+        self._verify: dict[str, ModelProfile] = {}
         self._tokens: dict[str, tuple[float, float]] = {}  # work, and the seconds it took
         self._prompts: dict[str, tuple[float, float]] = {}
         for model in models:
             if (work := self._work(model)) is None:
                 continue
-            name, drafts = _name(model), recorded(model.path, "draft", folder)
-            if verify := recorded(model.path, "verify", folder):
+            name, verify = _name(model), newest(model.path, "verify", folder)
+            draft, prompt_s = newest(model.path, "draft", folder), verify.prompt_token_s
+            if verify.plain_s:
                 self._verify[name] = verify
-            if times := verify or drafts:
-                self._tokens[name] = work[0], times.seconds[1]
-            read_s = (
-                drafts.seconds[PREFILL] / PREFILL if drafts and PREFILL in drafts.ratios else 0.0
-            )
-            if seconds := known_reading(model.path, folder) or read_s:
-                self._prompts[name] = work[1], seconds
+            if profile := next((one for one in (verify, draft) if one.plain_s), None):
+                # An answer on an idle machine corrects what was measured on a busy one.
+                self._tokens[name] = work[0], min(profile.seconds[1], profile.token_s or inf)
+            if not prompt_s and DRAFT_PREFILL in draft.ratios:
+                prompt_s = draft.seconds[DRAFT_PREFILL] / DRAFT_PREFILL
+            if prompt_s:
+                self._prompts[name] = work[1], prompt_s
 
     def of(self, model: AnyModel, draft: AnyModel | None) -> Expectation | None:
         """Return the expectation for a model; None if nothing was measured yet."""

@@ -38,7 +38,7 @@ def prefill_idle(
         Cancelled: another job waits; the evaluated tokens stay cached.
         ModelError: a model cannot evaluate.
     """
-    target, learnt = assistant.target, assistant.learnt
+    target, profile = assistant.target, assistant.profile
     if target.can_roll_back and target.rollback is None:
         tokens = assistant.prompt(request, control).tokens
         if assistant.prompt_cache:
@@ -55,9 +55,9 @@ def prefill_idle(
                 source.read(tokens)
                 seen = source.seen(tokens[:-1])
                 for piece in _read(source.model, seen, assistant.piece, clock):
-                    if learnt:
-                        learnt.costs.observe_draft(piece.tokens, piece.seconds)
-    while learnt and not learnt.look_again():
+                    if profile:
+                        profile.costs.observe_draft(piece.tokens, piece.seconds)
+    while profile and not profile.refine():
         pass
 
 

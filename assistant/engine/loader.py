@@ -11,20 +11,14 @@ from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import MODEL, ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
+from assistant.engine.batch_check import limit_batch
 from assistant.engine.control import Control
 from assistant.engine.engine_choice import EngineChoice, fall_back_to_llama
-from assistant.engine.machine_cache import (
-    Learnt,
-    is_measured,
-    kept_looks,
-    known_reading,
-    limit_batch,
-)
-from assistant.engine.measurement import CostLooks
+from assistant.engine.model_profile import typical_costs
+from assistant.engine.profile import Profile, newest, profiled
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import Assistant
 from assistant.engine.sources.ngram_store import bundled, recalled
-from assistant.engine.times import typical_costs
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.request import EngineArgs
 from models.errors import EngineRefused, ModelError, SpecchatError, well_formed
@@ -49,7 +43,7 @@ class Loader:
         with ExitStack() as models:
             target = self._target(models)
             source, about_draft, no_draft = None, None, None
-            is_deferred = may_defer and self._may_defer(target)
+            is_deferred, profile = self._deferred(target) if may_defer else (False, None)
             try:
                 if is_deferred:
                     about_draft = self._expected_draft()
@@ -58,20 +52,21 @@ class Loader:
                     about_draft = _about("draft", cast(NativeModel, source.model))
             except ModelError as error:
                 no_draft = str(error)
-            controller, learnt = self._controller(target, source, about_draft)
+            if not is_deferred:
+                profile = self._profile(target, source)
             assistant = Assistant(
                 target,
                 target.weights.vocab,
                 self._sources(target, source),
-                controller,
+                Controller(profile.costs, profile.acceptance, MODEL) if profile else None,
                 prompt_cache=self._prompt_cache(target, models),
                 draft_name=about_draft.name if about_draft else None,
                 engine=self.choice.engine,
-                learnt=learnt,
+                profile=profile,
             )
             if is_deferred:
-                assistant.deferred_draft = partial(self._late_draft, target, learnt, opened)
-            elif learnt and target.rollback is None:
+                assistant.deferred_draft = partial(self._late_draft, target, profile, opened)
+            elif profile and target.rollback is None:
                 with suppress(SpecchatError):  # the first answer reports the error
                     assistant.prefill_common_prefix(self.control)
             opened.push(models.pop_all())
@@ -83,7 +78,7 @@ class Loader:
             self.choice.engine,
             assistant.chat.thinks,
             assistant.chat.takes_effort,
-            known_reading(self.setup.target, self.setup.cache) if self.setup.cache else 0.0,
+            newest(self.setup.target, "verify", self.setup.cache).prompt_token_s,
         )
 
     def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> NativeModel:
@@ -131,19 +126,12 @@ class Loader:
             sources.append(NgramSource(target.n_vocab, *tables))
         return [*sources, model] if model else sources
 
-    def _controller(
-        self, target: NativeModel, source: ModelSource | None, draft: ModelInfo | None
-    ) -> tuple[Controller | None, Learnt | None]:
-        """Return what decides on proposals, and what earlier answers have shown."""
+    def _profile(self, target: NativeModel, source: ModelSource | None) -> Profile | None:
+        """Return what is known of the pair, after it was measured; None: it is not to be."""
         if not self.setup.measure or not target.can_roll_back:
-            return None, None
-        files = target.weights.path, draft.path if draft else None
-        learnt = Learnt(self._looks(target, source), files, self.setup.cache)
-        return Controller(learnt.costs, learnt.acceptance, MODEL), learnt
-
-    def _looks(self, target: NativeModel, source: ModelSource | None) -> CostLooks:
+            return None
         draft = cast("NativeModel | None", source and source.model)
-        return kept_looks(target, draft, self.setup.cache, typical_costs(target, draft))
+        return profiled(target, draft, self.setup.cache, typical_costs(target, draft))
 
     # The draft
 
@@ -165,16 +153,21 @@ class Loader:
             opened.push(models.pop_all())
         return source
 
-    def _may_defer(self, target: NativeModel) -> bool:
-        """Return whether an answer may begin without the draft: no costs are to be measured."""
+    def _deferred(self, target: NativeModel) -> tuple[bool, Profile | None]:
+        """Return whether an answer may begin without the draft, and what is known of the pair.
+
+        It may not if costs are to be measured.
+        """
         setup = self.setup
         if setup.draft is None or not target.can_roll_back or target.rollback is not None:
-            return False
+            return False, None
+        if not setup.measure:
+            return setup.draft.is_file(), None
         with suppress(OSError):
             key = target.weights.engine.speed_key(setup.draft, setup.gpu_layers)
-            draft = f"{key} threads={target.threads}"
-            return not setup.measure or is_measured(target, draft, setup.cache)
-        return False
+            profile = Profile(target, f"{key} threads={target.threads}", setup.cache)
+            return profile.is_clear, profile
+        return False, None
 
     def _expected_draft(self) -> ModelInfo:
         """Describe the draft before it is loaded."""
@@ -184,12 +177,12 @@ class Loader:
         return ModelInfo("draft", _name(header), header.path, header.size, n_ctx, n_vocab, 0.0)
 
     def _late_draft(
-        self, target: NativeModel, learnt: Learnt | None, opened: ExitStack
+        self, target: NativeModel, profile: Profile | None, opened: ExitStack
     ) -> ModelSource:
         """Load a draft that was deferred; it can be tried again after `Cancelled`."""
         source = self._draft(target, opened)
-        if learnt:
-            learnt.replace_looks(self._looks(target, source))
+        if profile:
+            profile.add_draft(cast(NativeModel, source.model))
         return source
 
     def _mapping(self, target: NativeModel, draft: NativeModel) -> VocabularyMapping:

@@ -21,7 +21,7 @@ from assistant.decoding.warp import Warp, warp
 from assistant.engine.answer import AnswerBuilder, Clock, Figures
 from assistant.engine.control import Control
 from assistant.engine.prompt_cache import PromptCache
-from assistant.engine.rounds import PlannedRound, Policy, Rounds, prefill
+from assistant.engine.rounds import PlannedRound, Policy, Rounds, prefill, prefill_draft
 from assistant.events import AnswerEvent, Prepared, Stats, Stop, Warned
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.prompt_tokens import ChatPrompt, ChatTokens
@@ -33,7 +33,7 @@ from models.native.vocab import Vocab
 if TYPE_CHECKING:  # few answers need the libraries of these
     from assistant.constraints.constraints import Constraints
     from assistant.constraints.mask import ConstraintMask
-    from assistant.engine.machine_cache import Learnt
+    from assistant.engine.profile import Profile
 
 
 DRAFT_AFTER = 32
@@ -50,7 +50,7 @@ class Assistant:
         prompt_cache: restores saved KV caches of conversations.
         draft_name: of the draft model, for the stats of answers.
         engine: the name of the inference library, for the stats of answers.
-        learnt: updated by answers, and saved for the next load.
+        profile: what is known of the pair here; saved after answers.
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class Assistant:
         prompt_cache: PromptCache | None = None,
         draft_name: str | None = None,
         engine: str | None = None,
-        learnt: Learnt | None = None,
+        profile: Profile | None = None,
     ) -> None:
         self.target, self.vocab, self.controller = target, vocab, controller
         self.sources = {source.name: source for source in sources}
-        self.prompt_cache, self.learnt = prompt_cache, learnt
+        self.prompt_cache, self.profile = prompt_cache, profile
         self._draft_name, self._engine = draft_name, engine
         self.deferred_draft: Callable[[], ModelSource] | None = None
         """Loads a draft that answers may begin without; None: there is none, or it is loaded."""
@@ -179,8 +179,6 @@ class Assistant:
             if not isinstance(step, PlannedRound):
                 yield step
                 continue
-            if self.learnt and step.forecast.ars_token_s:
-                self.learnt.take_pace(step.forecast.ars_token_s)
             yield answer.add(*step)
             if answer.stop is not None:
                 return
@@ -230,10 +228,7 @@ class Assistant:
             for source in self.sources.values():
                 if isinstance(source, ModelSource):
                     source.read(prefix)
-                    pending, before = source.pending(prefix), source.model.busy_s
-                    source.model.logits(source.seen(prefix), rows=0)
-                    if self.learnt and pending:
-                        self.learnt.costs.observe_draft(pending, source.model.busy_s - before)
+                    prefill_draft(source, prefix, self.controller)
 
     def prompt(self, request: Request, control: Control) -> ChatPrompt:
         """Return the prompt of a request, short enough to leave space for the answer.

@@ -203,10 +203,7 @@ class Rounds:
             ModelError: it cannot evaluate them.
         """
         source.restart(self._tokens, LATE_CONTEXT)
-        seen, before = source.seen(self._tokens[:-1]), source.model.busy_s
-        source.model.logits(seen, rows=0)
-        if self._policy.controller:
-            self._policy.controller.costs.observe_draft(len(seen), source.model.busy_s - before)
+        prefill_draft(source, self._tokens[:-1], self._policy.controller)
         self._drafter.sources[source.name] = source
 
     def _prefill(self) -> Iterator[Prefilled]:
@@ -240,6 +237,21 @@ class Rounds:
             del self._drafter.sources[self._model.name]
         self._drafter.failure = None
         return Warned(f"{error} The answer continues without the draft model.")
+
+
+def prefill_draft(
+    source: ModelSource, tokens: Sequence[int], controller: Controller | None
+) -> None:
+    """Evaluate what a draft lacks of `tokens` in its window; the controller observes how long.
+
+    Raises:
+        ModelError: it cannot evaluate them.
+        Cancelled: it was stopped.
+    """
+    pending, before = source.pending(tokens), source.model.busy_s
+    source.model.logits(source.seen(tokens), rows=0)
+    if controller and pending:
+        controller.costs.observe_draft(pending, source.model.busy_s - before)
 
 
 def prefill(

@@ -13,8 +13,7 @@ from typing import cast
 import msgspec
 
 from assistant.engine.engine_choice import EngineChoice, EngineFigures, remember
-from assistant.engine.measurement import FIRST_LOOK_S, CostLooks, varied
-from assistant.engine.times import nothing_seen
+from assistant.engine.profile import MEASURING_S, Profile, varied
 from assistant.request import EngineArgs
 from models import child_process, engines
 from models.engines import ENGINES, EngineName
@@ -83,7 +82,7 @@ def _measured(
     engine: EngineName, path: Path, gpu_layers: int | None, threads: int | None
 ) -> EngineFigures:
     loaded.use(engine)
-    from assistant.engine.machine_cache import limit_batch
+    from assistant.engine.batch_check import limit_batch
     from models.native.model import NativeModel
     from models.native.weights import Weights
 
@@ -96,13 +95,13 @@ def _measured(
         busy_s, tokens = model.busy_s, varied(PROMPT, model.n_vocab)
         for end in range(CHUNK, PROMPT + 1, CHUNK):
             model.logits(tokens[:end], rows=0)
-            if model.busy_s - busy_s > FIRST_LOOK_S:
+            if model.busy_s - busy_s > MEASURING_S:
                 break
         reading_s = model.seconds_per_token
         assert reading_s is not None
-        profiler = CostLooks(model, None, nothing_seen({}, 1), nothing_seen({}))
-        profiler.first()
-        return EngineFigures(reading_s, profiler.verify.seconds)
+        profile = Profile(model)
+        profile.measure()
+        return EngineFigures(reading_s, profile.of_target.seconds)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 
 from assistant.engine.engine_choice import EngineChoice, choose, needed
-from assistant.engine.machine_cache import put_looks
-from assistant.engine.measurement import CostLooks, Look
-from assistant.engine.times import nothing_seen
+from assistant.engine.profile import Evaluation, Profile
 from assistant.lab.engine_trial import compare
 from assistant.lab.protocol import Measuring, Meter, Tune, Tuned
 from assistant.request import EngineArgs
@@ -45,20 +43,21 @@ class Tuner:
         """
         with ExitStack() as opened:
             models = {role: opened.enter_context(self._open(role)) for role in self._sides}
-            profiler = CostLooks(
-                models["target"], models.get("draft"), nothing_seen({}, 1), nothing_seen({})
-            )
-            times = {"target": profiler.verify, "draft": profiler.reading}
+            draft = models.get("draft")
+            conditions = draft.conditions if draft else None
+            profile = Profile(models["target"], conditions, self._setup.cache)
+            profile.reset()
+            profile.draft = draft
+            profiles = {"target": profile.of_target, "draft": profile.of_draft}
             for turn in range(ROUNDS):
                 self._meter.what = f"the cost curves, {turn + 1} of {ROUNDS}"
-                for role, model in models.items():
+                for role in models:
                     for width in WIDTHS[role]:
-                        profiler.take([Look(model, times[role], width)])
+                        profile.sample([Evaluation(profiles[role], width)])
                         self._meter.step()
-            self._save(profiler)
-            curves = {role: times[role].seconds for role in models}
-        paths, draft = tuple(self._sides.values()), curves.get("draft", {})
-        return Tuned(paths, profiler.is_clear, curves["target"], draft, self._choice)
+            self._save(profile)
+        paths = tuple(self._sides.values())
+        return Tuned(paths, profile.is_clear, *profile.seconds, self._choice)
 
     @contextmanager
     def _open(self, role: str) -> Iterator[NativeModel]:
@@ -76,16 +75,15 @@ class Tuner:
         ):
             yield model
 
-    def _save(self, profiler: CostLooks) -> None:
-        folder = self._setup.cache
-        if folder is None or not profiler.is_clear:
+    def _save(self, profile: Profile) -> None:
+        if not profile.is_clear:
             return
         try:
-            put_looks(profiler, folder)
+            profile.put()
         except OSError as error:
             raise StorageError(
-                f"{folder} cannot be written: {error.strerror}. Fix its permissions, or choose "
-                "another place with SPECCHAT_HOME."
+                f"{self._setup.cache} cannot be written: {error.strerror}. Fix its permissions, "
+                "or choose another place with SPECCHAT_HOME."
             ) from error
 
 

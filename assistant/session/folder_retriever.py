@@ -121,10 +121,10 @@ class FolderRetriever:
         path: Sequence[StoredMessage],
         model: "ModelInfo",
     ) -> tuple[tuple[Attachment, ...], dict[str, str]]:
-        from assistant.engine.machine_cache import known_reading
+        from assistant.engine.profile import newest
         from assistant.passages.folder_index import find_in_text
 
-        token_s = known_reading(model.path, cache_dir()) or UNMEASURED_S
+        token_s = newest(model.path, "verify", cache_dir()).prompt_token_s or UNMEASURED_S
         for_time = int(self._settings().about_seconds / token_s / PASSAGE)
         limit = min(max(for_time, LEAST), max(model.n_ctx // 2 // PASSAGE, 1), MOST)
         latest = [*reversed(path)]

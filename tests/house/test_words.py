@@ -16,10 +16,7 @@ OLD = frozenset(
     Unread flaw misfit _hindrance hindrance place _place found shipped begun worth each""".split()  # noqa: SIM905 - it is easier to read
 )
 """For `tell` say emit, for `found` what was found (hits, match), for `place` path or index."""
-TO_BE_WRITTEN_ANEW = (
-    *("assistant/decoding/lookahead", "assistant/engine/times", "assistant/engine/measurement"),
-    *("assistant/engine/machine_cache", "tui/chat/conversation"),
-)
+TO_BE_WRITTEN_ANEW = (*("assistant/decoding/lookahead", "tui/chat/conversation"),)
 
 
 def test_no_name_is_an_everyday_word_for_a_term_of_the_field():

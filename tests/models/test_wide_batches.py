@@ -10,7 +10,7 @@ import gguf
 import numpy as np
 import pytest
 
-from assistant.engine.measurement import ERROR, error_of_wide_batches
+from assistant.engine.batch_check import ERROR, error_of_wide_batches
 from models import gguf as headers
 from models import ik
 from models.native import loaded

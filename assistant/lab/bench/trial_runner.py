@@ -3,31 +3,26 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from copy import deepcopy
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from assistant import events
 from assistant.decoding.lookahead.controller import Controller, RoundCost
+from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.row import Row, everything
 from assistant.decoding.sources.draft import Rows, Source
 from assistant.decoding.warp import Warp
 from assistant.engine.control import Control
 from assistant.engine.engine import EngineState
 from assistant.engine.load import load
-from assistant.engine.machine_cache import Learnt, kept_looks
-from assistant.engine.measurement import CostLooks
 from assistant.engine.race import Runner, in_turns
 from assistant.engine.reply import Assistant
-from assistant.engine.times import typical_costs
 from assistant.lab.bench.answers import Compared, Measured
 from assistant.lab.protocol import Lockstep, Trial
 from assistant.request import EngineArgs
 from models.errors import Cancelled, ContextFull, ModelError
-from models.native.model import NativeModel
 
 
 class FrequencySource:
@@ -104,14 +99,9 @@ STRIDE = 4  # tokens that a system generates while the others wait: a fraction o
 
 
 class Recording(Controller):
-    """A controller that learns from samples of its own, and adds up the draft's steps."""
+    """A controller that adds up the draft's steps."""
 
-    def __init__(self, profiler: CostLooks) -> None:
-        verify, reading = deepcopy((profiler.verify, profiler.reading))
-        own = CostLooks(profiler.target, profiler.draft, verify, reading)
-        self.learnt = Learnt(own, (Path(), None), None)
-        super().__init__(self.learnt.costs)
-        self.steps_s = 0.0
+    steps_s = 0.0
 
     def observe(self, cost: RoundCost) -> None:
         """Note what a round's draft took, without any reading between rounds."""
@@ -124,7 +114,7 @@ class TrialLane(NamedTuple):
 
     runner: Runner
     ready: events.Ready
-    recording: Recording | None  # what the system has learnt so far; None without costs
+    recording: Recording | None  # of the system, for all its answers; None without costs
     before_s: float  # what the draft's steps of earlier answers took
 
     def measured(self, heard: Iterable[events.AnswerEvent]) -> Measured | str:
@@ -171,8 +161,7 @@ class TrialRunner:
         self._state = state
         self._loaded = ExitStack()
         self._assistants: dict[tuple[EngineArgs, int], tuple[Assistant, events.Ready]] = {}
-        self._profilers: dict[EngineArgs, CostLooks | None] = {}
-        self._learnt: dict[tuple[EngineArgs, str], Recording] = {}
+        self._controllers: dict[tuple[EngineArgs, str], Recording] = {}
 
     def measure(self, job: Lockstep) -> Compared:
         """Answer as after loading: the caches hold what every conversation begins with.
@@ -216,10 +205,10 @@ class TrialRunner:
         if request.mode == "sps" and not assistant.sources.keys() & set(request.sources):
             raise ModelError(f"SpS needs a draft. {ready.no_draft}")
         recording = None
-        if profiler := self._profilers[trial.setup]:
-            recording = self._learnt.setdefault((trial.setup, trial.system), Recording(profiler))
+        if assistant.profile:
+            key, costs = (trial.setup, trial.system), Costs(*assistant.profile.seconds)
+            recording = self._controllers.setdefault(key, Recording(costs))
         assistant.controller = recording
-        assistant.learnt = recording.learnt if recording else None
         for model in (assistant.target, assistant.draft):
             if model:
                 model.logits([0])  # forgets the prompt
@@ -232,22 +221,12 @@ class TrialRunner:
 
     def _assistant(self, setup: EngineArgs, others: int) -> tuple[Assistant, events.Ready]:
         if (setup, others) not in self._assistants:
-            bare = replace(setup, measure=False, recalls=False, snapshots=0)
+            bare = replace(setup, recalls=False, snapshots=0)
             assistant, ready = load(bare, self._state.control, self._state.emit, self._loaded)
             self._assistants[setup, others] = assistant, ready
             if assistant.target.can_roll_back:
                 assistant.sources |= baselines(assistant.target.n_vocab)
-            if setup not in self._profilers:
-                self._profilers[setup] = _profiler(assistant, setup)
         return self._assistants[setup, others]
-
-
-def _profiler(assistant: Assistant, setup: EngineArgs) -> CostLooks | None:
-    target, draft = assistant.target, assistant.draft
-    if not isinstance(target, NativeModel) or not target.can_roll_back:
-        return None
-    model = draft if isinstance(draft, NativeModel) else None
-    return kept_looks(target, model, setup.cache, typical_costs(target, model))
 
 
 def _strides(runner: Runner) -> int:

@@ -23,8 +23,8 @@ from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Rule, TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.warp import warped
+from assistant.engine.batch_check import ERROR, NARROW, WIDE, error_of_wide_batches
 from assistant.engine.control import Control
-from assistant.engine.measurement import ERROR, NARROW, WIDE, error_of_wide_batches
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import rule_of
 from assistant.engine.rounds import Policy

@@ -1,4 +1,4 @@
-"""Each file is looked at once: an engine that computes wide batches wrongly gets narrow ones."""
+"""Each file is checked once: an engine that computes wide batches wrongly gets narrow ones."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -6,10 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from assistant.engine import engine_choice, machine_cache
+from assistant.engine import batch_check, engine_choice
+from assistant.engine.batch_check import ERROR, NARROW, error_of_wide_batches, limit_batch
 from assistant.engine.engine_choice import EngineChoice
-from assistant.engine.machine_cache import limit_batch
-from assistant.engine.measurement import ERROR, NARROW, error_of_wide_batches
 from assistant.request import EngineArgs
 from models.errors import EngineRefused, OtherEngine
 from models.native.context import Context
@@ -52,20 +51,20 @@ def test_a_third_off_is_seen_not_rounding(tmp_path, tiny_target, open_model, mis
 
 
 def test_a_file_is_checked_once_per_change(tmp_path, tiny_target, open_model, misread, monkeypatch):
-    looks = []
-    look = machine_cache.error_of_wide_batches
+    checked = []
+    check = batch_check.error_of_wide_batches
     monkeypatch.setattr(
-        machine_cache, "error_of_wide_batches", lambda model: looks.append(model) or look(model)
+        batch_check, "error_of_wide_batches", lambda model: checked.append(model) or check(model)
     )
     misread(0.5)
     for expected in (1, 1):
         model = open_model(tiny_target)
         assert limit_batch(model, tmp_path)
         assert model.batch == NARROW
-        assert len(looks) == expected
+        assert len(checked) == expected
     tiny_target.touch()
     limit_batch(open_model(tiny_target), tmp_path)
-    assert len(looks) == 2
+    assert len(checked) == 2
 
 
 @pytest.fixture

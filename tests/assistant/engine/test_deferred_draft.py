@@ -11,9 +11,8 @@ from assistant.engine import reply
 from assistant.engine.control import Control
 from assistant.engine.idle import prefill_idle
 from assistant.engine.load import load
-from assistant.engine.machine_cache import put_looks
-from assistant.engine.measurement import READINGS, WIDTHS, CostLooks
-from assistant.engine.times import KEPT, Times
+from assistant.engine.model_profile import LIMIT
+from assistant.engine.profile import DRAFT_WIDTHS, PROFILES, WIDTHS, Profile
 from assistant.events import Decoded, Warned
 from assistant.request import EngineArgs, Message, Request, Sampling
 from models.errors import Cancelled
@@ -33,8 +32,11 @@ def open_setup(tiny_target, tiny_draft, tmp_path, monkeypatch):
     with ExitStack() as stack:
         assistant, _ = load(setup, Control(), lambda event: None, stack)
         assert assistant.draft is not None  # nothing was known of the pair
-        looks = CostLooks(assistant.target, assistant.draft, *map(certain, (WIDTHS, READINGS)))
-        put_looks(looks, tmp_path)
+        profile = Profile(assistant.target, assistant.draft.conditions, tmp_path)
+        for each, widths in ((profile.of_target, WIDTHS), (profile.of_draft, DRAFT_WIDTHS)):
+            each.plain_s = [0.01] * LIMIT  # so many samples that no more are needed
+            each.ratios = {n: [1 + n / 10] * LIMIT for n in (1, *widths)}
+        profile.put()
     with ExitStack() as stack:
 
         def opened(**changes):
@@ -46,11 +48,6 @@ def open_setup(tiny_target, tiny_draft, tmp_path, monkeypatch):
             return made, ready
 
         yield opened
-
-
-def certain(tokens) -> Times:
-    """Return times of which nothing is in doubt."""
-    return Times([0.01] * KEPT, {n: [1 + n / 10] * KEPT for n in (1, *tokens)})
 
 
 def request(tokens: int, **changes: Any) -> Request:
@@ -139,6 +136,6 @@ def test_a_draft_that_cannot_be_loaded_is_only_reported(open_setup, tiny_draft, 
 
 
 def test_a_pair_whose_costs_are_to_be_measured_is_not_deferred(open_setup, tmp_path):
-    (tmp_path / "costs.json").unlink()
+    (tmp_path / PROFILES).unlink()
     assert open_setup()[0].draft is not None
     assert open_setup(measure=False)[0].draft is None

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assistant.engine import prompt_cache
-from assistant.engine.machine_cache import known_acceptance
+from assistant.engine.profile import newest
 from assistant.events import Decoded, Failed, Finished, Prepared
 from assistant.request import EngineArgs
 from models.files.snapshots import folder
@@ -21,19 +21,22 @@ from tests.patience import until
 def test_the_acceptance_of_a_draft_is_saved_before_the_last_event_of_its_answer(setup, tmp_path):
     """Whoever asked may end the process as soon as that is heard."""
     cached, heard = replace(setup, engine=ENGINE, cache=tmp_path), Heard()
-    kept: list[bool] = []
-    file = tmp_path / "acceptance.json"
-    engine = Asking(NearEngine, lambda event: (kept.append(file.exists()), heard.emit(event)))
+    saved: list[bool] = []
+
+    def is_saved() -> bool:
+        return bool(newest(cached.draft, "draft", tmp_path).acceptance)
+
+    engine = Asking(NearEngine, lambda event: (saved.append(is_saved()), heard.emit(event)))
     try:
         engine.submit(cached)
         heard.end()
         engine.submit(ask())
         assert isinstance(heard.end(), Finished)
-        assert kept[-1]
-        assert not kept[0]
+        assert saved[-1]
+        assert not saved[0]
     finally:
         engine.close()
-    assert known_acceptance(cached.target, cached.draft, tmp_path)["model"]
+    assert newest(cached.draft, "draft", tmp_path).acceptance["model"]
 
 
 def test_a_target_that_cannot_roll_back_answers_by_ars_and_says_why(setup, monkeypatch):

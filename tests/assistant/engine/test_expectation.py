@@ -9,7 +9,8 @@ from typing import cast
 import pytest
 
 from assistant.engine.expectation import Expectation, Expectations, Span
-from assistant.engine.times import Times
+from assistant.engine.model_profile import ModelProfile
+from assistant.engine.profile import PROFILES
 from models import catalog, engines, memory
 from models.catalog import FILES, GGUF
 from models.files.disk import Records
@@ -28,14 +29,19 @@ class Machine:
         self.folder, self.files = folder, [identify(str(path)) for path in paths]
 
     def measure(
-        self, model: ModelFile, token_s: float, prompt_s: float, what: str = "verify"
+        self,
+        model: ModelFile,
+        token_s: float,
+        prompt_s: float,
+        what: str = "verify",
+        answered_s: float = 0.0,
     ) -> None:
         """Keep what a file took for a token of an answer, and of a prompt, in seconds."""
         status = model.path.stat()
         file = f"{status.st_size} {status.st_mtime_ns} | these"
-        times = Times([token_s], {1: [1.0], 2: [1.1]})
-        Records(self.folder, "costs.json", Times).put(f"{what} | {file}", times)
-        Records(self.folder, "costs.json", float).put(f"reading | {file}", prompt_s)
+        profile = ModelProfile([token_s], {1: [1.0], 2: [1.1]}, token_s=answered_s)
+        profile.prompt_token_s = prompt_s if what == "verify" else 0.0
+        Records(self.folder, PROFILES, ModelProfile).put(f"{what} | {file}", profile)
 
     @property
     def expectations(self) -> Expectations:
@@ -81,6 +87,14 @@ def test_a_measured_file_has_a_narrower_forecast_than_one_less_like_it(machine: 
     for narrow, wide in ((own, other), (other, listed)):
         assert width(narrow.tokens_per_s) < width(wide.tokens_per_s)
         assert width(narrow.prompt_s) < width(wide.prompt_s)
+
+
+@pytest.mark.parametrize(("measured_s", "answered_s"), [(0.5, 0.02), (0.02, 0.5), (0.02, 0.0)])
+def test_a_busy_machine_leaves_no_low_forecast(
+    machine: Machine, measured_s: float, answered_s: float
+) -> None:
+    machine.measure(machine.files[0], measured_s, 0.004, answered_s=answered_s)
+    assert machine.told(machine.files[0]).tokens_per_s.middle == pytest.approx(50)
 
 
 def test_files_that_disagree_make_the_others_uncertain(machine: Machine) -> None:

@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from assistant.engine import measurement
-from assistant.engine.machine_cache import kept_looks
-from assistant.engine.measurement import CostLooks
+from assistant.engine import profile
+from assistant.engine.profile import Profile, profiled
 from assistant.lab import tune
 from assistant.lab.protocol import Measuring, Tune
 from assistant.lab.tune import Tuner
@@ -21,7 +20,7 @@ from tests.engine import ENGINE
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
     monkeypatch.setattr(tune, "ROUNDS", 1)
-    monkeypatch.setattr(measurement, "CLEAR", math.inf)
+    monkeypatch.setattr(profile, "CLEAR", math.inf)
 
 
 def tuned(target, draft=None, handle=None, cancel=None, **setup):
@@ -42,17 +41,17 @@ def test_a_pair_is_measured_and_progress_ends_at_the_end(tiny_target, tiny_draft
 
 def test_the_times_of_a_tuning_are_known_at_the_next_load(tiny_target, monkeypatch, tmp_path):
     found = tuned(tiny_target, cache=tmp_path)
-    monkeypatch.setattr(CostLooks, "first", None)  # nothing may be measured
+    monkeypatch.setattr(Profile, "measure", None)  # nothing may be measured
     weights = Weights(tiny_target)
     model = NativeModel(weights, threads=1)
-    costs = kept_looks(model, None, tmp_path).costs
+    costs = profiled(model, None, tmp_path).costs
     model.close()
     weights.close()
     assert costs.verify(8) == found.verify[8]
 
 
 def test_while_others_are_busy_nothing_is_kept(tiny_target, tmp_path, monkeypatch):
-    monkeypatch.setattr(measurement, "CLEAR", 0.0)
+    monkeypatch.setattr(profile, "CLEAR", 0.0)
     assert not tuned(tiny_target, cache=tmp_path).is_kept
     assert not list(tmp_path.iterdir())
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from assistant.engine.model_profile import ModelProfile
+from assistant.engine.profile import PROFILES
 from assistant.passages import folder_index
 from assistant.passages.folder_index import IndexProgress
 from assistant.session import folder_retriever
@@ -253,8 +255,9 @@ async def test_the_count_of_passages_follows_the_reading_speed(notes: Path, tmp_
     status = model.stat()
 
     async def count(token_s: float, info=info) -> int:
-        key = f"reading | {status.st_size} {status.st_mtime_ns} | "
-        Records(cache_dir(), "costs.json", float).put(key, token_s)
+        key = f"verify | {status.st_size} {status.st_mtime_ns} | "
+        profile = ModelProfile([1.0], {1: [1.0]}, prompt_token_s=token_s)
+        Records(cache_dir(), PROFILES, ModelProfile).put(key, profile)
         assert made.session.folders is not None
         (_, *hits), _ = await made.session.folders.find(
             "Where do zeppelins fly?", [NOTES], (), info

@@ -81,17 +81,16 @@ def test_none_is_a_stride_and_a_round_ahead_of_another(trials, stand, monkeypatc
 
 def test_systems_share_weights_but_nothing_that_they_learn_or_hold(trials, stand):
     stand.measure(Lockstep((trials[2], replace(trials[2], system="other"), trials[0])))
-    pairs, learnt = [pair for pair, _ in stand._assistants.values()], [*stand._learnt.values()]
-    assert len(pairs) == len(learnt) == 3
+    pairs, own = [pair for pair, _ in stand._assistants.values()], [*stand._controllers.values()]
+    assert len(pairs) == len(own) == 3
     for kind in ("target", "draft", "vocab"):
         objects = [getattr(pair, kind) for pair in pairs]
         assert len({id(each) for each in objects}) == (1 if kind == "vocab" else 3)
     assert len({id(pair.target.weights) for pair in pairs}) == 1
     sources = [source for pair in pairs for source in pair.sources.values()]
     assert len({id(source) for source in sources}) == len(sources)
-    looks = [each.learnt._looks for each in learnt] + [*stand._profilers.values()]
-    assert len({id(each.verify) for each in looks}) == len(looks) == 4
-    assert len({id(each.costs) for each in learnt}) == 3
+    for objects in ([each.costs for each in own], [each._acceptance for each in own]):
+        assert len({id(each) for each in objects}) == 3
 
 
 @needs_both

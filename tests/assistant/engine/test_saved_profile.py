@@ -1,4 +1,4 @@
-"""What was measured and learnt is remembered, in private files."""
+"""What was measured and observed is saved, in one private file."""
 
 import json
 import os
@@ -12,18 +12,8 @@ import pytest
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.loops import Round, Sampled
 from assistant.decoding.sources.draft import Run
-from assistant.engine.machine_cache import (
-    FURTHEST,
-    Learnt,
-    kept_looks,
-    known_acceptance,
-    known_reading,
-    put_looks,
-    recorded,
-    remember_acceptance,
-)
-from assistant.engine.measurement import CostLooks
-from assistant.engine.times import Times
+from assistant.engine.model_profile import FURTHEST
+from assistant.engine.profile import PROFILES, Profile, newest, profiled
 from assistant.events import Origin
 from models.errors import Cancelled
 from models.files import disk
@@ -40,19 +30,19 @@ def model(conditions="this", **options):
 def evaluations(folder, conditions="this", draft=None, noise=lambda: 0.0):
     target = model(conditions, noise=noise)
     models = [target, draft] if draft else [target]
-    costs = kept_looks(target, draft, folder, clock=lambda: sum(each.now for each in models)).costs
+    costs = profiled(target, draft, folder, clock=lambda: sum(each.now for each in models)).costs
     assert costs.verify(1) > 0
     return len(target.widths)
 
 
-def remember(target, draft, folder, verify, reading):
+def remember(target, draft, folder, verify, prefill):
     """Keep seconds as if they had been measured."""
     plain_s = verify[1]
-    times = [
-        Times([plain_s] * 4, {n: [took / plain_s] * 4 for n, took in each.items()})
-        for each in (verify, reading)
-    ]
-    put_looks(CostLooks(target, draft, *times), folder)
+    profile = Profile(target, draft.conditions if draft else None, folder)
+    for model_profile, seconds in ((profile.of_target, verify), (profile.of_draft, prefill)):
+        model_profile.plain_s = [plain_s] * 4
+        model_profile.ratios = {n: [took / plain_s] * 4 for n, took in seconds.items()}
+    profile.put()
 
 
 def test_the_first_load_measures_and_the_others_nothing(tmp_path):
@@ -60,7 +50,7 @@ def test_the_first_load_measures_and_the_others_nothing(tmp_path):
     assert evaluations(tmp_path) == 0
 
 
-def test_times_of_a_busy_machine_are_measured_again_by_the_next_load(tmp_path):
+def test_samples_of_a_busy_machine_are_measured_again_by_the_next_load(tmp_path):
     uneven = cycle([0.0, 0.3, 0.1, 0.9, 0.0, 0.5])
     assert evaluations(tmp_path, noise=lambda: next(uneven)) > 0
     assert evaluations(tmp_path) > 0
@@ -76,39 +66,39 @@ def test_other_conditions_are_measured_and_the_first_are_not_forgotten(tmp_path)
 
 def test_another_draft_leaves_what_is_known_of_the_target(tmp_path):
     evaluations(tmp_path, draft=model("one draft"))
-    before = json.loads((tmp_path / "costs.json").read_text())["verify | this"]
+    before = json.loads((tmp_path / PROFILES).read_text())["verify | this"]
     evaluations(tmp_path, draft=(other := model("another draft")))
-    after = json.loads((tmp_path / "costs.json").read_text())["verify | this"]
+    after = json.loads((tmp_path / PROFILES).read_text())["verify | this"]
     assert after["ratios"]["2"] == before["ratios"]["2"]
     assert other.widths
 
 
 def test_a_target_alone_has_a_curve(tmp_path):
-    costs = kept_looks(model(), None, tmp_path).costs
+    costs = profiled(model(), None, tmp_path).costs
     assert 0 < costs.verify(7) < costs.draft(1)
 
 
 def test_a_file_that_verifies_is_not_taken_for_one_that_drafts(tmp_path):
     evaluations(tmp_path)
     draft = model()
-    kept_looks(model(), draft, tmp_path)
+    profiled(model(), draft, tmp_path)
     assert draft.widths
 
 
 def test_times_of_rounds_on_a_busy_machine_do_not_outlive_the_load(tmp_path):
     measured = {1: 1.0, 2: 1.5, 3: 1.75, 4: 2.0, 8: 4.0}
     remember(model(), model("draft"), tmp_path, measured, measured)
-    costs = kept_looks(model(), model("draft"), tmp_path).costs
+    costs = profiled(model(), model("draft"), tmp_path).costs
     for _ in range(100):
         costs.observe_verify(8, 20.0)
         costs.observe_draft(1, 5.0)
-    costs = kept_looks(model(), model("draft"), tmp_path).costs
+    costs = profiled(model(), model("draft"), tmp_path).costs
     assert {n: costs.verify(n) for n in measured} == measured
     assert costs.draft(1) == measured[1]
 
 
 def foreign(text, plain, ratios):
-    return json.dumps({key: {"plain": plain, "ratios": ratios} for key in json.loads(text)})
+    return json.dumps({key: {"plain_s": plain, "ratios": ratios} for key in json.loads(text)})
 
 
 @pytest.mark.parametrize(
@@ -119,7 +109,7 @@ def foreign(text, plain, ratios):
         lambda text: "[1, 2]",
         lambda text: "[" * 100_000,
         lambda text: "\0" + text,
-        lambda text: text.replace('"ratios"', '"rations"'),
+        lambda text: text.replace('"plain_s"', '"plane_s"'),
         lambda text: text.replace('"1":', '"one":'),
         lambda text: text.replace('"1":', '"-1":'),
         lambda text: foreign(text, [], {"1": [1.0]}),
@@ -145,7 +135,7 @@ def test_a_folder_that_cannot_be_written_costs_a_measurement_and_nothing_else(tm
 
 
 def test_a_pipe_instead_of_the_file_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "costs.json")
+    os.mkfifo(tmp_path / PROFILES)
     assert evaluations(tmp_path) > 0
 
 
@@ -161,34 +151,40 @@ def test_a_cancel_passes_and_leaves_no_trace(tmp_path):
     target = model()
     target.stop_after = 3
     with pytest.raises(Cancelled):
-        kept_looks(target, None, tmp_path)
+        profiled(target, None, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_looks_correct_the_costs_at_once_and_are_kept(tmp_path):
+def test_more_samples_correct_the_costs_at_once_and_are_saved(tmp_path):
     target = Stopwatched(lambda width, depth: 0.01 * width)
-    looks = CostLooks(
-        target, None, Times([0.01], {1: [1.0], 2: [1.1]}), Times([], {}), target.clock
-    )
-    learnt = Learnt(looks, (Path(__file__), None), tmp_path)
-    assert learnt.costs.verify(2) == pytest.approx(0.011)
-    while not learnt.look_again():
+    remember(target, None, tmp_path, {1: 0.01, 2: 0.011, 3: 0.03, 4: 0.04, 8: 0.08}, {})
+    profile = profiled(target, None, tmp_path, clock=target.clock)
+    assert profile.costs.verify(2) == pytest.approx(0.011)
+    while not profile.refine():
         pass
-    assert learnt.costs.verify(2) == pytest.approx(0.02)
-    assert kept_looks(target, None, tmp_path).costs.verify(2) == pytest.approx(0.02)
+    assert profile.costs.verify(2) == pytest.approx(0.02)
+    assert profiled(target, None, tmp_path).costs.verify(2) == pytest.approx(0.02)
 
 
-def test_how_fast_prompts_are_read_is_kept(pair, tmp_path):
+def test_the_speed_of_a_prefill_is_saved(pair, tmp_path):
     target = model(measured(pair[0]).conditions)
-    learnt = Learnt(
-        CostLooks(target, None, Times([0.01], {1: [1.0]}), Times([], {})), pair, tmp_path
-    )
-    learnt.keep()
-    assert known_reading(pair[0], tmp_path) == 0
+    profile = profiled(target, None, tmp_path, clock=target.clock)
+    profile.save()
+    assert newest(pair[0], "verify", tmp_path).prompt_token_s == 0
     for target.seconds_per_token in (0.02, 0.01):
-        learnt.keep()
-        assert known_reading(pair[0], tmp_path) == target.seconds_per_token
-    assert known_reading(pair[1], tmp_path) == 0
+        profile.save()
+        assert newest(pair[0], "verify", tmp_path).prompt_token_s == target.seconds_per_token
+    assert newest(pair[1], "verify", tmp_path).prompt_token_s == 0
+
+
+def test_the_speed_of_the_last_answer_is_saved(pair, tmp_path):
+    target = model(measured(pair[0]).conditions)
+    profile = profiled(target, None, tmp_path, clock=target.clock)
+    for seconds in (5.0, 3.0):
+        for _ in range(9):
+            profile.costs.observe_verify(1, seconds)
+        profile.save()
+        assert newest(pair[0], "verify", tmp_path).token_s == pytest.approx(seconds)
 
 
 ROOT = Path(__file__).parents[4]
@@ -197,7 +193,9 @@ ROOT = Path(__file__).parents[4]
 def measured(path: Path, settings: str = "threads=2") -> Any:
     """A file that was measured with these settings, as `models.native.model` says it."""
     conditions = f"{loaded.engine().speed_key(path, None)} {settings}"
-    return SimpleNamespace(conditions=conditions, max_rows=32, rollback=None)
+    return SimpleNamespace(
+        conditions=conditions, max_rows=32, rollback=None, seconds_per_token=None
+    )
 
 
 @pytest.fixture
@@ -213,50 +211,58 @@ def measure(pair, folder, verify: dict[int, float], step: float, **more: str) ->
     remember(target, draft, folder, verify, {1: step, 8: 3 * step})
 
 
+def seconds(path, role, folder) -> dict[int, float] | None:
+    """Return what was measured last of a file; None: nothing."""
+    profile = newest(path, role, folder)
+    return profile.seconds if profile.plain_s else None
+
+
 def test_of_several_measurements_the_newest_counts(pair, tmp_path):
     measure(pair, tmp_path, {1: 1.0, 2: 2.0}, 0.4)
     measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1, settings="threads=4")
-    assert recorded(pair[0], "verify", tmp_path).seconds[2] == 1.0
-    assert recorded(pair[1], "draft", tmp_path).seconds[1] == pytest.approx(0.1)
+    assert seconds(pair[0], "verify", tmp_path)[2] == 1.0
+    assert seconds(pair[1], "draft", tmp_path)[1] == pytest.approx(0.1)
 
 
 def test_measured_times_are_those_of_an_unchanged_file_in_its_role(pair, tmp_path):
     target, draft = pair
-    assert recorded(target, "verify", tmp_path) is None
+    assert seconds(target, "verify", tmp_path) is None
     remember(measured(draft), None, tmp_path, {1: 1.0, 2: 1.0}, {1: 1.0})
-    assert recorded(draft, "draft", tmp_path) is None  # as a target, it was
+    assert seconds(draft, "draft", tmp_path) is None  # as a target, it was
     measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1)
-    assert recorded(draft, "draft", tmp_path)
+    assert seconds(draft, "draft", tmp_path)
     os.utime(draft, ns=(1, 1))  # another file of that size
-    assert recorded(draft, "draft", tmp_path) is None
-    assert recorded(tmp_path / "gone.gguf", "verify", tmp_path) is None
+    assert seconds(draft, "draft", tmp_path) is None
+    assert seconds(tmp_path / "gone.gguf", "verify", tmp_path) is None
 
 
-SHOWN = {"model": -1.5, "suffix": 0.25}
-
-
-def test_learnt_acceptance_is_remembered_of_this_pair_alone(pair, tmp_path):
-    remember_acceptance(SHOWN, *pair, tmp_path)
-    assert known_acceptance(*pair, tmp_path) == SHOWN
-    assert known_acceptance(pair[0], None, tmp_path) == {}
-    assert known_acceptance(*reversed(pair), tmp_path) == {}
-
-
-def test_a_file_name_need_not_be_utf_8(tmp_path):
-    target = tmp_path / os.fsdecode(b"\xff\xfe.gguf")
-    target.touch()
-    remember_acceptance(SHOWN, target, None, tmp_path)
-    assert known_acceptance(target, None, tmp_path) == SHOWN
-
-
-def test_an_impossible_acceptance_in_the_file_is_not_believed(pair, tmp_path):
-    remember_acceptance({"model": 2 * FURTHEST, "suffix": 1.0}, *pair, tmp_path)
-    assert known_acceptance(*pair, tmp_path) == {"suffix": 1.0}
-
-
-def test_acceptance_learnt_from_numpy_rows_can_be_saved(pair, tmp_path):
-    """Odds come from rows of numpy, whose numbers the file does not know."""
+def observed(odds: float) -> Acceptance:
+    """Return the acceptance after one run was on offer that had such odds."""
     acceptance, run = Acceptance(), Run("suffix", (0,), (3,))
-    acceptance.observe(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
-    remember_acceptance(acceptance.lasting, *pair, tmp_path)
-    assert known_acceptance(*pair, tmp_path) == acceptance.lasting
+    acceptance.observe(Round((Sampled(1, Origin.TARGET, coin(odds)),)), [run])
+    return acceptance
+
+
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_the_acceptance_of_sources_is_saved_of_this_pair_alone(tmp_path, is_loaded):
+    """Odds come from rows of numpy, whose numbers the file does not know."""
+    evaluations(tmp_path, draft=model("draft"))
+    profile = Profile(model(), "draft", tmp_path)
+    if is_loaded:
+        profile.add_draft(model("draft"))
+    profile.acceptance = observed(0.1)
+    profile.save()
+    assert Profile(model(), "draft", tmp_path).acceptance.lasting == profile.acceptance.lasting
+    for other in ("other", None):
+        assert not Profile(model(), other, tmp_path).acceptance.lasting
+    assert evaluations(tmp_path, draft=model("draft")) == 0  # the samples stay
+
+
+def test_an_impossible_acceptance_in_the_file_is_not_believed(tmp_path):
+    evaluations(tmp_path)
+    file = tmp_path / PROFILES
+    for odds, expected in ((1.0, {"suffix": 1.0}), (2 * FURTHEST, {})):
+        profiles = json.loads(file.read_text())
+        profiles["verify | this"]["acceptance"] = {"suffix": odds}
+        file.write_text(json.dumps(profiles))
+        assert Profile(model(), None, tmp_path).acceptance.lasting == expected

@@ -1,0 +1,68 @@
+"""A check that an engine computes wide batches of a file correctly.
+
+Kernels for many tokens are others than those for few. Where one is wrong for a file, prompts are
+misread and long drafts verified against the wrong rows. So each file is checked once.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from assistant.decoding.model import Logits, Model
+from assistant.engine.profile import PROFILES, varied
+from models.files.disk import Records
+from models.native.model import NativeModel
+
+WIDE, NARROW = 64, 16  # tokens of the batches that are compared
+ERROR = 0.25
+"""The greatest mean distance between rows, relative to their length. Rounding gave 0.02 to 0.11
+(most in gemma-3-270m with llama.cpp), one wrong matrix 0.29 and more, wrong kernels for all weights
+0.4 to 1.1 (ik_llama.cpp 0.1.5 with Q4_1 and Q5_1)."""
+
+
+def limit_batch(model: NativeModel, folder: Path | None) -> bool:
+    """Limit a model's batches to `NARROW` tokens, if wide ones give other logits.
+
+    Returns whether that was so. The result for a file and an engine is saved in `folder`, if any.
+
+    Raises:
+        Cancelled: it was stopped.
+        ModelError: the model cannot evaluate.
+    """
+    records, key = Records(folder, PROFILES, bool), f"batches | {model.weights.conditions}"
+    is_correct = records.get(key)
+    if is_correct is None:
+        is_correct = error_of_wide_batches(model) < ERROR
+        records.save(key, is_correct)
+    if not is_correct:
+        model.limit_batch(NARROW)
+    return not is_correct
+
+
+def error_of_wide_batches(model: Model) -> float:
+    """Return how far the rows of a batch of `WIDE` tokens are from those of narrow batches.
+
+    It is the mean distance of two rows after the same token, relative to the length of the one from
+    the narrow batch: 0 where they are equal, about 1.4 where they have nothing in common.
+
+    Raises:
+        Cancelled: it was stopped.
+        ModelError: the model cannot evaluate.
+    """
+    if model.n_ctx < 2 * NARROW:
+        return 0.0
+    tokens = varied(min(WIDE, model.n_ctx) // NARROW * NARROW, model.n_vocab)
+    ends = range(NARROW, len(tokens) + 1, NARROW)
+    model.logits(tokens[1:2])  # clears the cache
+    wide = _centred(model.logits(tokens, min(len(tokens), model.max_rows)))
+    model.logits(tokens[1:2])
+    rows = [_centred(model.logits(tokens[:end], min(NARROW, model.max_rows))) for end in ends]
+    narrow = np.concatenate(rows)[-len(wide) :]
+    lengths = np.linalg.norm(narrow, axis=1)
+    return float(np.mean(np.linalg.norm(wide - narrow, axis=1) / np.maximum(lengths, 1e-9)))
+
+
+def _centred(logits: Logits) -> Logits:
+    """Return a copy of rows, each less its mean, which has no effect on probabilities."""
+    centred: Logits = logits - logits.mean(axis=1, keepdims=True)
+    return centred

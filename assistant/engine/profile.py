@@ -1,0 +1,274 @@
+"""What is known of a pair on this machine: measured, saved, and refined while the engine is idle.
+
+A machine changes from second to second, and a ratio hardly does: t(2) was 1.06 to 1.41 of a t(1)
+from another second, and 1.17 to 1.29 of those before and after it, in the same time. A draft takes
+turns with the target, as in a round: in a loop of its own it finds its weights in the caches.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from time import perf_counter
+from typing import Literal, NamedTuple, Protocol
+
+from assistant.decoding.lookahead.acceptance import Acceptance
+from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.model import Model, most_proposals
+from assistant.engine.model_profile import ModelProfile
+from models.files.disk import Records
+
+PROFILES = "profiles.json"
+WIDTHS = (4, 2, 3, 8)
+"""The target's widths that are measured first, the most informative first."""
+WIDER = (16, 32)
+"""Those of long copies and constraints: measured once, if nothing typical is known."""
+DRAFT_WIDTHS = (2, 1, 8)
+"""What a draft evaluates in a round: usually two tokens before its first row, then one."""
+DRAFT_PREFILL = 64  # tokens, for the speed of a longer prefill
+NEEDED = (1, 4)
+"""What is measured however long it takes: the draft's step, and the slope of the target."""
+MEASURING_S = 6.0
+"""Seconds after which no further evaluation begins. Of ten measurements of two seconds, four had
+all of t(2) to t(8) within 10 % of a minute's; of ten of six seconds, nine."""
+DEEP = 1024  # tokens of context from which on attention takes enough time to matter
+SHALLOW = 16  # tokens before those that are timed, where the cache is empty
+SETTLED = 0.025  # the relative error of a ratio that needs no more samples
+CLEAR = 0.1  # the one from which on the machine was too busy for figures that last
+
+
+class TimedModel(Model, Protocol):
+    """A model that knows what its speed depends on."""
+
+    @property
+    def conditions(self) -> str:
+        """The file, the library, the machine and the settings, as text."""
+
+    @property
+    def cached_tokens(self) -> Sequence[int]:
+        """The tokens in its cache."""
+
+    @property
+    def seconds_per_token(self) -> float | None:
+        """Seconds per token of prefill; None before there was a long enough one."""
+
+
+class Evaluation(NamedTuple):
+    """A number of tokens to be timed, in the draft or the target."""
+
+    profile: ModelProfile
+    tokens: int
+
+    @property
+    def error(self) -> float:
+        """The relative error of what is known of it."""
+        return self.profile.error(self.tokens)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything is known of it."""
+        return self.tokens in self.profile.ratios or self.tokens in self.profile.typical
+
+
+class Profile:
+    """What is known of a target, and of a draft beside it.
+
+    Args:
+        draft: the conditions of a draft, which may be loaded later; None: there is none.
+        folder: where it was saved, and will be; None: nowhere.
+    """
+
+    def __init__(
+        self,
+        target: TimedModel,
+        draft: str | None = None,
+        folder: Path | None = None,
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
+        self.target, self._draft, self._clock = target, draft, clock
+        self.draft: TimedModel | None = None
+        """The draft, once it is loaded."""
+        self._records = Records(folder, PROFILES, ModelProfile)
+        verify, prefill = (_valid(self._records.get(key)) for key in self._keys)
+        self.of_target, self.of_draft = verify, prefill
+        widest = most_proposals(target) + 1
+        widths = [n for n in WIDTHS if n <= widest] or [widest] * (widest > 1)
+        self._usual = [Evaluation(verify, n) for n in widths]
+        wider = sorted({min(n, widest) for n in WIDER} - {1, *widths})
+        self._rare = [Evaluation(verify, n) for n in wider]
+        if draft:
+            steps = [Evaluation(prefill, n) for n in DRAFT_WIDTHS]
+            self._usual = [*self._usual[:1], *steps, *self._usual[1:]]
+            self._rare.append(Evaluation(prefill, DRAFT_PREFILL))
+
+    @property
+    def _keys(self) -> tuple[str, str]:
+        verify = f"verify | {self.target.conditions}"
+        return verify, f"draft | {self._draft} | {verify}"
+
+    def reset(self) -> None:
+        """Drop all samples, so that everything is measured again."""
+        for profile in (self.of_target, self.of_draft):
+            profile.plain_s, profile.ratios, profile.typical = [], {}, {}
+
+    def add_draft(self, draft: TimedModel) -> None:
+        """Add a draft that was loaded later."""
+        self.draft, self._draft = draft, draft.conditions
+
+    @cached_property
+    def costs(self) -> Costs:
+        """What rounds cost."""
+        return Costs(*self.seconds)
+
+    @cached_property
+    def acceptance(self) -> Acceptance:
+        """How good sources are: of a pair, or of a target alone."""
+        return Acceptance((self.of_draft if self._draft else self.of_target).acceptance)
+
+    @property
+    def seconds(self) -> tuple[dict[int, float], dict[int, float]]:
+        """What the target and the draft take, by tokens; without a draft the second is empty."""
+        return self.of_target.seconds, self.of_draft.seconds if self._draft else {}
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether everything was measured, on a machine calm enough for figures that last."""
+        is_measured = self.of_target.plain_s and (self.of_draft.plain_s or not self._draft)
+        return bool(is_measured) and self._largest_error < CLEAR
+
+    @property
+    def _largest_error(self) -> float:
+        return max((evaluation.error for evaluation in self._usual), default=0.0)
+
+    def measure(self) -> None:
+        """Time what is not clear yet, for `MEASURING_S`; and what is needed, however long.
+
+        Raises:
+            Cancelled: it was stopped.
+            ModelError: a model cannot evaluate.
+        """
+        deadline = self._clock() + MEASURING_S
+        rare = [evaluation for evaluation in self._rare if not evaluation.is_known]
+        evaluations = [*self._usual * 2, *rare, *self._usual * 3]
+        unclear = [evaluation for evaluation in evaluations if evaluation.error >= CLEAR]
+
+        def is_due(evaluation: Evaluation) -> bool:
+            is_known = evaluation.profile.plain_s and evaluation.is_known
+            return (evaluation.tokens in NEEDED and not is_known) or self._clock() < deadline
+
+        self.sample(filter(is_due, unclear))
+        self.save()
+
+    def refine(self) -> bool:
+        """Time what is least certain once; return whether nothing needs another sample.
+
+        After a long text attention would count as well, and nothing is timed.
+
+        Raises:
+            Cancelled: it was stopped; the caches are as they were.
+            ModelError: a model cannot evaluate.
+        """
+        if len(self.target.cached_tokens) >= DEEP:
+            return True
+        loaded = (self.of_target, self.of_draft) if self.draft else (self.of_target,)
+        possible = [evaluation for evaluation in self._usual if evaluation.profile in loaded]
+        self.sample([max(possible, key=lambda evaluation: evaluation.error)])
+        self.costs.measure(*self.seconds)
+        is_settled = self._largest_error < SETTLED
+        if is_settled:
+            self.save()
+        return is_settled
+
+    def sample(self, evaluations: Iterable[Evaluation]) -> None:
+        """Time evaluations, each between two of one token of the target.
+
+        They continue what is cached, and the caches are the same afterwards.
+
+        Raises:
+            Cancelled: it was stopped.
+            ModelError: a model cannot evaluate.
+        """
+        models = [self.target, self.draft] if self.draft else [self.target]
+        texts = [[*model.cached_tokens] or varied(SHALLOW, model.n_vocab) for model in models]
+        before = self._seconds(self.target, texts[0], 1)
+        self.of_target.add(1, 1.0, before)
+        for profile, tokens in evaluations:
+            index = -1 if profile is self.of_draft else 0
+            model, text = models[index], texts[index]
+            if len(text) + tokens > model.n_ctx:
+                continue
+            seconds = self._seconds(model, text, tokens)
+            after = self._seconds(self.target, texts[0], 1)
+            plain_s = (before + after) / 2
+            profile.add(tokens, seconds / plain_s, plain_s)
+            before = after
+        for model, text in zip(models, texts, strict=True):
+            model.logits(text, rows=0)
+
+    def _seconds(self, model: TimedModel, text: list[int], tokens: int) -> float:
+        model.logits(text, rows=0)  # removes what comes after that from the cache
+        longer = [*text, *varied(tokens, model.n_vocab)]
+        started = self._clock()
+        model.logits(longer, rows=min(tokens, model.max_rows))
+        return self._clock() - started
+
+    def save(self) -> None:
+        """Save all of it, if the folder can be written: else it is measured again."""
+        with suppress(OSError):
+            self.put()
+
+    def put(self) -> None:
+        """Save all of it.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        if seconds := self.target.seconds_per_token:
+            self.of_target.prompt_token_s = seconds
+        self.of_target.token_s = self.costs.verify(1)
+        profiles = [self.of_target, self.of_draft] if self._draft else [self.of_target]
+        profiles[-1].acceptance = self.acceptance.lasting
+        for key, profile in zip(self._keys, profiles, strict=False):
+            self._records.put(key, profile)
+
+
+def profiled(
+    target: TimedModel,
+    draft: TimedModel | None,
+    folder: Path | None,
+    typical: tuple[dict[int, float], dict[int, float]] = ({}, {}),
+    clock: Callable[[], float] = perf_counter,
+) -> Profile:
+    """Return the profile of a pair, or of a target alone; it is measured unless it was clear.
+
+    Raises:
+        Cancelled: it was stopped; nothing was saved of what was being measured.
+        ModelError: a model cannot evaluate.
+    """
+    profile = Profile(target, draft.conditions if draft else None, folder, clock)
+    profile.draft = draft
+    profile.of_target.typical, profile.of_draft.typical = typical
+    if not profile.is_clear:
+        profile.measure()
+    return profile
+
+
+def newest(path: Path, role: Literal["verify", "draft"], folder: Path | None) -> ModelProfile:
+    """Return what was measured last with a file here, however it was run; empty: nothing."""
+    with suppress(OSError):
+        status = path.stat()
+        prefix = f"{role} | {status.st_size} {status.st_mtime_ns} | "
+        return _valid(Records(folder, PROFILES, ModelProfile).newest(prefix))
+    return ModelProfile()
+
+
+def _valid(profile: ModelProfile | None) -> ModelProfile:
+    return profile if profile and profile.is_valid else ModelProfile()
+
+
+def varied(count: int, n_vocab: int) -> list[int]:
+    """Return tokens that hardly repeat.
+
+    A mixture of experts would evaluate the same token again with the same experts, for less.
+    """
+    return [(7919 * i + 1) % n_vocab for i in range(count)]
