@@ -68,6 +68,7 @@ class EngineArgs:
 ToolChoice = Literal["auto", "none", "required"]
 LONGEST_STOP = 1_000
 """Characters of a stop string: each token of an answer is compared with all of it."""
+MEETS = 8  # characters besides blanks that an answer has in common with what follows its gap
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 
 
@@ -121,6 +122,19 @@ class Infill:
 
     suffix: str
     files: tuple[tuple[str, str], ...] = ()  # names and texts of others, the most important last
+
+    @property
+    def meeting(self) -> str:
+        """The first lines of the suffix, as many as no answer has by chance; "" if it is short.
+
+        An answer ends where it begins to repeat them.
+        """
+        text = ""
+        for line in self.suffix.splitlines(keepends=True):
+            text += line
+            if len("".join(text.split())) >= MEETS:
+                return text if len(text) <= LONGEST_STOP else ""
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,9 @@ class Assistant:
 
             call_reader = call_reader_of(prompt.call_format, request)
         prefix = prompt.tokens[prompt.beginning.start :]
-        text = AnswerText(prompt.beginning, prefix, request.stop_strings, call_reader)
+        meeting = request.infill.meeting if request.infill else ""
+        stops = (*request.stop_strings, *filter(None, (meeting,)))
+        text = AnswerText(prompt.beginning, prefix, stops, call_reader)
         return AnswerBuilder(request, self.vocab, figures, text, mask)
 
     def _rounds(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 
 from assistant.events import Token
-from assistant.request import LONGEST_STOP, Infill, Request
+from assistant.request import Infill, Request
 from assistant.serve.api_error import refuse
 from assistant.serve.completion_objects import AnswerDeltas, Completion, Object, measured
 from assistant.serve.completion_schema import (
@@ -21,7 +21,6 @@ from assistant.serve.dialect import Fields
 
 DEFAULT_TOKENS = 16  # as in OpenAI's API
 MAX_INDENT = 1_000  # blanks; no editor has more
-MEETS = 8  # characters besides blanks that an answer has in common with what follows the gap
 _IN_LLAMA_CPP = {
     "samplers", "cache_prompt", "id_slot", "n_cache_reuse", "t_max_prompt_ms", "speculative",
 }  # fmt: skip
@@ -58,7 +57,7 @@ def parse_text_completion(
     fields = {"max_tokens": DEFAULT_TOKENS, **given}
     prompt, infill = (prompt, Infill(suffix)) if suffix else _gap_in(prompt)
     raw = _raw(defaults, infill)
-    return _completed(completion_request(_with(prompt, fields), notices, raw, served))
+    return completion_request(_with(prompt, fields), notices, raw, served)
 
 
 class _File(msgspec.Struct):
@@ -112,7 +111,7 @@ def parse_native(
         tuple(native.response_fields or ()),
     )
     parsed = completion_request(_with(prompt, others), notices, _raw(defaults, infill), served)
-    return replace(_completed(parsed), limits=limits)
+    return replace(parsed, limits=limits)
 
 
 def _gap_in(prompt: str) -> tuple[str, Infill | None]:
@@ -134,24 +133,6 @@ def _raw(defaults: Request, infill: Infill | None) -> Request:
 
 def _with(prompt: str, fields: Fields) -> Fields:
     return {**fields, "messages": [{"role": "user", "content": prompt}]}
-
-
-def _completed(parsed: CompletionRequest) -> CompletionRequest:
-    """Have the answer to a gap end where it begins to repeat what follows."""
-    request = parsed.request
-    if request.infill is None or not (meeting := meeting_of(request.infill.suffix)):
-        return parsed
-    return replace(parsed, request=replace(request, stop_strings=(*request.stop_strings, meeting)))
-
-
-def meeting_of(suffix: str) -> str:
-    """Return the first lines of a suffix, as many as no answer has by chance; "" if it is short."""
-    text = ""
-    for line in suffix.splitlines(keepends=True):
-        text += line
-        if len("".join(text.split())) >= MEETS:
-            return text if len(text) <= LONGEST_STOP else ""
-    return ""
 
 
 class TextCompletion(Completion):

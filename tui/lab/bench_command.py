@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path, dir_okay=False)
+SPEC = (
+    "Systems to compare, separated by commas: ars, auto, sps[=K], or sources and K, as in "
+    "model=4 or suffix+model=3; after TARGET: with another target or quantisation, as in f16:ars."
+)
 
 
 @click.group()
@@ -61,13 +65,7 @@ def chosen(options: dict[str, Any]) -> "Settings":
 @repeated
 @click.argument("file", required=False, type=FILE)
 @click.option(
-    "--systems",
-    "spec",
-    metavar="SPEC",
-    default=plan.DEFAULT,
-    show_default=True,
-    help="Systems to compare, separated by commas: ars, auto, sps[=K], or sources and K, as in "
-    "model=4 or suffix+model=3; after TARGET: with another target or quantisation, as in f16:ars.",
+    "--systems", "spec", metavar="SPEC", default=plan.DEFAULT, show_default=True, help=SPEC
 )
 def prompts(
     file: Path | None, spec: str, per_kind: int | None, repeats: int, **options: Any
@@ -87,6 +85,33 @@ def prompts(
     order = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
     measure(
         "prompts", settings, ways, order, lambda answers: reports.prompts(answers, ways), options
+    )
+
+
+@measuring
+@repeated
+@click.argument("file", required=False, type=FILE)
+@click.option("--systems", "spec", metavar="SPEC", default="ars,auto", show_default=True, help=SPEC)
+def infill(
+    file: Path | None, spec: str, per_kind: int | None, repeats: int, **options: Any
+) -> None:
+    """Fill gaps in code as for an editor: how often it is right, and how fast.
+
+    FILE has JSON lines in the format of HumanEval-Infilling. Without it, gaps in specchat's own
+    files of six languages are filled. The answer is the likeliest text, of 24 tokens at most.
+    """
+    from assistant.lab.bench import reports
+    from tui.lab.bench_session import measure
+
+    settings, ways = chosen(options), plan.systems(spec)
+    given = plan.questions_of(file) if file else plan.bundled("gaps")
+    middles = {gap.name: gap.reference for gap in given if gap.suffix is not None and gap.reference}
+    if len(middles) < len(given):
+        raise click.UsageError(f"{file} has lines without a suffix and a canonical_solution.")
+    few = plan.first_of_each(given, per_kind)
+    order = plan.interleaved(few, ways, plan.SAMPLINGS[plan.GREEDY], repeats, settings.seed)
+    measure(
+        "infill", settings, ways, order, lambda runs: reports.infill(runs, ways, middles), options
     )
 
 

@@ -15,7 +15,7 @@ from assistant.lab.bench.plan import Asked
 from assistant.lab.bench.reports import surroundings
 from assistant.lab.protocol import LAB, Lockstep, Trial
 from assistant.lab.table import ResultTable
-from assistant.request import COPYING, EngineArgs, Message, Request
+from assistant.request import COPYING, EngineArgs, Infill, Message, Request
 from assistant.settings.settings import Settings
 from assistant.system import System
 from models.errors import ModelError, ModelMissing, SpecchatError, StorageError
@@ -130,9 +130,11 @@ def _measured(
 
 
 def _trial(question: Asked, system: System, setup: EngineArgs, settings: Settings) -> Trial:
-    system_message = (Message("system", settings.system),) if settings.system else ()
+    text, suffix = question.question.text, question.question.suffix
+    instructions = settings.system if suffix is None else None
+    system_message = (Message("system", instructions),) if instructions else ()
     request = Request(
-        (*system_message, Message("user", question.question.text)),
+        (*system_message, Message("user", text)),
         question.sampling,
         system.mode,
         system.lookahead,
@@ -140,5 +142,7 @@ def _trial(question: Asked, system: System, setup: EngineArgs, settings: Setting
         question.seed,
         sources=system.sources or settings.draft_sources,
         rule=settings.rule,
+        raw=suffix is not None,
+        infill=None if suffix is None else Infill(suffix),
     )
     return Trial(setup, f"{system.name} {question.sampling}", request)

@@ -25,7 +25,8 @@ class Question:
     name: str
     kind: str
     text: str
-    reference: str | None = None  # a summary to compare with
+    reference: str | None = None  # a summary to compare with, or what stood in the gap
+    suffix: str | None = None  # what follows a gap that the answer fills; the text stands before it
 
 
 def bundled(name: str) -> list[Question]:
@@ -33,8 +34,9 @@ def bundled(name: str) -> list[Question]:
 
     Args:
         name: `tasks`, what people ask a local assistant, of seven kinds; `code`, small functions
-            to complete, as in HumanEval (Chen et al. 2021); or `summaries`, texts with a summary of
-            one sentence, as in XSum (Narayan et al. 2018).
+            to complete, as in HumanEval (Chen et al. 2021); `summaries`, texts with a summary of
+            one sentence, as in XSum (Narayan et al. 2018); or `gaps`, in code of six languages, as
+            in HumanEval-Infilling (Bavarian et al. 2022).
     """
     return questions_of(DATA / f"{name}.jsonl")
 
@@ -72,6 +74,11 @@ def _question(line: str, where: str) -> Question:
     except (ValueError, RecursionError) as error:  # also of a number with thousands of digits
         raise UsageError(f"{where} is not JSON: {error}.") from error
     match fields:
+        case {
+            "task_id": str(name), "prompt": str(prefix), "suffix": str(suffix),
+            "canonical_solution": str(middle),
+        }:  # fmt: skip
+            return Question(name, name.partition("/")[0], prefix, middle, suffix)
         case {"task_id": name, "prompt": str(code)}:
             return Question(str(name), "code", COMPLETE.format(code=code.strip("\n")))
         case {"question_id": name, "category": str(kind), "turns": [str(text), *_]}:
@@ -102,6 +109,7 @@ SAMPLINGS = {
 }
 LONGEST_ANSWERS = {"code": 256}
 """Tokens of the longest answer, where it is not the usual: a function must be complete."""
+SUGGESTION = 24  # tokens of the longest answer to a gap
 SEPARATOR = " · "
 
 
@@ -170,7 +178,8 @@ def interleaved(
     for repeat in range(repeats):
         for question in questions:
             own = None if seed is None else seed + repeat
-            yield Asked(question, order, sampling, own, repeat)
+            limit = None if question.suffix is None else SUGGESTION
+            yield Asked(question, order, sampling, own, repeat, limit)
             order = order[::-1]
 
 

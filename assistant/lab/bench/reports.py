@@ -28,6 +28,7 @@ PROMPTS = (
     ("kind", ""), ("system", ""), ("tokens/s", ".1f"), ("× ArS [95 %]", ".2f"), ("worst", ".2f"),
     ("per eval", ".2f"), ("accepted", ".0%"),
 )  # fmt: skip
+GAPS = (("system", ""), ("right [95 %]", ".0%"), ("reading, s", ".2f"), ("suggestion, s", ".2f"))
 TIMED_TOKENS = 128
 """Tokens whose time is given, as Chen et al. 2023 do."""
 SWEEP = (
@@ -59,6 +60,28 @@ def prompts(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Res
     if failures := sorted({answer.failure for answer in answers if answer.failure}):
         note += f" Some answers failed: {' '.join(failures)}"
     return [ResultTable("Speed by kind of prompt", PROMPTS, rows, note, bars=2)]
+
+
+def infill(
+    answers: Sequence[RunAnswer], systems: Sequence[System], middles: Mapping[str, str]
+) -> list[ResultTable]:
+    """Return the speeds, and how often the first line of an answer is what stood in the gap.
+
+    `middles` are what stood there, by the question's name.
+    """
+    rows: list[list[Cell]] = []
+    for name in (system.name for system in systems):
+        own = sums(answers, name).items()
+        made = [(middles[key[1]], answer) for key, totals in own for answer in totals.answers]
+        if made:
+            right = [float(_first_line(answer.text) == _first_line(text)) for text, answer in made]
+            times = [(answer.stats.prefill_s, answer.stats.decode_s) for _, answer in made]
+            rows.append([name, mean(right), *map(float, np.median(times, axis=0))])
+    return [*prompts(answers, systems), ResultTable("Gaps", GAPS, rows, NOTES["gaps"], bars=1)]
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0].rstrip()
 
 
 def sweep(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[ResultTable]:

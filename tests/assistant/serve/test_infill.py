@@ -13,7 +13,6 @@ import pytest
 
 from assistant.prompt.infill import InfillPrompt
 from assistant.request import Infill
-from assistant.serve.text_completion import meeting_of
 from tests import tiny
 from tests.assistant.serve.conftest import Running, serving
 from tests.conftest import Open
@@ -202,9 +201,9 @@ def test_a_model_without_marks_for_a_gap_is_refused_with_one_that_has_them(
 
 
 def test_an_answer_ends_where_it_begins_to_repeat_what_follows() -> None:
-    assert meeting_of("\n\n    return width\n}\n") == "\n\n    return width\n"
-    assert meeting_of(")\n") == ""
-    assert meeting_of(")\n    return 1\n") == ")\n    return 1\n"
+    assert Infill("\n\n    return width\n}\n").meeting == "\n\n    return width\n"
+    assert Infill(")\n").meeting == ""
+    assert Infill(")\n    return 1\n").meeting == ")\n    return 1\n"
 
 
 def test_a_newer_request_of_a_client_replaces_the_one_under_way(tmp_path: Path) -> None:

@@ -84,6 +84,19 @@ def test_prompts_compares_in_a_table_json_and_markdown(pair, asked: Path, tmp_pa
     assert len([row for row in rows if row.startswith("| ")]) == 9
 
 
+def test_infill_fills_gaps_with_every_system(tmp_path: Path) -> None:
+    marks = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
+    target = tiny.write(
+        tmp_path / "fills.gguf", stops=False, n_ctx=2048, controls=(*tiny.CONTROLS, *marks)
+    )
+    command = ("bench", "infill", "--target", target, "--per-kind", 1, *GREEDY)
+    done(*command, "--json", tmp_path / "out.json")
+    speeds, gaps = tables(tmp_path / "out.json")
+    assert {row["kind"] for row in speeds} >= {"Python", "Go", "C", "shell", "all"}
+    assert [row["system"] for row in gaps] == ["ars", "auto"]
+    assert all(row["reading, s"] > 0 and row["suggestion, s"] > 0 for row in gaps)
+
+
 def test_sweep_tells_each_lookahead(pair, asked: Path, tmp_path: Path) -> None:
     few = ("--lookaheads", "3,1", "--max-tokens", 16, "--per-kind", 1)
     done("bench", "sweep", asked, *pair, *GREEDY, *few, "--json", tmp_path / "out.json")

@@ -25,6 +25,15 @@ def standings(answers):
     return {(row["kind"], row["system"]): row for row in rows}
 
 
+def test_a_gap_is_filled_right_if_the_first_line_is_what_stood_there():
+    answers = [answer(gap, way, 2.0) for gap in "ab" for way in ("ars", "auto")]
+    middles = {"a": "text \nmore", "b": "texts"}
+    table = reports.infill(answers, SYSTEMS, middles)[-1]
+    assert [(name, right.value, seconds) for name, right, _, seconds in table.rows] == [
+        ("ars", 0.5, 2.0), ("auto", 0.5, 2.0)
+    ]  # fmt: skip
+
+
 def test_ratio_is_the_geometric_mean_over_questions_and_repeats_are_added_up():
     answers = [answer("a", "ars", 4.0, repeat=1), answer("a", "auto", 2.0, repeat=1)]
     for name, ars_s, auto_s, kind in (

@@ -14,6 +14,14 @@ HUMAN_EVAL = {
     "canonical_solution": "    return number % 1.0\n",
     "test": "def check(candidate):\n    assert candidate(3.5) == 0.5\n",
 }
+GAP = {
+    "task_id": "SingleLineInfilling/HumanEval/2/L0",
+    "entry_point": "truncate",
+    "prompt": "def truncate(number):\n",
+    "suffix": "\n",
+    "canonical_solution": "    return number % 1.0",
+    "test": "",
+}
 SPEC_BENCH = [
     {"question_id": 81, "category": "writing", "turns": ["Write a post.", "Start with A."]},
     {"question_id": 241, "category": "summarization", "turns": ["Sum."], "reference": ["Short."]},
@@ -30,6 +38,12 @@ def test_human_eval_asks_for_the_function(tmp_path):
     (question,) = questions_of(written(tmp_path / "h.jsonl", [HUMAN_EVAL]))
     assert (question.name, question.kind) == ("HumanEval/2", "code")
     assert "def truncate(number: float)" in question.text
+
+
+def test_human_eval_infilling_has_what_stands_before_in_and_after_a_gap(tmp_path):
+    (question,) = questions_of(written(tmp_path / "i.jsonl", [GAP]))
+    assert (question.kind, question.text) == ("SingleLineInfilling", GAP["prompt"])
+    assert (question.suffix, question.reference) == (GAP["suffix"], GAP["canonical_solution"])
 
 
 def test_spec_bench_asks_the_first_turn_and_keeps_the_reference(tmp_path):
@@ -67,7 +81,8 @@ def test_a_few_of_each_kind_are_the_first_of_each():
 
 
 @pytest.mark.parametrize(
-    ("name", "has"), [("tasks", "text"), ("code", "text"), ("summaries", "reference")]
+    ("name", "has"),
+    [("tasks", "text"), ("code", "text"), ("summaries", "reference"), ("gaps", "suffix")],
 )
 def test_prompts_that_come_with_it_have_names_of_their_own_and_what_scores_them(name, has):
     questions = bundled(name)
