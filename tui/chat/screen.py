@@ -253,7 +253,7 @@ class ChatScreen(ChatWidgets):
                 path.choose(message)
         except StorageError:  # it has been deleted meanwhile
             return False
-        self.conversation.walk_to(message, words)
+        self.conversation.reader.find(message, words)
         return True
 
     # Keys

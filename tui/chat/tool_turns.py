@@ -44,7 +44,7 @@ class ResultTurn(Turn):
     ResultTurn.-open > .result { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t,enter", "toggle_result", "Open", id="turn.open", tooltip="Open the result"),
+        Binding("t,enter", "toggle('opened')", "Open", id="turn.open", tooltip="Open the result"),
     ]
     opened: reactive[bool] = reactive(False, init=False, toggle_class="-open")
     """Whether the whole result is shown."""
@@ -70,16 +70,12 @@ class ResultTurn(Turn):
     def watch_record(self) -> None:
         """Update the line and the result."""
         super().watch_record()
+        self.text = self.record.content if self.record else ""  # the result
         self._update()
 
     def watch_opened(self) -> None:
         """Open or fold the result."""
         self._update()
-
-    @property
-    def text(self) -> str:
-        """The result."""
-        return self.record.content if self.record else ""
 
     @property
     def busy(self) -> bool:
@@ -113,13 +109,9 @@ class ResultTurn(Turn):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to open it when there is a result."""
-        if action == "toggle_result":
+        if parameters == ("opened",):
             return bool(self.text)
         return super().check_action(action, parameters)
-
-    def action_toggle_result(self) -> None:
-        """Open or fold the result."""
-        self.opened = not self.opened
 
     def _update(self) -> None:
         self._line.update(safe(self.line), layout=False)
@@ -166,7 +158,7 @@ class ApprovalTurn(Turn, inherit_bindings=False):
 
     def __init__(self, call: ToolCall, tool: OfferedTool) -> None:
         super().__init__(f"Run {call.name}?")
-        self.call, self.tool = call, tool
+        self.call, self.tool, self.text = call, tool, call.arguments
         self._since, self._keys = monotonic(), Static(ELSEWHERE, classes="keys", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -180,11 +172,6 @@ class ApprovalTurn(Turn, inherit_bindings=False):
         yield Static(Content("\n").join(lines) if lines else "without arguments", markup=False)
         yield Static(access(self.tool), classes="access", markup=False)
         yield self._keys
-
-    @property
-    def text(self) -> str:
-        """The arguments in JSON."""
-        return self.call.arguments
 
     def on_resize(self) -> None:
         """Scroll its first line into view."""

@@ -101,7 +101,7 @@ class TurnActions:
         """Copy the largest code block, of those on the screen; again: the block after it."""
         blocks = code_blocks(turn.text)
         text, index = self._copied or ("", 0)
-        seen = [i for i, block in enumerate(blocks) if self._view.sees(turn, block)]
+        seen = [i for i, block in enumerate(blocks) if self._view.reader.sees(turn, block)]
         largest = max(seen or range(len(blocks)), key=lambda i: len(blocks[i]))
         index = (index + 1) % len(blocks) if text == turn.text else largest
         self._copied = turn.text, index
@@ -190,7 +190,7 @@ class TurnActions:
                 step = -1 if verb == "older" else 1
                 sibling = record.siblings[record.siblings.index(record.id) + step]
                 self._path.choose(sibling)
-                self._view.walk_to(sibling)
+                self._view.reader.find(sibling)
             case "fork":
                 self._controller.switch(lambda: self._path.fork(record))
                 self._controller.widgets.prompt.focus()
@@ -204,7 +204,7 @@ class TurnActions:
 
         def restore() -> None:
             self._controller.switch(lambda: self._path.restore(conversation, record.id))
-            view.walk_to(record.id)
+            view.reader.find(record.id)
 
         self._path.delete(record)
         self._undo.append(restore)

@@ -27,8 +27,7 @@ from models.errors import ModelError, SpecchatError, StorageError
 from tui.app.signals import signals_leave
 from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt_attachments import PASTED
-from tui.inline.painting import Painter
-from tui.inline.scrollback import Scrollback
+from tui.inline.scrollback import Painter, Scrollback
 from tui.outlook import refused
 from tui.reading import Activity
 from tui.safe import one_line
@@ -40,23 +39,14 @@ ALLOW: dict[str, Decision] = {"y": "once", "c": "conversation", "a": "always"}
 """What a letter says about a tool call; anything else refuses it."""
 
 
-class InlinePrompt(Protocol):
-    """What reads lines at the bottom of the terminal."""
+class _Prompt(Protocol):
+    """What reads lines at the bottom of the terminal: `InlineTerminal` or `PlainTerminal`."""
 
-    async def run(self) -> None:
-        """Read lines until the user leaves."""
-
-    def leave(self) -> None:
-        """Have `run` return."""
-
-    def refresh(self) -> None:
-        """Draw what there is now, soon."""
-
-    def put(self, text: str) -> None:
-        """Put a text before what is typed."""
-
-    def copy(self, text: str) -> None:
-        """Have the terminal put a text onto the clipboard."""
+    async def run(self) -> None: ...
+    def leave(self) -> None: ...
+    def refresh(self) -> None: ...
+    def put(self, text: str) -> None: ...
+    def copy(self, text: str) -> None: ...
 
 
 class InlineChat:
@@ -82,15 +72,15 @@ class InlineChat:
             folders=FolderRetriever(self._handle, lambda: self.settings),
         )
         painter = Painter(settings.theme)
-        self.scrollback = Scrollback(painter, self.session.branch, self._refresh)
-        self.prompt: InlinePrompt
+        self.scrollback = Scrollback(painter, self.session.branch, lambda: self.prompt.refresh())
+        self.prompt: _Prompt
         """Is given to `run`."""
         self._queue: deque[tuple[str, tuple[Attachment, ...]]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
         self._exit_code = 0
 
-    async def run(self, prompt: InlinePrompt) -> int:
+    async def run(self, prompt: _Prompt) -> int:
         """Chat until the user leaves; return the exit code.
 
         Raises:
@@ -250,9 +240,6 @@ class InlineChat:
 
     def _resolve_approval(self, text: str) -> None:
         self.session.tool_loop.resolve_approval(ALLOW.get(text.strip().lower(), "refuse"))
-
-    def _refresh(self) -> None:
-        self.prompt.refresh()
 
 
 def attached(name: str) -> Attachment:

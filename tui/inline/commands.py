@@ -229,7 +229,7 @@ class SlashCommands(Completer):
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
         """Offer commands after a slash, and files after an at sign."""
         before = document.text_before_cursor
-        word = typed_word(before)
+        word = re.split(r"[ \n]", before)[-1]  # that ends at the cursor
         if word.startswith("@") or before.startswith("/attach "):
             typed = word.removeprefix("@")
             for name in self._files(typed):
@@ -249,8 +249,3 @@ class SlashCommands(Completer):
         else:
             self._known = self._known or files_below(root)
             yield from (match.name for match in ranked(self._known, typed, MOST))
-
-
-def typed_word(before: str) -> str:
-    """Return the word that ends at the cursor."""
-    return re.split(r"[ \n]", before)[-1]

@@ -6,7 +6,7 @@ from pathlib import Path
 from assistant.settings.settings import Settings
 from assistant.store.files import database_path
 from assistant.store.store import Store
-from tui.inline.chat import InlineChat, InlinePrompt
+from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
 from tui.inline.terminal import InlineTerminal, PlainTerminal
 from tui.shell.options import has_terminal
@@ -28,11 +28,10 @@ def run(settings: Settings) -> int:
 async def _run(settings: Settings, store: Store) -> int:
     chat = InlineChat(settings, store)
     commands = SlashCommands(chat, store)
-    prompt: InlinePrompt = PlainTerminal(chat, commands.enter)
-    if has_terminal():
-        vi = is_vi(settings)
-        prompt = InlineTerminal(chat, commands.enter, commands, store.prompts(), vi)
-    return await chat.run(prompt)
+    if not has_terminal():
+        return await chat.run(PlainTerminal(chat, commands.enter))
+    prompts, vi = store.prompts(), is_vi(settings)
+    return await chat.run(InlineTerminal(chat, commands.enter, commands, prompts, vi))
 
 
 def is_vi(settings: Settings) -> bool:

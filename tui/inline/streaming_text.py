@@ -6,8 +6,7 @@ from textual.content import Content
 
 from tui.chat.conversation.fragment import Fragment
 from tui.chat.conversation.text_layout import TextLayout
-from tui.chat.conversation.token_kinds import TokenKinds
-from tui.widgets.token_styles import Run, Styles
+from tui.widgets.token_styles import Run, Styles, TokenKinds
 
 
 class StreamingText:
@@ -72,4 +71,4 @@ class StreamingText:
         return self._coloured(self._layout.lines[self._next :][-limit:] if limit > 0 else [])
 
     def _coloured(self, lines: Iterable[Fragment]) -> list[Content]:
-        return [self._kinds.coloured(line, self._styles) for line in lines]
+        return [self._kinds.coloured(*line, self._styles) for line in lines]

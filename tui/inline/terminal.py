@@ -97,7 +97,6 @@ class InlineTerminal:
             pass
         finally:
             painting.cancel()
-            sys.stdout.write(self._scrollback.finished())
 
     def leave(self) -> None:
         """Have `run` return."""

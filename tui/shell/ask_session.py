@@ -24,17 +24,9 @@ from assistant.events import (
     said,
 )
 from assistant.request import Constraint
+from assistant.session import events
 from assistant.session.attachments import fit_in_time
 from assistant.session.chat_session import ChatSession
-from assistant.session.events import (
-    Added,
-    ApprovalRequested,
-    Changed,
-    Indexing,
-    NotSaved,
-    SessionEvent,
-    ToolsStarting,
-)
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.messages import passages_of, tokens
 from assistant.settings.settings import Settings
@@ -179,7 +171,7 @@ class AskSession:
         if isinstance(event, Warned):
             self._print(event.text)
 
-    def _handle(self, event: SessionEvent) -> None:
+    def _handle(self, event: events.SessionEvent) -> None:
         console = self._console
         match event:
             case Loading() | Prefilled():
@@ -189,40 +181,40 @@ class AskSession:
             case Failed():
                 self._failed = event
                 self._printing.cut()  # the text so far ends with a line break
-            case ToolsStarting(over=False):
+            case events.ToolsStarting(over=False):
                 console.keeps = False
-            case ApprovalRequested():
+            case events.ApprovalRequested():
                 console.keeps = False  # nothing runs: Ctrl-C ends the program
                 self._ask_approval(event)
-            case Added(record) if record.role != "user":
+            case events.Added(record) if record.role != "user":
                 console.keeps = True
                 if record.role == "assistant" and self.answers[-1].finished:
                     self.answers.append(ReceivedAnswer())
                     self._printing = Printing(self._quiet, self._settings.show_thinking)
-            case Changed(record) if record.role == "tool":
+            case events.Changed(record) if record.role == "tool":
                 self.answers[-1].results.append(record)
                 if record.seconds:
                     size = f"{counted(len(record.content), 'character')} · {record.seconds:.1f} s"
                     click.echo(f"{record.state}: {size}", err=True)
-            case Changed(record) if record.role == "assistant" and record.state != "streaming":
-                self.answers[-1].sources = record.attachments
-                if passages_of(self.session.branch.records):
+            case events.Changed(record) if (
+                record.role == "assistant" and record.state != "streaming"
+            ):
+                self.answers[-1].sources, path = record.attachments, self.session.branch.records
+                if passages_of(path):
                     from assistant.session.support import check
 
-                    self.answers[-1].unsupported = check(
-                        record, self.session.branch.records
-                    ).warnings
-            case Indexing(text, fraction):
+                    self.answers[-1].unsupported = check(record, path).warnings
+            case events.Indexing(text, fraction):
                 self._print(text, "dim") if fraction is None else console.show_progress(text)
             case Warned(text, severity) if severity != "error":
                 self._print(text)
-            case NotSaved(reason):
+            case events.NotSaved(reason):
                 raise StorageError(reason)
         if monotonic() - self._saved_at > SAVED_EVERY_S:
             self._saved_at = monotonic()
             self.session.responses.save()
 
-    def _ask_approval(self, waits: ApprovalRequested) -> None:
+    def _ask_approval(self, waits: events.ApprovalRequested) -> None:
         """Show a tool call, and have it approved or refused."""
         if self._console.interrupted:  # without a decision
             self._console.give_up()

@@ -1,8 +1,10 @@
 """The style of tokens by origin, with and without colour."""
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 
-from textual.content import Content
+from textual.content import Content, Span
 
 from assistant.events import Origin, Step, Token
 from tui.safe import safe
@@ -94,3 +96,43 @@ def styled(runs: Iterable[Run], styles: Styles) -> Content:
 
 def _run(token: Token) -> Run:
     return safe(token.text), kind(token)
+
+
+class TokenKinds:
+    """The kinds of tokens by position. Append runs; neighbours of one kind are stored as one."""
+
+    def __init__(self) -> None:
+        self._ends: list[int] = []  # where each run ends in the text
+        self._kinds: list[Kind] = []
+
+    def add(self, runs: Iterable[Run]) -> bool:
+        """Append runs, without wrong guesses; return whether a kind among them is new."""
+        before, end = self.all, self._ends[-1] if self._ends else 0
+        for text, kind in runs:
+            if kind == GHOST or not text:
+                continue
+            if self._kinds and self._kinds[-1] == kind:
+                self._ends.pop()
+            else:
+                self._kinds.append(kind)
+            end += len(text)
+            self._ends.append(end)
+        return self.all != before
+
+    def at(self, position: int) -> Kind:
+        """Return the kind at a position; what is drawn (-1) looks as if it was not guessed."""
+        return self._kinds[bisect_right(self._ends, position)] if position >= 0 else Origin.TARGET
+
+    @property
+    def all(self) -> set[Kind]:
+        """All kinds that there are."""
+        return {*self._kinds}
+
+    def coloured(self, line: Content, positions: Sequence[int], styles: Styles) -> Content:
+        """Return a line with the styles of its tokens over those of its format."""
+        spans, begin = list[Span](), 0
+        for kind, group in groupby(map(self.at, positions[: len(line)])):
+            end = begin + len([*group])
+            spans += [Span(begin, end, style)] if (style := styles[kind]) else []
+            begin = end
+        return Content(line.plain, [*line.spans, *spans])

@@ -52,7 +52,7 @@ class Answer(Turn):
         self.support: Callable[[StoredMessage], Support] = lambda _: Support()
         """Returns what the passages of its question do not support."""
         self._changed_file = ""
-        self._text = record.content if record and not self.busy else ""
+        self.text = record.content if record and not self.busy else ""
         # How the current text was decoded, to be asked for once.
         self._recall = partial(_beginning, trace, record) if trace and record else None
         self._footnote = Static(classes="footnote", markup=False)
@@ -82,11 +82,6 @@ class Answer(Turn):
             self._fetch()
 
     @property
-    def text(self) -> str:
-        """The text so far."""
-        return self._text
-
-    @property
     def busy(self) -> bool:
         """Whether more is to come."""
         return self.state == "streaming"
@@ -98,7 +93,7 @@ class Answer(Turn):
         self.steps.append(step)
         if (thought := step.part("thought")).tokens:
             (self.thought or self._think("", None)).add(thought)
-        self._text += step.text
+        self.text += step.text
         self.tokens.add(step.part("answer"))
 
     def _think(self, text: str, stats: Stats | None) -> "Thought":
@@ -207,23 +202,10 @@ class Answer(Turn):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer another look at the text when there is some."""
-        if action == "toggle_thought":
-            return self.thought is not None and bool(self.thought.text.strip())
-        if action.startswith("toggle_"):
-            return bool(self.text.strip())
+        if action == "toggle":
+            shown = self.thought if parameters == ("thoughts",) else self
+            return shown is not None and bool(shown.text.strip())
         return super().check_action(action, parameters)
-
-    def action_toggle_colours(self) -> None:
-        """Show the tokens in the styles of their origins, or the text alone."""
-        self.colours = not self.colours
-
-    def action_toggle_thought(self) -> None:
-        """Show all that was thought, or fold it to a line."""
-        self.thoughts = not self.thoughts
-
-    def action_toggle_ghosts(self) -> None:
-        """Show the rejected drafts with the tokens they are among, or no longer."""
-        self.ghosts = not self.ghosts
 
 
 def _beginning(trace: Callable[[int], Trace], record: "StoredMessage") -> list[Step]:

@@ -64,8 +64,8 @@ class Conversation(VerticalScroll):
         self.trace: Callable[[int], Trace] = lambda _: ()
         """Returns how a stored answer was decoded, by its id."""
         self.changes: Callable[[StoredMessage], str] = lambda _: ""
-        self.support: Callable[[StoredMessage], Support] = lambda _: Support()
         """Returns the name of the attached file that an answer has a new version of, if it has."""
+        self.support: Callable[[StoredMessage], Support] = lambda _: Support()
         self.asked = 0
         """How many questions the user has asked, also before this start."""
         self.tools = False
@@ -73,7 +73,8 @@ class Conversation(VerticalScroll):
         self.explained = True
         """Whether the colours of an answer have been explained once."""
         self._older = OlderTurns(self, self._turn_of)
-        self._reader = Reader(self, lambda: self._older.bring())
+        self.reader = Reader(self, lambda: self._older.bring())
+        """Knows where the reader is, and walks elsewhere."""
 
     def on_mount(self) -> None:
         """Follow what is added."""
@@ -194,8 +195,8 @@ class Conversation(VerticalScroll):
     def watch_scroll_y(self, old: float, new: float) -> None:
         """Note where the reader goes; bring older turns at the top."""
         super().watch_scroll_y(old, new)
-        if not self._reader.returning:
-            self._reader.settle()
+        if not self.reader.returning:
+            self.reader.settle()
             if new <= NEAR and new < old:
                 self._older.approach()
         if self.is_vertical_scroll_end:
@@ -206,7 +207,7 @@ class Conversation(VerticalScroll):
         self._older.laid_out()
         if self.follows:
             return
-        self._reader.restore()
+        self.reader.restore()
         if new.height > old.height and any(turn.busy for turn in self.turns[-2:]):
             self.hint.styles.offset = (max(0, self.size.width - len(HINT) - 3), 0)
             self.hint.display = True
@@ -231,7 +232,7 @@ class Conversation(VerticalScroll):
             turns[-1].unasked = False
             self.screen.set_focus(turns[-1], scroll_visible=False)
             if not self.follows:
-                self._reader.reveal(turns[-1], -1)
+                self.reader.reveal(turns[-1], -1)
         return bool(turns)
 
     def focus_read(self) -> None:
@@ -244,17 +245,9 @@ class Conversation(VerticalScroll):
             in_sight[-1].unasked = False
             self.screen.set_focus(in_sight[-1], scroll_visible=False)
 
-    def sees(self, turn: Turn, passage: str) -> bool:
-        """Return whether a passage of a turn begins on the screen."""
-        return self._reader.sees(turn, passage)
-
-    def walk_to(self, message: int, words: Sequence[str] = ()) -> None:
-        """Walk to a message, wherever it is in the conversation, and to the first of some words."""
-        self._reader.find(message, words)
-
     @on(Turn.Walked)
     def walk(self, event: Turn.Walked) -> None:
         """Walk on from a turn, or leave past the newest."""
         event.stop()
-        if not self._reader.walk(event) and event.direction > 0:
+        if not self.reader.walk(event) and event.direction > 0:
             self.post_message(self.Left())

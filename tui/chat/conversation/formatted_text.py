@@ -15,12 +15,14 @@ from textual.highlight import (
     highlight,
 )
 
-from tui.chat.conversation.block_part import BlockPart, HorizontalRule, Table
 from tui.chat.conversation.fragment import (
     DRAWN,
+    BlockPart,
     Fragment,
     FragmentBuilder,
     Ghosts,
+    HorizontalRule,
+    Table,
     drawn,
     joined,
     with_ghosts,

@@ -21,8 +21,7 @@ from textual.widget import Widget
 
 from assistant.events import Origin, Step, Token
 from tui.app.textual_private import paint
-from tui.chat.conversation.token_kinds import TokenKinds
-from tui.widgets.token_styles import GHOST, Kind, Run, runs_of, styles
+from tui.widgets.token_styles import GHOST, Kind, Run, TokenKinds, runs_of, styles
 
 if TYPE_CHECKING:  # Markdown is for later than the first frame
     from tui.chat.conversation.fragment import Fragment
@@ -209,7 +208,7 @@ class TextView(Still):
         """Return a line with the styles of its tokens over those of its format."""
         content, marks = line.content, list[Span]()
         if self.colours:
-            content = self._kinds.coloured(line, styles(self.app.no_color))
+            content = self._kinds.coloured(*line, styles(self.app.no_color))
         for start, end, style in self.marks:
             marked = (i for i, at in enumerate(line.positions) if start <= at < end)
             marks += [Span(index, index + 1, style) for index in marked]

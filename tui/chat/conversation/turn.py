@@ -110,10 +110,12 @@ class Turn(Still, Vertical):
         Binding("y", "act('copy-code')", "Code", id="turn.copy_code", tooltip=CODE),
         Binding("r", "act('regenerate')", "Again", id="turn.regenerate", tooltip="Another answer"),
         Binding("s", "act('sources')", "Sources", id="turn.sources", tooltip=SOURCES),
-        Binding("v", "toggle_colours", "Colours", id="turn.view", tooltip="Tokens in colours"),
-        Binding("t", "toggle_thought", "Thought", id="turn.thought", tooltip="Open the thought"),
+        Binding("v", "toggle('colours')", "Colours", id="turn.view", tooltip="Tokens in colours"),
+        Binding(
+            "t", "toggle('thoughts')", "Thought", id="turn.thought", tooltip="Open the thought"
+        ),
         Binding("i", "act('inspect')", "Inspect", id="turn.inspect", tooltip="Inspect every token"),
-        Binding("g", "toggle_ghosts", "Wrong guesses", id="turn.ghosts"),
+        Binding("g", "toggle('ghosts')", "Wrong guesses", id="turn.ghosts"),
         Binding("left", "act('older')", "Older", id="turn.older", tooltip="Older branch"),
         Binding("right", "act('newer')", "Newer", id="turn.newer", tooltip="Newer branch"),
         Binding("f", "act('fork')", "Fork", id="turn.fork", tooltip="Fork: continue in a copy"),
@@ -136,6 +138,8 @@ class Turn(Still, Vertical):
     def __init__(self, who: str, record: "StoredMessage | None" = None) -> None:
         super().__init__()
         self.head = Head()
+        self.text = ""
+        """What was said."""
         self._who, self._moment = who, time()
         self.set_reactive(Turn.record, record)
 
@@ -154,11 +158,6 @@ class Turn(Still, Vertical):
         self.head.since = f" · {moment}" + (f" · branch {number}/{count}" if count > 1 else "")
         self._show_name()
         self.changed()
-
-    @property
-    def text(self) -> str:
-        """What was said."""
-        raise NotImplementedError
 
     @property
     def busy(self) -> bool:
@@ -186,7 +185,7 @@ class Turn(Still, Vertical):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide the keys that have nothing to do here."""
-        if action.startswith("toggle_"):
+        if action == "toggle":
             return False
         return self.offers(parameters[0]) if action == "act" else True  # type: ignore[arg-type]
 

@@ -34,7 +34,7 @@ class UserTurn(Turn):
 
     def __init__(self, record: "StoredMessage") -> None:
         super().__init__("You", record)
-        self._text = record.content
+        self.text = record.content
         self._shown = TextView(growing=False, formatted=False)
         self._shown.show([whole(shorten(record.content))])
         self._chips = Static(classes="chips", markup=False)
@@ -51,11 +51,6 @@ class UserTurn(Turn):
         attached = self.record.attachments if self.record else ()
         self._chips.display = bool(attached)
         self._chips.update(chips(attached))
-
-    @property
-    def text(self) -> str:
-        """What the user said, in full."""
-        return self._text
 
     @property
     def busy(self) -> bool:
