@@ -6,11 +6,10 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import events, work
 from textual.app import SystemCommand
-from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.theme import Theme
 
@@ -36,10 +35,6 @@ class SpecchatApp(Program):
     """A private assistant in the terminal."""
 
     TITLE = "specchat"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True),
-        Binding("ctrl+c", "help_quit", system=True),
-    ]
 
     def __init__(
         self,

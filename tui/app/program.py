@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from platformdirs import user_downloads_path
 from rich.cells import cell_len
@@ -16,6 +16,7 @@ from rich.segment import Segment
 from rich.text import Text
 from textual import events
 from textual.app import App, SuspendNotSupported
+from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.filter import LineFilter
 from textual.theme import BUILTIN_THEMES
@@ -68,6 +69,10 @@ def _cell(character: str) -> str:
 class Program(App[None]):
     """An app with an engine, which `engine` creates."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True),
+        Binding("ctrl+c", "help_quit", system=True),
+    ]
     # A toast covers the end of the footer, not a title, the conversation or the prompt.
     CSS = """
     Widget { scrollbar-size-vertical: 1; }

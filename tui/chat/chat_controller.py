@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from assistant.events import (
-    Event,
-    Failed,
-    Loading,
-    PrefillDone,
-    Prefilled,
-    Ready,
-    TokenCount,
-    Warned,
-)
+from assistant.events import Event, Failed, PrefillDone, Prefilled, Ready, TokenCount, Warned
 from assistant.request import COPYING, CountTokens, EngineArgs, Prefill, Request
 from assistant.session import events
 from assistant.session.chat_session import ChatSession
@@ -178,8 +169,9 @@ class ChatController:
             case events.AnswerEnded() | events.ApprovalRequested():
                 self.prefill_soon()
             case events.FullyAnswered():
-                if self.may_suggest:
-                    self.suggest_larger()
+                if self.may_suggest and not self.settings.offline:
+                    self.may_suggest = False
+                    self.program.run_worker(self._suggest_larger, thread=True)
                 self._submit_next()
         self._ring(event)
         self.view.show(event)
@@ -232,13 +224,10 @@ class ChatController:
         self.session.no_model(reason)
 
     def _handle_loading(self, event: Event) -> None:
-        match event:
-            case Warned():
-                self.view.show(event)
-            case Failed(message):
-                self.show_missing(message)
-            case Loading() | Ready():
-                self.handle(event)
+        if isinstance(event, Failed):
+            self.show_missing(event.message)
+        else:
+            self.handle(event)
 
     def show_ready(self, ready: Ready) -> None:
         """Use the loaded models for answers, and show their names."""
@@ -264,13 +253,8 @@ class ChatController:
             n_ctx = self.ready.target.n_ctx
             self.widgets.prompt.max_tokens = self._make_request().prompt_budget(n_ctx)
 
-    def suggest_larger(self) -> None:
+    def _suggest_larger(self) -> None:
         """Name, below an answer, a larger model that would run well here."""
-        if not self.settings.offline:
-            self.may_suggest = False
-            self.program.run_worker(self._find_larger, thread=True)
-
-    def _find_larger(self) -> None:
         store, ready, settings = self.session.branch.store, self.ready, self.settings
         with suppress(SpecchatError, OSError, RuntimeError):  # the program may have ended
             if store and ready and (text := larger(ready.target.path, settings)):

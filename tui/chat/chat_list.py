@@ -82,11 +82,6 @@ class ChatList(Vertical):
         if store is not self._store:  # deletions in the same store can still be undone
             self._store, self._deleted = store, []
 
-    def show_hint(self, text: str) -> None:
-        """Show a hint below the list, or none."""
-        self.hint.update(text)
-        self.hint.display = bool(text)
-
     def toggle(self) -> None:
         """Open and focus the list, or close it if it has the focus."""
         if self.display and self.has_focus_within:
@@ -126,7 +121,8 @@ class ChatList(Vertical):
         self.styles.width = min(max(NARROWEST, longest + AROUND), WIDEST)
         self.rows.go_to(to)
         self.set_class(not listing.rows, "-empty")
-        self.show_hint("" if listing.rows else NOT_FOUND if search else NO_CHATS)
+        self.hint.update(NOT_FOUND if search else NO_CHATS)
+        self.hint.display = not listing.rows
         if opens:
             self.rows.focus()
             self.rows.action_choose()

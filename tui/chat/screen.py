@@ -338,7 +338,10 @@ class ChatScreen(ChatWidgets):
 
     def action_ghosts(self) -> None:
         """Show wrong guesses in every answer, or hide them."""
-        self.turns.toggle_ghosts()
+        settings = self.controller.settings
+        self.controller.apply(replace(settings, ghosts=not settings.ghosts))
+        text = "Wrong guesses are hidden." if settings.ghosts else "Wrong guesses are shown."
+        self.notify(text, timeout=4, markup=False)
 
     def action_undo(self) -> None:
         """Bring the last deleted message back."""

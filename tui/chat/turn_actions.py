@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from assistant.session.attachments import read
@@ -71,14 +70,6 @@ class TurnActions:
         if record.role == "tool":
             self._controller.view.focus_approval = True
         self._session.answer_again(record)
-
-    def toggle_ghosts(self) -> None:
-        """Show wrong guesses in every answer, or hide them."""
-        settings = self._controller.settings
-        shown = not settings.ghosts
-        self._controller.apply(replace(settings, ghosts=shown))
-        text = "Wrong guesses are shown." if shown else "Wrong guesses are hidden."
-        self._view.notify(text, timeout=4, markup=False)
 
     @property
     def can_undo(self) -> bool:

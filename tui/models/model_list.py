@@ -41,9 +41,7 @@ _ROLES = ("small and fast", f"better, {_RATIO:.0f} × slower")
 class ModelList(OptionList):
     """Show entries under two headings, with as many columns as fit."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "select", "Use", id="models.use"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "Use", id="models.use")]
     DEFAULT_CSS = """
     ModelList {
         height: 1fr; padding: 0; border: none; background: $surface;
@@ -76,9 +74,7 @@ class ModelList(OptionList):
         self._filter = ""
         self._scanning = True
         self._started = False  # the cursor was put onto the loaded target
-        self._wanted: str | None = (
-            None  # the key of the entry that the cursor goes to once it is listed
-        )
+        self._wanted: str | None = None  # the entry that the cursor goes to once it is listed
 
     @property
     def current(self) -> ModelEntry | None:

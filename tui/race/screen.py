@@ -235,10 +235,6 @@ class RaceApp(Program):
     """The app of `specchat race`: one race, and out."""
 
     TITLE = "specchat race"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True),
-        Binding("ctrl+c", "help_quit", system=True),
-    ]
 
     def __init__(
         self, race: Race, settings: Settings, engine: Callable[[], EngineProcess] | None = None

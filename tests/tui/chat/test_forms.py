@@ -55,7 +55,7 @@ async def test_a_file_without_a_usable_schema_is_refused_and_never_on(pair: Pair
             assert (chat.prompt.constraint, chat.prompt.border_title) == (None, "")
         for leaves in ("escape", "f7"):
             await chat.press("f7", "x", leaves)
-            assert (chat.prompt.text, chat.prompt.picker.opened) == ("", False)
+            assert (chat.prompt.text, chat.prompt.picker.display) == ("", False)
 
 
 async def test_where_no_file_matches_the_list_names_no_keys_and_enter_sends_nothing(

@@ -14,7 +14,7 @@ from textual.widgets import TextArea
 
 from tui.app.clipboard import copy_and_notify
 from tui.chat.prompt.file_picker import Mention, Picker
-from tui.chat.prompt.prompt_attachments import PromptAttachments
+from tui.chat.prompt.prompt_attachments import AttachmentsScreen, Outcome, PromptAttachments
 from tui.chat.prompt.prompt_queue import PromptQueue
 from tui.safe import safe
 from tui.widgets.entry_screen import TextEntry
@@ -131,7 +131,7 @@ class Editor(TextEntry, inherit_bindings=False):
         elif event.key in NEW_LINE:
             self.replace("\n", *self.selection, maintain_selection_offset=False)
         elif event.key == "backspace" and not self.text:
-            self._attached.drop_last()
+            self._attached.chips = self._attached.chips[:-1]
         else:
             await super()._on_key(event)
             if event.character == "@":
@@ -205,7 +205,7 @@ class Editor(TextEntry, inherit_bindings=False):
 
     def action_quit_or_delete(self) -> None:
         """Quit, as a shell does; delete to the right when there is text."""
-        if self.text or self._picker.opened:
+        if self.text or self._picker.display:
             self.action_delete_right()
         else:
             self.app.exit()
@@ -243,7 +243,6 @@ class Editor(TextEntry, inherit_bindings=False):
         if not attached.chips:
             self.notify("Nothing is attached. Type @ to add a file.", timeout=4)
             return
-        from tui.chat.prompt.prompt_attachments import AttachmentsScreen, Outcome
 
         def use(outcome: Outcome | None) -> None:
             if outcome is not None:

@@ -49,11 +49,6 @@ class Picker(OptionList):
     class Changed(Message):
         """It was opened or closed, or lists other files."""
 
-    @property
-    def opened(self) -> bool:
-        """Whether the list is shown."""
-        return self.display
-
     def open(self) -> None:
         """Show the list, with the files that exist now."""
         self._files_below, self._matches, self.searched, self.entered = None, (), None, None

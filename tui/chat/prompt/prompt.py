@@ -85,11 +85,12 @@ class Prompt(Vertical):
         self._show_title()
         self.refresh_bindings()
 
+    @on(Picker.Changed)
     def _show_title(self) -> None:
         """Update the title on the border: the edit, the constraint, or the keys of the picker."""
         title = " · ".join(filter(None, (self._heading, self._constraint_name)))
         picking = CHOOSING if self.editor.mention.on_pick else PICKING
-        is_open = self.picker.opened and self.picker.chosen
+        is_open = self.picker.display and self.picker.chosen
         self.border_title = Content(picking if is_open else title)
 
     # The constraint of the answers
@@ -126,11 +127,6 @@ class Prompt(Vertical):
     @text.setter
     def text(self, text: str) -> None:
         self.editor.text = text
-
-    @on(Picker.Changed)
-    def _explain_picker(self, message: Picker.Changed) -> None:
-        message.stop()
-        self._show_title()
 
     # Attachments
 

@@ -139,10 +139,6 @@ class PromptAttachments(Widget):
         name = next(name for name in (PASTED, *numbered) if name not in names)
         self.add(Attachment(name, text))
 
-    def drop_last(self) -> None:
-        """Remove the newest attachment."""
-        self.chips = self.chips[:-1]
-
     def recount(self) -> None:
         """Have the tokens counted again, because another model will read them."""
         self.chips = tuple(
