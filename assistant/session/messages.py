@@ -31,8 +31,6 @@ _UNRETURNED = {
     CANCELLED: "The user stopped this call before it returned.",
     "interrupted": "The program ended before this call returned.",
 }
-
-
 WAS_REFUSED = ToolResult("", "stopped", REFUSED)
 WAS_REFUSED_BEFORE = ToolResult("The user has just refused this call.", "stopped", REFUSED)
 WAS_STOPPED = ToolResult("", "stopped", CANCELLED)

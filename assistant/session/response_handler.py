@@ -164,9 +164,7 @@ class ResponseHandler:
         if event.stop is not Stop.CANCELLED and not event.complete:
             self._emit(Warned("The answer ended before its form was complete."))
         has_text = answer.text or event.text or answer.thought or event.thought or event.tool_calls
-        if (
-            has_text or event.stop is not Stop.CANCELLED
-        ):  # else it was stopped before its first word
+        if has_text or event.stop is not Stop.CANCELLED:  # else it was stopped before a word
             self._end(answer, answer.finished(event))
 
     def _end(self, answer: PartialAnswer, ended: StoredMessage) -> None:

@@ -6,15 +6,14 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from assistant.events import Ready
 from assistant.session.unsent_text import EDITED, OPEN
 from models.errors import StorageError
-from tui.chat.chat_controller import SUGGESTED
+from tui.chat.chat_controller import SUGGESTED, ChatController
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.events import Ready
     from assistant.store.store import Store
-    from tui.chat.chat_controller import ChatController
 
 SAVE_EVERY = 1.0
 """Seconds between two saves: so much of an answer is lost when the program is killed."""

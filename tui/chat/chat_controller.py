@@ -1,12 +1,9 @@
 """The chat between its screen, its session and the engine: settings, prompts and events."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
@@ -20,15 +17,13 @@ from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, StoredMessage
 from assistant.tools.toolbox import ToolSet
 from models.errors import ContextFull, SpecchatError, StorageError
+from tui.app.program import Program
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.prompt.prompt_queue import Unsent
 from tui.chat.session_view import ChatWidgets, SessionView
 from tui.outlook import larger, refused
 from tui.reading import Activity
 from tui.safe import safe
-
-if TYPE_CHECKING:
-    from tui.app.program import Program
 
 ALTERNATIVES = 5
 """Alternative tokens that the engine reports with each token, for the inspector."""

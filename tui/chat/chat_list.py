@@ -15,15 +15,15 @@ from textual.events import Key
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from assistant.store.values import ChatSummary
 from models.errors import SpecchatError
+from tui.app.program import Program
 from tui.chat.chat_rows import ChatRows, Listing, listing
 from tui.safe import safe
 from tui.widgets.entry_screen import EntryLine, EntryScreen
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
-    from assistant.store.values import ChatSummary
-    from tui.app.program import Program
 
 MAX_LISTED = 5000
 """Conversations that are listed; a search finds further ones."""
@@ -121,7 +121,7 @@ class ChatList(Vertical):
         self.styles.width = min(max(NARROWEST, longest + AROUND), WIDEST)
         self.rows.go_to(to)
         self.set_class(not listing.rows, "-empty")
-        self.hint.update(NOT_FOUND if search else NO_CHATS)
+        self.hint.update("" if listing.rows else NOT_FOUND if search else NO_CHATS)
         self.hint.display = not listing.rows
         if opens:
             self.rows.focus()
@@ -165,9 +165,9 @@ class ChatList(Vertical):
             case "rename" | "export" if chosen:
                 texts = ("Rename", chosen.title), ("Export into this folder", str(self._folder))
                 entry = EntryScreen(*texts[action == "export"])
-                cast("Program", self.app).open_entry(entry, partial(self._use_text, action, chosen))
+                cast(Program, self.app).open_entry(entry, partial(self._use_text, action, chosen))
 
-    def _use_text(self, action: str, chosen: "ChatSummary", text: str | None) -> None:
+    def _use_text(self, action: str, chosen: ChatSummary, text: str | None) -> None:
         if self._store is None or text is None:
             return
         if action == "rename":

@@ -3,20 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
-from textual.reactive import reactive
+from textual.reactive import reactive, var
 
+from assistant.store.values import ChatSummary
 from tui.safe import safe
 from tui.widgets.lines import MUTED, Lines, pair
-
-if TYPE_CHECKING:
-    from assistant.store.values import ChatSummary
 
 PINNED = "Pinned"
 
@@ -33,21 +31,21 @@ class ListRow(NamedTuple):
 class Listing:
     """Conversations and their lines; made on a thread, as there may be thousands."""
 
-    summaries: Sequence["ChatSummary"] = ()
+    summaries: Sequence[ChatSummary] = ()
     words: tuple[str, ...] = ()  # of the search
     today: date = date.min
     rows: tuple[ListRow, ...] = ()
     tops: tuple[int, ...] = ()  # the first row of each conversation
 
 
-def listing(summaries: Sequence["ChatSummary"], search: str, today: date) -> Listing:
+def listing(summaries: Sequence[ChatSummary], search: str, today: date) -> Listing:
     """Return the lines of the list."""
     lines = tuple(_rows(summaries, today))
     tops = tuple(y for y, row in enumerate(lines) if not row.heading and not row.snippet)
     return Listing(summaries, tuple(search.casefold().split()), today, lines, tops)
 
 
-def title(summary: "ChatSummary", today: date, is_open: bool, width: int) -> Content:
+def title(summary: ChatSummary, today: date, is_open: bool, width: int) -> Content:
     """Return the title with the time at the right, and a mark if the conversation is open."""
     time = Content.styled(f"{when(summary, today)} ", MUTED)
     name = Content(safe(summary.title) or "Untitled")
@@ -56,7 +54,7 @@ def title(summary: "ChatSummary", today: date, is_open: bool, width: int) -> Con
     return pair(mark + (name.stylize("bold") if is_open else name), time, width)
 
 
-def snippet(summary: "ChatSummary", words: Sequence[str], width: int) -> Content:
+def snippet(summary: ChatSummary, words: Sequence[str], width: int) -> Content:
     """Return the part of a snippet around the first searched word, with the words in bold."""
     text = safe(summary.snippet)
     folded = text.casefold()
@@ -70,7 +68,7 @@ def snippet(summary: "ChatSummary", words: Sequence[str], width: int) -> Content
     return shown.truncate(width - 1, ellipsis=True)
 
 
-def _rows(summaries: Sequence["ChatSummary"], today: date) -> Iterator[ListRow]:
+def _rows(summaries: Sequence[ChatSummary], today: date) -> Iterator[ListRow]:
     """Yield the rows of conversations, with a heading where the group changes."""
     heading = ""
     for index, summary in enumerate(summaries):
@@ -84,7 +82,7 @@ def _rows(summaries: Sequence["ChatSummary"], today: date) -> Iterator[ListRow]:
             yield ListRow("", index, snippet=True)
 
 
-def group(summary: "ChatSummary", today: date) -> str:
+def group(summary: ChatSummary, today: date) -> str:
     """Return the heading under which a conversation is listed."""
     if summary.pinned:
         return PINNED
@@ -100,7 +98,7 @@ def group(summary: "ChatSummary", today: date) -> str:
     return f"{day:%B %Y}"
 
 
-def when(summary: "ChatSummary", today: date) -> str:
+def when(summary: ChatSummary, today: date) -> str:
     """Return the time if it was today or yesterday, else the date."""
     moment = datetime.fromtimestamp(summary.updated)
     if moment.date() >= today - timedelta(days=1):
@@ -127,10 +125,10 @@ class ChatRows(Lines, can_focus=True):
         Binding("enter", "choose", "Open", id="chats.open"),
     ]
 
-    cursor: reactive[int] = reactive(0, init=False)
+    cursor: var[int] = var(0, init=False)
     """The number of the conversation under the cursor."""
     current: reactive[int | None] = reactive[int | None](None, init=False)
-    """The id of the conversation that is open."""
+    """The id of the conversation that is open, which is marked."""
 
     @dataclass
     class Chosen(Message):
@@ -145,14 +143,10 @@ class ChatRows(Lines, can_focus=True):
         self.listing = Listing()
 
     @property
-    def summaries(self) -> Sequence["ChatSummary"]:
-        """The conversations that are shown."""
-        return self.listing.summaries
-
-    @property
-    def chosen(self) -> "ChatSummary | None":
+    def chosen(self) -> ChatSummary | None:
         """The conversation under the cursor."""
-        return self.summaries[self.cursor] if self.cursor < len(self.summaries) else None
+        summaries = self.listing.summaries
+        return summaries[self.cursor] if self.cursor < len(summaries) else None
 
     def fill(self, listing: Listing) -> None:
         """Replace the conversations; the cursor stays on the same one, else goes to the first."""
@@ -170,7 +164,7 @@ class ChatRows(Lines, can_focus=True):
 
     def go_to(self, conversation: int | None) -> None:
         """Put the cursor onto a conversation, if it is listed."""
-        ids = [summary.id for summary in self.summaries]
+        ids = [summary.id for summary in self.listing.summaries]
         if conversation in ids:
             self.cursor = ids.index(conversation)
 
@@ -179,7 +173,7 @@ class ChatRows(Lines, can_focus=True):
         row = self.listing.rows[y]
         if row.heading:
             return Content.styled(f" {row.heading}", "bold $text-accent")
-        summary = self.summaries[row.position]
+        summary = self.listing.summaries[row.position]
         if row.snippet:
             shown = snippet(summary, self.listing.words, self.line_width)
         else:
@@ -196,10 +190,6 @@ class ChatRows(Lines, can_focus=True):
         for index in (old, new):
             self._change(index)
         self._follow()
-
-    def watch_current(self) -> None:
-        """Mark the conversation that is open now."""
-        self.resize_lines(len(self.listing.rows))
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Show whether keys move the cursor."""
@@ -221,7 +211,7 @@ class ChatRows(Lines, can_focus=True):
 
     def action_step(self, by: int) -> None:
         """Move by some conversations."""
-        self.cursor = min(max(self.cursor + by, 0), max(len(self.summaries) - 1, 0))
+        self.cursor = min(max(self.cursor + by, 0), max(len(self.listing.tops) - 1, 0))
 
     def action_page(self, by: int) -> None:
         """Move by a page."""
@@ -229,7 +219,7 @@ class ChatRows(Lines, can_focus=True):
 
     def action_go(self, index: int) -> None:
         """Go to a conversation; -1 is the last."""
-        self.cursor = index % len(self.summaries) if self.summaries else 0
+        self.cursor = index % len(self.listing.tops) if self.listing.tops else 0
 
     def _change(self, index: int) -> None:
         if index < len(self.listing.tops):

@@ -1,7 +1,7 @@
 """Dialogs of the chat: the passages of a turn, the change of a file that it proposes, the tools."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -18,14 +18,12 @@ from assistant.settings.config_file import add_tools, with_tools
 from assistant.store.values import Attachment
 from assistant.tools.values import OfferedTool, ServerReport
 from models.errors import StorageError, UsageError
+from tui.app.program import Program
 from tui.labels import access, counted
 from tui.safe import one_line, safe
 from tui.shell.diff_printing import counts, drawn
 from tui.widgets.dialog import Dialog, ListDialog
 from tui.widgets.entry_screen import EntryScreen
-
-if TYPE_CHECKING:
-    from tui.app.program import Program
 
 HINT = "Esc leaves the file as it is · Enter writes it"
 
@@ -184,7 +182,7 @@ class ToolsScreen(ListDialog[None]):
     def action_add(self) -> None:
         """Ask for a folder or a server, and add it."""
         entry = EntryScreen("Add a folder or a server", "", ADDING, self._invalid_reason)
-        cast("Program", self.app).open_entry(entry, self._add)
+        cast(Program, self.app).open_entry(entry, self._add)
 
     def _invalid_reason(self, line: str) -> str:
         try:

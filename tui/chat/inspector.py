@@ -12,7 +12,7 @@ from textual.containers import Container, Horizontal
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.reactive import reactive
+from textual.reactive import var
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
@@ -177,7 +177,7 @@ class TokenPage(Lines, can_focus=True):
         Binding("p", "rejection(-1)", "Previous wrong guess", id="inspector.previous_rejection"),
     ]
 
-    cursor: reactive[int] = reactive(0, init=False)
+    cursor: var[int] = var(0, init=False)
     """The index of the entry under the cursor."""
 
     class Moved(Message):
@@ -189,9 +189,8 @@ class TokenPage(Lines, can_focus=True):
         self._layout = TokenLayout((), 0)
         self._goal = 0  # the column kept while the cursor moves from line to line
 
-    def on_resize(self, event: events.Resize) -> None:
+    def on_resize(self) -> None:
         """Lay the lines out for the new width."""
-        super().on_resize(event)
         if self._layout.width != max(self.line_width, 1):
             texts = [entry.text for entry in self.entries]
             self._layout = TokenLayout(texts, max(self.line_width, 1))
@@ -234,7 +233,7 @@ class TokenPage(Lines, can_focus=True):
 
     def action_go(self, index: int) -> None:
         """Go to an entry; -1 is the last."""
-        self._go_to(index % len(self.entries) if self.entries else None)
+        self._go_to(index % len(self.entries))
 
     def action_line(self, by: int) -> None:
         """Go to the nearest line above or below with another token."""
@@ -251,8 +250,7 @@ class TokenPage(Lines, can_focus=True):
 
     def action_edge(self, end: int) -> None:
         """Go to the first or the last token of the line."""
-        if self.entries:
-            self._go_to(self._layout.lines[self._line][end].entry)
+        self._go_to(self._layout.lines[self._line][end].entry)
 
     def action_rejection(self, by: int) -> None:
         """Go to the next or the previous rejected draft token."""
@@ -260,14 +258,12 @@ class TokenPage(Lines, can_focus=True):
         ahead = range(self.cursor + 1, last) if by > 0 else range(self.cursor - 1, -1, -1)
         rejection = next((i for i in ahead if self.entries[i].is_rejected), None)
         if rejection is None:
-            self.notify(
-                "No wrong guess after this one." if by > 0 else "No wrong guess before this one."
-            )
+            self.notify(f"No wrong guess {'after' if by > 0 else 'before'} this one.")
         self._go_to(rejection)
 
     @property
     def _line(self) -> int:
-        return self._layout.first_lines[self.cursor] if self.entries else 0
+        return self._layout.first_lines[self.cursor]
 
     def _go_to(self, index: int | None) -> None:
         if index is not None:
@@ -280,6 +276,5 @@ class TokenPage(Lines, can_focus=True):
             self.cursor = index
 
     def _follow(self) -> None:
-        if self.entries:
-            region = Region(0, self._line, self.line_width, 1)
-            self.scroll_to_region(region, animate=False, force=True)
+        region = Region(0, self._line, self.line_width, 1)
+        self.scroll_to_region(region, animate=False, force=True)

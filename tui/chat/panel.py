@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from textual.content import Content
-from textual.events import Resize
 from textual.message import Message
 from textual.reactive import reactive
 
@@ -114,9 +113,8 @@ class FiguresPanel(Lines):
         """Show or hide the panel."""
         self.fit()
 
-    def on_resize(self, event: Resize) -> None:
+    def on_resize(self) -> None:
         """Fit the lines to the new size."""
-        super().on_resize(event)
         self.paint()
 
     def paint(self) -> None:

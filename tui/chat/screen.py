@@ -1,9 +1,8 @@
 """The chat: its widgets, its keys, and what they do."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -15,6 +14,7 @@ from textual.widget import Widget
 from assistant.request import CountTokens
 from assistant.settings.settings import Settings
 from models.errors import StorageError
+from tui.app.program import Program
 from tui.app.textual_private import meaning_of
 from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController
@@ -33,11 +33,6 @@ from tui.chat.turn_actions import TurnActions
 from tui.labels import MODES
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tui.app.program import Program
 
 RACE = "The answer with and without guesses, side by side"
 NARROW = 80

@@ -1,18 +1,17 @@
 """Events of the session and the engine, shown on the screen of the chat."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
 from assistant.events import Decoded, Loading, Prefilled, Step, Warned
 from assistant.session import events
+from assistant.session.chat_session import ChatSession
 from assistant.session.citing import copied_last
 from assistant.session.messages import passages_of
 from assistant.session.support import check
+from assistant.store.values import StoredMessage
 from models.errors import StorageError
 from tui.chat.chat_list import ChatList
 from tui.chat.conversation.answer import Answer
@@ -22,14 +21,9 @@ from tui.chat.panel import FiguresPanel
 from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.status import Banner, Status
-from tui.chat.tool_turns import ResultTurn
+from tui.chat.tool_turns import ApprovalTurn, ResultTurn
 from tui.reading import Activity, AnswerProgress
 from tui.safe import safe
-
-if TYPE_CHECKING:
-    from assistant.session.chat_session import ChatSession
-    from assistant.store.values import StoredMessage
-    from tui.chat.tool_turns import ApprovalTurn
 
 FIGURES_EVERY = 0.5
 """Seconds between two updates of the figures: faster ones cannot be read."""
@@ -44,7 +38,7 @@ class ChatWidgets(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.prompt, self.status, self.banner = Prompt(), Status(), Banner()
+        self.prompt, self.status, self.banner = Prompt(), Status(id="status"), Banner()
         self.chats, self.conversation = ChatList(), Conversation()
         self.panel = FiguresPanel(lambda: self.chats.display and self.size.width < ROOMY)
 
@@ -208,8 +202,6 @@ class SessionView:
     # Calls
 
     def _ask_approval(self, waits: events.ApprovalRequested) -> None:
-        from tui.chat.tool_turns import ApprovalTurn
-
         self.approval = turn = ApprovalTurn(waits.call, waits.tool)
         self._view.mount(turn)
         prompt, screen = self._screen.prompt, self._screen

@@ -5,6 +5,8 @@ from typing import Any
 
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
 from textual.widgets import Static
 
 from assistant.events import Decoded, Ready
@@ -75,25 +77,22 @@ class State:
     tools: bool = False  # whether this conversation has tools
 
 
-class Status(Static):
+class Status(Widget):
     """Show a `State` in one line."""
 
     DEFAULT_CSS = """
     Status { height: 1; padding: 0 1; background: $panel; color: $text-muted; text-wrap: nowrap; }
     """
 
-    def __init__(self) -> None:
-        super().__init__(id="status", markup=False)
-        self.state = State()
+    state: reactive[State] = reactive(State())
 
     def show(self, **changes: Any) -> None:
         """Change fields of the state, and show it."""
         self.state = replace(self.state, **changes)
-        self.update(line(self.state, self.content_size.width), layout=False)
 
-    def on_resize(self) -> None:
-        """Fit the line to the new width."""
-        self.show()
+    def render(self) -> Content:
+        """Draw the line."""
+        return line(self.state, self.content_size.width)
 
 
 def line(state: State, width: int) -> Content:

@@ -206,21 +206,19 @@ def _alternatives(entry: InspectedToken, width: int) -> list[Content]:
     left = _column("answers", rows.target_top, entry.item.id, column)
     right = _column("guesses", rows.draft_top, entry.item.id, column) if rows.draft_top else []
     pairs = zip_longest(left, right, fillvalue=Content(""))
-    return [_padded(one, column + 2) + other for one, other in pairs]
+    return [one.truncate(column + 2, pad=True) + other for one, other in pairs]
 
 
 def _column(heading: str, top: Sequence[Alternative], own: int, width: int) -> list[Content]:
     lines = [Content.styled(f"What {heading}", MUTED)]
     name = max(8, width // 2 - 1)
+    bar_cells = max(width - name - 8, 0)
     for alternative in top:
         mark = "▸" if alternative.id == own else " "
-        text = Content(f"{mark}{visible(alternative.text)}").truncate(name, ellipsis=True)
-        share = f"{alternative.prob:>6.1%}"
-        drawn = Content.styled(bar(alternative.prob, width - name - 8), "$primary")
-        line = Content.assemble(_padded(text, name), " ", _padded(drawn, width - name - 8), share)
+        text = Content(f"{mark}{visible(alternative.text)}")
+        text = text.truncate(name, ellipsis=True, pad=True)
+        drawn = Content.styled(bar(alternative.prob, bar_cells), "$primary")
+        drawn = drawn.truncate(bar_cells, pad=True)
+        line = Content.assemble(text, " ", drawn, f"{alternative.prob:>6.1%}")
         lines.append(line.stylize("bold") if alternative.id == own else line)
     return lines
-
-
-def _padded(line: Content, width: int) -> Content:
-    return line.pad_right(max(width - line.cell_length, 0))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,15 +13,12 @@ from textual.widgets import Static
 
 from assistant.request import ToolCall
 from assistant.session.tool_loop import Decision
+from assistant.store.values import StoredMessage
 from assistant.tools.values import OfferedTool
 from tui.chat.conversation.turn import Turn, Verb, turns_in
 from tui.chat.conversation.user_turn import shorten
 from tui.labels import access, arguments, counted, in_a_line
 from tui.safe import safe
-
-if TYPE_CHECKING:
-    from assistant.store.values import StoredMessage
-
 
 LONGEST = 200
 """Characters shown of the reason for a failure."""
@@ -49,7 +46,7 @@ class ResultTurn(Turn):
     opened: reactive[bool] = reactive(False, init=False, toggle_class="-open")
     """Whether the whole result is shown."""
 
-    def __init__(self, record: "StoredMessage") -> None:
+    def __init__(self, record: StoredMessage) -> None:
         super().__init__("Tool", record)
         self._since = monotonic()
         self._line = Static("", classes="line", markup=False)
@@ -121,6 +118,7 @@ class ResultTurn(Turn):
 
 KEYS = "Enter allows it once · c in this conversation · a always · Esc refuses"
 UNASKED = "Enter allows it once · Esc refuses · Ctrl+↑, then c or a allows more"
+HERE = "Allow it in this conversation"
 ELSEWHERE = f"Ctrl+↑, then {KEYS}"
 IGNORED_S = 0.6
 """Seconds after it appeared in which keys are ignored: they were meant for something else."""
@@ -139,11 +137,7 @@ class ApprovalTurn(Turn, inherit_bindings=False):
         *Turn.BINDINGS[:2],  # to the neighbours
         Binding("enter,y", "decide('once')", "Once", id="call.once", tooltip="Allow this call"),
         Binding(
-            "c",
-            "decide('conversation')",
-            "Conversation",
-            id="call.conversation",
-            tooltip="Allow it in this conversation",
+            "c", "decide('conversation')", "Conversation", id="call.conversation", tooltip=HERE
         ),
         Binding("a", "decide('always')", "Always", id="call.always", tooltip="Allow it always"),
         Binding("escape,n", "decide('refuse')", "Refuse", id="call.refuse", tooltip="Refuse it"),

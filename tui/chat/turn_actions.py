@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 from assistant.session.attachments import read
 from assistant.session.messages import open_calls, passages_of
+from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError, UsageError
 from tui.app.clipboard import code_blocks, copy_and_notify
+from tui.app.program import Program
+from tui.chat.chat_controller import ChatController
 from tui.chat.conversation.turn import Turn, Verb
 from tui.chat.prompt.file_search import located
 from tui.labels import counted
@@ -16,9 +19,6 @@ from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.edit.answer_change import AnswerChange
-    from assistant.store.values import Attachment, StoredMessage
-    from tui.app.program import Program
-    from tui.chat.chat_controller import ChatController
 
 LONGEST_TITLE = 60
 WAIT = "An answer is under way; Esc stops it."
@@ -123,7 +123,7 @@ class TurnActions:
         """Open the file of a passage in the user's editor, at its first line."""
         from assistant.passages.file_lines import DOCUMENTS
 
-        root, program = self._controller.widgets.prompt.picker.root, cast("Program", self._view.app)
+        root, program = self._controller.widgets.prompt.picker.root, cast(Program, self._view.app)
         path = located(source.name, root).absolute()
         if path.suffix.lower() in DOCUMENTS:
             reason = f"{source.name} is not a text file; what was read from it is above."

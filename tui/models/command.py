@@ -5,16 +5,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from assistant.settings.settings import Settings
 from models import catalog
+from models.drafts import NO_DRAFT, Pairing, best_draft, mark
 from models.errors import ModelError, ModelMissing, SpecchatError
+from models.files.checksum import check as read_all
 from models.files.gguf_files import parts_of
 from models.files.locate import identify
-from models.files.model_file import whole_header
+from models.files.model_file import ModelFile, whole_header
 from models.files.stores import discover, find, installed
+from models.gguf import read_vocabulary
 from models.memory import estimate_by_size
 from models.native import repacked
 from tui.formatting import size
@@ -31,10 +34,6 @@ from tui.models.facts import (
 from tui.models.inventory import ModelInventory
 from tui.safe import safe
 from tui.shell.options import ModelParameter, NumberParameter, settings
-
-if TYPE_CHECKING:
-    from assistant.settings.settings import Settings
-    from models.files.model_file import ModelFile
 
 BYTES = ("size", "memory_at_8192", "copy_that_loads_at_once")  # facts in bytes
 DEFAULT_LABEL = "Q4_K_M"  # the quantisation for a repository alone, as in llama.cpp
@@ -168,7 +167,6 @@ def check(names: tuple[str, ...]) -> None:
 
 
 def _check(name: str) -> None:
-    from models.files.checksum import check as read_all
     from tui.shell.progress_bar import meter
 
     model = identify(name)
@@ -234,8 +232,6 @@ def slim(context: click.Context, target: str | None, draft: str | None, tokens: 
     """
     large, small = _slim_pair(target, draft, settings(context.find_root().params))
 
-    from models.drafts import mark
-    from models.gguf import read_vocabulary
     from models.slim import slim_draft, writing
 
     try:
@@ -249,10 +245,8 @@ def slim(context: click.Context, target: str | None, draft: str | None, tokens: 
 
 
 def _slim_pair(
-    target: str | None, draft: str | None, chosen: "Settings"
-) -> "tuple[ModelFile, ModelFile]":
-    from models.drafts import NO_DRAFT, Pairing, best_draft
-
+    target: str | None, draft: str | None, chosen: Settings
+) -> tuple[ModelFile, ModelFile]:
     candidates = list(discover(chosen.folders))
     large = identify(target or chosen.target_name, candidates)
     reference = draft or (None if chosen.draft == NO_DRAFT else chosen.draft)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from textual import work
 from textual.content import Content
-from textual.widgets import Static
+from textual.reactive import reactive
+from textual.widget import Widget
 
 from models.catalog import GGUF
 from models.files.model_file import ModelFile
@@ -25,45 +26,42 @@ LINE_BYTES_PER_S = 12_500_000
 """Speed of the 100 Mbit/s connection for which the time of a download is stated."""
 
 
-class ModelDetails(Static):
+class ModelDetails(Widget):
     """Show an entry in full."""
 
     DEFAULT_CSS = """
     ModelDetails { height: 7; padding: 0 1; border-top: solid $border-blurred; }
     """
 
+    entry: reactive[ModelEntry | None] = reactive[ModelEntry | None](None)
+    advice: reactive[Advice | None] = reactive[Advice | None](None)
+
     def __init__(self, inventory: ModelInventory) -> None:
-        super().__init__("", markup=False)
+        super().__init__()
         self._inventory = inventory
-        self._entry: ModelEntry | None = None
-        self.advice: Advice | None = None
 
     def show(self, entry: ModelEntry | None) -> None:
         """Show an entry; the advice on it is computed on a thread."""
-        if entry is None or self._entry is None or entry.key != self._entry.key:
+        if entry is None or self.entry is None or entry.key != self.entry.key:
             self.advice = None
-        self._entry = entry
+        self.entry = entry
         if entry and entry.here and not entry.refused:
             self._advise(entry, entry.here)
-        self._paint()
 
     @work(exclusive=True, group="advice")
     async def _advise(self, entry: ModelEntry, model: ModelFile) -> None:
         advice = await asyncio.to_thread(self._inventory.advise, model)
-        if entry is self._entry:  # the cursor may have moved
+        if entry == self.entry:  # the cursor may have moved
             self.advice = advice
-            self._paint()
 
-    def _paint(self) -> None:
-        entry, width = self._entry, self.content_size.width
-        lines: list[Content] = []
-        if entry is not None:
-            lines = (
-                _here(entry, entry.model, self.advice, width)
-                if isinstance(entry.model, ModelFile)
-                else _listed(entry, entry.model, width, self._inventory.offline)
-            )
-        self.update(Content("\n").join(lines))
+    def render(self) -> Content:
+        """Draw what is known of the entry."""
+        entry, width = self.entry, self.content_size.width
+        if entry is None:
+            return Content("")
+        if isinstance(entry.model, ModelFile):
+            return Content("\n").join(_here(entry, entry.model, self.advice, width))
+        return Content("\n").join(_listed(entry, entry.model, width, self._inventory.offline))
 
 
 def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int) -> list[Content]:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
 from textual.widgets import Static
 
 from assistant.events import Decoded, Failed, Ready, Step
@@ -107,25 +109,19 @@ def _models(ready: Ready | Failed | None) -> str:
     return safe(f" {answers} ⇠ {other or guesses} " if guesses else f" {answers} ")
 
 
-class Board(Static):
+class Board(Widget):
     """Show a row of figures for each lane, and its speed as a bar."""
 
     DEFAULT_CSS = """
     Board { height: auto; margin: 1 0 0 0; padding: 0 3; text-wrap: nowrap; }
     """
 
-    def __init__(self, lanes: Sequence[RecordedLane]) -> None:
-        super().__init__(_rows(lanes, 0), markup=False)
-        self._lanes = lanes
+    lanes: reactive[Sequence[RecordedLane]] = reactive((), always_update=True)
+    """The lanes, which are the same objects while they go on."""
 
-    def show(self, lanes: Sequence[RecordedLane]) -> None:
-        """Show other figures of the same number of lanes."""
-        self._lanes = lanes
-        self.update(_rows(lanes, self.content_size.width), layout=False)
-
-    def on_resize(self) -> None:
-        """Fit the columns to the new width."""
-        self.show(self._lanes)
+    def render(self) -> Content:
+        """Draw the rows."""
+        return _rows(self.lanes, self.content_size.width)
 
 
 def _rows(lanes: Sequence[RecordedLane], width: int) -> Content:

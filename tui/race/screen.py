@@ -93,7 +93,8 @@ class RaceScreen(ClosedOnce[None]):
         self.legend = Static(classes="legend", markup=False)
         self.views = [LaneView(lane) for lane in self.recorded.lanes]
         self.lanes, self.line = Grid(*self.views), Static(id="race-line", markup=False)
-        self.board = Board(self.recorded.lanes)
+        self.board = Board()
+        self.board.lanes = self.recorded.lanes
         self.at = 0.0
         """The moment of the replay, in seconds of the lanes' clocks."""
         self._updated_at = 0.0
@@ -156,7 +157,7 @@ class RaceScreen(ClosedOnce[None]):
         lanes = self.recorded.until(self.at) if replayed else self.recorded.lanes
         for view, lane in zip(self.views, lanes, strict=True):
             view.show(lane)
-        self.board.show(lanes)
+        self.board.lanes = lanes
         self._show_message(lanes)
         if replayed and self.at >= self.recorded.length:
             self.phase = "over"

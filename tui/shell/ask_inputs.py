@@ -13,6 +13,7 @@ from assistant.session.attachments import read, text_of
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
+from assistant.tools.values import BUILT_IN
 from models.errors import StorageError, UsageError
 from tui.labels import model_name
 from tui.shell.options import LAST, NEW
@@ -64,8 +65,6 @@ def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolS
     Raises:
         UsageError: a name is unknown.
     """
-    from assistant.tools.values import BUILT_IN
-
     named = tuple(name.strip() for name in names.split(",") if name.strip())
     if not named:
         raise UsageError("--tools needs a name: of a server, of a tool, or files.")

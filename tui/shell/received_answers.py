@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.segment import Segment, Segments
@@ -11,13 +11,12 @@ from rich.style import Style
 from assistant.events import Decoded, Finished, ModelInfo, Origin, Ready, Stop, Token
 from assistant.settings.settings import Settings
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
+from assistant.store.values import Attachment, StoredMessage
 from models.errors import ModelError
+from models.files.checksum import sha256_once
 from tui.labels import MARKS, MODES, constraint_figures, figures, named_sources
 from tui.outlook import outlook
 from tui.safe import safe
-
-if TYPE_CHECKING:
-    from assistant.store.values import Attachment, StoredMessage
 
 # Without colours, each origin has an attribute of its own.
 COLOURED = {Origin.DRAFT: "green", Origin.RESIDUAL: "yellow", Origin.TARGET: ""}
@@ -88,8 +87,8 @@ class ReceivedAnswer:
     tokens: list[Token] = field(default_factory=list)
     last: Decoded | None = None  # round
     finished: Finished | None = None
-    results: list["StoredMessage"] = field(default_factory=list)  # of its tool calls
-    sources: "tuple[Attachment, ...]" = ()  # cited or quoted
+    results: list[StoredMessage] = field(default_factory=list)  # of its tool calls
+    sources: tuple[Attachment, ...] = ()  # cited or quoted
     unsupported: tuple[str, ...] = ()  # sentences on unsupported claims
 
     def add(self, event: Decoded | Finished) -> None:
@@ -195,7 +194,5 @@ def _fields(value: object, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _model(model: ModelInfo) -> dict[str, Any]:
-    from models.files.checksum import sha256_once  # which only --json needs
-
     digest = sha256_once(model.path)
     return {"name": model.name, "path": str(model.path), "sha256": digest}

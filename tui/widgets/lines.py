@@ -3,17 +3,13 @@
 from collections.abc import Collection, Sequence
 from textwrap import wrap
 
-from rich.segment import Segment
-from textual import events
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from textual.style import Style
 
 from tui.safe import safe
 
-MAX_RENDERED = 1000  # lines whose rendering is cached for scrolling back and forth
 MUTED = "$foreground-muted"  # $text-muted comes out at full strength in spans
 
 
@@ -26,7 +22,6 @@ class Lines(ScrollView):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._shown: Sequence[Content] = ()
-        self._strips: dict[int, tuple[Style, Strip]] = {}
 
     def put(self, lines: Sequence[Content]) -> None:
         """Replace the lines; unchanged ones are not painted again."""
@@ -44,15 +39,12 @@ class Lines(ScrollView):
 
     def resize_lines(self, count: int) -> None:
         """Render everything again, with `count` lines."""
-        self._strips.clear()
         self.virtual_size = Size(self.scrollable_content_region.width, count)
         self.refresh()
 
     def change_lines(self, changed: Collection[int]) -> None:
         """Render some lines again."""
         top, height = self.scroll_offset.y, self.size.height
-        for y in changed:
-            self._strips.pop(y, None)
         if seen := [y - top for y in changed if 0 <= y - top < height]:
             self.refresh(*(Region(0, y, self.size.width, 1) for y in seen))
 
@@ -61,32 +53,15 @@ class Lines(ScrollView):
         """The width of a line in cells."""
         return self.scrollable_content_region.width
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Fit the lines to the new width."""
-        self._strips.clear()
-
-    def notify_style_update(self) -> None:
-        """Drop what was rendered in the colours of another theme."""
-        self._strips.clear()
-        super().notify_style_update()
-
     def render_line(self, y: int) -> Strip:
         """Render one row of the screen."""
         y += self.scroll_offset.y
         style = self.visual_style
         if y >= self.virtual_size.height:
             return Strip.blank(self.size.width, style.rich_style)
-        known = self._strips.get(y)
-        if known is None or known[0] != style:
-            if len(self._strips) >= MAX_RENDERED:
-                self._strips.clear()
-            line = self.line(y)
-            if line.cell_length > self.line_width:
-                line = line.truncate(self.line_width, ellipsis=True)
-            segments = [Segment(text, part.rich_style) for text, part in line.render(style, "")]
-            strip = Strip(segments).extend_cell_length(self.size.width, style.rich_style)
-            known = self._strips[y] = (style, strip)
-        return known[1]
+        line = self.line(y).truncate(self.line_width, ellipsis=True)
+        strip = Strip(line.render_segments(style))
+        return strip.extend_cell_length(self.size.width, style.rich_style)
 
 
 def paragraph(text: str, width: int, style: str = MUTED) -> list[Content]:

@@ -96,11 +96,11 @@ async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pa
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
         said, conversation = chat.said, chat.screen.session.branch.conversation
         await chat.pilot.press("f2")
-        await chat.until(lambda: chat.screen.chats.rows.summaries)
+        await chat.until(lambda: chat.screen.chats.rows.listing.summaries)
         await chat.pilot.press("delete")
         await chat.until(lambda: chat.screen.session.branch.conversation is None)
         assert not chat.screen.conversation.turns
-        await chat.until(lambda: not chat.screen.chats.rows.summaries)
+        await chat.until(lambda: not chat.screen.chats.rows.listing.summaries)
         await chat.pilot.press("ctrl+z")
         await chat.until(lambda: chat.screen.session.branch.conversation == conversation)
         assert chat.said == said

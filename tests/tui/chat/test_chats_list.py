@@ -77,7 +77,7 @@ class Listed(Driver):
 
     @property
     def titles(self) -> list[str]:
-        return [summary.title for summary in self.rows.summaries]
+        return [summary.title for summary in self.rows.listing.summaries]
 
 
 @asynccontextmanager
@@ -118,7 +118,7 @@ async def test_search_finds_what_was_said_and_shows_where(store: Store) -> None:
         await page.press(*"zebras", "enter")
         assert page.titles == ["Sorted lists"]
         assert "zebraS" in page.shown[2]
-        chosen = page.rows.summaries[0].id
+        chosen = page.rows.listing.summaries[0].id
         assert page.host.heard == [("chosen", chosen)]
         assert page.host.found == store.path(chosen)[-1].id
         await page.press("end", *" but nothing like that")

@@ -90,7 +90,7 @@ async def test_the_first_conversation_is_listed_while_it_is_answered(pair: Pair)
         await chat.until(lambda: "No conversations" in "".join(chat.shown("#chats-hint")))
         await chat.send("Listed at once")
         await chat.held()
-        await chat.until(lambda: chat.screen.chats.rows.summaries)
+        await chat.until(lambda: chat.screen.chats.rows.listing.summaries)
         assert "".join(chat.shown("#chats-hint")) == ""
         await chat.end()
 

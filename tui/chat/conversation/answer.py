@@ -13,6 +13,7 @@ from textual.widgets import Static
 from assistant.events import CallDelta, Origin, Step, Trace
 from assistant.session.support import Support, wrong_citations
 from assistant.stats import Stats
+from assistant.store.values import State, StoredMessage
 from tui.chat.conversation.text_view import TextView, whole
 from tui.chat.conversation.turn import Turn, Verb
 from tui.labels import footnote, named_sources
@@ -20,7 +21,6 @@ from tui.safe import one_line, safe
 from tui.widgets.token_styles import legend, styles
 
 if TYPE_CHECKING:  # what most answers have not is for later than the first frame
-    from assistant.store.values import State, StoredMessage
     from tui.chat.conversation.thought import Thought
 
 
@@ -39,7 +39,7 @@ class Answer(Turn):
     """Whether all of the thought is shown."""
 
     def __init__(
-        self, record: "StoredMessage | None" = None, trace: Callable[[int], Trace] | None = None
+        self, record: StoredMessage | None = None, trace: Callable[[int], Trace] | None = None
     ) -> None:
         super().__init__("Answer", record)
         self.steps: list[Step] = []
@@ -121,7 +121,7 @@ class Answer(Turn):
             self.thought.tell(stats)
             self.thought.grow(not self.text)
 
-    def finish(self, footnote: str, state: "State" = "complete") -> None:
+    def finish(self, footnote: str, state: State = "complete") -> None:
         """Take the caret away, and say below how the answer was decoded."""
         self.state = state
         self.tokens.grow(False)
@@ -135,7 +135,7 @@ class Answer(Turn):
         self._footnote.display = bool(footnote)
         self.changed()
 
-    def end(self, record: "StoredMessage") -> None:
+    def end(self, record: StoredMessage) -> None:
         """Show how a stored answer ended, and what in it its passages do not support."""
         support = self.support(record)
         wrong = wrong_citations(record.content, support.wrong)
@@ -208,7 +208,7 @@ class Answer(Turn):
         return super().check_action(action, parameters)
 
 
-def _beginning(trace: Callable[[int], Trace], record: "StoredMessage") -> list[Step]:
+def _beginning(trace: Callable[[int], Trace], record: StoredMessage) -> list[Step]:
     """Return the rounds of a text: the store may know of later ones."""
     steps, length = list[Step](), len(record.content) + len(record.thought)
     for step in trace(record.id):
@@ -219,7 +219,7 @@ def _beginning(trace: Callable[[int], Trace], record: "StoredMessage") -> list[S
     return steps
 
 
-def below(record: "StoredMessage", remarks: Sequence[str] = ()) -> str:
+def below(record: StoredMessage, remarks: Sequence[str] = ()) -> str:
     """Return the lines below a stored answer: its sources, remarks, and how it was decoded."""
     sources = one_line(named_sources(record.content, record.attachments))
     end = record.stop, record.state, record.stats, bool(record.thought), record.tool_calls

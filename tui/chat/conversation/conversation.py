@@ -1,7 +1,7 @@
 """The conversation: turns, answers and notes, the newest at the bottom."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -14,18 +14,15 @@ from textual.widgets import Static
 
 from assistant.events import Origin, Token, Trace
 from assistant.session.support import Support
+from assistant.store.values import StoredMessage
 from tui.app.textual_private import reads_end
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.older_turns import NEAR, OlderTurns
-from tui.chat.conversation.reader import Reader
+from tui.chat.conversation.reader import NEAR, OlderTurns, Reader
 from tui.chat.conversation.turn import Turn, turns_in
 from tui.chat.conversation.user_turn import Note, UserTurn
 from tui.chat.conversation.welcome import NOVICE, Lesson, Welcome
 from tui.chat.tool_turns import ResultTurn
 from tui.widgets.token_styles import kind
-
-if TYPE_CHECKING:
-    from assistant.store.values import StoredMessage
 
 HINT = " ↓ new text below "
 
@@ -96,7 +93,7 @@ class Conversation(VerticalScroll):
 
     # What is shown
 
-    def open(self, records: "Sequence[StoredMessage]") -> None:
+    def open(self, records: Sequence[StoredMessage]) -> None:
         """Show a stored conversation: its newest turns now, older ones when scrolled to.
 
         What is on the screen already, from its first turn on, stays as it is.
@@ -113,7 +110,7 @@ class Conversation(VerticalScroll):
         self.anchor()
         self.call_after_refresh(self._older.fill)
 
-    def ask(self, record: "StoredMessage") -> UserTurn:
+    def ask(self, record: StoredMessage) -> UserTurn:
         """Add what the user said, and go there."""
         self.asked += 1
         self.query_children(Welcome).remove()
@@ -124,7 +121,7 @@ class Conversation(VerticalScroll):
         self.anchor()
         return turn
 
-    def begin(self, record: "StoredMessage | None" = None) -> Answer:
+    def begin(self, record: StoredMessage | None = None) -> Answer:
         """Add an empty answer."""
         answer = self._dressed(Answer(record))
         self.mount(answer)
@@ -175,7 +172,7 @@ class Conversation(VerticalScroll):
         for answer in self.query_children(Answer):
             answer.colours = colours
 
-    def _turn_of(self, record: "StoredMessage") -> Turn:
+    def _turn_of(self, record: StoredMessage) -> Turn:
         if record.role == "user":
             return UserTurn(record)
         if record.role == "tool":

@@ -8,14 +8,12 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from rich.segment import Segment
 from textual.content import Content, Span
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import Reactive, reactive
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.style import Style
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -85,7 +83,6 @@ class TextView(Still):
         self._coming: deque[Run] = deque()  # what is not shown yet
         self._layout: TextLayout | None = None  # from when the width is known
         self._kinds = TokenKinds()
-        self._strips: dict[int, tuple[Style, Strip]] = {}
         self._painted, self._pause = 0.0, PERIOD
         self._timer: Timer | None = None
 
@@ -129,14 +126,8 @@ class TextView(Still):
         self._begin_anew()
 
     def watch_colours(self) -> None:
-        """Paint the lines in other colours."""
-        self.watch_marks()
+        """Explain the colours, or no longer."""
         self.post_message(self.Explained())
-
-    def watch_marks(self) -> None:
-        """Paint the lines again."""
-        self._strips.clear()
-        self.refresh()
 
     def mark(self, words: Sequence[str]) -> int | None:
         """Mark words, and no others, wherever they stand; return the first position, if any."""
@@ -175,34 +166,18 @@ class TextView(Still):
         self._height = height
         self.refresh(layout=len(self.lines) > height)
 
-    def notify_style_update(self) -> None:
-        """Take the colours of another theme."""
-        self._strips.clear()
-        super().notify_style_update()
-
     def render_line(self, y: int) -> Strip:
-        """Render a line; one that was rendered before is not rendered again."""
+        """Render a line."""
         style, selection = self.visual_style, self.text_selection
         if y >= len(self.lines):
             return Strip.blank(self.size.width, style.rich_style)
-        span = selection.get_span(y) if selection else None
-        if span is not None:
-            return self._rendered(y, style, span)
-        known = self._strips.get(y)
-        if known is None or known[0] != style:
-            known = self._strips[y] = style, self._rendered(y, style)
-        return known[1]
-
-    def _rendered(self, y: int, style: Style, selected: tuple[int, int] | None = None) -> Strip:
         line = self.coloured(self.lines[y])
-        if selected is not None:
-            start, end = selected
+        if selection and (span := selection.get_span(y)) is not None:
+            start, end = span
             mark = self.screen.get_visual_style("screen--selection")
             line = line.stylize(mark, start, end if end >= 0 else None)
-        parts = line.render(style, "")
-        strip = Strip([Segment(text, part.rich_style) for text, part in parts])
-        strip = strip.extend_cell_length(self.size.width, style.rich_style)
-        return strip.apply_offsets(0, y)
+        strip = Strip(line.render_segments(style))
+        return strip.extend_cell_length(self.size.width, style.rich_style).apply_offsets(0, y)
 
     def coloured(self, line: "Fragment") -> Content:
         """Return a line with the styles of its tokens over those of its format."""
@@ -242,7 +217,6 @@ class TextView(Still):
         ansi, dark = self.app.native_ansi_color, self.app.current_theme.dark
         self._layout = TextLayout(width, self._formatted, ansi, dark)
         self._height = 0  # of another width it would leave blank lines
-        self._strips.clear()
         self.lines, self._kinds = [], TokenKinds()
         self._coming = deque(run for step in self._steps for run in runs_of(step, self.ghosts))
         self._advance(self._layout)
@@ -277,10 +251,7 @@ class TextView(Still):
         self.lines[stable:] = after
         changes: dict[int, int] = {}
         for y, (old, new) in enumerate(zip_longest(before, after), stable):
-            if new is None:
-                self._strips.pop(y, None)
-            elif old != new or not old.content.is_same(new.content):
-                self._strips.pop(y, None)
+            if new is not None and (old != new or not old.content.is_same(new.content)):
                 changes[y] = _unchanged(old.content, new.content) if old is not None else 0
         share = 1 if self._coming else SHARE
         self._pause = max(PERIOD, share * (monotonic() - self._painted))

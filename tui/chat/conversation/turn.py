@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from time import localtime, strftime, time
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -14,28 +14,16 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from assistant.store.values import StoredMessage
 from tui.chat.conversation.text_view import Still
 from tui.labels import model_name
 from tui.safe import safe
 
-if TYPE_CHECKING:
-    from assistant.store.values import StoredMessage
-
 Verb = Literal[
-    "copy",
-    "copy-code",
-    "apply",
-    "edit",
-    "regenerate",
-    "continue",
-    "fork",
-    "delete",
-    "older",
-    "newer",
-    "inspect",
-    "sources",
-]
-
+    "copy", "copy-code", "apply", "edit", "regenerate", "continue", "fork", "delete", "older",
+    "newer", "inspect", "sources",
+]  # fmt: skip
+"""What can be done with a turn."""
 CODE = "Copy the largest code block; again: the next"
 SOURCES = "List the passages it cites, or was asked about"
 APPLY = "Show the change to a file, then write it"
@@ -124,7 +112,7 @@ class Turn(Still, Vertical):
 
     unasked: reactive[bool] = reactive(False, init=False)
     """Whether it has the keys though the user did not go there: letters are typed then."""
-    record: "reactive[StoredMessage | None]" = reactive(None, init=False)
+    record: reactive[StoredMessage | None] = reactive(None, init=False)
     """What the store keeps of this turn, once it does."""
 
     @dataclass
@@ -135,7 +123,7 @@ class Turn(Still, Vertical):
         direction: int
         how_far: int = 0  # some lines of a long message, else 1: a message, 2: to the end
 
-    def __init__(self, who: str, record: "StoredMessage | None" = None) -> None:
+    def __init__(self, who: str, record: StoredMessage | None = None) -> None:
         super().__init__()
         self.head = Head()
         self.text = ""

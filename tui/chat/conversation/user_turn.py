@@ -1,20 +1,17 @@
 """What is between the answers: the user's turns and the app's notes."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from assistant.store.values import Attachment
+from assistant.store.values import Attachment, StoredMessage
 from tui.chat.conversation.text_view import TextView, whole
 from tui.chat.conversation.turn import Turn, Verb
 from tui.labels import weight
 from tui.safe import one_line, safe
-
-if TYPE_CHECKING:
-    from assistant.store.values import StoredMessage
 
 SHOWN = 3000
 """Characters of a turn that are shown; a pasted book would make every layout slow."""
@@ -32,7 +29,7 @@ class UserTurn(Turn):
     UserTurn:focus { border-left: thick $accent; }
     """
 
-    def __init__(self, record: "StoredMessage") -> None:
+    def __init__(self, record: StoredMessage) -> None:
         super().__init__("You", record)
         self.text = record.content
         self._shown = TextView(growing=False, formatted=False)

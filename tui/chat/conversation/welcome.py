@@ -106,8 +106,7 @@ class Welcome(Vertical):
         height: 1fr; align: center middle;
 
         & > Static { width: 76; max-width: 100%; height: auto; }
-        & > .what { text-style: bold; }
-        & > .what { margin: 0 0 1 0; }
+        & > .what { text-style: bold; margin: 0 0 1 0; }
         & > .try { color: $text-muted; }
     }
     """

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from textual import events
 from textual.actions import SkipAction
@@ -13,14 +13,12 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from tui.app.clipboard import copy_and_notify
+from tui.app.program import Program
 from tui.chat.prompt.file_picker import Mention, Picker
 from tui.chat.prompt.prompt_attachments import AttachmentsScreen, Outcome, PromptAttachments
 from tui.chat.prompt.prompt_queue import PromptQueue
 from tui.safe import safe
 from tui.widgets.entry_screen import TextEntry
-
-if TYPE_CHECKING:
-    from tui.app.program import Program
 
 NEW_LINE = {"ctrl+j", "alt+enter", "shift+enter", "ctrl+enter", "shift+\r"}
 """The last is Shift+Enter as xterm and tmux report it."""
@@ -232,7 +230,7 @@ class Editor(TextEntry, inherit_bindings=False):
         with TemporaryDirectory() as folder:
             path = Path(folder, "prompt.md")
             path.write_text(self.text, encoding="utf-8")
-            reason = cast("Program", self.app).edit(path)
+            reason = cast(Program, self.app).edit(path)
             self.show(path.read_text("utf-8", "replace").removesuffix("\n"))
         if reason:
             self.notify(safe(reason), severity="warning", timeout=8, markup=False)

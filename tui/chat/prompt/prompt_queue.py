@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any
 
 from textual.content import Content
-from textual.geometry import Size
 from textual.reactive import reactive
 from textual.widget import Widget
 
@@ -27,7 +26,10 @@ class PromptQueue(Widget):
     """Show the keys that work on queued prompts, then each prompt in a row."""
 
     DEFAULT_CSS = """
-    PromptQueue { height: auto; max-height: 5; display: none; color: $text-muted; }
+    PromptQueue {
+        height: auto; max-height: 5; display: none; color: $text-muted;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
     """
 
     prompts: reactive[tuple[Unsent, ...]] = reactive[tuple[Unsent, ...]]((), layout=True)
@@ -49,19 +51,14 @@ class PromptQueue(Widget):
         self.prompts = tuple(prompts)
         return unsent
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of lines."""
-        return 1 + len(self.prompts)
-
     def render(self) -> Content:
-        """Draw the lines, each cut to the width."""
+        """Draw the lines."""
         sends = " · Enter sends the next" * self.paused
         lines = [f"{len(self.prompts)} queued{sends} · ↑ to edit"]
         for prompt in self.prompts:
             files = "".join(f" @{file.name}" for file in prompt.attachments)
             lines.append(f"  {one_line(prompt.text.strip() + files)}")
-        width = max(1, self.content_size.width)
-        return Content("\n").join(Content(line).truncate(width, ellipsis=True) for line in lines)
+        return Content("\n".join(lines))
 
 
 def to_json(unsent: Unsent, queue: Iterable[Unsent] = ()) -> str:
