@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,10 +111,9 @@ class ModelInventory:
         self._expectations = None
         self.models = []
         self._freed = memory.in_use() if self._loaded else 0
-        for models in (discover(self._settings.folders), self._elsewhere()):
-            for model in models:
-                self.models.append(model)
-                yield model
+        for model in chain(discover(self._settings.folders), self._elsewhere()):
+            self.models.append(model)
+            yield model
         from assistant.engine.expectation import Expectations  # imports numpy
 
         self._expectations = Expectations(self.models, cache_dir())

@@ -18,6 +18,7 @@ from assistant.store.values import StoredMessage
 from tui.chat.conversation.text_view import Still
 from tui.labels import model_name
 from tui.safe import safe
+from tui.widgets.lines import pair
 
 Verb = Literal[
     "copy", "copy-code", "apply", "edit", "regenerate", "continue", "fork", "delete", "older",
@@ -66,9 +67,7 @@ class Head(Widget):
         line = self.line.truncate(max(left, SHORTEST), ellipsis=True) + self.since
         if not fits:
             return Content("\n").join([line, legend])
-        return (
-            line + " " * (room - line.cell_length - legend.cell_length) + legend if legend else line
-        )
+        return pair(line, legend, room) if legend else line
 
     def _fits(self, room: int) -> bool:
         """Return whether there is room for the name beside the legend."""

@@ -45,13 +45,8 @@ def files_below(root: Path) -> tuple[str, ...]:
     """
     tracked = _tracked(root)
     files = sorted(tracked, key=lambda name: (name.count("/"), name)) if tracked else _walked(root)
-    names = []
-    for name in files:
-        if os.path.splitext(name)[1].lower() not in BINARY:
-            names.append(name)
-        if len(names) == MAX_FILES:
-            break
-    return tuple(names)
+    texts = (name for name in files if os.path.splitext(name)[1].lower() not in BINARY)
+    return tuple(islice(texts, MAX_FILES))
 
 
 def is_path(typed: str) -> bool:

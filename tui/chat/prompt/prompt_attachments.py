@@ -44,11 +44,6 @@ class Chip:
     insists: bool = False  # whether the user wants it to be read as a whole
     too_long_s: float = 0.0  # what reading it takes, if it is asked by its passages instead
 
-    @classmethod
-    def of(cls, label: str, attachment: Attachment) -> "Chip":
-        """Return the chip of an attachment whose tokens are not counted yet."""
-        return cls(label, attachment, weight(attachment.text), tokens(attachment.text))
-
     @property
     def sent(self) -> Attachment:
         """The attachment as it belongs to the question."""
@@ -121,9 +116,9 @@ class PromptAttachments(Widget):
     def add(self, attachment: Attachment) -> None:
         """Add an attachment, which replaces one of the same name."""
         self._last_label += 1
-        chip = Chip.of(f"attachment {self._last_label}", attachment.whole)
-        name = chip.attachment.name
-        others = [other for other in self.chips if other.attachment.name != name]
+        label, whole = f"attachment {self._last_label}", attachment.whole
+        chip = Chip(label, whole, weight(whole.text), tokens(whole.text))
+        others = [other for other in self.chips if other.attachment.name != whole.name]
         self.chips = (*others, chip)
         self.call_next(self._request_count, chip)  # so that this widget is the sender
 
