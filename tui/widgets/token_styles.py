@@ -45,7 +45,6 @@ COLOURED: Styles = {kind: style for kind, (_, style, _) in _KINDS.items()}
 PLAIN: Styles = {kind: style for kind, (_, _, style) in _KINDS.items()}
 
 Run = tuple[str, Kind]
-PIECE = 2000  # characters at which a run is not extended further
 
 
 def styles(no_color: bool) -> Styles:
@@ -76,22 +75,6 @@ def runs_of(step: Step, show_rejected: bool) -> list[Run]:
     # Line breaks and tabs are shown as signs.
     rejected = [(text.replace("\n", "⏎").replace("\t", "⇥"), GHOST) for text in texts]
     return [*map(_run, accepted), *rejected, *map(_run, rest)]
-
-
-def extend(runs: list[Run], more: Iterable[Run]) -> None:
-    """Append runs, joining neighbours of one kind so that a long answer has few spans."""
-    for text, kind in more:
-        if not text:
-            continue
-        if runs and runs[-1][1] == kind and len(runs[-1][0]) < PIECE:
-            runs[-1] = (runs[-1][0] + text[:PIECE], kind)
-            text = text[PIECE:]
-        runs.extend((text[i : i + PIECE], kind) for i in range(0, len(text), PIECE))
-
-
-def styled(runs: Iterable[Run], styles: Styles) -> Content:
-    """Return the runs as styled text."""
-    return Content.assemble(*((text, styles[kind]) for text, kind in runs))
 
 
 def _run(token: Token) -> Run:

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from textual.content import Content, Span
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.reactive import Reactive, reactive
+from textual.reactive import reactive
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
@@ -42,17 +42,7 @@ CARET = "▍"
 FOUND = "reverse"  # the style of words that were searched for
 
 
-class Still(Widget):
-    """Let a new size pass without another layout.
-
-    Textual lays the screen out a second time when a layout has changed a size. For text that grows
-    with every round that is half of the work, and it changes nothing.
-    """
-
-    virtual_size = Reactive(Size(0, 0))
-
-
-class TextView(Still):
+class TextView(Widget):
     """Show rounds as they come; rejected drafts too, struck through, where they are wanted.
 
     It is one widget, however long the text; a round paints the lines that it changes.

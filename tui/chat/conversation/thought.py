@@ -8,7 +8,7 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Stats, Step
-from tui.chat.conversation.text_view import Still, TextView, whole
+from tui.chat.conversation.text_view import TextView, whole
 from tui.labels import counted
 from tui.safe import safe
 
@@ -16,7 +16,7 @@ LAST = 160
 """Characters of the end of a thought that may be shown while it grows."""
 
 
-class Thought(Still, Vertical):
+class Thought(Vertical):
     """Fold a thought to a line, which is live while it grows; nothing without one."""
 
     DEFAULT_CSS = """

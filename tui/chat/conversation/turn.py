@@ -15,7 +15,6 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from assistant.store.values import StoredMessage
-from tui.chat.conversation.text_view import Still
 from tui.labels import model_name
 from tui.safe import safe
 from tui.widgets.lines import pair
@@ -75,7 +74,7 @@ class Head(Widget):
         return not self.legend or self.legend.cell_length + whole + 2 <= room
 
 
-class Turn(Still, Vertical):
+class Turn(Vertical):
     """A turn that can take the focus; the receiver of `TurnAction` acts on it."""
 
     can_focus = True
