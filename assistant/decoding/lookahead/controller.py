@@ -171,7 +171,7 @@ class Controller:
         ratio = self._baseline.seconds / self.costs.verify(1)
         if not 1 / SURPRISING < ratio < SURPRISING:
             interval = CHECK_AT_ONCE
-        if self._baseline.seems_changed or self._baseline.unseen >= interval:
+        if self._baseline.unseen >= interval:
             return Reason.TIMING
         return None if left else Reason.SPENT
 
@@ -191,7 +191,7 @@ class Controller:
         width = 1 + proposed + recomputed
         expected_s = self.costs.verify(width)
         if proposed:
-            self._baseline.observe_speculative(seconds, expected_s)
+            self._baseline.observe_speculative(seconds)
         else:
             self._baseline.observe(seconds * self.costs.verify(1) / expected_s)
         self.costs.observe_verify(width, seconds)
@@ -214,10 +214,9 @@ class Controller:
         piece, read_s = self._piece(pending, left_s), 0.0
         doubt, most = self.costs.draft_safety(piece), 2 ** piece.bit_length() - 1
         while pending and piece:
-            took_s = draft(piece) * self.costs.slowness
-            if read_s + max(doubt * draft(piece), took_s) > left_s:
+            if read_s + doubt * draft(piece) > left_s:
                 return inf
-            read_s, pending, doubt = read_s + took_s, pending - piece, max(1.0, doubt**TRUST)
+            read_s, pending, doubt = read_s + draft(piece), pending - piece, doubt**TRUST
             piece = min(pending, most)
         return inf if pending else read_s
 

@@ -14,7 +14,7 @@ nothing."""
 STALE = 64  # evaluations of the target after which the samples of a width no longer count
 TABLE_S = 0.0015  # a row of a table over 150,000 tokens, warped; only the laboratory has some
 DRAFT_SAFETY, BATCH_SAFETY = (9.0, 4.5), (2.0, 2.0)
-"""What `SafetyFactor` begins with: so the bound holds where costs were measured wrongly."""
+"""What a `SafetyFactor` begins with: so the bound holds where costs were measured wrongly."""
 TRUST = 0.38  # the exponent of a safety factor, each time it was not needed: 9, 2.3, 1.4, 1.1
 
 
@@ -151,8 +151,6 @@ class Costs:
         self._draft = Curve(draft, self.verify) if draft else None
         self._draft_safety = SafetyFactor(*DRAFT_SAFETY)
         self.batch_safety = SafetyFactor(*BATCH_SAFETY)
-        self.slowness = 1.0
-        """How many times as long as expected the draft took last, from 1 to `DRAFT_SAFETY[0]`."""
 
     def measure(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:
         """Replace what was measured, by a measurement that is more certain.
@@ -175,9 +173,7 @@ class Costs:
 
     def draft_safety(self, tokens: int) -> float:
         """Return how many times as long as expected the draft may take to read `tokens` next."""
-        if not tokens:
-            return 1.0  # a table's row
-        return max(self.slowness, self._draft_safety(tokens))
+        return self._draft_safety(tokens) if tokens else 1.0  # a table has nothing to read
 
     def row(self, source: str, pending: int = 1) -> float:
         """Return the seconds in which a source makes a row, with `pending` tokens to read for it.
@@ -195,6 +191,5 @@ class Costs:
     def observe_draft(self, tokens: int, seconds: float) -> None:
         """Learn how long the draft took to read `tokens` tokens: a step, or a part of a prefill."""
         if self._draft and seconds > 0 and isfinite(seconds):
-            self.slowness = min(max(1.0, seconds / self._draft(tokens)), DRAFT_SAFETY[0])
-            self._draft_safety.observe(tokens, self.slowness)
+            self._draft_safety.observe(tokens, seconds / self._draft(tokens))
             self._draft.observe(tokens, seconds)
