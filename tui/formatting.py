@@ -3,6 +3,8 @@
 import itertools
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
 LEVELS = "▁▂▃▄▅▆▇█"
 MISSING = "–"  # stands for a missing figure
 
@@ -73,3 +75,11 @@ def duration(seconds: float) -> str:
 def left(seconds: float | None) -> str:
     """Return the remaining time as a suffix; empty while unknown."""
     return "" if seconds is None else f", about {duration(seconds)} left"
+
+
+def by_parts(text: str, cells: int) -> str:
+    """Return as many of the parts between ` · ` as fit into `cells`, at least the first."""
+    parts = text.split(" · ")
+    while len(parts) > 1 and cell_len(" · ".join(parts)) > cells:
+        parts.pop()
+    return " · ".join(parts)

@@ -90,7 +90,7 @@ def _measured(counted: str, doing: str, stats: Stats, forecast: Forecast | None)
         return Outlook(gain, "", doing, True, plain_tokens_per_s)
     if speedup > 1 - CLEAR:
         few = gained < CLEAR * stats.generated_tokens
-        reason = "too few to matter" if few else "they saved as much time as they cost"
+        reason = "too few to matter" if few else "about as fast as without"
         gain = f"{counted}: {reason}"
         return Outlook(gain, "", doing, None, plain_tokens_per_s)
     gain = f"{counted}, yet only {speedup:.2f} times as fast as without"

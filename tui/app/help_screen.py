@@ -1,16 +1,13 @@
 """The page that explains the keys, the colours and the terms; and the commands of the palette."""
 
-import asyncio
-import importlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
-from pkgutil import iter_modules
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from textual import work
+from rich.table import Column, Table
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.screen import Screen
@@ -22,31 +19,9 @@ from tui.safe import safe
 from tui.widgets.dialog import Dialog
 from tui.widgets.token_styles import NAMES, Kind, styles
 
-PACKAGES = (
-    "app", "chat.conversation", "chat", "chat.prompt", "models", "race", "settings", "widgets"
-)  # fmt: skip
-"""The packages with screens and widgets that have keys, in the order of the help page."""
 UNUSED = ("Quit", "Keys", "Maximize", "Minimize")
 """Commands of Textual that the app's keys cover, or that are useless here."""
 _DISPLAY = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "slash": "/"}
-
-
-def all_bindings() -> dict[str, Binding]:
-    """Return every binding that has a name, of all screens and widgets."""
-    bindings = (binding for owner in _owners() for binding in vars(owner)["BINDINGS"])
-    return {binding.id: binding for binding in bindings if binding.id}
-
-
-def _owners() -> Iterator[type[DOMNode]]:
-    """Yield the classes that have keys; modules of commands have none."""
-    for name in PACKAGES:
-        package = importlib.import_module(f"tui.{name}")
-        for module in iter_modules(package.__path__, f"{package.__name__}."):
-            if not module.name.endswith("command"):
-                for value in vars(importlib.import_module(module.name)).values():
-                    own = isinstance(value, type) and value.__module__ == module.name
-                    if own and issubclass(value, DOMNode) and vars(value).get("BINDINGS"):
-                        yield value
 
 
 def readable(keys: str) -> str:
@@ -86,29 +61,15 @@ def _title(name: str, meaning: str) -> str:
     return f"{name} · {meaning}" if meaning else name
 
 
-AREAS = {
-    "app": "Keys, everywhere",
-    "chat": "Keys, in the chat",
-    "prompt": "Keys, in the prompt",
-    "turn": "Keys, on a message ",
-    "sources": "Keys, among the sources of an answer",
-    "change": "Keys, on a change to a file",
-    "chats": "Keys, in the list of chats",
-    "inspector": "Keys, in the token inspector",
-    "race": "Keys, in a race",
-    "models": "Keys, among the models",
-    "settings": "Keys, in the settings",
-    "choice": "Keys, on a setting with choices",
-    "entry": "Keys, while a value is typed",
-    "attachments": "Keys, on an attached file",
-    "call": "Keys, on a tool call",
-    "tools": "Keys, among the tools",
-    "help": "Keys, on this page",
-}
-"""Titles of the groups of keys, by the prefix of their names."""
-ALWAYS = {
-    "app": (("Ctrl+C", "Copy what is selected; twice quits"), ("Ctrl+P", "Command palette")),
-    "prompt": (
+ALWAYS = (
+    ("Ctrl+P", "Command palette"),
+    ("Ctrl+C", "Copy what is selected; twice quits"),
+    ("Ctrl+Q", "Quit"),
+)
+"""Keys that work everywhere."""
+PICKING = (("Enter", "Take the file, or look into the folder"), ("Esc", "No file"))
+TYPED = {
+    "Editor": (
         ("Enter", "Send; during an answer it is queued"),
         ("Ctrl+J, Alt+Enter", "New line; also Shift+Enter in many terminals"),
         ("@", "Attach a file, found by letters of its name"),
@@ -116,8 +77,14 @@ ALWAYS = {
         ("Up, Down", "Queued messages, then earlier messages"),
         ("PgUp, PgDn", "Scroll the conversation"),
     ),
+    "ChatRows": (("Letters", "Search the conversations"),),
+    "ModelList": (("Letters", "Search the models"),),
+    "ToolsScreen": (("Letters", "Search the tools"),),
+    "SourcesScreen": (("Enter", "Open the file there"),),
+    "AttachmentsScreen": (("Enter", "Insert into the text"),),
+    "EntryScreen": (("Enter", "Take it"),),
 }
-"""Keys that cannot be changed."""
+"""What is typed or chosen, by what has the focus or by its screen; these are no bindings."""
 COLOURS: dict[Kind, str] = {**LOOKS, Origin.TARGET: "what the large one wrote, without a guess"}
 TOKENS: dict[Kind, str] = {
     "edit": "copied from the text being edited, with new names, and accepted",
@@ -139,7 +106,7 @@ PROMISE = (
     "SpS draws from the same distribution as ArS. Nothing leaves this machine, except what you "
     "allow tools to send."
 )
-PALETTE = "Ctrl+P finds each by its words."
+ELSEWHERE = "F1 in another place, as on a message, lists the keys that work there."
 KEYS_WIDTH = 20  # cells
 
 
@@ -159,9 +126,12 @@ class HelpScreen(Dialog[None]):
         Binding("escape,f1,q,enter", "dismiss", "Close", id="help.close"),
     ]
 
-    def __init__(self) -> None:
+    def __init__(self, screen: Screen[Any]) -> None:
+        """Take the screen whose keys are listed, as they work now."""
         super().__init__()
-        self.keys = Vertical(id="keys")
+        self._keys = Table.grid(Column(max_width=KEYS_WIDTH, style="bold"), Column())
+        for keys, meaning in keys_on(screen):
+            self._keys.add_row(f"{safe(keys)} ", safe(meaning))
 
     def compose(self) -> ComposeResult:
         """Lay out one scrollable page."""
@@ -171,7 +141,9 @@ class HelpScreen(Dialog[None]):
             page.border_subtitle = "Esc closes · ↓ shows all keys, colours and words"
             for kind, meaning in COLOURS.items():
                 yield _word(Content.styled(NAMES[kind], token_styles[kind]), meaning)
-            yield self.keys
+            yield Static("Keys here", classes="heading", markup=False)
+            yield Static(self._keys, id="keys")
+            yield Static(ELSEWHERE, markup=False)
             yield Static("More colours", classes="heading", markup=False)
             for kind, meaning in TOKENS.items():
                 yield _word(Content.styled(NAMES[kind], token_styles[kind]), meaning)
@@ -179,14 +151,6 @@ class HelpScreen(Dialog[None]):
             for word, meaning in WORDS:
                 yield _word(Content.styled(word, "bold"), meaning)
             yield Static(PROMISE, classes="heading", markup=False)
-
-    @work
-    async def on_mount(self) -> None:
-        """Collect the keys on a thread, because that imports all screens."""
-        bindings = await asyncio.to_thread(all_bindings)
-        lines = [Static(line, classes=kind, markup=False) for kind, line in _lines(bindings)]
-        if self.keys.is_attached:  # the page may have been closed
-            await self.keys.mount(*lines)
 
 
 def _word(word: Content, meaning: str) -> Horizontal:
@@ -197,21 +161,15 @@ def _word(word: Content, meaning: str) -> Horizontal:
     )
 
 
-def _lines(bindings: Mapping[str, Binding]) -> Iterator[tuple[str, Content]]:
-    """Yield a heading and the keys of each area."""
-    keys = {name: readable(bound.key) for name, bound in bindings.items()}
-    for area, title in AREAS.items():
-        rows = [
-            _line(keys[name], bound.tooltip or bound.description)
-            for name, bound in bindings.items()
-            if name.split(".")[0] == area and bound.description
-        ]
-        fixed = [_line(pressed, meaning) for pressed, meaning in ALWAYS.get(area, ())]
-        if rows or fixed:
-            yield "heading", Content(title)
-            yield "keys", Content("\n").join([*fixed, *rows])
-    yield "meaning", Content(PALETTE)
-
-
-def _line(keys: str, meaning: str, width: int = KEYS_WIDTH) -> Content:
-    return Content.assemble((f"{safe(keys):{width - 1}} ", "bold $text-accent"), safe(meaning))
+def keys_on(screen: Screen[Any]) -> Iterator[tuple[str, str]]:
+    """Yield the keys that work on a screen now and what each does, those of the focus first."""
+    is_picking = any(picker.display for picker in screen.query("Picker"))
+    for part in (screen.focused, screen):
+        yield from PICKING if is_picking and part else TYPED.get(type(part).__name__, ())
+    keys: dict[str, list[str]] = {}
+    for key, active in screen.active_bindings.items():
+        binding = active.binding
+        if active.enabled and binding.id and active.node is not screen.app:
+            keys.setdefault(binding.tooltip or binding.description, []).append(key)
+    yield from ((readable(", ".join(pressed)), meaning) for meaning, pressed in keys.items())
+    yield from ALWAYS

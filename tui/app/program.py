@@ -228,7 +228,7 @@ class Program(App[None]):
         from tui.app.help_screen import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen())
+            self.push_screen(HelpScreen(self.screen))
 
     def action_help_quit(self) -> None:
         """Quit when pressed twice: some terminals use Ctrl+Q themselves."""

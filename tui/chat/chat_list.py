@@ -32,6 +32,7 @@ NARROWEST, WIDEST, AROUND = 34, 60, 12
 PAUSE_S = 0.15
 """Seconds after the last key before a search starts."""
 NO_CHATS = "No conversations yet. What you send and see is kept here."
+TO_FILE = "Export as Markdown"
 NOT_FOUND = "No conversation contains these words."
 
 
@@ -40,7 +41,7 @@ class ChatList(Vertical):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+z", "act('undo')", "Undo", id="chats.undo"),
-        Binding("ctrl+x", "act('export')", "Export", id="chats.export", tooltip="As Markdown"),
+        Binding("ctrl+x", "act('export')", "Export", id="chats.export", tooltip=TO_FILE),
         Binding("ctrl+r", "act('rename')", "Rename", id="chats.rename"),
         Binding("delete", "act('delete')", "Delete", id="chats.delete"),
         Binding("ctrl+b", "act('pin')", "Pin", id="chats.pin", tooltip="Pin to the top"),

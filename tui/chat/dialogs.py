@@ -62,7 +62,7 @@ class ChangeScreen(Dialog[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "dismiss(True)", "Write the file", id="change.write"),
-        Binding("escape,q", "dismiss(False)", "Leave it", id="change.leave"),
+        Binding("escape,q", "dismiss(False)", "Discard the change", id="change.leave"),
     ]
     DEFAULT_CSS = """
     ChangeScreen > .frame { width: 90%; max-width: 120; padding: 0 2; }
@@ -100,7 +100,7 @@ class ToolsScreen(ListDialog[None]):
         Binding("escape,f9", "back", "Close", id="tools.close"),
         Binding("ctrl+t", "turn", "On or off", id="tools.turn", tooltip="Tools on or off here"),
         Binding("ctrl+o", "add", "Add", id="tools.add", tooltip="Add a folder or a server"),
-        Binding("delete", "revoke", "Revoke", id="tools.revoke", tooltip="Ask before it runs"),
+        Binding("delete", "revoke", "Revoke", id="tools.revoke", tooltip="Ask again before use"),
     ]
 
     def __init__(

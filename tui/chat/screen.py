@@ -71,7 +71,7 @@ class ChatScreen(ChatWidgets):
         Binding("ctrl+t", "toggle_mode", "Guesses auto, always, off", id="chat.mode"),
         Binding("ctrl+n", "new", "New", id="chat.new", tooltip="New conversation"),
         Binding("escape", "stop", "Stop", id="chat.stop"),
-        Binding("escape", "leave", "Leave", id="chat.leave", tooltip="Cancel editing"),
+        Binding("escape", "leave", "Cancel", id="chat.leave", tooltip="Cancel editing"),
         Binding("escape", "back", "Back", id="chat.back", tooltip="Back to the prompt"),
         Binding("f5,ctrl+o", "app.choose_model", "Models", id="chat.models"),
         Binding("f6", "app.settings", "Settings", id="chat.settings"),
@@ -262,7 +262,7 @@ class ChatScreen(ChatWidgets):
         if action == "regenerate" and self.chats.has_focus_within:
             return False  # there its key renames
         if action in ("turns", "regenerate"):
-            return bool(self.conversation.turns)
+            return bool(self.conversation.turns) and not (occupied and action == "regenerate")
         if action == "undo":
             return self.turns.can_undo
         if action == "leave":

@@ -179,10 +179,13 @@ class SessionView:
         answer = self._streaming
         if not isinstance(answer, Answer):
             return
+        answer.call(event.tool_calls)
+        if answer.record and (before := answer.record.stats):  # the answer is continued
+            plan, stats = (event.lookahead, event.context_used), before.plus(event.stats)
+            event = Decoded(event.tokens, event.rejected, *plan, stats, event.forecast)
         if self._screen.status.state.activity is not None:  # it has been read
             self._screen.status.show(activity=None)
         answer.add(Step(event.tokens, event.rejected))
-        answer.call(event.tool_calls)
         answer.tell(event.stats)
         if self._pending_figures is None:
             self._screen.set_timer(FIGURES_EVERY, self._show_figures)

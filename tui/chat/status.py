@@ -13,7 +13,7 @@ from assistant.events import Decoded, Ready
 from assistant.request import Mode
 from models.errors import StorageError
 from tui.chat.panel import HUES, NEARLY_FULL
-from tui.formatting import gauge
+from tui.formatting import by_parts, gauge
 from tui.labels import MODES, model_name
 from tui.outlook import outlook
 from tui.reading import Activity
@@ -41,11 +41,17 @@ class Banner(Horizontal):
     def __init__(self) -> None:
         self._program = Static("specchat", id="name", markup=False)
         self._models = Static("", id="models", markup=False)
+        self._text = ""
         super().__init__(self._program, self._models, id="banner")
 
     def show(self, text: str) -> None:
         """Show a text instead of the models."""
-        self._models.update(safe(text))
+        self._text = safe(text)
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        """Show as many parts of the text as fit."""
+        self._models.update(by_parts(self._text, self.size.width - len("  specchat  ")))
 
     def not_saved(self, error: StorageError) -> None:
         """Say, once, that nothing is saved any more."""

@@ -89,10 +89,11 @@ class TurnActions:
             self._view.notify(safe(str(error)), severity="error", timeout=10, markup=False)
 
     def _copy_code(self, turn: Turn) -> None:
-        """Copy the largest code block, of those on the screen; again: the block after it."""
+        """Copy the largest code block, of those seen after scrolling up; again: the next."""
         blocks = code_blocks(turn.text)
         text, index = self._copied or ("", 0)
-        seen = [i for i, block in enumerate(blocks) if self._view.reader.sees(turn, block)]
+        scrolled, view = not self._view.follows, self._view.reader
+        seen = [i for i, each in enumerate(blocks) if scrolled and view.sees(turn, each)]
         largest = max(seen or range(len(blocks)), key=lambda i: len(blocks[i]))
         index = (index + 1) % len(blocks) if text == turn.text else largest
         self._copied = turn.text, index

@@ -121,6 +121,7 @@ class ModelList(OptionList):
                 self.post_message(self.Seen(seen.copy()))
                 posted_at = monotonic()
         listed = inventory.listed()
+        seen = [inventory.entry(model) for model in inventory.models]  # with expected speeds
         self.post_message(self.Seen([*seen, *listed]))
         target = inventory.target()
         verdicts = inventory.verdicts(target) if target else {}

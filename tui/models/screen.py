@@ -19,7 +19,7 @@ from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.stores import find
 from tui.app.textual_private import ClosedOnce
-from tui.formatting import size
+from tui.formatting import by_parts, size
 from tui.models.details import ModelDetails
 from tui.models.downloads import Downloads
 from tui.models.inventory import ModelInventory, needed
@@ -44,10 +44,11 @@ class ModelsScreen(ClosedOnce[Choice | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+g", "draft", "To guess", id="models.draft", tooltip="Use it to guess"),
-        Binding("ctrl+n", "no_draft", "No guesses", id="models.no-draft", tooltip="Never guess"),
+        Binding("ctrl+g", "draft", "Guess with it", id="models.draft"),
+        Binding("ctrl+n", "no_draft", "Without guesses", id="models.no-draft"),
         Binding("ctrl+f", "pull", "Fetch", id="models.pull"),
         Binding("ctrl+o", "open_file", "Open file", id="models.open"),
+        Binding("down,up", "list", "To the list", id="models.list"),
         Binding("escape", "back", "Back", id="models.back"),
         Binding("f1", "app.help", "Help", id="models.help"),
     ]
@@ -114,7 +115,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
             return
         target, free = self.inventory.target(), size(self.inventory.available)
         loaded = f"{target.name} answers" if target else "none loaded"
-        title = f"Models · {loaded} · {free} free"
+        title = by_parts(f"Models · {loaded} · {free} free", self.size.width - 2)
         self.query_one("#title", Static).update(safe(title))
         if not self.list.usable:
             wanted = catalog.find(self.settings.target_name) or catalog.DEFAULT.target
@@ -212,7 +213,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         self.describe()
 
     @on(Input.Submitted, "#filter")
-    def leave_filter(self) -> None:
+    def action_list(self) -> None:
         """Go to the results; a filter that is not empty stays visible."""
         self.filter.display = bool(self.filter.value)
         self.list.focus()
@@ -279,6 +280,8 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         """Disable the keys that do not apply to the model under the cursor."""
         entry = self.list.current
         here = entry is not None and entry.here is not None
+        if action == "list":
+            return self.filter.has_focus
         if action == "draft":
             return True if self.ready and here else None
         if action == "no_draft":

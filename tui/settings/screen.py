@@ -26,11 +26,11 @@ from tui.widgets.dialog import Dialog
 from tui.widgets.entry_screen import EntryScreen
 from tui.widgets.keyline import KeyLine
 
-_NAME, _VALUE = 16, 22  # cells of the first two columns
+_NAME, _VALUE, _KEY = 18, 22, 20  # cells of the three columns
 TITLES = {
     "target": "Model", "draft": "Guessing model", "mode": "Guessing", "max_tokens": "Length limit",
     "system": "System prompt", "effort": "Effort", "ctx": "Context",
-    "idle": "Reading ahead", "colours": "Token colours", "ghosts": "Wrong guesses",
+    "idle": "Reading ahead", "colours": "Token colours", "ghosts": "Show wrong guesses",
     "notify": "Bell",
 }  # fmt: skip
 """What settings are called where their keys do not say what they do."""
@@ -62,7 +62,6 @@ class SettingsScreen(Dialog[None]):
         Binding("right,space", "turn(1)", "Next", id="choice.next", priority=True),
         Binding("delete,backspace", "reset", "Reset", id="settings.reset", priority=True),
         Binding("e", "edit", "Edit config.toml", id="settings.edit", priority=True),
-        Binding("f1", "app.help", "Help", id="settings.help"),
     ]
 
     def __init__(self, layers: Layers, use: Callable[[Layers], None]) -> None:
@@ -76,7 +75,6 @@ class SettingsScreen(Dialog[None]):
         """Lay out the list of keys, and the details of the one under the cursor."""
         with Vertical(classes="frame") as box:
             box.border_title = "Settings"
-            box.border_subtitle = Content(safe(str(self.now.config.path)))
             yield self.list
             yield self.detail
         yield KeyLine()
@@ -101,11 +99,16 @@ class SettingsScreen(Dialog[None]):
         text = f"‹ {text} ›" if KEYS[name].choices else text
         text = text if cell_len(text) <= _VALUE else f"{set_cell_size(text, _VALUE - 1)}…"
         style = "bold" if name in self.now.choices else ""
-        return Content.assemble(
-            f"{title(name):<{_NAME}}  ",
-            (set_cell_size(text, _VALUE), style),
-            (f"  {name}" + ("" if source == DEFAULT else safe(f" · {source}")), "$text-muted"),
-        )
+        row = Content.assemble(f"{title(name):<{_NAME}}  ", (text, style))
+        if self.app.size.width < _NAME + _VALUE + _KEY:
+            return row  # the key is in the frame
+        about = "" if source == DEFAULT else safe(f" · {source}")
+        key = Content.styled(f"{name}{about}", "$text-muted")
+        return row.pad_right(_NAME + _VALUE + 4 - row.cell_length) + key
+
+    def on_resize(self) -> None:
+        """Show the keys beside the settings if there is room."""
+        self._change(self.now)
 
     @property
     def _program(self) -> Program:
@@ -120,6 +123,8 @@ class SettingsScreen(Dialog[None]):
     def explain(self) -> None:
         """Show the details of the key under the cursor."""
         self.detail.update(safe("\n".join(explained(self.now, self.key.name))))
+        self.subtitle = safe(f"{self.key.name} · {self.now.config.path}")
+        super().on_resize()
 
     def action_move(self, direction: int) -> None:
         """Go to another key."""

@@ -2,16 +2,15 @@
 
 from typing import ClassVar
 
-from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import Resize
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import OptionList, Static
 
 from tui.app.textual_private import ClosedOnce
+from tui.formatting import by_parts
 
 
 class Dialog(ModalScreen[ScreenResultType], ClosedOnce[ScreenResultType]):
@@ -32,18 +31,19 @@ class Dialog(ModalScreen[ScreenResultType], ClosedOnce[ScreenResultType]):
     }
     """
     HORIZONTAL_BREAKPOINTS = [(0, "-small"), (60, "-wide")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "app.help_quit", "Quit")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f1", "app.help", "Help", id="dialog.help"),
+        Binding("ctrl+c", "app.help_quit"),
+    ]
 
-    _subtitle = ""  # the whole of the subtitle
+    subtitle = ""
+    """The whole text below the frame."""
 
-    def on_resize(self, event: Resize) -> None:
-        """Show as many parts of the keys below as fit."""
+    def on_resize(self) -> None:
+        """Show as many parts of the text below as fit."""
         for frame in self.query(".frame"):
-            self._subtitle = self._subtitle or str(frame.border_subtitle or "")
-            parts = self._subtitle.split(" · ")
-            while len(parts) > 1 and cell_len(" · ".join(parts)) > frame.size.width - 2:
-                parts.pop()
-            frame.border_subtitle = Content(" · ".join(parts))
+            self.subtitle = self.subtitle or str(frame.border_subtitle or "")
+            frame.border_subtitle = Content(by_parts(self.subtitle, frame.size.width - 2))
 
 
 class ListDialog(Dialog[ScreenResultType]):

@@ -75,6 +75,9 @@ class TextEntry(TextArea):
 class EntryLine(Input):
     """An input that moves by graphemes; copying clears the selection, so Ctrl+C twice quits."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "Choose", id="entry.submit"),
+    ]
     cursor_blink = reactive(False, init=False)
 
     def action_copy(self) -> None:

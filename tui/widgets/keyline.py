@@ -24,7 +24,10 @@ ORDER = {
     "ChatRows": (
         "chats.open", "chats.undo", "chats.rename", "chats.export", "chats.delete", "chats.pin",
     ),
-    "EntryLine": ("models.pull", "chats.list", "chats.rename", "chats.pin"),
+    "EntryLine": (
+        "entry.submit", "models.list", "models.pull", "models.draft", "models.no-draft",
+        "chats.list", "chats.rename", "chats.pin",
+    ),
     "ModelList": (
         "models.use", "models.pull", "models.draft", "models.no-draft", "models.open",
     ),

@@ -1,12 +1,15 @@
 """Every key on every screen: what is offered happens, and nothing unseen changes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import cast
 
 import pytest
+from rich.table import Table
 from textual.events import Key, Paste
 from textual.widget import Widget
+from textual.widgets import Static
 from textual.widgets._footer import FooterKey
 
 from assistant.events import Step
@@ -15,9 +18,11 @@ from assistant.store.values import Attachment, ChatSummary, StoredMessage
 from tests.assistant.session.stage import READ, Box
 from tests.patience import ALL
 from tests.stored import ask, begin, end
+from tests.tui.app.bindings import all_bindings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, ghost, token
-from tui.app.help_screen import all_bindings
+from tui.app import help_screen
+from tui.app.help_screen import HelpScreen, readable
 from tui.chat import dialogs
 from tui.chat.conversation.turn import Turn
 from tui.chat.prompt.prompt import CHOOSING, PICKING
@@ -25,27 +30,32 @@ from tui.chat.prompt.prompt_queue import Unsent
 from tui.chat.screen import ChatScreen
 from tui.chat.tool_turns import KEYS
 from tui.race.screen import RaceScreen
+from tui.widgets.entry_screen import EntryLine
 from tui.widgets.keyline import ORDER, KeyLine
 
 PLACES = {
     "prompt": (), "typing": ("h",), "in line": (), "file": ("@",), "no file": ("@", "z", "q"),
-    "no form": ("f7", "z", "q"), "question": ("ctrl+up", "up"),
+    "no form": ("f7", "z", "q"), "form": ("f7",), "question": ("ctrl+up", "up"),
     "answer": ("ctrl+up",), "panel": ("f3",), "list": ("f2",), "rename": ("f2", "ctrl+r"),
     "export": ("f2", "ctrl+x"), "search": ("f2", "a"), "help": ("f1",), "models": ("f5",),
-    "filter": ("f5", "a"), "path": ("f5", "ctrl+o"), "settings": ("f6",), "form": ("f7",),
+    "filter": ("f5", "a"), "path": ("f5", "ctrl+o"), "settings": ("f6",),
     "tools": ("f9",), "attachments": ("ctrl+l",), "inspector": ("ctrl+up", "i"),
     "change": ("ctrl+up", "a"), "sources": ("ctrl+up", "up", "s"),
     "race": ("f4",), "call": (), "asked": ("ctrl+up",),
 }  # fmt: skip
 """The keys that lead to each place; in the last two a call waits."""
+WIDE = 160
+"""Cells of a screen on which all keys of a footer fit."""
 NARROW = ("answer", "list", "panel")
 """Places that are walked on a narrow screen as well, where one part covers another."""
+FIXED = [*help_screen.ALWAYS, *help_screen.PICKING, *chain(*help_screen.TYPED.values())]
+"""Lines of the help on what is no binding."""
 WALKS = {
-    **{f"wide {i}": (120, tuple(PLACES)[i : i + 7]) for i in range(0, len(PLACES), 7)},
+    **{f"wide {i}": (WIDE, tuple(PLACES)[i : i + 7]) for i in range(0, len(PLACES), 7)},
     "narrow": (60, NARROW),
 }
 """The places of each walk; neighbours are alike, and share what is tried."""
-EVERYWHERE, IN_CHAT = ("z", "space"), ("f2", "f3", "escape")
+EVERYWHERE, IN_CHAT = ("z", "space"), ("f2", "f3")
 GUESSED = Step((token("bl"), token("ue", RESIDUAL)), (ghost("ack"),))
 CALLS = ("call", "asked")
 PROMISES = {
@@ -57,6 +67,18 @@ PROMISES = {
 """Words of a card, a frame or a line, and the keys that they name."""
 ASKED = (Attachment("a.txt", "red\nsky"), Attachment("b.md", "Blue is a colour.", 1, 1, 1))
 ANSWER = "See https://blue.example [1].\n\n```\nblue\nsky\n```\n"
+MOVES = {
+    *("turn.previous", "turn.next", "turn.jump_back", "turn.jump", "turn.first", "turn.last"),
+    *("chats.up", "chats.down", "chats.page_up", "chats.page_down", "chats.first", "chats.last"),
+    *("inspector.left", "inspector.right", "inspector.up", "inspector.down", "inspector.first"),
+    *("inspector.page_up", "inspector.page_down", "inspector.line_start", "inspector.line_end"),
+    *("inspector.last", "inspector.next_rejection", "inspector.previous_rejection"),
+    *("chat.oldest", "chat.newest", "settings.up", "settings.down"),
+    *("choice.previous", "choice.next", "tools.revoke", "attachments.whole"),
+}
+"""Keys that go somewhere, and do nothing where they have arrived; and those of some rows only."""
+OF_SOME = {"turn.open"}
+"""Keys of a kind of message that does not stand here."""
 LEAVING = ("ctrl+q", "ctrl+c", "super+c", "ctrl+d")
 """Keys that end the program, or would if they were pressed twice."""
 
@@ -89,6 +111,61 @@ class Walker(Chat):
         await self.until(lambda: place != "race" or self.app.screen.phase == "over")  # type: ignore[attr-defined]
 
     _untouched: object = None
+    listed: Mapping[str, str] = {}
+    """The keys that the help lists here, but those that are typed and those that work anywhere."""
+
+    @property
+    def working(self) -> dict[str, str]:
+        """The keys that work here and are no part of typing, with their names."""
+        active = self.app.screen.active_bindings.items()
+        return {
+            key: each.binding.id
+            for key, each in active
+            if each.enabled and each.binding.id and each.node is not self.app
+        }
+
+    async def misnamed(self) -> list[str]:
+        """Return what is wrong with the keys that the footer and the help name here."""
+        working, faults, self.listed = self.working, [*self.misplaced()], {}
+        if isinstance(self.app.screen, HelpScreen):
+            return faults
+        await self.press("f1")
+        if not isinstance(self.app.screen, HelpScreen):
+            return [*faults, "F1 opens no help"]
+        table = cast(Table, self.app.screen.query_one("#keys", Static).content)
+        columns = [[str(cell).strip() for cell in column.cells] for column in table.columns]
+        rows = [*zip(*columns, strict=True)]
+        self.app.pop_screen()
+        await self.pilot.pause()
+        named = [key for row in rows if row not in FIXED for key in row[0].split(", ")]
+        self.listed = {key: name for key, name in working.items() if readable(key) in named}
+        faults += [f"{key} works, and the help has it not" for key in {*working} - {*self.listed}]
+        odd = {*named} - {readable(key) for key in working}
+        return [*faults, *(f"the help lists {key}, which does not work" for key in odd)]
+
+    def misplaced(self) -> Iterator[str]:
+        """Yield what is wrong with the footer, where all keys fit."""
+        lines = [*self.app.screen.query(KeyLine)]
+        if not lines:
+            return
+        screen = self.app.screen
+        parts = (*type(screen.focused).__mro__, *type(screen).__mro__)
+        names = next((ORDER[part.__name__] for part in parts if part.__name__ in ORDER), ())
+        if isinstance(screen.focused, EntryLine):  # the search of each list has its own keys
+            area = "chats." if isinstance(screen, ChatScreen) else "models."
+            names = tuple(name for name in names if name.startswith((area, "entry.")))
+        here = {each.id for _, bindings in screen._binding_chain for _, each in bindings}
+        yield from (
+            f"the footer's {name} is no key here" for name in names if name not in {*here, *OF_SOME}
+        )
+        active = screen.active_bindings
+        working = {each.binding.id for each in active.values() if each.enabled}
+        shown = [key.key for key in lines[0].query(FooterKey)]
+        named = [active[key].binding.id if key in active else key for key in shown]
+        if screen.size.width == WIDE:
+            wanted = [name for name in names if name in working]
+            yield from (f"the footer lacks {name}" for name in wanted if name not in named)
+        yield from (f"the footer offers {name}" for name in named if name not in working)
 
     def conversation(self, calls: tuple[ToolCall, ...]) -> int:
         """Keep a question and its answer."""
@@ -108,7 +185,11 @@ class Walker(Chat):
     def offered(self) -> list[str]:
         """The keys that are named, none of which is dim."""
         footer = [k.key for k in self.app.screen.query(FooterKey) if not k.has_class("-disabled")]
-        return footer + self.promised
+        return [
+            *footer,
+            *self.promised,
+            *(key for key, name in self.listed.items() if name not in MOVES),
+        ]
 
     @property
     def keys(self) -> list[str]:
@@ -119,8 +200,10 @@ class Walker(Chat):
             for key, each in bindings
             if each.id
         ]
-        own += [*self.promised, *EVERYWHERE, *(IN_CHAT if self.app.screen is self.screen else ())]
-        return [key for key in dict.fromkeys(own) if key not in LEAVING]
+        own += [*self.promised, *EVERYWHERE, *self.listed]
+        ways = {keys[0] for keys in PLACES.values() if len(keys) == 1} - {*IN_CHAT}  # `stand` tries
+        untried = {*LEAVING, "f1"} | (ways if self.app.screen is self.screen else set())
+        return [key for key in dict.fromkeys(own) if key not in untried]
 
     @property
     def seen(self) -> str:
@@ -182,13 +265,15 @@ async def test_an_offered_key_acts_and_one_not_offered_changes_nothing(
         chat.use(Box())
         for place in places:
             await chat.stand(place)
+            faults += [f"{place}: {fault}" for fault in await chat.misnamed()]
+            situation, offered = chat.situation, chat.offered
             for key in chat.keys:
-                trial = (*chat.situation, key, key in chat.offered)
+                trial = (*situation, key, key in offered)
                 if trial in tried and not ALL:
                     continue
                 tried.add(trial)
                 here, stored = chat.here, chat.stored
-                before = chat.seen, key in chat.offered, chat.app.screen.focused
+                before = chat.seen, key in offered, chat.app.screen.focused
                 await chat.press(key)
                 await chat.until(lambda: chat.screen.session.idle)
                 found = chat.faults(key, before, stored)
@@ -199,34 +284,8 @@ async def test_an_offered_key_acts_and_one_not_offered_changes_nothing(
     assert not faults, "\n".join(faults)
 
 
-RARE = {
-    "chat.stop", "chat.leave", "chat.undo", "chats.undo", "turn.continue", "turn.thought",
-    "turn.older", "turn.newer", "turn.open", "call.conversation", "call.always",
-    "race.stop", "race.skip", "race.replay", "models.draft", "models.no-draft", "models.pull",
-    "chats.list",
-}  # fmt: skip
-"""Keys of states in which nobody stands here; each has a test of its own."""
-
-
-async def test_the_footer_and_the_help_name_keys_that_work_somewhere_and_no_others(
-    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    working: set[str | None] = set()
-    async with open_chat(*pair, size=(300, 24), max_tokens=2, n_ctx=4096) as chat:
-        chat.__class__ = Walker
-        assert isinstance(chat, Walker)
-        chat.use(Box())
-        for place in PLACES:
-            await chat.stand(place)
-            active = dict(chat.app.screen.active_bindings.items())
-            working |= {each.binding.id for each in active.values() if each.enabled}
-            for line in chat.app.screen.query(KeyLine):
-                named = {each.binding.id for each in line.active()}
-                await chat.until(lambda: len(line.query(FooterKey)) == len(named))  # noqa: B023
-                assert all(active[key.key].enabled for key in line.query(FooterKey)), place
+def test_the_footer_names_keys_that_exist() -> None:
     assert {*chain.from_iterable(ORDER.values())} <= {*all_bindings()}
-    assert {*all_bindings()} - working <= RARE
 
 
 async def test_words_typed_on_a_message_go_to_the_prompt_and_press_no_keys(pair: Pair) -> None:

@@ -91,7 +91,7 @@ def steps(rng: random.Random, count: int) -> list[Step]:
 async def test_an_answer_that_streams_under_a_dialog_is_not_painted_through_it() -> None:
     async def do(terminal: Terminal) -> None:
         answer = await terminal.page.stream()
-        terminal.page.app.push_screen(HelpScreen())
+        terminal.page.app.push_screen(HelpScreen(terminal.page.app.screen))
         for step in steps(random.Random(1), 30):
             await terminal.page.pilot.pause(0.03)
             answer.add(step)

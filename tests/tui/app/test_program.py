@@ -93,7 +93,7 @@ async def test_ctrl_d_with_text_deletes_and_ctrl_c_with_a_selection_copies(targe
 
 async def test_a_screen_is_closed_once_and_what_is_below_stays(target: Path) -> None:
     async with open_chat(target) as chat:
-        for screen in (HelpScreen(), Palette(), ModelsScreen(chat.app.settings)):
+        for screen in (HelpScreen(chat.screen), Palette(), ModelsScreen(chat.app.settings)):
             await chat.app.push_screen(screen)
             screen.dismiss(None)
             screen.dismiss(None)

@@ -90,8 +90,9 @@ class SuggestionLine(Static):
         """Draw the name, and what it stands for."""
         mark, hue = ("▸ ", "bold $text-accent") if self.chosen else ("  ", "bold")
         name = f"{mark}{self._suggestion.name:<13} "
-        muted = "" if self.chosen else "$foreground-muted"
-        return Content.assemble((name, hue), (self._suggestion.meaning, muted))
+        muted, meaning = "" if self.chosen else "$foreground-muted", self._suggestion.meaning
+        fits = len(name) + len(meaning) <= self.size.width
+        return Content.assemble((name, hue), (meaning * fits, muted))
 
     def on_click(self) -> None:
         """Take it."""

@@ -87,7 +87,7 @@ class Editor(TextEntry, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+shift+z,super+y", "redo", "Redo"),
         Binding("ctrl+d", "quit_or_delete", "Quit when empty", id="prompt.quit"),
-        Binding("ctrl+c,super+c", "copy", "Copy", id="prompt.copy"),
+        Binding("ctrl+c,super+c", "copy", "Copy"),
         Binding("ctrl+l", "attachments", "Attachments", id="prompt.attachments"),
         Binding("f12", "edit", "In your editor", id="prompt.edit"),
         Binding("pageup", "screen.scroll('up')", "Scroll up"),
