@@ -129,15 +129,20 @@ async def test_y_copies_the_largest_block_and_then_the_next(
         await copied(chat, "three")
 
 
-async def test_y_copies_the_block_on_the_screen_of_a_message_that_is_longer(pair: Pair) -> None:
-    text = "```\na large\nblock\n```\n" + "long\n\n" * 99 + "```\nsmall\n```"
+LARGE, SMALL = "```\na large\nblock\n```\n", "```\nsmall\n```\n"
+
+
+async def test_y_copies_the_largest_block_and_after_scrolling_up_one_that_is_seen(
+    pair: Pair,
+) -> None:
     async with open_chat(*pair) as chat:
-        chat.screen.open(kept(chat, "One", text))
+        chat.screen.open(kept(chat, "One", LARGE + "long\n\n" * 99 + SMALL))
         await chat.act("y")
-        await copied(chat, "small")
-        assert chat.told[-1].startswith("Copied code block 2 of 2, 1 line")
-        await chat.act("home", "down", "y")
         await copied(chat, "a large\nblock")
+        assert chat.told[-1].startswith("Copied code block 1 of 2, 2 lines")
+        chat.screen.open(kept(chat, "One", SMALL + "long\n\n" * 99 + LARGE))
+        await chat.act("home", "down", "y")
+        await copied(chat, "small")
 
 
 async def test_home_and_end_go_to_the_ends_of_a_conversation_and_its_place_is_kept(
