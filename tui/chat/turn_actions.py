@@ -78,6 +78,7 @@ class TurnActions:
 
     def undo(self) -> None:
         """Undo the last deletion or change of a file."""
+        self._view.notify("Undone.", timeout=3)  # it may be of a conversation that is not shown
         self._or_notify(self._undo.pop())
 
     def _or_notify(self, change: Callable[[], None]) -> None:

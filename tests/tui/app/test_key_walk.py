@@ -188,7 +188,11 @@ class Walker(Chat):
         return [
             *footer,
             *self.promised,
-            *(key for key, name in self.listed.items() if name not in MOVES),
+            *(
+                key
+                for key, name in self.working.items()
+                if key in self.listed and name not in MOVES
+            ),
         ]
 
     @property
@@ -273,7 +277,7 @@ async def test_an_offered_key_acts_and_one_not_offered_changes_nothing(
                     continue
                 tried.add(trial)
                 here, stored = chat.here, chat.stored
-                before = chat.seen, key in offered, chat.app.screen.focused
+                before = chat.seen, key in chat.offered, chat.app.screen.focused
                 await chat.press(key)
                 await chat.until(lambda: chat.screen.session.idle)
                 found = chat.faults(key, before, stored)
