@@ -2,57 +2,106 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from assistant.request import EngineArgs
+from assistant.request import AnyJob, EngineArgs, Request
+from assistant.service import EventStream
 from tests import tiny
-from tests.assistant.serve.conftest import Running
+from tests.assistant.serve.conftest import Running, Watched
 
 HERE = Path(__file__).parent
 AIDER = {
     "model": "openai/tiny", "openai-api-key": "none", "map-tokens": "0", "message": "Hello",
 }  # fmt: skip
 SWITCHES = "git", "check-update", "show-model-warnings", "gitignore"
-AIDER_SETTINGS = [{"name": "openai/tiny", "extra_params": {"max_tokens": 40}}]
-AGENT = {"build": {"prompt": "Be brief.", "temperature": 0, "tools": {"*": False}}}
+LONG = 30_000  # tokens of an answer that is interrupted
+AGENT = {"prompt": "Be brief.", "temperature": 0, "tools": {"*": False}}
+AGENTS = {"build": AGENT, "reader": {**AGENT, "tools": {"*": False, "read": True}}}
+
+
+class Calling(Watched):
+    """An engine whose model must call a tool, if it may, until a call has a result."""
+
+    def do(self, job: AnyJob) -> EventStream:
+        if isinstance(job, Request) and job.tools and job.messages[-1].role != "tool":
+            job = replace(job, tool_choice="required", parallel_calls=False, max_tokens=None)
+        return super().do(job)
+
+
+def started(command: list[str], folder: Path) -> subprocess.Popen[str]:
+    """Start an agent in an empty folder."""
+    home = {**os.environ, "HOME": str(folder / "home"), "PWD": str(folder)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, cwd=folder, env=home, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
+    )
 
 
 def outcome(running: Running, command: list[str], folder: Path, said: str = "") -> str:
-    """Run an agent in an empty folder: whether it asked, was answered, and said something."""
+    """Run an agent: whether it asked, was answered, and said something."""
     running.served.clear()
-    home = {**os.environ, "HOME": str(folder / "home"), "PWD": str(folder)}
-    done = subprocess.run(
-        command, cwd=folder, env=home, capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
+    done = started(command, folder)
+    out, err = done.communicate()
     refused = [each.remark for each in running.served if each.path.endswith("s") and each.remark]
-    if done.returncode or refused or not running.served or said not in done.stdout:
-        return f"failed: {refused or done.stderr[-200:] or done.stdout[-200:]}"
+    if done.returncode or refused or not running.served or said not in out:
+        return f"failed: {refused or err[-200:] or out[-200:]}"
     return "ok"
 
 
+def aborted(running: Running, command: list[str], folder: Path) -> str:
+    """Interrupt an agent during an answer: whether it stops, and the next client is answered."""
+    stopped, asked = running.stopped(), len(running.engine.asked)
+    agent = started(command, folder)
+    running.until(lambda: running.engine.asked[asked:] and running.engine.answers)
+    agent.send_signal(signal.SIGINT)
+    agent.send_signal(signal.SIGINT)
+    agent.communicate()
+    running.until(lambda: running.stopped() > stopped)
+    done = running.client().completions.create(model="tiny", prompt="Hello", max_tokens=2)
+    return "ok" if done.usage and done.usage.completion_tokens == 2 else "failed"
+
+
 def aider(running: Running, address: str, bin_: Path, folder: Path) -> list[str]:
-    """Chat, and stream; it has no tools, forms or usage."""
+    """Chat, stream and abort; it has no tools, forms or usage."""
     settings = folder / "settings.json"  # which is YAML, too
-    settings.write_text(json.dumps(AIDER_SETTINGS))
+
+    def limit(tokens: int) -> None:
+        own = {"name": "openai/tiny", "extra_params": {"max_tokens": tokens}}
+        settings.write_text(json.dumps([own]))
+
+    limit(40)
     own = {**AIDER, "openai-api-base": address, "model-settings-file": str(settings)}
     where = [*(f"--no-{name}" for name in SWITCHES), *(f"--{k}={v}" for k, v in own.items())]
     command = [str(bin_ / "aider"), "--yes-always", "--analytics-disable", *where]
-    return [outcome(running, [*command, how], folder) for how in ("--no-stream", "--stream")]
+    ways = ("--no-stream", "--stream")
+    results = [outcome(running, [*command, how], folder) for how in ways]
+    limit(LONG)
+    return [*results, aborted(running, command, folder)]
 
 
 def opencode(running: Running, address: str, bin_: Path, folder: Path) -> list[str]:
-    """Chat, streamed with usage; a random model calls none of its tools."""
+    """Chat, streamed with usage, a tool round trip, and an abort."""
     model = {"name": "tiny", "limit": {"context": 60_000, "output": 20}}
+    endless = {"name": "endless", "limit": {"context": 60_000, "output": LONG}}
     where = {"baseURL": address, "apiKey": "none"}
-    own = {"npm": "@ai-sdk/openai-compatible", "options": where, "models": {"tiny": model}}
-    settings = {"provider": {"own": own}, "agent": AGENT, "autoupdate": False}
+    models = {"tiny": model, "endless": endless}
+    own = {"npm": "@ai-sdk/openai-compatible", "options": where, "models": models}
+    settings = {"provider": {"own": own}, "agent": AGENTS, "autoupdate": False}
     (folder / "opencode.json").write_text(json.dumps(settings))
-    command = [str(bin_ / "opencode"), "run", "-m", "own/tiny", "--format", "json", "Hello"]
-    return [outcome(running, command, folder, '"output":20')]
+    command = [str(bin_ / "opencode"), "run", "--format", "json", "-m"]
+    return [
+        outcome(running, [*command, "own/tiny", "Hello"], folder, '"output":20'),
+        outcome(
+            running, [*command, "own/tiny", "--agent", "reader", "Read"], folder, '"tool":"read"'
+        ),
+        aborted(running, [*command, "own/endless", "Hello"], folder),
+    ]
 
 
 def main(folder: Path) -> int:
@@ -64,7 +113,8 @@ def main(folder: Path) -> int:
         aider: folder / "aider/bin", opencode: folder / "node_modules/.bin",
     }  # fmt: skip
     model = tiny.write(folder / "calling.gguf", stops=False, n_ctx=65_536)
-    running = Running(EngineArgs(model, n_ctx=65_536, threads=1, measure=False))
+    setup = EngineArgs(model, n_ctx=65_536, threads=1, measure=False)
+    running = Running(setup, engine=Calling())
     address = f"http://127.0.0.1:{running.port}/v1"
     try:
         python = [str(folder / "python/bin/python"), str(HERE / "calls.py"), address]

@@ -94,7 +94,7 @@ class TurnActions:
         blocks = code_blocks(turn.text)
         text, index = self._copied or ("", 0)
         scrolled, view = not self._view.follows, self._view.reader
-        seen = [i for i, each in enumerate(blocks) if scrolled and view.sees(turn, each)]
+        seen = [i for i, block in enumerate(blocks) if scrolled and view.sees(turn, block)]
         largest = max(seen or range(len(blocks)), key=lambda i: len(blocks[i]))
         index = (index + 1) % len(blocks) if text == turn.text else largest
         self._copied = turn.text, index

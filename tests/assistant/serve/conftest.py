@@ -71,10 +71,12 @@ class Running:
 
     reads_ahead = False
 
-    def __init__(self, setup: EngineArgs, token: str | None = None) -> None:
+    def __init__(
+        self, setup: EngineArgs, token: str | None = None, engine: Watched | None = None
+    ) -> None:
         self.served: list[Exchange] = []
         self.notices: list[str] = []
-        self.engine = Watched()
+        self.engine = engine or Watched()
         self._setup, self._token = setup, token
         self._clients: list[openai.OpenAI] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
