@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -108,7 +108,6 @@ class _CompletionBody(msgspec.Struct):
     grammar: _Text | None = None  # GBNF, as llama.cpp's server takes it; or Lark's syntax
 
 
-Parse = Callable[[bytes, Request, str, bool], "CompletionRequest"]
 T = TypeVar("T")
 
 
@@ -136,34 +135,43 @@ class CompletionRequest:
     limits: Limits = Limits()
 
 
-def parse_completion(
-    body: bytes, defaults: Request, served: str, strict: bool = False
+class Adapted(NamedTuple):
+    """The fields of a body as a chat completion has them, and what holds beside them."""
+
+    fields: Fields
+    defaults: Request
+    limits: Limits = Limits()
+
+
+Adapt = Callable[[Fields, Notices, Request], Adapted]
+"""Makes a chat completion of another body. It may raise an `ApiError`."""
+
+
+def from_chat(fields: Fields, notices: Notices, defaults: Request) -> Adapted:
+    """Take the body of a chat completion as it is."""
+    return Adapted(fields, defaults)
+
+
+def parse(
+    body: bytes, defaults: Request, served: str, adapt: Adapt = from_chat, strict: bool = False
 ) -> CompletionRequest:
-    """Parse the body of a chat completion; see `completion_request`.
+    """Parse the body of a completion.
 
     Args:
         body: as the client sent it.
         defaults: holds the values of fields that are not set.
         served: the name of the model that answers.
+        adapt: makes a chat completion of it.
         strict: whether to refuse what has no effect.
 
     Raises:
-        ApiError: it is not JSON, or a field of it is unsupported or invalid.
+        ApiError: it is not a JSON object, or a field of it is unsupported or invalid.
     """
-    return completion_request(*read_body(body, strict), defaults, served)
-
-
-def completion_request(
-    fields: Fields, notices: Notices, defaults: Request, served: str
-) -> CompletionRequest:
-    """Return the request that the fields of a chat completion stand for.
-
-    Raises:
-        ApiError: a field is unsupported or invalid.
-    """
+    fields, notices = _read(body, strict)
+    fields, defaults, limits = adapt(fields, notices, defaults)
     wanted = _checked(fields, notices)
-    if wanted.model != served:
-        why = f"The model asked for is {shortened(wanted.model or 'none')}; {served} answers"
+    if wanted.model and wanted.model != served:
+        why = f"The model asked for is {shortened(wanted.model)}; {served} answers"
         notices.add(why, "model", "model_not_found", 404)
     try:
         request = _request(wanted, defaults, notices)
@@ -179,15 +187,11 @@ def completion_request(
         isinstance(wanted.tool_choice, Function),
         notices.strict,
         tuple(notices.texts),
+        limits,
     )
 
 
-def read_body(body: bytes, strict: bool) -> tuple[Fields, Notices]:
-    """Return the fields of a body, and the notices of it.
-
-    Raises:
-        ApiError: it is not a JSON object.
-    """
+def _read(body: bytes, strict: bool) -> tuple[Fields, Notices]:
     text = without_lone_surrogates(body)
     try:
         fields = msgspec.json.decode(text, type=Fields)

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assistant.events import Decoded, Event, Failed, Finished, Ready, Stats, Stop, Warned
@@ -23,14 +23,14 @@ from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, Prefill, Request
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.api_error import JSON, ApiError, api_error_of, from_failure
-from assistant.serve.completion_objects import Completion
-from assistant.serve.completion_schema import CompletionRequest, Parse, parse_completion
+from assistant.serve.completion_objects import Completion, Object
+from assistant.serve.completion_schema import Adapt, CompletionRequest, from_chat, parse
 from assistant.serve.exchange import Exchange, Waiting, body_of, stream, whole
 from assistant.serve.guard import Guard
 from assistant.serve.native_objects import NativeCompletion
 from assistant.serve.response_objects import Response as ResponseObjects
-from assistant.serve.response_schema import parse_response
-from assistant.serve.text_completion import TextCompletion, parse_native, parse_text_completion
+from assistant.serve.response_schema import from_response
+from assistant.serve.text_completion import DEFAULT_TOKENS, TextCompletion, from_text
 from assistant.service import EventStream
 from models.errors import Cancelled
 
@@ -40,12 +40,12 @@ MAX_WARNINGS_REMEMBERED = 256  # warnings are shown once, however often an agent
 STOPPING = Failed("The server is being stopped.", Cancelled.__name__)
 REPLACED = Failed("A newer request of the same client has replaced this one.", "Replaced")
 
-_ANSWERS: dict[str, tuple[Parse, type[Completion]]] = {
-    "chat/completions": (parse_completion, Completion),
-    "completions": (parse_text_completion, TextCompletion),
-    "completion": (parse_native, NativeCompletion),
-    "infill": (parse_native, NativeCompletion),
-    "responses": (parse_response, ResponseObjects),
+_ANSWERS: dict[str, tuple[Adapt, type[Completion]]] = {
+    "/chat/completions": (from_chat, Completion),
+    "/completions": (partial(from_text, max_tokens=DEFAULT_TOKENS), TextCompletion),
+    "/completion": (from_text, NativeCompletion),
+    "/infill": (from_text, NativeCompletion),
+    "/responses": (from_response, ResponseObjects),
 }
 
 
@@ -82,21 +82,19 @@ class Endpoint:
         self._warned = deque[str](maxlen=MAX_WARNINGS_REMEMBERED)
         self._jobs: list[Exchange] = []  # whose clients wait, in their order
         self._reading: asyncio.Task[None] | None = None  # keeps the task alive
+        routes = [
+            *(
+                Route(path, partial(self._respond, *kind), methods=["POST"])
+                for path, kind in _ANSWERS.items()
+            ),
+            Route("/models", self._list),
+            Route("/models/{name:path}", self._show),
+            Route("/health", _health),
+        ]
+        handlers = dict.fromkeys((ApiError, HTTPException, Exception), _refuse)
+        # Some programs leave /v1 out.
         self._app = Starlette(
-            routes=[
-                route
-                for root in ("/v1", "")  # some programs leave it out
-                for route in (
-                    *(
-                        Route(f"{root}/{path}", partial(self._respond, *kind), methods=["POST"])
-                        for path, kind in _ANSWERS.items()
-                    ),
-                    Route(f"{root}/models", self._list),
-                    Route(f"{root}/models/{{name:path}}", self._show),
-                    Route(f"{root}/health", _health),
-                )
-            ],
-            exception_handlers=dict.fromkeys((ApiError, HTTPException, Exception), _refuse),
+            routes=[Mount("/v1", routes=routes), *routes], exception_handlers=handlers
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -134,31 +132,30 @@ class Endpoint:
                 job.events.end(STOPPING)
 
     async def _respond(
-        self, parse: Parse, objects: Callable[[CompletionRequest], Completion], http: HttpRequest
+        self, adapt: Adapt, objects: Callable[[CompletionRequest], Completion], http: HttpRequest
     ) -> Response:
         exchange: Exchange = http.state.exchange
         kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":  # which a page cannot send elsewhere without permission
             raise ApiError(415, "The body must be application/json.", "unsupported_media_type")
         body = await body_of(http)
-        chat_request = parse(body, self._defaults, self._name, self._strict)
+        chat_request = parse(body, self._defaults, self._name, adapt, self._strict)
         request = chat_request.request
         if chat_request.is_strict:
             self._check_thinking(request)
         for notice in chat_request.notices:
             self._warn_once(notice)
         request = replace(request, messages=self._remembered.recall(request.messages))
-        exchange.answer.indent = chat_request.limits.indent
-        if chat_request.limits.is_empty:
+        limits, reply = chat_request.limits, objects(chat_request)
+        exchange.answer.indent = limits.indent
+        if limits.is_empty:
             self._read(request)
             nothing = Finished("", (), Stop.LENGTH, Stats(request.mode))
-            return _json(msgspec.json.encode(objects(chat_request).whole(exchange.answer, nothing)))
-        events = self._events(request, exchange, chat_request.limits.seconds)
+            return _json(reply.whole(exchange.answer, nothing))
+        events = self._events(request, exchange, limits.seconds)
         if not chat_request.streams:
-            return _json(
-                await exchange.while_connected(whole(events, objects(chat_request), exchange))
-            )
-        chunks = stream(events, objects(chat_request), exchange)
+            return _json(await exchange.while_connected(whole(events, reply, exchange)))
+        chunks = stream(events, reply, exchange)
         first = await exchange.while_connected(anext(chunks))  # or its refusal, with a status
         return StreamingResponse(
             _prepended(first, chunks),
@@ -225,14 +222,14 @@ class Endpoint:
             self._warn(text)
 
     async def _list(self, http: HttpRequest) -> Response:
-        return _json(msgspec.json.encode({"object": "list", "data": [self._card]}))
+        return _json({"object": "list", "data": [self._card]})
 
     async def _show(self, http: HttpRequest) -> Response:
         name = http.path_params["name"]
         if name != self._name:
             why = f"There is no model {name} here. This is {self._name}."
             raise ApiError(404, why, "model_not_found", "model")
-        return _json(msgspec.json.encode(self._card))
+        return _json(self._card)
 
     def _check_thinking(self, request: Request) -> None:
         wanted = {"reasoning_effort": request.effort != self._defaults.effort}
@@ -256,7 +253,7 @@ def _readable(app: ASGIApp, origins: Iterable[str]) -> ASGIApp:
 
 
 async def _health(http: HttpRequest) -> Response:
-    return _json(b'{"status":"ok"}')
+    return _json({"status": "ok"})
 
 
 async def _refuse(http: HttpRequest, error: Exception) -> Response:
@@ -267,8 +264,7 @@ async def _refuse(http: HttpRequest, error: Exception) -> Response:
 
 def _refused(api_error: ApiError, exchange: Exchange) -> Response:
     exchange.remark = exchange.remark or str(api_error)
-    body = msgspec.json.encode(api_error.body)
-    return Response(body, api_error.status, headers={**JSON, **api_error.headers})
+    return _json(api_error.body, api_error.status, **api_error.headers)
 
 
 def _next_round(request: Request, end: Finished) -> Request:
@@ -281,8 +277,8 @@ def _next_round(request: Request, end: Finished) -> Request:
     return replace(request, messages=(*request.messages, answer, following))
 
 
-def _json(body: bytes) -> Response:
-    return Response(body, headers=JSON)
+def _json(value: Object, status: int = 200, **headers: str) -> Response:
+    return Response(msgspec.json.encode(value), status, {**JSON, **headers})
 
 
 async def _prepended(first: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

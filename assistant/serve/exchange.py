@@ -128,7 +128,7 @@ async def _discard(request: Request, chunks: AsyncIterator[bytes]) -> None:
                     return
 
 
-async def whole(events: Events, reply: Completion, exchange: Exchange) -> bytes:
+async def whole(events: Events, reply: Completion, exchange: Exchange) -> Object:
     """Return the answer as one object.
 
     Raises:
@@ -142,7 +142,7 @@ async def whole(events: Events, reply: Completion, exchange: Exchange) -> bytes:
             case Finished():
                 answer.finish(event)
     assert answer.end is not None
-    return msgspec.json.encode(reply.whole(answer, answer.end))
+    return reply.whole(answer, answer.end)
 
 
 async def stream(events: Events, reply: Completion, exchange: Exchange) -> AsyncIterator[bytes]:

@@ -16,8 +16,9 @@ class NativeCompletion(Completion):
     def whole(self, answer: AnswerDeltas, end: Finished) -> Object:
         """Return an answer that has ended as one object, with the fields that are asked for."""
         whole = {**self._part(answer.text, True), **self._end(answer, end)}
-        wanted = self.chat_request.limits.fields
-        return {path: _at(whole, path) for path in wanted if _has(whole, path)} if wanted else whole
+        named = {**whole, **{f"timings/{name}": n for name, n in whole["timings"].items()}}
+        wanted = self.chat_request.limits.fields or whole
+        return {name: named[name] for name in wanted if name in named}
 
     def begin(self) -> Iterator[Object]:
         """Yield nothing."""
@@ -63,13 +64,3 @@ def _timing(what: str, count: int, seconds: float) -> Object:
         f"{what}_per_token_ms": 1000 * seconds / max(count, 1),
         f"{what}_per_second": count / seconds if seconds else 0.0,
     }
-
-
-def _has(whole: Object, path: str) -> bool:
-    name, _, inner = path.partition("/")
-    return name in whole and (not inner or inner in whole[name])
-
-
-def _at(whole: Object, path: str) -> object:
-    name, _, inner = path.partition("/")
-    return whole[name][inner] if inner else whole[name]

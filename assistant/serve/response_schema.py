@@ -6,12 +6,7 @@ import msgspec
 
 from assistant.request import Request
 from assistant.serve.api_error import refuse, shortened
-from assistant.serve.completion_schema import (
-    CompletionRequest,
-    completion_request,
-    converted,
-    read_body,
-)
+from assistant.serve.completion_schema import Adapted, converted
 from assistant.serve.dialect import Fields, Notices
 
 _STATEFUL = ("previous_response_id", "conversation", "prompt", "background")
@@ -31,19 +26,12 @@ class _Body(msgspec.Struct):
     store: Any = None  # nothing is stored
 
 
-def parse_response(
-    body: bytes, defaults: Request, served: str, strict: bool = False
-) -> CompletionRequest:
-    """Parse the body of a response.
+def from_response(fields: Fields, notices: Notices, defaults: Request) -> Adapted:
+    """Make a chat completion of the body of a response.
 
     Raises:
-        ApiError: as `parse_completion` does, or it needs what an earlier request has stored.
+        ApiError: it is invalid, or needs what an earlier request has stored.
     """
-    fields, notices = read_body(body, strict)
-    return completion_request(_chat_fields(fields, notices), notices, defaults, served)
-
-
-def _chat_fields(fields: Fields, notices: Notices) -> Fields:
     for name in _STATEFUL:
         if fields.pop(name, None):
             refuse(f"Nothing is stored here; send all of the input instead of {name}.", name)
@@ -53,7 +41,7 @@ def _chat_fields(fields: Fields, notices: Notices) -> Fields:
     others = {
         name: value for name, value in (text | reasoning | fields).items() if name not in known
     }
-    return {
+    chat = {
         **others,
         "messages": _messages(body, notices),
         "max_tokens": body.max_output_tokens,
@@ -63,6 +51,7 @@ def _chat_fields(fields: Fields, notices: Notices) -> Fields:
         "tool_choice": _nested(body.tool_choice, "function"),
         "logprobs": "message.output_text.logprobs" in (body.include or ()),
     }
+    return Adapted(chat, defaults)
 
 
 def _nested(given: str | Fields | None, name: str) -> object:

@@ -10,14 +10,8 @@ from assistant.events import Token
 from assistant.request import Infill, Request
 from assistant.serve.api_error import refuse
 from assistant.serve.completion_objects import AnswerDeltas, Completion, Object, measured
-from assistant.serve.completion_schema import (
-    CompletionRequest,
-    Limits,
-    completion_request,
-    converted,
-    read_body,
-)
-from assistant.serve.dialect import Fields
+from assistant.serve.completion_schema import Adapted, Limits, converted
+from assistant.serve.dialect import Fields, Notices
 
 DEFAULT_TOKENS = 16  # as in OpenAI's API
 MAX_INDENT = 1_000  # blanks; no editor has more
@@ -33,42 +27,17 @@ _MARKS = (
 """The marks that clients write into a prompt before, in and after a gap's surroundings."""
 
 
-def parse_text_completion(
-    body: bytes, defaults: Request, served: str, strict: bool = False
-) -> CompletionRequest:
-    """Parse OpenAI's body of a completion of a text, or of a gap, if it has a suffix.
-
-    Raises:
-        ApiError: as `parse_completion` does.
-    """
-    fields, notices = read_body(body, strict)
-    prompt, suffix = fields.pop("prompt", None), fields.pop("suffix", None) or ""
-    if isinstance(prompt, list) and len(prompt) == 1:
-        prompt = prompt[0]
-    if not isinstance(prompt, str) or not (prompt or suffix):
-        refuse("The prompt must be one text that is not empty.", "prompt")
-    if not isinstance(suffix, str):
-        refuse("The suffix must be one text.", "suffix")
-    if fields.pop("echo", False):
-        refuse("The prompt is not repeated in the answer; leave echo out.", "echo")
-    if type(logprobs := fields.get("logprobs")) is int:
-        fields |= {"logprobs": True, "top_logprobs": logprobs}
-    given = {name: value for name, value in fields.items() if value is not None}
-    fields = {"max_tokens": DEFAULT_TOKENS, **given}
-    prompt, infill = (prompt, Infill(suffix)) if suffix else _gap_in(prompt)
-    raw = _raw(defaults, infill)
-    return completion_request(_with(prompt, fields), notices, raw, served)
-
-
 class _File(msgspec.Struct):
     text: str
     filename: str | None = None
 
 
-class _NativeBody(msgspec.Struct):
-    """The fields of llama.cpp's server that a chat completion does not have."""
+class _Body(msgspec.Struct):
+    """The fields that a chat completion does not have, of OpenAI's API and llama.cpp's server."""
 
-    prompt: str = ""
+    prompt: str | Annotated[list[str], msgspec.Meta(min_length=1, max_length=1)] | None = None
+    suffix: str | None = None
+    echo: bool | None = None
     input_prefix: str | None = None
     input_suffix: str | None = None
     input_extra: list[_File] | None = None
@@ -79,39 +48,47 @@ class _NativeBody(msgspec.Struct):
     response_fields: list[str] | None = None
 
 
-def parse_native(
-    body: bytes, defaults: Request, served: str, strict: bool = False
-) -> CompletionRequest:
-    """Parse the body of llama.cpp's `/completion` or `/infill`; the latter has `input_prefix`.
+def from_text(
+    fields: Fields, notices: Notices, defaults: Request, max_tokens: int | None = None
+) -> Adapted:
+    """Make a chat completion of the body of a completion of a text, or of a gap in one.
+
+    What fills a gap is the likeliest text unless the client sets a temperature.
 
     Raises:
-        ApiError: as `parse_completion` does.
+        ApiError: there is no one prompt, or a field is invalid.
     """
-    fields, notices = read_body(body, strict)
-    native = converted(fields, _NativeBody)
-    own = {*_NativeBody.__struct_fields__, *_IN_LLAMA_CPP}
+    body = converted(fields, _Body)
+    own = {*_Body.__struct_fields__, *_IN_LLAMA_CPP}
     others = {name: value for name, value in fields.items() if name not in own}
-    others["model"] = fields.get("model") or served
-    if native.n_predict and native.n_predict > 0:
-        others["max_tokens"] = native.n_predict
-    if native.n_cmpl > 1:
+    if body.echo:
+        refuse("The prompt is not repeated in the answer; leave echo out.", "echo")
+    if body.n_cmpl > 1:
         notices.add("One completion is made, and not n_cmpl", "n_cmpl")
-    is_gap = native.input_prefix is not None or native.input_suffix is not None
-    files = ((file.filename or "tmp", file.text) for file in native.input_extra or ())
-    prompt = (native.input_prefix or "") + native.prompt
-    gap = prompt, Infill(native.input_suffix or "", (*files,))
-    prompt, infill = gap if is_gap else _gap_in(prompt)
+    if type(logprobs := others.get("logprobs")) is int:
+        others |= {"logprobs": True, "top_logprobs": logprobs}
+    if others.get("max_tokens") is None:
+        others["max_tokens"] = max(body.n_predict or 0, 0) or max_tokens
+    prompt, infill = _prompt(body)
+    others["messages"] = [{"role": "user", "content": prompt}]
+    sampling = replace(defaults.sampling, temperature=0) if infill else defaults.sampling
+    more: dict[str, Any] = {"thinking": "auto", "thinking_budget": None, "sampling": sampling}
+    raw = replace(defaults, messages=(), raw=True, infill=infill, **more)
+    return Adapted(others, raw, _limits(body))
+
+
+def _prompt(body: _Body) -> tuple[str, Infill | None]:
+    """Return what stands before an answer, and around it if it fills a gap."""
+    prompt = body.prompt if isinstance(body.prompt, str) else "".join(body.prompt or ())
+    after = body.suffix or body.input_suffix
+    if after is None and body.input_prefix is None:
+        prompt, infill = _gap_in(prompt)
+    else:
+        files = ((file.filename or "tmp", file.text) for file in body.input_extra or ())
+        prompt, infill = (body.input_prefix or "") + prompt, Infill(after or "", (*files,))
     if not (prompt or infill):
         refuse("The prompt must be one text that is not empty.", "prompt")
-    milliseconds = native.t_max_predict_ms or 0
-    limits = Limits(
-        native.n_indent,
-        milliseconds / 1000 if milliseconds > 0 else None,
-        native.n_predict == 0,
-        tuple(native.response_fields or ()),
-    )
-    parsed = completion_request(_with(prompt, others), notices, _raw(defaults, infill), served)
-    return replace(parsed, limits=limits)
+    return prompt, infill
 
 
 def _gap_in(prompt: str) -> tuple[str, Infill | None]:
@@ -124,15 +101,9 @@ def _gap_in(prompt: str) -> tuple[str, Infill | None]:
     return prompt, None
 
 
-def _raw(defaults: Request, infill: Infill | None) -> Request:
-    """Return the defaults of a text; what fills a gap is the likeliest text unless asked for."""
-    sampling = replace(defaults.sampling, temperature=0) if infill else defaults.sampling
-    more: dict[str, Any] = {"thinking": "auto", "thinking_budget": None, "sampling": sampling}
-    return replace(defaults, messages=(), raw=True, infill=infill, **more)
-
-
-def _with(prompt: str, fields: Fields) -> Fields:
-    return {**fields, "messages": [{"role": "user", "content": prompt}]}
+def _limits(body: _Body) -> Limits:
+    seconds = max(body.t_max_predict_ms or 0, 0) / 1000 or None
+    return Limits(body.n_indent, seconds, body.n_predict == 0, tuple(body.response_fields or ()))
 
 
 class TextCompletion(Completion):

@@ -13,7 +13,7 @@ from assistant.serve.api_error import ApiError
 from assistant.serve.completion_schema import (
     MOST_MESSAGES,
     CompletionRequest,
-    parse_completion,
+    parse,
 )
 from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_CALLS, MOST_TOOLS, UNREADABLE
 from assistant.serve.dialect import MOST_NOTICES
@@ -47,7 +47,7 @@ def asked(**wanted: Any) -> Request:
 
 def parsed(**wanted: Any) -> CompletionRequest:
     body = json.dumps({"model": "tiny", "messages": ASKED, **wanted}).encode()
-    return parse_completion(body, Request(()), "tiny")
+    return parse(body, Request(()), "tiny")
 
 
 def test_tools_are_understood_as_they_are_described() -> None:
@@ -152,7 +152,7 @@ LIBERAL: list[tuple[dict[str, Any], str]] = [
     ({"repetition_penalty": 1.1}, "repetition_penalty"), ({"options": {"top_k": 3}}, "options"),
     *(({name: {"const": 1}}, name) for name in ("json_schema", "guided_json", "format")),
     ({"stop": ["", "x"]}, "stop"), ({"stop": ""}, "stop"),
-    ({"model": "gpt-4"}, "model"), ({"model": None}, "model"),
+    ({"model": "gpt-4"}, "model"),
     ({"messages": [{"role": "user", "content": "\ud83d"}]}, "body"),
     ({"messages": [*ASKED, result()]}, "messages[1].tool_call_id"),
     ({"messages": [*ASKED, called(call()), result("b")]}, "messages[2].tool_call_id"),
@@ -233,7 +233,7 @@ def test_a_thought_comes_back_under_either_name() -> None:
 )  # fmt: skip
 def test_half_a_character_is_the_replacement_character(written: str, read: str) -> None:
     body = b'{"messages": [{"role": "user", "content": "%s"}]}' % written.encode()
-    assert parse_completion(body, Request(()), "tiny").request.messages[0].content == read
+    assert parse(body, Request(()), "tiny").request.messages[0].content == read
 
 
 def test_a_request_makes_few_notices_however_much_it_says() -> None:

@@ -19,7 +19,7 @@ from assistant.events import Loading, Prefilled, Prepared
 from assistant.process.engine_process import STOPPED
 from assistant.request import Request
 from assistant.serve.completion_objects import Completion
-from assistant.serve.completion_schema import parse_completion
+from assistant.serve.completion_schema import parse
 from assistant.serve.exchange import Exchange, Waiting
 from assistant.serve.exchange import stream as streamed
 from tests.assistant.serve.conftest import Running, finished, serving
@@ -399,7 +399,7 @@ def test_a_stream_says_how_far_it_has_read() -> None:
 
     async def sent() -> list[bytes]:
         exchange = Exchange({"method": "POST", "path": "/"}, None, None)  # type: ignore[arg-type]
-        asked = parse_completion(b'{"messages": [{"role": "user"}]}', Request(()), "tiny")
+        asked = parse(b'{"messages": [{"role": "user"}]}', Request(()), "tiny")
         return [data async for data in streamed(events(), Completion(asked), exchange)]
 
     waiting, loading, first, reading, *_, end = asyncio.run(sent())

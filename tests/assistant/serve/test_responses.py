@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from assistant.request import Request, ToolCall
 from assistant.serve.api_error import ApiError
-from assistant.serve.completion_schema import CompletionRequest
-from assistant.serve.response_schema import parse_response
+from assistant.serve.completion_schema import CompletionRequest, parse
+from assistant.serve.response_schema import from_response
 from tests.assistant.serve.conftest import Running
 
 PLACE = {"place": {"enum": ["Rome", "Oslo"]}}
@@ -29,7 +29,7 @@ class Answer(BaseModel, extra="forbid"):
 
 def parsed(input_: Any = "Hello", **wanted: Any) -> CompletionRequest:
     body = json.dumps({"model": "tiny", "input": input_, **wanted}).encode()
-    return parse_response(body, Request(()), "tiny")
+    return parse(body, Request(()), "tiny", from_response)
 
 
 def events(running: Running, **wanted: Any) -> list[Any]:
