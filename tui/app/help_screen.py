@@ -142,7 +142,7 @@ class HelpScreen(Dialog[None]):
             for kind, meaning in COLOURS.items():
                 yield _word(Content.styled(NAMES[kind], token_styles[kind]), meaning)
             yield Static("Keys here", classes="heading", markup=False)
-            yield Static(self._keys, id="keys")
+            yield Static(self._keys, id="keys", markup=False)
             yield Static(ELSEWHERE, markup=False)
             yield Static("More colours", classes="heading", markup=False)
             for kind, meaning in TOKENS.items():
