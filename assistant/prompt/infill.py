@@ -10,7 +10,12 @@ NO_MARKS = (
     "This model has no tokens for a gap in a text, so it cannot complete between two texts; "
     "qwen2.5-coder-1.5b can."
 )
-SUFFIX_SHARE = 4  # the suffix may take this part of the budget, and what the prefix leaves
+SUFFIX_TOKENS = 40
+"""No more of a suffix is read: each key that is typed before it has all of it read again.
+
+In 40 gaps Qwen2.5-Coder 1.5B gave the text that had stood there a log probability of -1.26 a token,
+and -1.23 with the whole suffix, whose median was 404 tokens.
+"""
 STEPS = 4  # a prefix that is too long is cut by these parts of it, so that the caches stay valid
 
 
@@ -31,8 +36,8 @@ class InfillPrompt:
         if not {"prefix", "suffix"} <= self._marks.keys():
             raise UsageError(NO_MARKS)
         budget -= len(self._marks) + 1
-        before, after = map(vocab.tokenize_inside, (prefix, infill.suffix))
-        self._suffix = after[: max(budget // SUFFIX_SHARE, budget - len(before))]
+        before, self._after = map(vocab.tokenize_inside, (prefix, infill.suffix))
+        self._suffix = self._after[: min(SUFFIX_TOKENS, budget // 4)]
         left = budget - len(self._suffix)
         step = max(1, left // STEPS)
         self._prefix = before[-(-max(0, len(before) - left) // step) * step :]
@@ -52,7 +57,7 @@ class InfillPrompt:
     @property
     def context(self) -> list[int]:
         """What an answer may copy, in the order in which it continues it: the prefix is last."""
-        return [*self._files, *self._suffix, *self._prefix]
+        return [*self._files, *self._after, *self._prefix]
 
     def _fitting(self, files: Iterable[tuple[str, str]], budget: int) -> list[int]:
         """Return the tokens of as many of the last files as fit."""

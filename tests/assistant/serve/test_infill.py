@@ -12,7 +12,10 @@ import openai
 import pytest
 
 from assistant.prompt.infill import InfillPrompt
-from assistant.request import Infill
+from assistant.request import Infill, Request
+from assistant.serve.dialect import Notices
+from assistant.serve.text_completion import from_text
+from models.base import common_prefix
 from tests import tiny
 from tests.assistant.serve.conftest import Running, serving
 from tests.conftest import Open
@@ -129,6 +132,19 @@ def test_a_gap_keeps_what_is_nearest_to_it_if_not_all_fits(open_model: Open, fil
     assert "e" not in text
 
 
+def test_a_key_that_is_typed_has_little_of_a_long_suffix_read_again(
+    open_model: Open, filling: Path
+) -> None:
+    vocab = open_model(filling).weights.vocab
+    after = "".join(f"line {number}\n" for number in range(100))
+    older, newer = (
+        InfillPrompt(vocab, before, Infill(after), 2000) for before in ("a = b", "a = bc")
+    )
+    again = len(newer.tokens) - common_prefix(older.tokens, newer.tokens)
+    assert again <= 44
+    assert after in b"".join(map(vocab.piece, newer.context)).decode()  # all of it can be copied
+
+
 def test_llama_vim_gets_the_fields_that_it_asks_for(editor: Running) -> None:
     answer = ask(editor, "/infill", VIM)
     assert [*answer] == VIM["response_fields"]
@@ -151,6 +167,12 @@ def test_the_request_of_each_plugin_is_obeyed_to_the_letter(editor: Running, nam
     events = [line.removeprefix("data: ") for line in stream.splitlines() if "data: {" in line]
     assert whole == "".join(text_of(json.loads(event)) for event in events) != ""
     assert whole == ask(editor, "/infill", {**ASKED["vscode"][1], "input_extra": []})["content"]
+
+
+@pytest.mark.parametrize("name", ["continue", "zed"])
+def test_marks_that_a_client_writes_are_those_of_a_gap(name: str) -> None:
+    adapted = from_text(ASKED[name][1], Notices(), Request(()))
+    assert adapted.defaults.infill == Infill(AFTER)
 
 
 def test_identical_requests_at_once_do_not_replace_each_other(editor: Running) -> None:
