@@ -63,7 +63,7 @@ class Budget:
 
     def left(self, cautious: bool = False) -> float:
         """Return the evaluations that may still be lost: fewer in a short answer if `cautious`."""
-        most = ALLOWANCE + SHARE * self._tokens
+        limit = ALLOWANCE + SHARE * self._tokens
         if cautious:
-            most = min(most, CAUTIOUS_ALLOWANCE + CAUTIOUS_SHARE * self._tokens)
-        return max(0.0, most - self._lost)
+            limit = min(limit, CAUTIOUS_ALLOWANCE + CAUTIOUS_SHARE * self._tokens)
+        return max(0.0, limit - self._lost)

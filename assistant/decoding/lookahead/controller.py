@@ -72,12 +72,12 @@ class Controller:
     def plan(
         self,
         budget: int,
-        least: int = 0,
+        min_proposals: int = 0,
         recomputed: int = 0,
         repeats: bool = False,
         clock: Callable[[], float] = lambda: 0.0,
     ) -> ThroughputPlan:
-        """Return the plan of the next round, with `least` proposals even if nothing pays.
+        """Return the plan of the next round, with `min_proposals` proposals even if nothing pays.
 
         `recomputed`, `repeats` and `clock` are those of `ThroughputPlan`.
         """
@@ -86,11 +86,11 @@ class Controller:
             self.costs,
             self._acceptance,
             budget,
-            least=least,
+            min_proposals=min_proposals,
             patience=SHORT,
-            limit_s=inf if least else (1 + left) * self.costs.verify(1),
+            limit_s=inf if min_proposals else (1 + left) * self.costs.verify(1),
             clock=clock,
-            pause=None if least else self._pause(left),
+            pause=None if min_proposals else self._pause(left),
             recomputed=recomputed,
             repeats=repeats,
         )
@@ -212,12 +212,12 @@ class Controller:
         proposal_s = draft(2) + self.costs.batch_safety(2) * (verify(2) - verify(1))
         left_s = self._left * self._token_s - proposal_s
         piece, read_s = self._piece(pending, left_s), 0.0
-        doubt, most = self.costs.draft_safety(piece), 2 ** piece.bit_length() - 1
+        doubt, largest = self.costs.draft_safety(piece), 2 ** piece.bit_length() - 1
         while pending and piece:
             if read_s + doubt * draft(piece) > left_s:
                 return inf
             read_s, pending, doubt = read_s + draft(piece), pending - piece, doubt**TRUST
-            piece = min(pending, most)
+            piece = min(pending, largest)
         return inf if pending else read_s
 
     def _saved_s(self, option: PrefillOption, options: Sequence[PrefillOption], more: int) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from math import inf
+from operator import itemgetter
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
@@ -52,8 +53,8 @@ class ThroughputPlan:
     than one token is taken if the tokens after it pay for it.
 
     Args:
-        room: how many proposals there may be.
-        least: how many proposals there shall be even if nothing pays.
+        budget: how many proposals there may be.
+        min_proposals: how many proposals there are even if nothing pays.
         patience: sources with more tokens to read than this are not asked for rows.
         limit_s: how long the round may take, if nothing that is proposed is accepted.
         clock: by which it is seen, before each row and after it, what the draft really takes.
@@ -70,7 +71,7 @@ class ThroughputPlan:
         acceptance: Acceptance,
         budget: int,
         *,
-        least: int = 0,
+        min_proposals: int = 0,
         patience: int = 0,
         limit_s: float = inf,
         clock: Callable[[], float] = lambda: 0.0,
@@ -78,7 +79,7 @@ class ThroughputPlan:
         recomputed: int = 0,
         repeats: bool = False,
     ) -> None:
-        self.budget, self.least, self.pause = budget, least, pause
+        self.budget, self.min_proposals, self.pause = budget, min_proposals, pause
         self.runs: tuple[Run, ...] = ()
         """What was on offer at the beginning."""
         self.reads: list[int] = []
@@ -103,9 +104,11 @@ class ThroughputPlan:
         if self.pause is Reason.SPENT:
             runs = [offer for offer in offers if isinstance(offer, Run) and offer.certain]
             offers = [run.first(run.certain) for run in runs]
-        near = [each for each in offers if isinstance(each, Run) or each.pending <= self._patience]
+        near = [
+            offer for offer in offers if isinstance(offer, Run) or offer.pending <= self._patience
+        ]
         weighed = [(*self._weigh(offer), offer) for offer in near]
-        pace, count, best = max(weighed, key=lambda each: each[0], default=(0.0, 0, None))
+        pace, count, best = max(weighed, key=itemgetter(0), default=(0.0, 0, None))
         pauses = self.pause not in (None, Reason.SPENT)
         if pauses or (pace <= self._pace and not self._must):
             return None
@@ -128,12 +131,12 @@ class ThroughputPlan:
     @property
     def is_owed(self) -> bool:
         """Whether what it takes is to be earned back: not where the user wants proposals."""
-        return not self.least
+        return not self.min_proposals
 
     @property
     def reason(self) -> Reason:
         """Why it has proposed what it did."""
-        if self.least:
+        if self.min_proposals:
             return Reason.SPS
         if self.pause and not self.taken:
             return self.pause
@@ -151,7 +154,7 @@ class ThroughputPlan:
 
     @property
     def _must(self) -> bool:
-        return self.taken < self.least
+        return self.taken < self.min_proposals
 
     def _weigh(self, offer: Offer) -> tuple[float, int]:
         """Return the pace of the round with an offer, and how many of its tokens that takes."""

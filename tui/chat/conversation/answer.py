@@ -111,7 +111,7 @@ class Answer(Turn):
         if not deltas:
             return
         self._called = self._called if self._calling.display else ""
-        self._called += "".join(f"{each.name}{each.arguments}" for each in deltas)
+        self._called += "".join(f"{delta.name}{delta.arguments}" for delta in deltas)
         self._calling.display = True
         self._calling.update(safe(f"▸ Calling {' '.join(self._called.split())}"), layout=False)
 
@@ -219,10 +219,10 @@ def _beginning(trace: Callable[[int], Trace], record: StoredMessage) -> list[Ste
     return steps
 
 
-def below(record: StoredMessage, remarks: Sequence[str] = ()) -> str:
-    """Return the lines below a stored answer: its sources, remarks, and how it was decoded."""
+def below(record: StoredMessage, warnings: Sequence[str] = ()) -> str:
+    """Return the lines below a stored answer: its sources, warnings, and how it was decoded."""
     sources = one_line(named_sources(record.content, record.attachments))
     end = record.stop, record.state, record.stats, bool(record.thought), record.tool_calls
     return "\n".join(
-        filter(None, (sources, *map(one_line, remarks), footnote(record.content, *end)))
+        filter(None, (sources, *map(one_line, warnings), footnote(record.content, *end)))
     )

@@ -193,7 +193,7 @@ class Conversation(VerticalScroll):
         """Note where the reader goes; bring older turns at the top."""
         super().watch_scroll_y(old, new)
         if not self.reader.returning:
-            self.reader.settle()
+            self.reader.remember()
             if new <= NEAR and new < old:
                 self._older.approach()
         if self.is_vertical_scroll_end:

@@ -114,11 +114,11 @@ def with_ghosts(fragment: Fragment, ghosts: Ghosts, everything: bool = False) ->
 
 def breaks(text: str, width: int) -> list[int]:
     """Return where the second line of a text begins, and each after it."""
-    found, begin = list[int](), 0
+    starts, begin = list[int](), 0
     for paragraph in text.split("\n"):
-        found += [begin] * (begin > 0) + [begin + at for at in divide_line(paragraph, width)]
+        starts += [begin] * (begin > 0) + [begin + at for at in divide_line(paragraph, width)]
         begin += len(paragraph) + 1
-    return found
+    return starts
 
 
 def _line(content: Content, is_last: bool, width: int) -> Content:
@@ -187,15 +187,15 @@ class BlockPart:
             yield row
 
 
-def _column_widths(rows: Sequence[Sequence[Fragment]], room: int) -> list[int]:
+def _column_widths(rows: Sequence[Sequence[Fragment]], width: int) -> list[int]:
     """Return how wide columns are; the widest give way. None are left where it is too narrow."""
     columns = zip(*rows, strict=True)
     widths = [max(cell.content.cell_length for cell in column) for column in columns]
-    room -= GAP * (len(widths) - 1)
-    fits = (most for most in range(room, 0, -1) if sum(min(w, most) for w in widths) <= room)
-    most = next(fits, 0)
-    enough = most >= min(NARROWEST, max(widths, default=0))
-    return [max(min(width, most), 1) for width in widths] if enough else []
+    left = width - GAP * (len(widths) - 1)
+    fits = (cap for cap in range(left, 0, -1) if sum(min(w, cap) for w in widths) <= left)
+    widest = next(fits, 0)
+    enough = widest >= min(NARROWEST, max(widths, default=0))
+    return [max(min(w, widest), 1) for w in widths] if enough else []
 
 
 def _table_row(

@@ -106,15 +106,15 @@ def _divided(block: Block, lines: Sequence[str]) -> Iterator[Block]:
 
 def portions(code: str) -> list[str]:
     """Divide code where paragraphs of it begin, whatever comes after them."""
-    found, begin, at, after_blank = list[str](), 0, 0, False
+    parts, begin, at, after_blank = list[str](), 0, 0, False
     for line in code.splitlines(keepends=True):
         size, is_blank = at - begin, not line.strip()
         begins = after_blank and size >= PORTION and _is_closed(code[begin:at])
         if not is_blank and (begins or size >= 3 * PORTION):
-            found.append(code[begin:at])
+            parts.append(code[begin:at])
             begin = at
         at, after_blank = at + len(line), is_blank
-    return [*found, code[begin:]]
+    return [*parts, code[begin:]]
 
 
 def _is_closed(code: str) -> bool:
@@ -125,16 +125,16 @@ def _is_closed(code: str) -> bool:
 
 def _is_shown(block: Sequence[Token], source: Sequence[str]) -> bool:
     """Return whether contents and marks are all that the source holds, and not marks alone."""
-    said = (part.content for token in block for part in token.children or [token])
-    if block[0].type != "hr" and not _visible("".join(said)):
+    contents = (part.content for token in block for part in token.children or [token])
+    if block[0].type != "hr" and not _visible("".join(contents)):
         return False
     drawn = "".join(_DRAWN.get(token.type, "") for token in block)
     ignored = str.maketrans("", "", drawn)
-    told = "".join(text for token in block for text in _told(token))
-    return _visible(told).translate(ignored) == _visible("".join(source)).translate(ignored)
+    shown = "".join(text for token in block for text in _shown(token))
+    return _visible(shown).translate(ignored) == _visible("".join(source)).translate(ignored)
 
 
-def _told(token: Token) -> Iterator[str]:
+def _shown(token: Token) -> Iterator[str]:
     """Yield what a token shows, and its marks, as they must be in its source."""
     match token.type:
         case "hr":
@@ -199,9 +199,9 @@ def _careful(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline
         wide = unicodedata.east_asian_width(before) in "WF"
         opens = before.isspace() or before in _BEFORE or wide
         name = _NAME.match(state.src, start)
-        found = rule(state, silent)
+        matched = rule(state, silent)
         for mark in state.delimiters[count:]:
             mark.open &= opens and name is None
-        return found
+        return matched
 
     return tokenize

@@ -34,7 +34,7 @@ class Reader:
         self.returning = False
         """Whether it scrolls by itself just now."""
 
-    def settle(self) -> None:
+    def remember(self) -> None:
         """Note what is being read: a widget, and in a text the position."""
         self._read = self._position = None
         top = int(self._view.scroll_y)
@@ -127,15 +127,15 @@ class Reader:
 
     def _go_to_neighbour(self, direction: int) -> bool:
         turns, screen = turns_in(self._view), self._view.screen
-        place = next((i for i, turn in enumerate(turns) if turn is screen.focused), len(turns))
-        place += direction
-        if place < 0 and self._bring():
+        index = next((i for i, turn in enumerate(turns) if turn is screen.focused), len(turns))
+        index += direction
+        if index < 0 and self._bring():
             self._view.call_after_refresh(self._go_to_neighbour, direction)
             return True
-        if not 0 <= place < len(turns):
+        if not 0 <= index < len(turns):
             return False
-        screen.set_focus(turns[place], scroll_visible=False)
-        self.reveal(turns[place], direction)
+        screen.set_focus(turns[index], scroll_visible=False)
+        self.reveal(turns[index], direction)
         return True
 
 
@@ -192,7 +192,7 @@ class OlderTurns:
             self._view.call_next(self._arrive)  # an animation must not be stopped from within
 
     def laid_out(self) -> None:
-        """Note that what was brought has its place."""
+        """Note that what was brought has its index."""
         self._growing = False
 
     def fill(self) -> None:
@@ -233,5 +233,5 @@ def _same(one: StoredMessage | None, other: StoredMessage) -> bool:
     """Return whether two records look the same, except for their branches."""
     if one is None:
         return False
-    parts = ((each.id, each.content, each.thought, each.state) for each in (one, other))
+    parts = ((record.id, record.content, record.thought, record.state) for record in (one, other))
     return next(parts) == next(parts)

@@ -60,8 +60,8 @@ class TextLayout:
         if self._opening:
             blocks[0] = replace(blocks[0], opening=self._opening)
         # Until its first line is complete, a block may turn out to be a part of the one before.
-        begun = [i for i, block in enumerate(blocks) if block.first < source.count("\n")]
-        last = begun[-1] if begun else 0
+        started = [i for i, block in enumerate(blocks) if block.first < source.count("\n")]
+        last = started[-1] if started else 0
         for number, block in enumerate(blocks):
             if number <= last or formatter.size(block) > MAX_BLOCK:
                 self.stable, self._opening = len(self.lines), block.opening
@@ -112,6 +112,6 @@ class TextLayout:
                 self._ghosts.popleft()
 
 
-def _starts_word(text: str, place: int) -> bool:
+def _starts_word(text: str, index: int) -> bool:
     """Return whether a word begins there, and not the first: that is laid out with its indent."""
-    return text[place - 1].isspace() and not text[place].isspace() and bool(text[:place].strip())
+    return text[index - 1].isspace() and not text[index].isspace() and bool(text[:index].strip())

@@ -122,9 +122,9 @@ class TextView(Widget):
     def mark(self, words: Sequence[str]) -> int | None:
         """Mark words, and no others, wherever they stand; return the first position, if any."""
         matches = re.finditer("|".join(map(re.escape, words)), self.text, re.IGNORECASE)
-        found = [(*match.span(), FOUND) for match in matches]
-        self.marks = [*(mark for mark in self.marks if mark[2] != FOUND), *found]
-        return found[0][0] if found else None
+        spans = [(*match.span(), FOUND) for match in matches]
+        self.marks = [*(mark for mark in self.marks if mark[2] != FOUND), *spans]
+        return spans[0][0] if spans else None
 
     def line_at(self, position: int) -> int:
         """Return the line that shows a position of the text, or what comes after it."""
@@ -143,8 +143,8 @@ class TextView(Widget):
             self._lay_out(width)
         self._height = len(self.lines)
         if self.growing:
-            room = viewport.height // ROOM + 1
-            self._height += -self._height % room
+            step = viewport.height // ROOM + 1
+            self._height += -self._height % step
         return self._height
 
     def on_resize(self) -> None:
@@ -255,13 +255,13 @@ class TextView(Widget):
         if self.growing and count <= MAX_FLOWING_RUNS:
             count = count // 2 + 1
         runs: list[Run] = []
-        room = AT_ONCE
-        while self._coming and count and room:
+        left = AT_ONCE
+        while self._coming and count and left:
             text, kind = self._coming.popleft()
-            if len(text) > room:
-                self._coming.appendleft((text[room:], kind))
-            runs.append((text[:room], kind))
-            count, room = count - 1, max(0, room - len(text))
+            if len(text) > left:
+                self._coming.appendleft((text[left:], kind))
+            runs.append((text[:left], kind))
+            count, left = count - 1, max(0, left - len(text))
         return runs
 
 

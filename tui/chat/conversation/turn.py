@@ -61,17 +61,17 @@ class Head(Widget):
 
     def render(self) -> Content:
         """Draw the line or the lines."""
-        room, legend, fits = self.size.width, self.legend, self._fits(self.size.width)
-        left = room - len(self.since) - (legend.cell_length + 2 if fits and legend else 0)
+        width, legend, fits = self.size.width, self.legend, self._fits(self.size.width)
+        left = width - len(self.since) - (legend.cell_length + 2 if fits and legend else 0)
         line = self.line.truncate(max(left, SHORTEST), ellipsis=True) + self.since
         if not fits:
             return Content("\n").join([line, legend])
-        return pair(line, legend, room) if legend else line
+        return pair(line, legend, width) if legend else line
 
-    def _fits(self, room: int) -> bool:
+    def _fits(self, width: int) -> bool:
         """Return whether there is room for the name beside the legend."""
         whole = self.line.cell_length + len(self.since)
-        return not self.legend or self.legend.cell_length + whole + 2 <= room
+        return not self.legend or self.legend.cell_length + whole + 2 <= width
 
 
 class Turn(Vertical):
@@ -164,7 +164,7 @@ class Turn(Vertical):
                 return not self.busy and number < count
             case "sources":
                 attached = self.record.attachments if self.record else ()
-                return any(each.number for each in attached)
+                return any(attachment.number for attachment in attached)
             case "fork" | "delete":
                 return not self.busy
         return False

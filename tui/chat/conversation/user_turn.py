@@ -78,9 +78,9 @@ class Note(Static):
 def chips(attachments: Sequence[Attachment]) -> Content:
     """Return the files that came along, as they are asked for: with an @; and what was found."""
     names = [f" @{one_line(e.title)}{_size(e)} " for e in attachments if not e.number]
-    found = [one_line(each.title) for each in attachments if each.number]
+    titles = [one_line(file.title) for file in attachments if file.number]
     along = [Content.styled(name, "$foreground on $panel") for name in names]
-    return Content("  ").join([*along, *map(Content, found)])
+    return Content("  ").join([*along, *map(Content, titles)])
 
 
 def _size(attachment: Attachment) -> str:

@@ -32,7 +32,7 @@ MISSPELT = (
     "Correct the spelling and change nothing else:\n\n"
     "Thank you for your letter, wich I recieved on Tuesday. We would like to visit the libary on "
     "Friday, but the adress in your letter seems to be wrong. Could you please send it to me "
-    "again? There will be six of us, and we will definately stay for the hole afternoon. I look "
+    "again? There will be six of us, and we will definately stay for the hole afternoon. I style "
     "foward to seeing you and your collection."
 )
 
@@ -117,7 +117,7 @@ class Welcome(Vertical):
     def __init__(self, novice: bool, tools: bool = False) -> None:
         super().__init__()
         self._what = WITH_TOOLS if tools else WHAT
-        self._lines = [SuggestionLine(each) for each in SUGGESTIONS] if novice else []
+        self._lines = [SuggestionLine(text) for text in SUGGESTIONS] if novice else []
 
     def compose(self) -> ComposeResult:
         """Lay out what this is, and for newcomers the rest."""
@@ -151,6 +151,6 @@ class Lesson(Static):
         self._kind = kind
 
     def render(self) -> Content:
-        """Draw a few words as those tokens look."""
-        look = styles(self.app.no_color)[self._kind]
-        return Content.styled(LESSON[0], look) + LESSON[1]
+        """Draw a few words as those tokens style."""
+        style = styles(self.app.no_color)[self._kind]
+        return Content.styled(LESSON[0], style) + LESSON[1]
