@@ -6,16 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from assistant.events import (
-    CallDelta,
-    Decoded,
-    Finished,
-    Stats,
-    Stop,
-    Token,
-    TokenLogprob,
-    said,
-)
+from assistant.events import CallDelta, Decoded, Finished, Stats, Stop, Token, TokenLogprob, said
 from assistant.serve.api_error import ApiError
 from assistant.serve.completion_schema import CompletionRequest
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS, Tally
@@ -41,23 +32,22 @@ class AnswerDeltas:
         self.tokens: list[Token] = []
         self.end: Finished | None = None
 
-    def add(self, round_: Decoded) -> list[Object]:
-        """Return the deltas of a round: at least one, and each has at most one piece of a call."""
-        tokens = round_.tokens
+    def add(self, event: Decoded | Finished) -> list[Object]:
+        """Return the deltas of an event; each has at most one piece of a call.
+
+        A round has at least one. The end has those of text that belongs to no token, but the text
+        of a call that was cut has been sent already, as deltas of the call.
+        """
+        if isinstance(event, Finished):
+            self.end = event
+            is_cut = len(self.tool_calls) > len(event.tool_calls)
+            text = "" if is_cut or self.is_over else event.text[len(self.text) :]
+            return self._add_text(text, event.thought[len(self.thought) :])
+        tokens = event.tokens
         self.tokens += tokens
         deltas = self._add_text(said(tokens), said(tokens, "thought"))
-        deltas += map(self._called, round_.tool_calls)
+        deltas += map(self._called, event.tool_calls)
         return deltas or [{"content": ""} if any(t.part == "answer" for t in tokens) else {}]
-
-    def finish(self, end: Finished) -> list[Object]:
-        """Note the end of the answer; return the deltas of text that belongs to no token.
-
-        The text of a call that was cut has been sent already, as deltas of the call.
-        """
-        self.end = end
-        is_cut = len(self.tool_calls) > len(end.tool_calls)
-        text = "" if is_cut or self.is_over else end.text[len(self.text) :]
-        return self._add_text(text, end.thought[len(self.thought) :])
 
     def _add_text(self, text: str, thought: str) -> list[Object]:
         text = self._within(text)
@@ -81,16 +71,13 @@ class AnswerDeltas:
 
     def _called(self, delta: CallDelta) -> Object:
         """Return the delta of a piece of a call; the first piece has its name as well."""
-        more: Object = {"arguments": delta.arguments}
+        function, names = {"arguments": delta.arguments}, {}
         if delta.id:
-            function = {"name": delta.name, **more}
-            call = {"id": delta.id, "type": "function", "function": function}
-            self.tool_calls.append(call)
-            more = {**call, "function": {**function}}
+            function, names = {"name": delta.name, **function}, {"id": delta.id, "type": "function"}
+            self.tool_calls.append({**names, "function": {**function}})
         else:
             self.tool_calls[delta.index]["function"]["arguments"] += delta.arguments
-            more = {"function": more}
-        return {"tool_calls": [{"index": delta.index, **more}]}
+        return {"tool_calls": [{"index": delta.index, **names, "function": function}]}
 
 
 class Completion:
@@ -156,8 +143,13 @@ class Completion:
         """Return the log probabilities of an answer's tokens; None if they are not wanted."""
         if self.chat_request.request.logprobs is None:
             return None
-        rows = [_logprobs_of(token.logprobs) for token in measured(tokens)]
-        content = [{**own, "top_logprobs": likely} for own, *likely in rows]
+        return self._logprobs_of([t.logprobs for t in tokens if t.logprobs and t.part == "answer"])
+
+    def _logprobs_of(self, rows: list[tuple[TokenLogprob, ...]]) -> Object:
+        def entry(of: TokenLogprob) -> Object:
+            return {"token": of.text, "logprob": of.logprob, "bytes": of.utf8}
+
+        content = [{**entry(own), "top_logprobs": [*map(entry, likely)]} for own, *likely in rows]
         return {"content": content, "refusal": None}
 
     def _chunk(
@@ -173,15 +165,6 @@ class Completion:
     def _object(self, kind: str, choices: list[Object], **more: object) -> Object:
         names = {"id": self.id, "object": kind, "created": self.created}
         return {**names, "model": self.chat_request.model, "choices": choices, **more}
-
-
-def measured(tokens: Iterable[Token]) -> list[Token]:
-    """Return the tokens of the answer proper that have log probabilities."""
-    return [token for token in tokens if token.logprobs and token.part == "answer"]
-
-
-def _logprobs_of(logprobs: Iterable[TokenLogprob]) -> list[Object]:
-    return [{"token": own.text, "logprob": own.logprob, "bytes": own.utf8} for own in logprobs]
 
 
 def _token(token: Token) -> Object:

@@ -7,24 +7,10 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 import msgspec
 
 from assistant.request import Constraint, Mode, Request
+from assistant.serve import conversation_schema as chat
+from assistant.serve import dialect
 from assistant.serve.api_error import ApiError, refuse, shortened
-from assistant.serve.conversation_schema import (
-    Choice,
-    Content,
-    Function,
-    IncomingMessage,
-    Tools,
-    conversation,
-    offered,
-    text_of,
-)
-from assistant.serve.dialect import (
-    Fields,
-    Notices,
-    adapted,
-    note_unread,
-    without_lone_surrogates,
-)
+from assistant.serve.dialect import Fields, Notices
 from models.errors import UsageError
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -32,7 +18,9 @@ _Stops = Annotated[tuple[_Text, ...], msgspec.Meta(max_length=16)]
 _Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Count = Annotated[int, msgspec.Meta(ge=1, lt=2**31)]
 MOST_MESSAGES = 5_000  # more than most contexts hold; it takes a second to count their tokens
-_Messages = Annotated[list[IncomingMessage], msgspec.Meta(min_length=1, max_length=MOST_MESSAGES)]
+_Messages = Annotated[
+    list[chat.IncomingMessage], msgspec.Meta(min_length=1, max_length=MOST_MESSAGES)
+]
 
 _Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
@@ -65,7 +53,7 @@ class _TemplateVariables(msgspec.Struct):
 
 
 class _Prediction(msgspec.Struct, tag_field="type", tag="content"):
-    content: Content
+    content: chat.Content
 
 
 class _NamedSchema(msgspec.Struct):
@@ -100,8 +88,8 @@ class _CompletionBody(msgspec.Struct):
     reasoning_effort: _Effort | None = None
     chat_template_kwargs: _TemplateVariables | None = None
     specchat: _Speculation | None = None
-    tools: Tools | None = None
-    tool_choice: Choice | None = None
+    tools: chat.Tools | None = None
+    tool_choice: chat.Choice | None = None
     parallel_tool_calls: bool | None = None
     prediction: _Prediction | None = None
     response_format: _ResponseFormat | None = None
@@ -141,6 +129,7 @@ class Adapted(NamedTuple):
     fields: Fields
     defaults: Request
     limits: Limits = Limits()
+    needs_model: bool = True  # if it is read strictly
 
 
 Adapt = Callable[[Fields, Notices, Request], Adapted]
@@ -155,21 +144,25 @@ def from_chat(fields: Fields, notices: Notices, defaults: Request) -> Adapted:
 def parse(
     body: bytes, defaults: Request, served: str, adapt: Adapt = from_chat, strict: bool = False
 ) -> CompletionRequest:
-    """Parse the body of a completion.
+    """Parse the body of a completion for the model that is served by a name.
 
-    Args:
-        body: as the client sent it.
-        defaults: holds the values of fields that are not set.
-        served: the name of the model that answers.
-        adapt: makes a chat completion of it.
-        strict: whether to refuse what has no effect.
+    The defaults hold where a field is not set. `strict` refuses what has no effect.
 
     Raises:
         ApiError: it is not a JSON object, or a field of it is unsupported or invalid.
     """
-    fields, notices = _read(body, strict)
-    fields, defaults, limits = adapt(fields, notices, defaults)
+    text = dialect.without_lone_surrogates(body)
+    try:
+        fields = msgspec.json.decode(text, type=Fields)
+    except (ValueError, RecursionError) as error:
+        raise ApiError(400, f"The body is not a JSON object: {error}.", "invalid_json") from error
+    notices = Notices(strict or fields.get("strict_api") is True)
+    if text != body:
+        notices.add("Half a character (a lone surrogate) is read as U+FFFD", None, "invalid_json")
+    fields, defaults, limits, needs_model = adapt(fields, notices, defaults)
     wanted = _checked(fields, notices)
+    if needs_model and not wanted.model and notices.strict:
+        refuse("The model is missing; strict_api refuses that.", "model")
     if wanted.model and wanted.model != served:
         why = f"The model asked for is {shortened(wanted.model)}; {served} answers"
         notices.add(why, "model", "model_not_found", 404)
@@ -184,33 +177,21 @@ def parse(
         request,
         bool(wanted.stream),
         bool((wanted.stream_options or {}).get("include_usage")),
-        isinstance(wanted.tool_choice, Function),
+        isinstance(wanted.tool_choice, chat.Function),
         notices.strict,
         tuple(notices.texts),
         limits,
     )
 
 
-def _read(body: bytes, strict: bool) -> tuple[Fields, Notices]:
-    text = without_lone_surrogates(body)
-    try:
-        fields = msgspec.json.decode(text, type=Fields)
-    except (ValueError, RecursionError) as error:
-        raise ApiError(400, f"The body is not a JSON object: {error}.", "invalid_json") from error
-    notices = Notices(strict or fields.get("strict_api") is True)
-    if text != body:
-        notices.add("Half a character (a lone surrogate) is read as U+FFFD", None, "invalid_json")
-    return fields, notices
-
-
 def _checked(fields: Fields, notices: Notices) -> _CompletionBody:
-    fields = adapted(fields, notices)
+    fields = dialect.adapted(fields, notices)
     for name in _UNSUPPORTED.keys() & fields.keys():
         if fields[name] is not None and fields[name] not in _UNSUPPORTED[name]:
             why = f"{name} is not supported; {_INSTEAD.get(name, 'leave it out')}."
             raise ApiError(400, why, "unsupported_parameter", name)
     wanted = converted(fields, _CompletionBody)
-    note_unread({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, notices)
+    dialect.note_unread({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, notices)
     return wanted
 
 
@@ -228,32 +209,41 @@ def converted(fields: Fields, kind: type[T]) -> T:
 
 
 def _request(wanted: _CompletionBody, defaults: Request, notices: Notices) -> Request:
-    names = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty")
-    given = {name: getattr(wanted, name) for name in names if getattr(wanted, name) is not None}
-    speculation = wanted.specchat or _Speculation()
-    tools, choice = offered(wanted.tools or [], wanted.tool_choice)
-    stops = (wanted.stop,) if isinstance(wanted.stop, str) else wanted.stop or ()
+    sampling = {name: getattr(wanted, name, None) for name in defaults.sampling.RANGES}
+    tools, choice = chat.offered(wanted.tools or [], wanted.tool_choice)
+    given = {
+        **msgspec.structs.asdict(wanted.specchat or _Speculation()),
+        **_thinking(wanted),
+        "max_tokens": wanted.max_completion_tokens or wanted.max_tokens,
+        "seed": wanted.seed,
+    }
     return replace(
         defaults,
-        messages=conversation(wanted.messages, defaults.messages, notices),
-        sampling=replace(defaults.sampling, **given),
-        mode=speculation.mode or defaults.mode,
-        lookahead=defaults.lookahead if speculation.lookahead is None else speculation.lookahead,
-        max_tokens=wanted.max_completion_tokens or wanted.max_tokens or defaults.max_tokens,
-        seed=defaults.seed if wanted.seed is None else wanted.seed,
-        stop_strings=stops,
+        messages=chat.conversation(wanted.messages, defaults.messages, notices),
+        sampling=replace(defaults.sampling, **_set(sampling)),
+        stop_strings=(wanted.stop,) if isinstance(wanted.stop, str) else wanted.stop or (),
         logprobs=(wanted.top_logprobs or 0) if wanted.logprobs or wanted.top_logprobs else None,
         constraint=_constraint(wanted),
         tools=tools,
         tool_choice=choice,
         parallel_calls=wanted.parallel_tool_calls is not False,
-        prediction=text_of(wanted.prediction.content, "") if wanted.prediction else "",
-        **_thinking(wanted, speculation),
+        prediction=chat.text_of(wanted.prediction.content, "") if wanted.prediction else "",
+        **_set(given),
     )
 
 
+def _set(fields: Fields) -> Fields:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def _constraint(wanted: _CompletionBody) -> Constraint | None:
-    schema = _schema(wanted.response_format) if wanted.response_format else None
+    given, schema = wanted.response_format, None
+    if given and given.type != "text":
+        schema = given.json_schema.schema if given.json_schema else given.schema
+        if given.type == "json_object":
+            schema = schema or {"type": "object"}
+        elif schema is None:
+            refuse("A response_format of the type json_schema needs a schema.", "response_format")
     if schema is not None and wanted.grammar is not None:
         refuse("An answer has one form: grammar or response_format, not both.", "grammar")
     try:
@@ -264,28 +254,14 @@ def _constraint(wanted: _CompletionBody) -> Constraint | None:
         refuse(f"{error}.", "grammar" if schema is None else "response_format")
 
 
-def _schema(wanted: _ResponseFormat) -> dict[str, Any] | None:
-    schema = wanted.json_schema.schema if wanted.json_schema else wanted.schema
-    if wanted.type == "json_object":
-        return schema or {"type": "object"}
-    if wanted.type == "json_schema" and schema is None:
-        refuse("A response_format of the type json_schema needs a schema.", "response_format")
-    return schema if wanted.type == "json_schema" else None
-
-
-def _thinking(wanted: _CompletionBody, speculation: _Speculation) -> dict[str, Any]:
+def _thinking(wanted: _CompletionBody) -> Fields:
     """Return the request's fields about thinking; the effort `none` switches it off."""
     variables = wanted.chat_template_kwargs or _TemplateVariables()
     switch = variables.thinking if variables.enable_thinking is None else variables.enable_thinking
-    effort = wanted.reasoning_effort
-    fields = {
-        "thinking": None if switch is None else "on" if switch else "off",
-        "effort": _EFFORTS.get(effort or "", effort),
-        "thinking_budget": speculation.thinking_budget,
-    }
+    effort = _EFFORTS.get(wanted.reasoning_effort or "", wanted.reasoning_effort)
     if effort == "none":
-        fields |= {"thinking": "off", "effort": None}
-    return {name: value for name, value in fields.items() if value is not None}
+        switch, effort = False, None
+    return {"thinking": None if switch is None else "on" if switch else "off", "effort": effort}
 
 
 _EFFORTS = {"minimal": "low", "xhigh": "high", "max": "high"}

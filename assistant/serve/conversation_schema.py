@@ -31,19 +31,16 @@ def text_of(content: Content | None, between: str = "\n") -> str:
     Raises:
         ApiError: a part is no text.
     """
-    if isinstance(content, str):
-        return content
-    texts = (part if isinstance(part, str) else _text_of_part(part) for part in content or ())
-    return between.join(text for text in texts if text is not None)
-
-
-def _text_of_part(part: _Part) -> str | None:
-    if part.type in _HIDDEN:
-        return None
-    if part.text is None:
-        why = f"The model reads text only, and a message has a part of the type {part.type}."
-        refuse(why, "messages")
-    return part.text
+    texts: list[str] = []
+    for part in [content] if isinstance(content, str) else content or ():
+        if isinstance(part, str):
+            texts.append(part)
+        elif part.text is not None and part.type not in _HIDDEN:
+            texts.append(part.text)
+        elif part.type not in _HIDDEN:
+            why = f"The model reads text only, and a message has a part of the type {part.type}."
+            refuse(why, "messages")
+    return between.join(texts)
 
 
 class _CalledFunction(msgspec.Struct):
@@ -155,10 +152,9 @@ class Function(msgspec.Struct):
 
 Tools = Annotated[list[Function], msgspec.Meta(max_length=MOST_TOOLS)]
 Choice = ToolChoice | Function
-Offer = tuple[tuple[Tool, ...], ToolChoice]
 
 
-def offered(tools: list[Function], choice: Choice | None) -> Offer:
+def offered(tools: list[Function], choice: Choice | None) -> tuple[tuple[Tool, ...], ToolChoice]:
     """Return the tools that the model may call, and whether it has to call one.
 
     Raises:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,10 +27,9 @@ from assistant.serve.completion_objects import Completion, Object
 from assistant.serve.completion_schema import Adapt, CompletionRequest, from_chat, parse
 from assistant.serve.exchange import Exchange, Waiting, body_of, stream, whole
 from assistant.serve.guard import Guard
-from assistant.serve.native_objects import NativeCompletion
 from assistant.serve.response_objects import Response as ResponseObjects
 from assistant.serve.response_schema import from_response
-from assistant.serve.text_completion import DEFAULT_TOKENS, TextCompletion, from_text
+from assistant.serve.text_completion import NativeCompletion, TextCompletion, from_text
 from assistant.service import EventStream
 from models.errors import Cancelled
 
@@ -42,9 +41,10 @@ REPLACED = Failed("A newer request of the same client has replaced this one.", "
 
 _ANSWERS: dict[str, tuple[Adapt, type[Completion]]] = {
     "/chat/completions": (from_chat, Completion),
-    "/completions": (partial(from_text, max_tokens=DEFAULT_TOKENS), TextCompletion),
-    "/completion": (from_text, NativeCompletion),
-    "/infill": (from_text, NativeCompletion),
+    "/completions": (from_text, TextCompletion),
+    **dict.fromkeys(
+        ("/completion", "/infill"), (partial(from_text, native=True), NativeCompletion)
+    ),
     "/responses": (from_response, ResponseObjects),
 }
 
@@ -80,7 +80,7 @@ class Endpoint:
         self._thinks = ready.thinks
         self._remembered = AnswerTokens()
         self._warned = deque[str](maxlen=MAX_WARNINGS_REMEMBERED)
-        self._jobs: list[Exchange] = []  # whose clients wait, in their order
+        self._jobs: dict[Exchange, EventStream] = {}  # for which clients wait, in their order
         self._reading: asyncio.Task[None] | None = None  # keeps the task alive
         routes = [
             *(
@@ -106,7 +106,10 @@ class Endpoint:
             api_error = self._guard.check(Headers(scope=scope), scope["method"])
             app: ASGIApp = self._app if api_error is None else _refused(api_error, exchange)
             if api_error is None or api_error.status == 401:  # a page that may ask may read it
-                app = _readable(app, self._guard.origins)
+                app = CORSMiddleware(
+                    app, [*self._guard.origins], ("GET", "POST"), ("*",),
+                    allow_private_network=True, max_age=60,
+                )  # fmt: skip
             await app(scope, exchange.receive, exchange.send)
         except asyncio.CancelledError:
             if exchange.status:  # a part of its answer is sent
@@ -117,9 +120,8 @@ class Endpoint:
         except Exception:
             pass
         finally:
-            if exchange.events is not None:
-                exchange.events.cancel()
-                self._jobs = [job for job in self._jobs if job is not exchange]
+            if job := self._jobs.pop(exchange, None):
+                job.cancel()
             if exchange.answer.end is not None:
                 self._remembered.remember(exchange.answer.end)
             exchange.seconds = time.perf_counter() - began
@@ -127,9 +129,8 @@ class Endpoint:
 
     def stop(self) -> None:
         """End all answers with an error, which their clients receive."""
-        for job in self._jobs:
-            if job.events is not None:
-                job.events.end(STOPPING)
+        for job in self._jobs.values():
+            job.end(STOPPING)
 
     async def _respond(
         self, adapt: Adapt, objects: Callable[[CompletionRequest], Completion], http: HttpRequest
@@ -141,7 +142,7 @@ class Endpoint:
         body = await body_of(http)
         chat_request = parse(body, self._defaults, self._name, adapt, self._strict)
         request = chat_request.request
-        if chat_request.is_strict:
+        if chat_request.is_strict and not self._thinks:
             self._check_thinking(request)
         for notice in chat_request.notices:
             self._warn_once(notice)
@@ -171,12 +172,11 @@ class Endpoint:
             raise ApiError(429, why, "queue_full", headers={"retry-after": "5"})
         if request.infill:
             self._replace_older(request, exchange)
-        exchange.events = self._service.do(request)
-        self._jobs.append(exchange)
+        job = self._jobs[exchange] = self._service.do(request)
         if before := len(self._jobs) - 1:
             yield Waiting(before)
         began = None
-        async for event in self._paced(exchange, exchange.events):
+        async for event in self._paced(exchange, job):
             if isinstance(event, Failed):
                 raise from_failure(event)
             if isinstance(event, Warned):
@@ -186,19 +186,19 @@ class Endpoint:
             yield event
             is_late = seconds and began and time.perf_counter() - began > seconds
             if exchange.answer.is_over or (is_late and "\n" in exchange.answer.text):
-                exchange.events.cancel()
+                job.cancel()
         end = exchange.answer.end
         if end is not None and not request.raw and len(self._jobs) == 1 and self._reads_ahead():
             self._read(_next_round(request, end))
 
     def _replace_older(self, request: Request, exchange: Exchange) -> None:
         """Stop the answers to a client's earlier gaps, but not to the same one asked again."""
-        for job in self._jobs:
-            older = job.events.job if job.events else None
-            if job.client != exchange.client or not isinstance(older, Request) or not older.infill:
-                continue
-            if (older.messages, older.infill) != (request.messages, request.infill) and job.events:
-                job.events.end(REPLACED)
+        gap = request.messages, request.infill
+        for other, job in self._jobs.items():
+            older: Request = job.job
+            is_other_gap = older.infill and (older.messages, older.infill) != gap
+            if other.client == exchange.client and is_other_gap:
+                job.end(REPLACED)
 
     def _read(self, request: Request) -> None:
         """Read a request that may come, until another job begins."""
@@ -211,7 +211,7 @@ class Endpoint:
                 async with asyncio.timeout(SILENCE_S):
                     event = await anext(job)
             except TimeoutError:
-                event = Waiting(self._jobs.index(exchange))
+                event = Waiting([*self._jobs].index(exchange))
             except StopAsyncIteration:
                 return
             yield event
@@ -232,9 +232,9 @@ class Endpoint:
         return _json(self._card)
 
     def _check_thinking(self, request: Request) -> None:
-        wanted = {"reasoning_effort": request.effort != self._defaults.effort}
-        wanted["chat_template_kwargs"] = request.thinking == "on" != self._defaults.thinking
-        for name in (name for name, is_wanted in wanted.items() if is_wanted and not self._thinks):
+        is_effort = request.effort != self._defaults.effort
+        if is_effort or request.thinking == "on" != self._defaults.thinking:
+            name = "reasoning_effort" if is_effort else "chat_template_kwargs"
             why = f"This model does not think, so {name} is not supported; leave it out."
             raise ApiError(400, why, "unsupported_parameter", name)
 
@@ -243,13 +243,6 @@ async def _read_to_end(events: EventStream) -> None:
     """Read a stream to its end, as the engine's other jobs would wait for a full one."""
     async for _ in events:
         pass
-
-
-def _readable(app: ASGIApp, origins: Iterable[str]) -> ASGIApp:
-    """Let pages of some origins read what an application answers."""
-    return CORSMiddleware(
-        app, [*origins], ("GET", "POST"), ("*",), allow_private_network=True, max_age=60
-    )
 
 
 async def _health(http: HttpRequest) -> Response:

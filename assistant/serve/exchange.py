@@ -14,7 +14,6 @@ from assistant.events import Decoded, Event, Finished, Loading, Prefilled, Prepa
 from assistant.serve import connection
 from assistant.serve.api_error import ApiError, api_error_of, shortened
 from assistant.serve.completion_objects import AnswerDeltas, Completion, Object
-from assistant.service import EventStream
 
 MAX_BODY_BYTES = 8_388_608
 DISCARD_S = 0.5  # without more of a body that is too large
@@ -45,8 +44,6 @@ class Exchange:
         self.answer = AnswerDeltas()
         self.remark = ""
         """Why the request was refused, or that its client disconnected; usually empty."""
-        self.events: EventStream | None = None
-        """The engine's events; None before the request is passed to it."""
         self._is_over = False
 
     async def receive(self) -> Message:
@@ -136,11 +133,8 @@ async def whole(events: Events, reply: Completion, exchange: Exchange) -> Object
     """
     answer = exchange.answer
     async for event in events:
-        match event:
-            case Decoded():
-                answer.add(event)
-            case Finished():
-                answer.finish(event)
+        if isinstance(event, Decoded | Finished):
+            answer.add(event)
     assert answer.end is not None
     return reply.whole(answer, answer.end)
 
@@ -181,7 +175,7 @@ def _sent(event: Event | Waiting, reply: Completion, answer: AnswerDeltas) -> It
         case Decoded() if event.tokens or event.tool_calls:
             yield from map(_data, reply.more(answer.add(event), event.tokens))
         case Finished():
-            yield from map(_data, reply.more(answer.finish(event)))
+            yield from map(_data, reply.more(answer.add(event)))
             yield from map(_data, reply.finish(answer, event))
 
 

@@ -5,14 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from assistant.events import Finished, Token
 from assistant.serve.api_error import ApiError
-from assistant.serve.completion_objects import (
-    REASONS,
-    AnswerDeltas,
-    Completion,
-    Object,
-    own_end,
-    usage_of,
-)
+from assistant.serve.completion_objects import REASONS, AnswerDeltas, Completion, Object, own_end
 from assistant.serve.completion_schema import CompletionRequest
 
 # What begins the ids of items, the name of the events that add to them, and the fields of new ones.
@@ -36,11 +29,10 @@ class Response(Completion):
 
     def whole(self, answer: AnswerDeltas, end: Finished) -> Object:
         """Return an answer that has ended as one object."""
-        deltas: list[Object] = [{"reasoning_content": answer.thought, "content": answer.text}]
-        deltas += ({"tool_calls": [call]} for call in answer.tool_calls)
+        said = {"reasoning_content": answer.thought, "content": answer.text}
+        deltas = [{**said, "tool_calls": answer.tool_calls}]
         *_, last = [*self.more(deltas, answer.tokens), *self.finish(answer, end)]
-        response: Object = last["response"]
-        return response
+        return dict(last["response"])
 
     def begin(self) -> Iterator[Object]:
         """Yield that the response has begun."""
@@ -138,12 +130,11 @@ class Response(Completion):
 
 def _usage(end: Finished) -> Object:
     """Return a response's token counts."""
-    counts = usage_of(end.stats)
-    thought = counts["completion_tokens_details"].get("reasoning_tokens", 0)
+    stats = end.stats
     return {
-        "input_tokens": counts["prompt_tokens"],
-        "input_tokens_details": counts["prompt_tokens_details"],
-        "output_tokens": counts["completion_tokens"],
-        "output_tokens_details": {"reasoning_tokens": thought},
-        "total_tokens": counts["total_tokens"],
+        "input_tokens": stats.prompt_tokens,
+        "input_tokens_details": {"cached_tokens": stats.cached_tokens},
+        "output_tokens": stats.generated_tokens,
+        "output_tokens_details": {"reasoning_tokens": stats.thought_tokens},
+        "total_tokens": stats.prompt_tokens + stats.generated_tokens,
     }

@@ -27,22 +27,15 @@ class _Body(msgspec.Struct):
 
 
 def from_response(fields: Fields, notices: Notices, defaults: Request) -> Adapted:
-    """Make a chat completion of the body of a response.
-
-    Raises:
-        ApiError: it is invalid, or needs what an earlier request has stored.
-    """
+    """Make a chat completion of the body of a response that needs nothing stored before."""
     for name in _STATEFUL:
         if fields.pop(name, None):
             refuse(f"Nothing is stored here; send all of the input instead of {name}.", name)
     body = converted(fields, _Body)
     text, reasoning = body.text or {}, body.reasoning or {}
-    known = {*_Body.__struct_fields__, "format", "effort"}
-    others = {
-        name: value for name, value in (text | reasoning | fields).items() if name not in known
-    }
+    others, own = text | reasoning | fields, {*_Body.__struct_fields__, "format", "effort"}
     chat = {
-        **others,
+        **{name: value for name, value in others.items() if name not in own},
         "messages": _messages(body, notices),
         "max_tokens": body.max_output_tokens,
         "reasoning_effort": reasoning.get("effort"),

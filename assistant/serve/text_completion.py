@@ -1,19 +1,23 @@
-"""Completions of a text, which no template is put around: their bodies, and OpenAI's objects."""
+"""Completions of a text, which no template is put around: their bodies and objects.
 
-from collections.abc import Iterable
-from dataclasses import replace
+OpenAI has an API for them, and llama.cpp's server one of its own.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 import msgspec
 
-from assistant.events import Token
+from assistant.events import Finished, Stop, Token, TokenLogprob
 from assistant.request import Infill, Request
 from assistant.serve.api_error import refuse
-from assistant.serve.completion_objects import AnswerDeltas, Completion, Object, measured
+from assistant.serve.completion_objects import AnswerDeltas, Completion, Object, own_end
 from assistant.serve.completion_schema import Adapted, Limits, converted
 from assistant.serve.dialect import Fields, Notices
 
 DEFAULT_TOKENS = 16  # as in OpenAI's API
+_STOP_TYPES = {Stop.STOP_TOKEN: "eos", Stop.STOP_STRING: "word"}
 MAX_INDENT = 1_000  # blanks; no editor has more
 _IN_LLAMA_CPP = {
     "samplers", "cache_prompt", "id_slot", "n_cache_reuse", "t_max_prompt_ms", "speculative",
@@ -48,18 +52,14 @@ class _Body(msgspec.Struct):
     response_fields: list[str] | None = None
 
 
-def from_text(
-    fields: Fields, notices: Notices, defaults: Request, max_tokens: int | None = None
-) -> Adapted:
+def from_text(fields: Fields, notices: Notices, defaults: Request, native: bool = False) -> Adapted:
     """Make a chat completion of the body of a completion of a text, or of a gap in one.
 
-    What fills a gap is the likeliest text unless the client sets a temperature.
-
-    Raises:
-        ApiError: there is no one prompt, or a field is invalid.
+    What fills a gap is the likeliest text unless the client sets a temperature. A `native` body is
+    one of llama.cpp's server.
     """
     body = converted(fields, _Body)
-    own = {*_Body.__struct_fields__, *_IN_LLAMA_CPP}
+    own = {*_Body.__struct_fields__} ^ (_IN_LLAMA_CPP if native else {"response_fields"})
     others = {name: value for name, value in fields.items() if name not in own}
     if body.echo:
         refuse("The prompt is not repeated in the answer; leave echo out.", "echo")
@@ -68,13 +68,18 @@ def from_text(
     if type(logprobs := others.get("logprobs")) is int:
         others |= {"logprobs": True, "top_logprobs": logprobs}
     if others.get("max_tokens") is None:
-        others["max_tokens"] = max(body.n_predict or 0, 0) or max_tokens
+        others["max_tokens"] = max(body.n_predict or 0, 0) or (None if native else DEFAULT_TOKENS)
     prompt, infill = _prompt(body)
     others["messages"] = [{"role": "user", "content": prompt}]
     sampling = replace(defaults.sampling, temperature=0) if infill else defaults.sampling
-    more: dict[str, Any] = {"thinking": "auto", "thinking_budget": None, "sampling": sampling}
-    raw = replace(defaults, messages=(), raw=True, infill=infill, **more)
-    return Adapted(others, raw, _limits(body))
+    raw = replace(
+        defaults, messages=(), raw=True, infill=infill, sampling=sampling,
+        thinking="auto", thinking_budget=None,
+    )  # fmt: skip
+    seconds = max(body.t_max_predict_ms or 0, 0) / 1000 or None
+    named = tuple(body.response_fields or ())
+    limits = Limits(body.n_indent, seconds, body.n_predict == 0, named)
+    return Adapted(others, raw, limits, needs_model=not native)
 
 
 def _prompt(body: _Body) -> tuple[str, Infill | None]:
@@ -101,11 +106,6 @@ def _gap_in(prompt: str) -> tuple[str, Infill | None]:
     return prompt, None
 
 
-def _limits(body: _Body) -> Limits:
-    seconds = max(body.t_max_predict_ms or 0, 0) / 1000 or None
-    return Limits(body.n_indent, seconds, body.n_predict == 0, tuple(body.response_fields or ()))
-
-
 class TextCompletion(Completion):
     """Make the objects of a completion of a text, which has no messages."""
 
@@ -117,11 +117,7 @@ class TextCompletion(Completion):
     def _delta(self, delta: Object) -> Object:
         return {"index": 0, "text": delta.get("content") or ""}
 
-    def logprobs(self, tokens: Iterable[Token]) -> Object | None:
-        """Return the log probabilities of an answer's tokens; None if they are not wanted."""
-        if self.chat_request.request.logprobs is None:
-            return None
-        rows = [token.logprobs for token in measured(tokens)]
+    def _logprobs_of(self, rows: list[tuple[TokenLogprob, ...]]) -> Object:
         return {
             "tokens": [own.text for own, *_ in rows],
             "token_logprobs": [own.logprob for own, *_ in rows],
@@ -129,3 +125,71 @@ class TextCompletion(Completion):
                 {other.text: other.logprob for other in likely} for _, *likely in rows
             ],
         }
+
+
+class NativeCompletion(Completion):
+    """Make the objects of one completion; an object with `stop` ends a stream."""
+
+    DONE = b""
+
+    def whole(self, answer: AnswerDeltas, end: Finished) -> Object:
+        """Return an answer that has ended as one object, with the fields that are asked for."""
+        whole = {**self._part(answer.text, True), **self._end(answer, end)}
+        wanted = self.chat_request.limits.fields
+        return {path: value for path in wanted for value in _at(whole, path)} if wanted else whole
+
+    def begin(self) -> Iterator[Object]:
+        """Yield nothing."""
+        return iter(())
+
+    def more(self, deltas: Iterable[Object], tokens: Iterable[Token] = ()) -> Iterator[Object]:
+        """Yield an object for each delta."""
+        return (self._part(delta.get("content", ""), False) for delta in deltas)
+
+    def finish(self, answer: AnswerDeltas, end: Finished) -> Iterator[Object]:
+        """Yield the object with the figures of the answer."""
+        yield {**self._part("", True), **self._end(answer, end)}
+
+    def _part(self, content: str, stop: bool) -> Object:
+        return {"index": 0, "content": content, "tokens": [], "id_slot": 0, "stop": stop}
+
+    def _end(self, answer: AnswerDeltas, end: Finished) -> Object:
+        stats, request = end.stats, self.chat_request.request
+        settings = {"n_predict": request.max_tokens, "seed": request.seed}
+        return {
+            "model": self.chat_request.model,
+            "generation_settings": {**settings, **asdict(request.sampling)},
+            "tokens_predicted": stats.generated_tokens,
+            "tokens_evaluated": stats.prompt_tokens,
+            "tokens_cached": stats.prompt_tokens + stats.generated_tokens,
+            "has_new_line": "\n" in answer.text,
+            "truncated": end.stop is Stop.CONTEXT,
+            "stop_type": _STOP_TYPES.get(end.stop, "limit"),
+            "stopping_word": "",
+            "timings": {
+                "cache_n": stats.cached_tokens,
+                **_timing("prompt", stats.prompt_tokens - stats.cached_tokens, stats.prefill_s),
+                **_timing("predicted", stats.generated_tokens, stats.decode_s),
+                "draft_n": stats.drafted,
+                "draft_n_accepted": stats.accepted,
+            },
+            "specchat": own_end(end),
+        }
+
+
+def _at(value: Any, path: str) -> list[Any]:
+    """Return what stands at a path such as timings/prompt_n, if anything does."""
+    for name in path.split("/"):
+        if not isinstance(value, dict) or name not in value:
+            return []
+        value = value[name]
+    return [value]
+
+
+def _timing(what: str, count: int, seconds: float) -> Object:
+    return {
+        f"{what}_n": count,
+        f"{what}_ms": 1000 * seconds,
+        f"{what}_per_token_ms": 1000 * seconds / max(count, 1),
+        f"{what}_per_second": count / seconds if seconds else 0.0,
+    }

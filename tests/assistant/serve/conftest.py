@@ -1,9 +1,12 @@
 """An endpoint on a free port, its engine in a separate process."""
 
 import asyncio
+import json
 import os
 import signal
 import socket
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -116,6 +119,17 @@ class Running:
         client = openai.OpenAI(base_url=address, api_key=key, max_retries=0, timeout=WAIT_S)
         self._clients.append(client)
         return client
+
+    def post(self, path: str, body: object) -> tuple[int, bytes]:
+        """Return the status and the body of an answer."""
+        address = f"http://127.0.0.1:{self.port}{path}"
+        kind = {"Content-Type": "application/json"}
+        request = urllib.request.Request(address, json.dumps(body).encode(), kind)
+        try:
+            with urllib.request.urlopen(request, timeout=WAIT_S) as response:
+                return response.status, response.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
 
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)

@@ -1,14 +1,11 @@
 """Requests that the tests of other servers make, and what these servers have to answer."""
 
 import json
-import urllib.error
-import urllib.request
 from typing import Any
 
 import pytest
 
 from tests.assistant.serve.conftest import Running
-from tests.patience import WAIT_S
 
 HELLO = {"role": "user", "content": "Hello"}
 BOOK = [{"role": "system", "content": "Book"}, {"role": "user", "content": "What is the best?"}]
@@ -81,14 +78,8 @@ RESPONSES: dict[str, tuple[dict[str, Any], str | int | None]] = {
 
 
 def ask(running: Running, path: str, body: object) -> tuple[int, Any]:
-    address = f"http://127.0.0.1:{running.port}{path}"
-    kind = {"Content-Type": "application/json"}
-    asked = urllib.request.Request(address, json.dumps(body).encode(), kind)
-    try:
-        with urllib.request.urlopen(asked, timeout=WAIT_S) as response:
-            return response.status, json.load(response)
-    except urllib.error.HTTPError as error:
-        return error.code, json.load(error)
+    status, answer = running.post(path, body)
+    return status, json.loads(answer)
 
 
 @pytest.mark.parametrize("case", CHAT)
@@ -116,6 +107,14 @@ def test_a_text_completion_is_answered_as_elsewhere(running: Running, case: str)
     assert status == 200, done
     counted = {"tokens": done["usage"]["completion_tokens"]}
     assert {**done["choices"][0], **counted}.items() >= expected.items()
+
+
+def test_a_native_completion_has_the_fields_at_the_paths_that_are_named(running: Running) -> None:
+    paths = ["content", "generation_settings/n_predict", "timings/predicted_n", "no/such"]
+    status, done = ask(
+        running, "/completion", {"prompt": "I believe", "n_predict": 8, "response_fields": paths}
+    )
+    assert (status, [*done], [*done.values()][1:]) == (200, paths[:3], [8, 8])
 
 
 @pytest.mark.parametrize("case", RESPONSES)

@@ -1,6 +1,7 @@
 """What is understood of messages and tools, and what is refused of them, by name."""
 
 import json
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,13 @@ from assistant.serve.api_error import ApiError
 from assistant.serve.completion_schema import (
     MOST_MESSAGES,
     CompletionRequest,
+    from_chat,
     parse,
 )
 from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_CALLS, MOST_TOOLS, UNREADABLE
 from assistant.serve.dialect import MOST_NOTICES
+from assistant.serve.response_schema import from_response
+from assistant.serve.text_completion import from_text
 from tests.assistant.serve.conftest import finished
 
 ASKED = [{"role": "user", "content": "Hello"}]
@@ -174,6 +178,34 @@ def test_an_impossible_message_is_refused_by_name(wanted: dict[str, Any], param:
         asked(**wanted)
     assert (refused.value.status, refused.value.param) == (400, param)
     assert param != "functions" or "use tools" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("adapt", "body"),
+    [(from_chat, {"messages": ASKED}), (from_text, {"prompt": "x"}),
+     (from_response, {"input": "x"}), (partial(from_text, native=True), {"prompt": "x"})],
+)  # fmt: skip
+def test_a_request_read_strictly_names_a_model_where_openai_does(adapt: Any, body: Any) -> None:
+    assert not parse(json.dumps(body).encode(), Request(()), "tiny", adapt).notices
+    strict = json.dumps({**body, "strict_api": True}).encode()
+    if isinstance(adapt, partial):  # llama.cpp's server has no such field
+        assert parse(strict, Request(()), "tiny", adapt)
+        return
+    with pytest.raises(ApiError) as refused:
+        parse(strict, Request(()), "tiny", adapt)
+    assert (refused.value.status, refused.value.param) == (400, "model")
+
+
+def test_fields_of_llama_cpp_are_named_where_they_have_no_effect() -> None:
+    fields = {"cache_prompt": True, "samplers": ["top_k"], "response_fields": ["content"]}
+    body = json.dumps({"prompt": "x", **fields, "n_predict": 2}).encode()
+    openai_, native = (
+        parse(body, Request(()), "tiny", partial(from_text, native=native)).notices
+        for native in (False, True)
+    )
+    assert native == ()
+    assert [name for name in fields if any(name in notice for notice in openai_)] == [*fields]
+    assert len(openai_) == 3
 
 
 @pytest.mark.parametrize(("wanted", "param"), LIBERAL)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import urllib.request
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -23,7 +22,6 @@ from assistant.serve.completion_schema import parse
 from assistant.serve.exchange import Exchange, Waiting
 from assistant.serve.exchange import stream as streamed
 from tests.assistant.serve.conftest import Running, finished, serving
-from tests.patience import WAIT_S
 
 HELLO = [{"role": "user", "content": "Hello"}]
 NO_LOGPROBS = ChoiceLogprobs(content=[])
@@ -222,7 +220,6 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
         ({"prediction": {"type": "content", "content": 5}}, 400, None, "prediction.content"),
         ({"n": 2}, 400, "unsupported_parameter", "n"),
         ({"logprobs": True, "top_logprobs": 21}, 400, "invalid_value", "top_logprobs"),
-        ({"response_format": {"type": "json_schema"}}, 400, None, "response_format"),
         ({"response_format": {"type": "json_object"}, "extra_body": {"grammar": "x"}}, 400,
          "invalid_value", "grammar"),
         ({"extra_body": {"grammar": "root ::= nothing"}}, 400, "invalid_value", None),
@@ -231,7 +228,6 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
          "invalid_value", "response_format"),
         ({"seed": 2**80}, 400, "invalid_value", "seed"),
         ({"stop": "a" * 10**6}, 400, "invalid_value", "stop"),
-        ({"messages": 10_001 * HELLO}, 400, "invalid_value", "messages"),
         ({"model": "gpt", "extra_body": STRICT}, 404, "model_not_found", "model"),
         ({"extra_body": {"foo": 1, **STRICT}}, 400, "unknown_parameter", "foo"),
         ({"top_p": 0, "extra_body": STRICT}, 400, "invalid_value", "top_p"),
@@ -435,10 +431,6 @@ def test_default_requests_of_clients_are_answered(running: Running, number: int)
     recorded = RECORDED[number]
     limits = {"max_tokens": 3, "max_output_tokens": 3, "max_completion_tokens": None}
     body = {**recorded["body"], **limits}
-    address = f"http://127.0.0.1:{running.port}{recorded['path']}"
-    kind = {"Content-Type": "application/json"}
-    asked = urllib.request.Request(address, json.dumps(body).encode(), kind)
-    with urllib.request.urlopen(asked, timeout=WAIT_S) as response:
-        assert response.status == 200
-        ends = b"response.incomplete" if "input" in body else b"data: [DONE]"
-        assert (ends in response.read()) is (body.get("stream") is True)
+    status, answer = running.post(recorded["path"], body)
+    ends = b"response.incomplete" if "input" in body else b"data: [DONE]"
+    assert (status, ends in answer) == (200, body.get("stream") is True)
