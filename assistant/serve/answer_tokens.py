@@ -35,15 +35,12 @@ class AnswerTokens:
 
     def recall(self, messages: Iterable[Message]) -> tuple[Message, ...]:
         """Return a conversation with the tokens of its answers, where they are remembered."""
-        return tuple(
-            replace(
-                message,
-                token_ids=self._tokens.get(_answer_key(message.content, message.tool_calls), ()),
-            )
-            if message.role == "assistant"
-            else message
-            for message in messages
-        )
+        return tuple(map(self._with_tokens, messages))
+
+    def _with_tokens(self, message: Message) -> Message:
+        key = _answer_key(message.content, message.tool_calls)
+        tokens = self._tokens.get(key, ()) if message.role == "assistant" else message.token_ids
+        return replace(message, token_ids=tokens)
 
 
 def _answer_key(text: str, tool_calls: Sequence[ToolCall]) -> _AnswerKey:

@@ -87,8 +87,8 @@ class Endpoint:
                 Route(path, partial(self._respond, *kind), methods=["POST"])
                 for path, kind in _ANSWERS.items()
             ),
-            Route("/models", self._list),
-            Route("/models/{name:path}", self._show),
+            Route("/models", self._models),
+            Route("/models/{name:path}", self._models),
             Route("/health", _health),
         ]
         handlers = dict.fromkeys((ApiError, HTTPException, Exception), _refuse)
@@ -221,11 +221,10 @@ class Endpoint:
             self._warned.append(text)
             self._warn(text)
 
-    async def _list(self, http: HttpRequest) -> Response:
-        return _json({"object": "list", "data": [self._card]})
-
-    async def _show(self, http: HttpRequest) -> Response:
-        name = http.path_params["name"]
+    async def _models(self, http: HttpRequest) -> Response:
+        name = http.path_params.get("name")
+        if name is None:
+            return _json({"object": "list", "data": [self._card]})
         if name != self._name:
             why = f"There is no model {name} here. This is {self._name}."
             raise ApiError(404, why, "model_not_found", "model")

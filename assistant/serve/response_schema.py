@@ -33,6 +33,9 @@ def from_response(fields: Fields, notices: Notices, defaults: Request) -> Adapte
             refuse(f"Nothing is stored here; send all of the input instead of {name}.", name)
     body = converted(fields, _Body)
     text, reasoning = body.text or {}, body.reasoning or {}
+    tools = body.tools or []
+    for kind in {str(tool.get("type")) for tool in tools} - {"function"}:
+        notices.add(f"Tools of the type {shortened(kind)} are not offered to the model", "tools")
     others, own = text | reasoning | fields, {*_Body.__struct_fields__, "format", "effort"}
     chat = {
         **{name: value for name, value in others.items() if name not in own},
@@ -40,7 +43,7 @@ def from_response(fields: Fields, notices: Notices, defaults: Request) -> Adapte
         "max_tokens": body.max_output_tokens,
         "reasoning_effort": reasoning.get("effort"),
         "response_format": _nested(text.get("format"), "json_schema"),
-        "tools": [_nested(tool, "function") for tool in _offered(body.tools or [], notices)],
+        "tools": [_nested(tool, "function") for tool in tools if tool.get("type") == "function"],
         "tool_choice": _nested(body.tool_choice, "function"),
         "logprobs": "message.output_text.logprobs" in (body.include or ()),
     }
@@ -53,12 +56,6 @@ def _nested(given: str | Fields | None, name: str) -> object:
         return given
     inner = {key: value for key, value in given.items() if key != "type"}
     return {"type": given.get("type"), **({name: inner} if inner else {})}
-
-
-def _offered(tools: list[Fields], notices: Notices) -> list[Fields]:
-    for kind in {str(tool.get("type")) for tool in tools} - {"function"}:
-        notices.add(f"Tools of the type {shortened(kind)} are not offered to the model", "tools")
-    return [tool for tool in tools if tool.get("type") == "function"]
 
 
 def _messages(body: _Body, notices: Notices) -> list[Fields]:

@@ -155,7 +155,7 @@ class NativeCompletion(Completion):
 
     def _end(self, answer: AnswerDeltas, end: Finished) -> Object:
         stats, request = end.stats, self.chat_request.request
-        settings = {"n_predict": request.max_tokens, "seed": request.seed}
+        settings = {"n_predict": request.max_tokens or -1, "seed": request.seed}
         return {
             "model": self.chat_request.model,
             "generation_settings": {**settings, **asdict(request.sampling)},
