@@ -62,9 +62,12 @@ class KeyLine(Footer):
                 active.binding.description,
                 active.binding.action,
                 tooltip=active.tooltip,
-            ).data_bind(compact=Footer.compact)
+                classes="-compact" if self.compact else "",
+            )
             for active in self.active()
         ]
+        for key in keys:  # to bind it would style each key three times
+            key.set_reactive(FooterKey.compact, self.compact)
         yield from fitting(keys, self.size.width, 2 if self.compact else 3)
 
     def active(self) -> Iterator[ActiveBinding]:
