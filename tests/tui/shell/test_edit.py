@@ -19,7 +19,7 @@ from models.errors import StorageError
 from tests import tiny
 from tests.patience import WAIT_S
 from tests.scripted_engine import Script, ScriptedEngine
-from tests.tui.shell.program import ENDLESS, run_apart, start
+from tests.tui.shell.program import ENDLESS, run, start
 from tui.shell import edit_command, engine_console
 from tui.shell import edit_session as module
 from tui.shell.diff_printing import DiffPrinting
@@ -487,7 +487,7 @@ def test_wrong_input_is_refused_before_anybody_waits(tmp_path, arguments, why):
     (tmp_path / "file.txt").write_text(OLD)
     (tmp_path / "loop.txt").symlink_to("loop.txt")
     arguments = [str(tmp_path / each) if "txt" in each else each for each in arguments]
-    code, out, err = run_apart("edit", *arguments)
+    code, out, err = run("edit", *arguments)
     assert (code, out) == (2, "")
     assert why in err
     assert sys.executable not in err
