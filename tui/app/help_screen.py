@@ -48,17 +48,10 @@ def commands(
         named = binding.id and binding.description and active.enabled
         if binding.id and named and binding.id not in offered:
             offered.add(binding.id)
-            title = _title(binding.description, binding.tooltip)
-            yield SystemCommand(
-                title, readable(binding.key), partial(run, binding.action, active.node)
-            )
-
-
-def _title(name: str, meaning: str) -> str:
-    """Return the title of a key in the palette, with all words to search for."""
-    if name.casefold() in meaning.casefold():
-        return meaning
-    return f"{name} · {meaning}" if meaning else name
+            name, meaning = binding.description, binding.tooltip
+            words = [name] * (name.casefold() not in meaning.casefold()) + [meaning] * bool(meaning)
+            does = partial(run, binding.action, active.node)
+            yield SystemCommand(" · ".join(words), readable(binding.key), does)
 
 
 ALWAYS = (
@@ -138,7 +131,7 @@ class HelpScreen(Dialog[None]):
         token_styles = styles(self.app.no_color)
         with VerticalScroll(classes="frame") as page:
             page.border_title = "Help"
-            page.border_subtitle = "Esc closes · ↓ shows all keys, colours and words"
+            page.border_subtitle = "Esc closes · ↓ shows keys, more colours and words"
             for kind, meaning in COLOURS.items():
                 yield _word(Content.styled(NAMES[kind], token_styles[kind]), meaning)
             yield Static("Keys here", classes="heading", markup=False)

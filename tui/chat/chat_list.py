@@ -124,6 +124,7 @@ class ChatList(Vertical):
         self.set_class(not listing.rows, "-empty")
         self.hint.update("" if listing.rows else NOT_FOUND if search else NO_CHATS)
         self.hint.display = not listing.rows
+        self.refresh_bindings()
         if opens:
             self.rows.focus()
             self.rows.action_choose()
@@ -196,7 +197,6 @@ class ChatList(Vertical):
         if news is not None:
             self.post_message(news)
         self.refresh_list(to=news.id if news and news.is_back else None)
-        self.refresh_bindings()
 
     def _complain(self, error: SpecchatError) -> None:
         self.notify(safe(str(error)), severity="error", markup=False)

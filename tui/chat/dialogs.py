@@ -85,7 +85,7 @@ class ChangeScreen(Dialog[bool]):
 
 _MARKS = {"ready": "●", "starting": "◌", "failed": "✗", "off": "○"}
 _APPROVED = {"always": "always allowed", "conversation": "allowed here", None: "asks"}
-KEYS = "Esc goes back · Ctrl+O adds · Ctrl+T on or off · Del asks again"
+KEYS, REVOKES = "Esc goes back · Ctrl+O adds · Ctrl+T on or off", " · Del asks again"
 ADDING = "A folder to read (~/notes), a server's command, or its address (http://…)."
 NO_TOOLS = "There are no tools. Ctrl+O adds a folder or a server; or see config.toml, [tools]."
 MAX_ERRORS = 4000
@@ -160,7 +160,7 @@ class ToolsScreen(ListDialog[None]):
             errors = row.errors.strip()[-MAX_ERRORS:]
             parts = [row.reason, f"Its messages:\n{errors}" if errors else ""]
         details = "\n\n".join(filter(None, parts)) or "Ready. No messages."
-        self.show_detail(safe(details))
+        self.show_detail(safe(details), REVOKES * bool(self.check_action("revoke", ())))
 
     def on_key(self, event: Key) -> None:
         """Search for what is typed."""
@@ -207,13 +207,17 @@ class ToolsScreen(ListDialog[None]):
         self._tool_loop.set_enabled(not self._tool_loop.enabled)
         self._show()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer to revoke what is approved."""
+        row = self._rows[self.list.highlighted or 0] if self._rows else None
+        if action != "revoke" or not isinstance(row, OfferedTool):
+            return action != "revoke"
+        return self._choice.approved(row, self._conversation) is not None
+
     def action_revoke(self) -> None:
         """Revoke the approval of a tool."""
-        at = self.list.highlighted
-        if at is None or not isinstance(row := self._rows[at], OfferedTool):
-            return
         try:
-            self._choice.approvals.revoke(row)
+            self._choice.approvals.revoke(cast(OfferedTool, self._rows[self.list.highlighted or 0]))
         except StorageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
         self._show()

@@ -16,7 +16,7 @@ from models.native import repacked
 from tui.formatting import duration, size
 from tui.models.facts import short
 from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed, purpose
-from tui.models.model_list import STYLES, fitted
+from tui.models.model_list import SPEED, STYLES, fitted
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class ModelDetails(Widget):
 
 def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int) -> list[Content]:
     what, copied = purpose(model.name), repacked.copied_bytes(model.path)
-    known = [what, model.store] if what else [model.store]
+    known = [text for text in (_speed(entry, width), what, model.store) if text]
     if header := model.header:
         known += [text for text in (header.scale, header.file_type) if text]
         known += [f"context {header.n_ctx_train:,}"] if header.n_ctx_train else []
@@ -86,6 +86,12 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
         answer = f"{'yes' if verdict.serves else 'no'}, {verdict.reason}"
         lines.append(Content.assemble(("To guess   ", "bold"), safe(answer)))
     return lines
+
+
+def _speed(entry: ModelEntry, width: int) -> str:
+    """Return the expected speed where the list has no room for it."""
+    expected = entry.expected if width <= SPEED else None
+    return f"{expected.tokens_per_s} tokens/s" if expected else ""
 
 
 def fit_line(fit: Fit | None, both: bool) -> Content:
@@ -108,8 +114,9 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
     total = sum(file.size for file in files)
     about = "" if all(file.tested for file in files) else "about "
     folder = hub_cache() if model.repo else models_dir()
-    context = f"context {model.context:,} · " if model.context else ""
-    title = f"  {purpose(model.name)} · {model.licence} · {context}{model.file}"
+    context = f"context {model.context:,}" if model.context else ""
+    known = _speed(entry, width), purpose(model.name), model.licence, context, model.file
+    title = "  " + " · ".join(filter(None, known))
     also = f" with {files[1].name}" if files[1:] else ""
     cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s"
     where = fitted(short(str(folder)), max(20, width - 12)).rstrip()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 PURPOSES = {
-    "coder": "code", "qwen": "reasoning, tools", "gemma": "writing, many languages",
+    "coder": "code", "qwen": "reasoning, tools", "gemma": "writing, languages",
     "lfm2": "quick chat, tools", "ministral": "writing, tools", "granite": "documents, tools",
     "llama": "everyday chat", "smollm": "simple chat", "phi-": "maths, reasoning",
     "gpt-oss": "reasoning, tools", "nemotron": "reasoning, tools",

@@ -25,12 +25,15 @@ HERE, THERE = "On this machine", "Available to download"
 FIRST, ROOMY = "To begin with", 16_000_000_000
 """The heading of two models to choose from at first, and the bytes of memory that two need."""
 SIZE, VERDICT = 8, len("does not fit")
-NAME, ROLE = 20, len("writing, many languages")
+SHORT = {"fits": "fits", "tight": "tight", "does not fit": "no"}
+NAME, ROLE, NOW = 20, len("answers, or guesses"), len("● answers now")
+NARROW, SPEED, WIDE = 70, 90, 110
+"""Cells from which the verdict is whole, the speed is a column, and the memory is a figure."""
 COLUMNS = (
-    ("Size", SIZE, 40), ("Weights", 8, 60), ("Tokens/s", len("1,200–1,500"), 90), ("Where", 13, 130)
+    ("Size", SIZE, 40), ("Weights", 8, 60), ("Tokens/s", len("1,200–1,500"), SPEED),
+    ("Where", 13, 130),
 )  # fmt: skip
 """Optional columns, their cells, and the width of a line from which they are shown."""
-WIDE = 110
 STYLES = {"fits": "$text-success", "tight": "$text-warning", "does not fit": "$text-error"}
 
 
@@ -205,20 +208,17 @@ class ModelList(OptionList):
 
 
 def columns(width: int) -> dict[str, int]:
-    """Return the columns that fit, with their cells; the role takes the rest."""
+    """Return the columns that fit, with their cells; the role takes the rest, if that suffices."""
     others = {title: cells for title, cells, min_width in COLUMNS if width >= min_width}
-    others["Memory"] = SIZE + 1 + VERDICT if width >= WIDE else VERDICT
+    others["Memory"] = SIZE + 1 + VERDICT if width >= WIDE else VERDICT if width >= NARROW else 6
     left = width - sum(cells + 2 for cells in others.values()) - 2  # for the name and the role
-    return {"Model": max(8, min(48, max(left - ROLE, min(NAME, left)))), **others}
+    name = min(48, max(8, left - ROLE, min(NAME, left - NOW * (left >= NOW + 8))))
+    return {"Model": name, **others} | ({"Role": left - name} if left - name >= NOW else {})
 
 
 def row(entry: ModelEntry, width: int) -> Content:
     """Return the row of an entry."""
-    shown = columns(width)
-    cells = Content("  ").join(_cell(entry, title, cells) for title, cells in shown.items()) + "  "
-    role = Content.styled(safe(entry.role), entry.style)
-    left = width - cells.cell_length
-    return cells + role.truncate(left, ellipsis=True) if left > VERDICT else cells
+    return Content("  ").join(_cell(entry, *column) for column in columns(width).items())
 
 
 def _cell(entry: ModelEntry, title: str, cells: int) -> Content:
@@ -236,9 +236,12 @@ def _cell(entry: ModelEntry, title: str, cells: int) -> Content:
             return Content.styled(fitted(model.weights, cells), muted)
         case "Where":
             return Content.styled(fitted(entry.origin, cells), muted)
+        case "Role":
+            return Content.styled(safe(entry.role), entry.style).truncate(cells, ellipsis=True)
     if fit is None:
         return Content(" " * cells)
-    verdict = Content.styled(f"{fit.verdict:<{VERDICT}}", STYLES[fit.verdict])
+    said = fit.verdict if cells >= VERDICT else SHORT[fit.verdict]
+    verdict = Content.styled(said.ljust(min(cells, VERDICT)), STYLES[fit.verdict])
     return Content(f"{size(fit.needed):>{SIZE}} ") + verdict if cells > VERDICT else verdict
 
 
@@ -248,7 +251,7 @@ def heading(width: int) -> Content:
         title.rjust(cells) if title in ("Size", "Tokens/s") else title.ljust(cells)
         for title, cells in columns(width).items()
     ]
-    return Content.styled("  ".join([*titles, "Role"]), "$foreground-muted bold")
+    return Content.styled("  ".join(titles), "$foreground-muted bold")
 
 
 def fitted(text: str, width: int) -> str:

@@ -153,9 +153,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         model = entry.here if entry else None
         if entry is None or model is None:
             return
-        if target is None:
-            self.show_message("First choose a model to answer, with Enter.")
-        elif entry.verdict is None:
+        if target is None or entry.verdict is None:
             self.show_message("One moment: its vocabulary is still being compared.")
         elif not entry.verdict.serves:
             reason = entry.verdict.reason.rstrip(".")
@@ -165,10 +163,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
 
     def action_no_draft(self) -> None:
         """Continue with the target alone."""
-        if self.ready is None:
-            self.show_message("No model is loaded; choose one with Enter.")
-        else:
-            self.dismiss((self.settings.target_name, NO_DRAFT))
+        self.dismiss((self.settings.target_name, NO_DRAFT))
 
     def _choose(self, choice: Choice, target: ModelFile, draft: ModelFile | None) -> None:
         """Return the choice if it fits into memory, or if the user insists."""

@@ -125,6 +125,13 @@ class SettingsScreen(Dialog[None]):
         self.detail.update(safe("\n".join(explained(self.now, self.key.name))))
         self.subtitle = safe(f"{self.key.name} · {self.now.config.path}")
         super().on_resize()
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what the key under the cursor allows."""
+        if not self.list.options or action not in ("turn", "reset"):
+            return True
+        return bool(self.key.choices) if action == "turn" else self.key.name in self.now.choices
 
     def action_move(self, direction: int) -> None:
         """Go to another key."""
@@ -132,10 +139,9 @@ class SettingsScreen(Dialog[None]):
 
     def action_turn(self, direction: int) -> None:
         """Choose the next of the listed values, if the key has such."""
-        if choices := self.key.choices:
-            now = shown(self.now.given[self.key.name][0])
-            here = choices.index(now) if now in choices else -direction
-            self._set_value(self.key, choices[(here + direction) % len(choices)])
+        choices, now = self.key.choices, shown(self.now.given[self.key.name][0])
+        here = choices.index(now) if now in choices else -direction
+        self._set_value(self.key, choices[(here + direction) % len(choices)])
 
     @on(OptionList.OptionSelected)
     def action_change(self) -> None:

@@ -78,8 +78,10 @@ class ListDialog(Dialog[ScreenResultType]):
             with VerticalScroll(can_focus=False):
                 yield self.detail
 
-    def show_detail(self, detail: str | Content) -> None:
-        """Show the details of a row, scrolled to their start."""
+    def show_detail(self, detail: str | Content, keys: str = "") -> None:
+        """Show the details of a row, scrolled to their start, and the keys of such rows only."""
+        self.subtitle = self._keys + keys
+        self.on_resize()
         self.detail.update(detail)
         self.query_one(VerticalScroll).scroll_home(animate=False)
 

@@ -15,10 +15,13 @@ ORDER = {
         "chat.stop", "chat.leave", "chat.undo", "chat.turns", "chat.new", "chat.chats",
         "chat.models", "chat.regenerate", "chat.panel", "chat.settings", "chat.tools", "chat.race",
     ),
+    "ResultTurn": (
+        "turn.open", "turn.continue", "turn.copy", "turn.regenerate", "turn.fork", "turn.delete",
+    ),
     "ApprovalTurn": ("call.once", "call.conversation", "call.always", "call.refuse"),
     "Turn": (
-        "turn.continue", "turn.edit", "turn.apply", "chat.undo", "turn.open", "turn.copy_code",
-        "turn.copy", "turn.regenerate", "turn.newer", "turn.older", "turn.sources", "turn.thought",
+        "turn.continue", "turn.edit", "turn.apply", "chat.undo", "turn.copy_code", "turn.copy",
+        "turn.regenerate", "turn.newer", "turn.older", "turn.sources", "turn.thought",
         "turn.view", "turn.fork", "turn.delete", "turn.inspect", "turn.ghosts",
     ),
     "ChatRows": (
@@ -39,7 +42,7 @@ ORDER = {
 }  # fmt: skip
 """The keys by what has the focus, the most likely first; those are shown that work now."""
 ALWAYS = ("escape", "f1")
-"""Keys that are shown wherever they work: back, and the page that lists all keys."""
+"""Keys that are shown wherever they work: back, and the page that lists what works here."""
 NARROW = 60
 """Width in cells below which the keys are closer together."""
 

@@ -23,6 +23,7 @@ from assistant.store.store import Store
 from assistant.tools.toolbox import Toolbox, ToolSet
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult, ToolSettings
 
+NO_FIGURES = Stats("ars")
 MODEL = ModelInfo("target", "tiny", Path("tiny.gguf"), 1, 512, 300, 0.0)
 READ = ToolCall("disk__read", '{"path": "sky.txt"}', "call_1")
 LIST = ToolCall("disk__list", "{}", "call_2")
@@ -164,9 +165,11 @@ class Stage:
         token = Token(65, text, Origin.TARGET, None, 1.0, None)
         await self.handle(Decoded((token,), (), 0, 1, Stats("ars")))
 
-    async def finish(self, text: str, stop: Stop = Stop.STOP_TOKEN, calls=(), complete=True):
+    async def finish(
+        self, text: str, stop: Stop = Stop.STOP_TOKEN, calls=(), complete=True, stats=NO_FIGURES
+    ):
         ids = (65,) if text else ()
-        await self.handle(Finished(text, ids, stop, Stats("ars"), complete, "", calls), last=True)
+        await self.handle(Finished(text, ids, stop, stats, complete, "", calls), last=True)
 
     async def fail(self, message: str = "The engine's process ended.") -> None:
         await self.handle(Failed(message, "ModelError"), last=True)

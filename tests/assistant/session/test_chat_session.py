@@ -8,6 +8,7 @@ from assistant.session.events import Added, Changed, NeedsModel, PathShown
 from assistant.store.store import Store
 from assistant.store.values import Attachment
 from models.errors import StorageError, UsageError
+from tests.answer_stats import BOTH, FIRST, MORE
 from tests.assistant.session.stage import MODEL, Stage
 
 
@@ -167,15 +168,16 @@ async def test_an_answer_that_was_cut_goes_on_where_it_ended(chats):
     stage = Stage(store=chats[0])
     await stage.ask("Why?")
     await stage.decode("Be")
-    await stage.finish("Be", Stop.LENGTH)
+    await stage.finish("Be", Stop.LENGTH, stats=FIRST)
     cut = stage.session.branch.leaf
     stage.session.continue_from(cut)
     await stage.rest()
     assert stage.requests[-1].messages[-1].content == "Be"
     assert chats[1].path(1)[-1].state == "streaming"  # no other program continues it
     await stage.decode("cause.")
-    await stage.finish("cause.")
+    await stage.finish("cause.", stats=MORE)
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
+    assert stage.session.branch.leaf.stats == BOTH  # the figures of both parts
     trace = stage.store.trace(cut.id)
     assert "".join(step.text for step in trace) == "Because."
     with pytest.raises(UsageError, match="Only the last answer"):

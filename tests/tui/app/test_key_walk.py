@@ -74,11 +74,8 @@ MOVES = {
     *("inspector.page_up", "inspector.page_down", "inspector.line_start", "inspector.line_end"),
     *("inspector.last", "inspector.next_rejection", "inspector.previous_rejection"),
     *("chat.oldest", "chat.newest", "settings.up", "settings.down"),
-    *("choice.previous", "choice.next", "tools.revoke", "attachments.whole"),
 }
-"""Keys that go somewhere, and do nothing where they have arrived; and those of some rows only."""
-OF_SOME = {"turn.open"}
-"""Keys of a kind of message that does not stand here."""
+"""Keys that go somewhere, and do nothing where they have arrived."""
 LEAVING = ("ctrl+q", "ctrl+c", "super+c", "ctrl+d")
 """Keys that end the program, or would if they were pressed twice."""
 
@@ -155,9 +152,7 @@ class Walker(Chat):
             area = "chats." if isinstance(screen, ChatScreen) else "models."
             names = tuple(name for name in names if name.startswith((area, "entry.")))
         here = {each.id for _, bindings in screen._binding_chain for _, each in bindings}
-        yield from (
-            f"the footer's {name} is no key here" for name in names if name not in {*here, *OF_SOME}
-        )
+        yield from (f"the footer's {name} is no key here" for name in names if name not in here)
         active = screen.active_bindings
         working = {each.binding.id for each in active.values() if each.enabled}
         shown = [key.key for key in lines[0].query(FooterKey)]

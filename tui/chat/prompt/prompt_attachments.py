@@ -216,7 +216,7 @@ class AttachmentsScreen(ListDialog[Outcome]):
     ]
 
     def __init__(self, chips: tuple[Chip, ...]) -> None:
-        super().__init__("Attached", "Esc goes back · d removes · i inserts · w reads all of it")
+        super().__init__("Attached", "Esc goes back · d removes · i inserts")
         self.chips = chips
 
     def on_mount(self) -> None:
@@ -238,11 +238,16 @@ class AttachmentsScreen(ListDialog[Outcome]):
         text = self.chips[message.option_index].attachment.text
         more = len(text) - PREVIEW
         rest = (f"\n\n… and {counted(more, 'character')} more", "$text-muted") if more > 0 else ""
-        self.show_detail(Content.assemble(safe(text[:PREVIEW]), rest))
+        keys = " · w reads all of it" * bool(self.check_action("whole", ()))
+        self.show_detail(Content.assemble(safe(text[:PREVIEW]), rest), keys)
 
     @property
     def _chosen(self) -> int:
         return self.list.highlighted or 0
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer to read all of what would be asked by its passages."""
+        return action != "whole" or any(chip.too_long_s for chip in self.chips[self._chosen :][:1])
 
     def action_drop(self) -> None:
         """Remove the attachment under the cursor."""
