@@ -63,7 +63,7 @@ async def rest(_least: float = 0, most: float = 1, *, near_s: float = NEAR_S) ->
 async def handled(pilot: Pilot[Any], timeout: float = WAIT_S) -> bool:
     """Wait until every part of the screen has handled what was sent to it.
 
-    Textual's own sends a message to each part to learn that: half of all messages of a test.
+    Textual's own sends a message to each part to learn that: two fifths of the messages of a walk.
     """
     parts = [pilot.app, *pilot.app.screen.walk_children(with_self=True)]
     async with asyncio.timeout(timeout):
