@@ -21,6 +21,12 @@ LIMIT = 25  # samples of each number of tokens; the oldest is dropped first
 NOISE, NOISE_WEIGHT = 0.08, 3
 """The usual standard deviation of a ratio on a machine at rest, in logarithms (0.05 to 0.1 were
 observed), and how many samples that counts for."""
+BUSY = 2.5
+"""How many times as long as on a calm machine one token takes where a ratio is not believed.
+
+Beside other programs each operation waits, whatever its width: then t(4), in a calm machine 2.3 of
+t(1), was 1.2, and a draft's step not 0.25 but 0.6.
+"""
 FURTHEST = 8.0  # log odds of acceptance; a file with more than that is damaged
 TYPICAL_ERROR = 0.3
 """The standard error of a typical ratio, in logarithms, from one machine to another."""
@@ -54,11 +60,16 @@ class ModelProfile:
     acceptance: dict[str, float] = field(default_factory=dict)
     """How much better or worse than usual sources did, in log odds, by name."""
 
-    def add(self, tokens: int, ratio: float, plain_s: float) -> None:
-        """Add a sample, and the seconds of one token of the target beside it."""
-        for samples, new in (self.plain_s, plain_s), (self.ratios.setdefault(tokens, []), ratio):
-            samples.append(new)
-            del samples[:-LIMIT]
+    def add(self, tokens: int, ratio: float, plain_s: float) -> bool:
+        """Add a sample, and the seconds of one token of the target beside it.
+
+        Return whether its ratio counts: not where those show a machine busier than it usually is.
+        """
+        self.plain_s = [*self.plain_s, plain_s][-LIMIT:]
+        calm = sorted(self.plain_s)[len(self.plain_s) // 4]
+        if counts := plain_s <= BUSY * calm:
+            self.ratios[tokens] = [*self.ratios.get(tokens, ()), ratio][-LIMIT:]
+        return counts
 
     @property
     def seconds(self) -> dict[int, float]:

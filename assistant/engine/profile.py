@@ -160,9 +160,10 @@ class Profile:
         self.save()
 
     def refine(self) -> bool:
-        """Time what is least certain once; return whether nothing needs another sample.
+        """Time what is least certain once; return whether to leave it at that for now.
 
-        After a long text attention would count as well, and nothing is timed.
+        So it is if nothing needs another sample, or the machine is busy. After a long text
+        attention would count as well, and nothing is timed.
 
         Raises:
             Cancelled: it was stopped; the caches are as they were.
@@ -172,15 +173,15 @@ class Profile:
             return True
         loaded = (self.of_target, self.of_draft) if self.draft else (self.of_target,)
         possible = [evaluation for evaluation in self._usual if evaluation.profile in loaded]
-        self.sample([max(possible, key=lambda evaluation: evaluation.error)])
+        counts = self.sample([max(possible, key=lambda evaluation: evaluation.error)])
         self.costs.measure(*self.seconds)
-        is_settled = self._largest_error < SETTLED
+        is_settled = not counts or self._largest_error < SETTLED
         if is_settled:
             self.save()
         return is_settled
 
-    def sample(self, evaluations: Iterable[Evaluation]) -> None:
-        """Time evaluations, each between two of one token of the target.
+    def sample(self, evaluations: Iterable[Evaluation]) -> bool:
+        """Time evaluations, each between two of one token of the target; return whether all count.
 
         They continue what is cached, and the caches are the same afterwards.
 
@@ -191,7 +192,7 @@ class Profile:
         models = [self.target, self.draft] if self.draft else [self.target]
         texts = [[*model.cached_tokens] or varied(SHALLOW, model.n_vocab) for model in models]
         before = self._seconds(self.target, texts[0], 1)
-        self.of_target.add(1, 1.0, before)
+        counts = self.of_target.add(1, 1.0, before)
         for profile, tokens in evaluations:
             index = -1 if profile is self.of_draft else 0
             model, text = models[index], texts[index]
@@ -200,10 +201,11 @@ class Profile:
             seconds = self._seconds(model, text, tokens)
             after = self._seconds(self.target, texts[0], 1)
             plain_s = (before + after) / 2
-            profile.add(tokens, seconds / plain_s, plain_s)
+            counts &= profile.add(tokens, seconds / plain_s, plain_s)
             before = after
         for model, text in zip(models, texts, strict=True):
             model.logits(text, rows=0)
+        return counts
 
     def _seconds(self, model: TimedModel, text: list[int], tokens: int) -> float:
         model.logits(text, rows=0)  # removes what comes after that from the cache

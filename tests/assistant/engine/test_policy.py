@@ -27,8 +27,8 @@ def test_without_measurements_sps_proposes_a_few_and_auto_nothing():
 
 
 def test_sps_proposes_at_least_one_where_there_is_room():
-    assert policy("sps").plan(31).least == 1
-    assert policy("auto").plan(31).least == 0
+    assert policy("sps").plan(31).min_proposals == 1
+    assert policy("auto").plan(31).min_proposals == 0
 
 
 def ways(pending, context=400):

@@ -69,12 +69,24 @@ def test_a_machine_that_changes_its_pace_shows_the_same_ratios():
 
 
 def test_a_sample_is_relative_to_what_is_beside_it():
-    machine = Machine(pace=lambda: 1.0 if machine.now < 10 else 5.0)
+    machine = Machine(pace=lambda: 1.0 if machine.now < 10 else 1.8)
     profile = machine.profile()
     profile.sample([Evaluation(profile.of_target, 4)])
     machine.now = 10
     profile.sample([Evaluation(profile.of_target, 4)])
     assert profile.of_target.ratios[4] == pytest.approx([8 / 5] * 2)
+
+
+def test_samples_of_a_busy_machine_do_not_spoil_those_of_a_calm_one():
+    """Beside other programs each evaluation waits for as long, whatever its width."""
+    machine = Machine()
+    machine.target = machine._model(lambda width, depth: 0.004 * (4 + width) + waits_s)
+    profile, waits_s = machine.profile(), 0.0
+    profile.measure()
+    calm, waits_s = dict(profile.of_target.ratios), 0.2
+    for _ in range(LIMIT // 4):
+        assert profile.refine()
+    assert profile.of_target.ratios == calm
 
 
 def test_where_the_machine_is_too_noisy_what_is_typical_decides():
@@ -121,12 +133,13 @@ def test_more_samples_are_more_certain_and_at_last_there_are_enough():
     assert profile.of_draft.estimate(1)[1] < SETTLED
 
 
-def test_a_machine_that_never_rests_is_measured_often_enough_and_no_more():
-    profile, count = Machine(pace=noisy()).profile(), 1
+def test_a_machine_that_never_rests_is_measured_often_enough():
+    """It is left alone whenever a sample does not count, and sampled when it is idle again."""
+    profile = Machine(pace=noisy()).profile()
     profile.measure()
-    while not profile.refine():
-        count += 1
-    assert 5 * LIMIT < count <= 7 * LIMIT
+    left_alone = sum(profile.refine() for _ in range(10 * LIMIT))
+    assert 0 < left_alone < 6 * LIMIT
+    assert profile.is_clear
 
 
 def test_the_cached_tokens_are_the_same_after_a_measurement():

@@ -93,20 +93,24 @@ async def test_the_status_says_what_a_question_waits_for_from_enter_until_it_is_
 ):
     async with open_chat(*pair, idle=idle, hold=(Decoded, 2)) as chat:
         await chat.ready()
-        seen, show = list[str](), Status.show
+        seen, show, submit = list[str](), Status.show, chat.screen.session.submit
 
         def noted(line: Status, **changes: Any) -> None:
             show(line, **changes)
             seen.append(shown(chat))
 
+        def submitted(*question: Any) -> Any:
+            seen.clear()
+            return submit(*question)
+
         monkeypatch.setattr(Status, "show", noted)
+        monkeypatch.setattr(chat.screen.session, "submit", submitted)
         if idle == "on":
             chat.prompt.attached.add(FILE)
             await chat.until(lambda: chat.engine.heard(Prefilled))
-        begin = len(seen)
         await chat.send("Why is it blue?")
-        await chat.until(lambda: chat.engine.heard(Decoded) and "" in seen[begin:])
-        before_it_began = seen[begin : seen.index("", begin)]
+        await chat.until(lambda: chat.engine.heard(Decoded) and "" in seen)
+        before_it_began = seen[: seen.index("")]
         assert before_it_began[0] == "waiting for the model"
         assert any(text.startswith("reading the prompt: ") for text in before_it_began)
         await chat.end()

@@ -74,11 +74,11 @@ def test_a_source_with_much_to_read_is_not_waited_for():
 
 
 def test_a_lookahead_that_the_user_demands_is_proposed_even_at_a_loss():
-    plan = weighing(STEEP, least=1, acceptance={"suffix": 0.01})
+    plan = weighing(STEEP, min_proposals=1, acceptance={"suffix": 0.01})
     assert len(plan.next([run(8)]).tokens) == 1
     assert plan.next([run(8)]) is None
-    assert weighing(STEEP, least=1).next([]) is None
-    plan = weighing(STEEP, least=1)
+    assert weighing(STEEP, min_proposals=1).next([]) is None
+    plan = weighing(STEEP, min_proposals=1)
     assert plan.next([Rows("model")])
     assert plan.include(Rows("model"), 0)
 
