@@ -59,7 +59,8 @@ def from_text(fields: Fields, notices: Notices, defaults: Request, native: bool 
     one of llama.cpp's server.
     """
     body = converted(fields, _Body)
-    own = {*_Body.__struct_fields__} ^ (_IN_LLAMA_CPP if native else {"response_fields"})
+    own = {*_Body.__struct_fields__}
+    own = own | _IN_LLAMA_CPP if native else own - {"response_fields"}
     others = {name: value for name, value in fields.items() if name not in own}
     if body.echo:
         refuse("The prompt is not repeated in the answer; leave echo out.", "echo")

@@ -20,7 +20,6 @@ import textual.app
 import textual.pilot
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
-from textual.message_pump import MessagePump
 from textual.notifications import Notification
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
@@ -58,24 +57,6 @@ async def rest(_least: float = 0, most: float = 1, *, near_s: float = NEAR_S) ->
             await asyncio.sleep(0.001)
         else:
             return
-
-
-async def handled(pilot: Pilot[Any], timeout: float = WAIT_S) -> bool:
-    """Wait until every part of the screen has handled what was sent to it.
-
-    Textual's own sends a message to each part to learn that: two fifths of the messages of a walk.
-    """
-    parts = [pilot.app, *pilot.app.screen.walk_children(with_self=True)]
-    async with asyncio.timeout(timeout):
-        while (parts := [part for part in parts if busy(part)]) and not pilot.app._exception:
-            await asyncio.sleep(0 if asyncio.get_running_loop()._ready else 0.001)  # type: ignore[attr-defined]
-    return not parts
-
-
-def busy(part: MessagePump) -> bool:
-    """Return whether a part does something else than to wait for a message."""
-    queue: Any = part._message_queue
-    return not (part._closing or part._closed or (queue.empty() and queue.ready_event._waiters))
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
@@ -124,7 +105,6 @@ def use() -> None:
     """Let every pilot wait so, every toast stay, and every app parse the styles of the last one."""
     RuleSet.__hash__ = object.__hash__  # type: ignore[method-assign]  # the same, a million times
     Stylesheet._parse_rules = parsed_once(Stylesheet._parse_rules)  # type: ignore[method-assign]
-    Pilot._wait_for_screen = handled  # type: ignore[assignment,method-assign]
     for module in (textual.app, textual.pilot):
         setattr(module, "wait_for_idle", rest)  # noqa: B010  # they do not export it
     Notification.time_left = property(lambda notice: WAIT_S)  # type: ignore[assignment,method-assign]
