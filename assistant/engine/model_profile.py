@@ -63,13 +63,14 @@ class ModelProfile:
     def add(self, tokens: int, ratio: float, plain_s: float) -> bool:
         """Add a sample, and the seconds of one token of the target beside it.
 
-        Return whether its ratio counts: not where those show a machine busier than it usually is.
+        Return whether the machine was as calm as it usually is. Where it was not, the ratio counts
+        only if it is the first of its number of tokens: it is better than none.
         """
         self.plain_s = [*self.plain_s, plain_s][-LIMIT:]
-        calm = sorted(self.plain_s)[len(self.plain_s) // 4]
-        if counts := plain_s <= BUSY * calm:
+        is_calm = plain_s <= BUSY * sorted(self.plain_s)[len(self.plain_s) // 4]
+        if is_calm or tokens not in self.ratios:
             self.ratios[tokens] = [*self.ratios.get(tokens, ()), ratio][-LIMIT:]
-        return counts
+        return is_calm
 
     @property
     def seconds(self) -> dict[int, float]:

@@ -87,6 +87,8 @@ def test_samples_of_a_busy_machine_do_not_spoil_those_of_a_calm_one():
     for _ in range(LIMIT // 4):
         assert profile.refine()
     assert profile.of_target.ratios == calm
+    profile.sample([Evaluation(profile.of_target, 5)])
+    assert 5 in profile.of_target.ratios, "a first sample is better than none"
 
 
 def test_where_the_machine_is_too_noisy_what_is_typical_decides():
