@@ -15,10 +15,12 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 import pytest
+from _pytest.config import _prepareconfig
 from hypothesis import Phase, settings
 
-QUICK = ("-qx", "--tb=native", "-otimeout=0")
-NOT_NESTED = ("xdist", "cacheprovider", "faulthandler", "textual-snapshot")
+# What a killed test left unfinished warns in a later one.
+QUIET = ("-qs", "-Wignore", "--tb=native", "-otimeout=0", f"{__file__}::each_by_its_name")
+NOT_NESTED = ("xdist", "cacheprovider", "faulthandler", "textual-snapshot", "syrupy")
 # Any example that kills will do: a smaller one is not looked for.
 settings.register_profile(
     "mutants", settings.get_profile("ours"), phases=(Phase.explicit, Phase.generate)
@@ -89,15 +91,32 @@ class Deaths:
         self.kinds += [call.excinfo.typename] if call.excinfo else []
 
 
+@pytest.fixture(scope="module")
+def nested(tmp_path_factory):
+    """A session within this one, for all killers: to begin one takes longer than most of them."""
+    options = [option for name in NOT_NESTED for option in ("-p", f"no:{name}")]
+    base = tmp_path_factory.mktemp("killers") / "nested"
+    config = _prepareconfig([*QUIET, f"--basetemp={base}", *options])
+    config._do_configure()
+    session = pytest.Session.from_config(config)
+    config.hook.pytest_sessionstart(session=session)
+    yield session
+    session.exitstatus = pytest.ExitCode.OK
+    config.hook.pytest_sessionfinish(session=session, exitstatus=0)
+    config._ensure_unconfigure()
+
+
 @pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant.name)
-def test_a_mutant_is_killed(mutant, tmp_path):
-    deaths, options = Deaths(), [option for name in NOT_NESTED for option in ("-p", f"no:{name}")]
+def test_a_mutant_is_killed(mutant, nested):
+    deaths = Deaths()
+    nested.config.pluginmanager.register(deaths)
     settings.load_profile("mutants")
     try:
         with mutant.alive():
-            pytest.main(
-                [mutant.killer, *QUICK, f"--basetemp={tmp_path}/nested", *options], [deaths]
-            )
+            for killer in nested.perform_collect([mutant.killer]):
+                if not deaths.kinds:
+                    nested.config.hook.pytest_runtest_protocol(item=killer, nextitem=None)
     finally:
         settings.load_profile("ours")
+        nested.config.pluginmanager.unregister(deaths)
     assert deaths.kinds in (["Failed"], [CRASHES.get(mutant.name, "AssertionError")])

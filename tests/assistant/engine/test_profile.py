@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.engine.model_profile import LIMIT, ModelProfile
-from assistant.engine.profile import (
-    MEASURING_S,
-    SETTLED,
-    SHALLOW,
-    Evaluation,
-    Profile,
-    varied,
-)
+from assistant.engine.profile import MEASURING_S, SETTLED, SHALLOW, Evaluation, Profile, varied
 from models.errors import Cancelled
 from tests.assistant.engine.stopwatched import Stopwatched
 

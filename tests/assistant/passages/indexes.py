@@ -1,12 +1,18 @@
 """Bringing indexes up to date in tests."""
 
 import asyncio
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
-from assistant.passages.folder_index import FolderIndex, update
+from assistant.passages import index_file, worker
+from assistant.passages.folder_index import FolderIndex, IndexProgress, update
 from models import child_process
+from models.files import disk
 
 WORKER = "assistant.passages.worker"
 
@@ -15,6 +21,23 @@ def indexed(folder: Path, cache: Path) -> FolderIndex:
     """Bring the index of a folder up to date, and return it."""
     asyncio.run(updated(folder, cache))
     return FolderIndex(folder, cache)
+
+
+def indexed_here(folder: Path, cache: Path) -> FolderIndex:
+    """Do so in this process: to start another one takes longer than to read a few files."""
+    disk.private_folder(cache)
+    with patch.object(worker, "_limit_time"):  # of the process
+        worker.update(folder.resolve(), index_file.index_path(folder.resolve(), cache), {})
+    return FolderIndex(folder, cache)
+
+
+async def update_here(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
+    """Stand in for `update`, as above, where there is a folder."""
+    with redirect_stdout(StringIO()) as progress:
+        index = indexed_here(folder, cache).folder
+    for line in progress.getvalue().splitlines():
+        message = json.loads(line)
+        yield IndexProgress(message["done"], message["of"], index / message["path"])
 
 
 async def updated(folder: Path, cache: Path) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from assistant.passages import finding, words
 from assistant.passages.folder_index import FolderIndex
 from assistant.passages.splitting import Passage
-from tests.assistant.passages.indexes import indexed, names
+from tests.assistant.passages.indexes import indexed_here, names
 
 LONG = "Every keeper of the house writes his hours into the book, and signs it. " * 8
 
@@ -20,7 +20,7 @@ def write(tmp_path):
         (tmp_path / "folder").mkdir()
         for name, text in texts.items():
             (tmp_path / "folder" / f"{name}.md").write_text(text)
-        return indexed(tmp_path / "folder", tmp_path / "cache")
+        return indexed_here(tmp_path / "folder", tmp_path / "cache")
 
     return written
 
@@ -97,7 +97,7 @@ def test_a_version_that_differs_in_a_word_stands_beside_the_other(write, old, ne
     )
     for name, changed in (("a", 2), ("b", 3), ("d", 1)):
         os.utime(index.folder / f"{name}.md", ns=(changed, changed))
-    indexed(index.folder, index.folder.parent / "cache")
+    indexed_here(index.folder, index.folder.parent / "cache")
     found = index.find(f"zebra beast7 {old}", limit=2).passages
     notes = {each.path.name: each.note for each in found}
     old_name = found[0].path.name

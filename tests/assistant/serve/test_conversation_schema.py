@@ -11,12 +11,7 @@ from assistant.decoding.warp import warp
 from assistant.request import Message, Request, Tool, ToolCall
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.api_error import ApiError
-from assistant.serve.completion_schema import (
-    MOST_MESSAGES,
-    CompletionRequest,
-    from_chat,
-    parse,
-)
+from assistant.serve.completion_schema import MOST_MESSAGES, CompletionRequest, from_chat, parse
 from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_CALLS, MOST_TOOLS, UNREADABLE
 from assistant.serve.dialect import MOST_NOTICES
 from assistant.serve.response_schema import from_response

@@ -11,12 +11,7 @@ from assistant.events import Decoded, Failed, Finished, ModelInfo, Origin, Stop,
 from assistant.request import Request, Tool, ToolCall
 from assistant.service import EventStream
 from assistant.session.chat_session import ChatSession
-from assistant.session.events import (
-    ApprovalRequested,
-    InputRestored,
-    NotSaved,
-    SessionEvent,
-)
+from assistant.session.events import ApprovalRequested, InputRestored, NotSaved, SessionEvent
 from assistant.session.tool_loop import Decision
 from assistant.stats import Stats
 from assistant.store.store import Store

@@ -21,6 +21,7 @@ from assistant.store.values import Attachment
 from models.errors import StorageError
 from models.files.disk import Records
 from models.files.places import cache_dir
+from tests.assistant.passages.indexes import update_here
 from tests.assistant.session.stage import MODEL, Stage
 from tests.patience import WAIT_S
 
@@ -33,6 +34,7 @@ FISH = "A walrus eats clams, and sleeps on ice.\n"
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of two files, in the folder that the program runs in."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(folder_index, "update", update_here)
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "air.md").write_text(f"# Air\n\n{BIRDS}")

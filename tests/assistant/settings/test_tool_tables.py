@@ -90,10 +90,7 @@ def test_a_folder_and_a_server_are_added_to_a_file_that_keeps_the_rest(
     assert {*after.folders} == {*known.folders, tmp_path}
     assert after.rounds == known.rounds
     new = [(each.command, each.args, each.url) for each in after.servers[len(known.servers) :]]
-    assert new == [
-        ("true", ("--some", "odd one"), ""),
-        ("", (), "http://127.0.0.1:8000/mcp"),
-    ]
+    assert new == [("true", ("--some", "odd one"), ""), ("", (), "http://127.0.0.1:8000/mcp")]
     assert all(line in path.read_text() for line in before.splitlines() if "folders" not in line)
 
 

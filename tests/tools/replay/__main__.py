@@ -21,13 +21,7 @@ from assistant.engine.control import Control
 from models.drafts import find_draft, find_target
 from tests.tools.replay.questions import NEWCOMER, questions
 from tests.tools.replay.recording import FOLDER, answers, recorded
-from tests.tools.replay.replaying import (
-    MACHINES,
-    Replayed,
-    WarpedAnswer,
-    controller_of,
-    replayed,
-)
+from tests.tools.replay.replaying import MACHINES, Replayed, WarpedAnswer, controller_of, replayed
 
 EXPECTED = FOLDER.with_name("rounds.json")
 HEAD = (

@@ -37,10 +37,7 @@ asyncio.run(main())
 
 
 def imported(tmp_path: Path, names: tuple[str, ...]) -> str:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-    }
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", FIRST_FRAME, *names],
         env=environment,

@@ -177,7 +177,7 @@ async def test_ctrl_with_an_arrow_goes_to_the_next_message_also_past_a_long_one(
 async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         store = chat.store
-        texts = ["One", "a zebra", *["More", "of it"] * 20]
+        texts = ["One", "a zebra", *["More", "of it"] * 10]
         long = kept(chat, *texts)
         first, second = store.path(long)[:2]
         other = begin(store, long, first.id, "tiny")

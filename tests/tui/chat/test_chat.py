@@ -35,8 +35,7 @@ async def test_escape_stops_the_answer_and_keeps_its_text(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "note"),
-    [(None, "from the conversation alone"), ("model", "without guesses")],
+    ("source", "note"), [(None, "from the conversation alone"), ("model", "without guesses")]
 )
 async def test_without_a_draft_the_reason_is_shown_and_the_answer_comes(
     target: Path, source: str | None, note: str

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Origin
+from assistant.passages import folder_index
 from assistant.store.values import BY_PASSAGES, Attachment
+from tests.assistant.passages.indexes import update_here
 from tests.tui.chat.chat_driver import Chat, Pair, lent, open_chat
 from tests.tui.chat.prompting import at_the_prompt
 from tests.tui.chat.turns import characters
@@ -23,6 +25,7 @@ BIRDS = "Zeppelins are moored at dusk in the harbour of Lima."
 @pytest.fixture(autouse=True)
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(folder_index, "update", update_here)
     folder = tmp_path / "notes"
     (folder / "old").mkdir(parents=True)
     (folder / "air.md").write_text(f"# Air\n\n{BIRDS}\n")

@@ -9,15 +9,7 @@ from textual.theme import BUILTIN_THEMES
 
 from assistant.events import Step
 from tests.hostile_texts import FAMILIES, valid
-from tests.tui.chat.turns import (
-    answer,
-    characters,
-    open_page,
-    question,
-    round_of,
-    text_of,
-    token,
-)
+from tests.tui.chat.turns import answer, characters, open_page, question, round_of, text_of, token
 from tests.tui.rest import until
 from tui.app.themes import legible
 from tui.chat.conversation.answer import Answer

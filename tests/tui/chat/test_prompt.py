@@ -88,9 +88,9 @@ async def test_up_moves_through_wrapped_and_many_lines_before_it_recalls() -> No
 
 
 @given(
-    entries=st.lists(st.text(max_size=3)),
-    moves=st.lists(st.tuples(st.sampled_from([1, -1]), st.text(max_size=3))),
-    unsent=st.text(max_size=3),
+    entries=st.lists(st.text("ab\n", max_size=3)),
+    moves=st.lists(st.tuples(st.sampled_from([1, -1]), st.text("ab\n", max_size=3))),
+    unsent=st.text("ab\n", max_size=3),
 )
 def test_history_loses_no_text(
     entries: list[str], moves: list[tuple[int, str]], unsent: str

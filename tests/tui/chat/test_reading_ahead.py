@@ -49,9 +49,7 @@ async def test_the_first_suggestion_is_prefilled_until_something_is_typed(pair: 
         await chat.until(lambda: asked(chat)[-1].request.messages[-1].content == "Why?")
 
 
-async def test_a_prompt_that_would_be_refused_says_so_before_enter_with_the_same_limit(
-    pair: Pair,
-):
+async def test_a_prompt_that_would_be_refused_says_so_before_enter_with_the_same_limit(pair: Pair):
     async with open_chat(*pair, n_ctx=1024, max_tokens=200, idle="on") as chat:
         too_long = chat.prompt.query_one("#too-long")
         chat.prompt.text = "x " * 2000  # clearly too long by an estimate

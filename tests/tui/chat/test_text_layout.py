@@ -52,10 +52,11 @@ def described(lines: list[Fragment]) -> list[tuple[str, list[tuple[object, ...]]
 
 
 def looks(line: Content) -> list[tuple[object, ...]]:
-    return [
-        tuple(str(span.style) for span in line.spans if span.start <= place < span.end)
-        for place in range(len(line))
-    ]
+    found: list[tuple[object, ...]] = [()] * len(line)
+    for span in line.spans:
+        for place in range(span.start, min(span.end, len(line))):
+            found[place] += (str(span.style),)
+    return found
 
 
 def texts(seed: int) -> tuple[str, random.Random]:
@@ -66,11 +67,12 @@ def texts(seed: int) -> tuple[str, random.Random]:
 def check(text: str, dice: random.Random, width: int, formatted: bool, most: int = 9) -> None:
     """Whatever the rounds, the lines are the same; those that are stable never change."""
     runs = [*runs_of(text, dice, most)]
-    layout = TextLayout(width, formatted)
+    layout, before = TextLayout(width, formatted), described([])
     for run in runs:
-        stable, before = layout.stable, described(layout.lines[: layout.stable])
         layout.add([run])
-        assert described(layout.lines[:stable]) == before
+        now = described(layout.lines[: layout.stable])
+        assert now[: len(before)] == before
+        before = now
     whole = laid_out(runs, width, formatted)
     assert described(layout.lines) == described(whole.lines), (text, width)
 

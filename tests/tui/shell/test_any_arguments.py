@@ -93,10 +93,7 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-@settings(
-    max_examples=EXAMPLES,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(arguments=ARGUMENTS)
 @example(arguments=[])
 @example(arguments=["ask", "hi", "--target", "pipe.gguf"])

@@ -9,10 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from assistant.engine.profile import PROFILES
+from assistant.passages import folder_index
 from assistant.request import EngineArgs
 from assistant.session.folder_retriever import FolderRetriever
 from models.files.places import cache_dir
 from tests import tiny
+from tests.assistant.passages.indexes import update_here
 from tests.patience import WAIT_S
 from tests.scripted_engine import Script, ScriptedEngine
 from tui.shell import engine_console
@@ -23,6 +25,7 @@ from tui.shell.ask_command import ask as command
 def ask(tmp_path, monkeypatch):
     target = tiny.write(tmp_path / "target.gguf", seed=0, stops=False, n_ctx=8000)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(folder_index, "update", update_here)
     script = Script(repeat("In Lima [1][9]."))
     monkeypatch.setattr(engine_console, "EngineProcess", lambda protocol: ScriptedEngine(script))
     for name, text in (

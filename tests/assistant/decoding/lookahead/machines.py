@@ -68,11 +68,7 @@ class Outcome:
 
 
 def decode(
-    controller: Controller,
-    text: Text,
-    real: Costs,
-    rounds: int = 2000,
-    repeats: bool = False,
+    controller: Controller, text: Text, real: Costs, rounds: int = 2000, repeats: bool = False
 ) -> Outcome:
     """Decode with a controller; `real` is what the machine takes, whatever the controller knows.
 
