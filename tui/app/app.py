@@ -144,8 +144,9 @@ class SpecchatApp(Program):
         from tui.models.screen import ModelsScreen
 
         if isinstance(self.screen, ChatScreen):
-            ready = self.chat.controller.ready
-            self.push_screen(ModelsScreen(self.settings, ready), self._use_models)
+            ready, loading = self.chat.controller.ready, self.chat.session.requests.expects_model
+            models = ModelsScreen(self.settings, ready, loading=loading)
+            self.push_screen(models, self._use_models)
 
     def _use_models(self, choice: tuple[str, str | None] | None) -> None:
         if choice is None:

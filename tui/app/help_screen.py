@@ -100,7 +100,7 @@ PROMISE = (
     "allow tools to send."
 )
 ELSEWHERE = "F1 in another place, as on a message, lists the keys that work there."
-KEYS_WIDTH = 20  # cells
+KEYS_WIDTH = 19  # cells
 
 
 class HelpScreen(Dialog[None]):
@@ -122,7 +122,7 @@ class HelpScreen(Dialog[None]):
     def __init__(self, screen: Screen[Any]) -> None:
         """Take the screen whose keys are listed, as they work now."""
         super().__init__()
-        self._keys = Table.grid(Column(max_width=KEYS_WIDTH, style="bold"), Column())
+        self._keys = Table.grid(Column(width=KEYS_WIDTH, style="bold"), Column())
         for keys, meaning in keys_on(screen):
             self._keys.add_row(f"{safe(keys)} ", safe(meaning))
 

@@ -7,8 +7,8 @@ from time import monotonic
 
 from textual.timer import Timer
 
-from assistant.events import Event, Failed, PrefillDone, Prefilled, Ready, TokenCount, Warned
-from assistant.request import COPYING, CountTokens, EngineArgs, Prefill, Request
+from assistant.events import Event, Failed, PrefillDone, Prefilled, Ready, Warned
+from assistant.request import COPYING, EngineArgs, Prefill, Request
 from assistant.session import events
 from assistant.session.chat_session import ChatSession
 from assistant.session.folder_retriever import FolderRetriever
@@ -255,17 +255,6 @@ class ChatController:
             if store and ready and (text := larger(ready.target.path, settings)):
                 self.program.call_from_thread(self.view.show, Warned(text))
                 store.remember(SUGGESTED, "1")
-
-    # Counting
-
-    def count(self, count: CountTokens) -> None:
-        """Have the tokens of a text counted, if a model is loaded."""
-        if self.ready is not None:
-            self.program.submit(count, self._handle_count)
-
-    def _handle_count(self, event: Event) -> None:
-        if isinstance(event, TokenCount):
-            self.widgets.prompt.attached.set_tokens(event.label, event.tokens)
 
     # Prefill while the user reads and types, so that the answer starts sooner
 

@@ -16,7 +16,7 @@ from assistant.edit.comparison import Comparison
 from assistant.session.tool_loop import ToolLoop
 from assistant.settings.config_file import add_tools, with_tools
 from assistant.store.values import Attachment
-from assistant.tools.values import OfferedTool, ServerReport
+from assistant.tools.values import BUILT_IN, OfferedTool, ServerReport
 from models.errors import StorageError, UsageError
 from tui.app.program import Program
 from tui.labels import access, counted
@@ -158,7 +158,9 @@ class ToolsScreen(ListDialog[None]):
             parts = [access(row), row.tool.description, f"Arguments: {row.tool.parameters}"]
         else:
             errors = row.errors.strip()[-MAX_ERRORS:]
-            parts = [row.reason, f"Its messages:\n{errors}" if errors else ""]
+            folders = self._choice.settings.folders if row.name == BUILT_IN else ()
+            reads = f"It reads {', '.join(map(str, folders))}." if folders else ""
+            parts = [row.reason, reads, f"Its messages:\n{errors}" if errors else ""]
         details = "\n\n".join(filter(None, parts)) or "Ready. No messages."
         self.show_detail(safe(details), REVOKES * bool(self.check_action("revoke", ())))
 

@@ -63,8 +63,8 @@ class FiguresPanel(Lines):
 
     def on_mount(self) -> None:
         """Open and close with the width of the screen."""
-        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.fit())
-        self.fit()
+        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.watch_wanted())
+        self.watch_wanted()
 
     def ready(self, ready: Ready) -> None:
         """Start over with other models."""
@@ -100,7 +100,7 @@ class FiguresPanel(Lines):
         """Open or close the panel, at any width."""
         self.wanted = not self.display
 
-    def fit(self) -> None:
+    def watch_wanted(self) -> None:
         """Show the panel if it is wanted, unless there is no room beside the list of chats."""
         if self.is_attached:
             shown = self.wanted and not self._is_crowded()
@@ -108,10 +108,6 @@ class FiguresPanel(Lines):
                 self.display = shown
                 self.post_message(self.Toggled())
                 self.call_after_refresh(self.paint)
-
-    def watch_wanted(self) -> None:
-        """Show or hide the panel."""
-        self.fit()
 
     def on_resize(self) -> None:
         """Fit the lines to the new size."""

@@ -11,6 +11,7 @@ from textual.containers import Horizontal
 from textual.events import Key, Paste, Resize
 from textual.widget import Widget
 
+from assistant.events import Event, TokenCount
 from assistant.request import CountTokens
 from assistant.settings.settings import Settings
 from models.errors import StorageError
@@ -197,8 +198,13 @@ class ChatScreen(ChatWidgets):
 
     @on(PromptAttachments.CountWanted)
     def count(self, message: PromptAttachments.CountWanted) -> None:
-        """Have the tokens of a text counted."""
-        self.controller.count(CountTokens(message.label, message.text))
+        """Have the tokens of a text counted, if a model is loaded."""
+        if self.controller.ready is not None:
+            self._program.submit(CountTokens(message.label, message.text), self._show_count)
+
+    def _show_count(self, event: Event) -> None:
+        if isinstance(event, TokenCount):
+            self.prompt.attached.set_tokens(event.label, event.tokens)
 
     @on(TurnAction)
     def act(self, message: TurnAction) -> None:

@@ -62,17 +62,13 @@ class ResultTurn(Turn):
         """Update the seconds while it runs."""
         super().on_mount()
         if self.busy:
-            self.set_interval(1.0, self._update)
+            self.set_interval(1.0, self.watch_opened)
 
     def watch_record(self) -> None:
         """Update the line and the result."""
         super().watch_record()
         self.text = self.record.content if self.record else ""  # the result
-        self._update()
-
-    def watch_opened(self) -> None:
-        """Open or fold the result."""
-        self._update()
+        self.watch_opened()
 
     @property
     def busy(self) -> bool:
@@ -110,7 +106,8 @@ class ResultTurn(Turn):
             return bool(self.text)
         return super().check_action(action, parameters)
 
-    def _update(self) -> None:
+    def watch_opened(self) -> None:
+        """Update the line, and the result while it is open."""
         self._line.update(safe(self.line), layout=False)
         if self.opened:
             self._result.update(shorten(safe(self.text)))

@@ -10,6 +10,7 @@ import click
 
 from assistant.settings.settings import Settings
 from models import catalog
+from models.catalog import FILES
 from models.drafts import NO_DRAFT, Pairing, best_draft, mark
 from models.errors import ModelError, ModelMissing, SpecchatError
 from models.files.checksum import check as read_all
@@ -22,15 +23,7 @@ from models.memory import estimate_by_size
 from models.native import repacked
 from tui.formatting import size
 from tui.labels import counted
-from tui.models.facts import (
-    all_facts,
-    catalogue_facts,
-    draft_facts,
-    file_facts,
-    lines_fetchable,
-    lines_here,
-    short,
-)
+from tui.models import facts
 from tui.models.inventory import ModelInventory
 from tui.safe import safe
 from tui.shell.options import ModelParameter, NumberParameter, settings
@@ -55,8 +48,8 @@ def list_(as_json: bool) -> None:
     inventory = ModelInventory(settings({})).complete()
     if as_json:
         report = {
-            "installed": [file_facts(model, inventory) for model in inventory.models],
-            "catalogue": [catalogue_facts(model, inventory) for model in catalog.FILES.values()],
+            "installed": [facts.file_facts(model, inventory) for model in inventory.models],
+            "catalogue": [facts.catalogue_facts(file, inventory) for file in FILES.values()],
             "pairs": [
                 {"name": p.name, "target": p.target.name, "draft": p.draft.name, "tested": p.tested}
                 for p in catalog.PAIRS  # of one vocabulary
@@ -64,11 +57,11 @@ def list_(as_json: bool) -> None:
         }
         click.echo(json.dumps(report, default=asdict))
         return
-    lines = [*lines_here(inventory)]
+    lines = [*facts.lines_here(inventory)]
     if copied := repacked.copied_bytes():
         remove = "Remove them with: specchat models clear"
         lines.append(f"Copies that load at once take {size(copied)}. {remove}")
-    click.echo(safe("\n".join([*lines, "", *lines_fetchable(inventory)])))
+    click.echo(safe("\n".join([*lines, "", *facts.lines_fetchable(inventory)])))
 
 
 @models.command()
@@ -88,13 +81,13 @@ def clear() -> None:
 @click.option("--template", is_flag=True, help="Print the chat template and nothing else.")
 def show(name: str, as_json: bool, template: bool) -> None:
     """Show what a model is and what it takes to run it."""
-    facts = all_facts(name, ModelInventory(settings({})).complete())
+    known = facts.all_facts(name, ModelInventory(settings({})).complete())
     if template:
-        click.echo(safe(str(facts["template"] or "")))
+        click.echo(safe(str(known["template"] or "")))
     elif as_json:
-        click.echo(json.dumps(facts, default=asdict))
+        click.echo(json.dumps(known, default=asdict))
     else:
-        for key, value in facts.items():
+        for key, value in known.items():
             if value not in (None, "", []) and key != "template":
                 text = size(value) if key in BYTES and isinstance(value, int) else str(value)
                 click.echo(safe(f"{key.replace('_', ' '):<20} {text}"))
@@ -201,13 +194,14 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
     large = identify(target, [*inventory.scan()])
     if draft:
         inventory.models = [identify(draft, inventory.models)]
-    judged = draft_facts(inventory, large)
+    judged = facts.draft_facts(inventory, large)
     if as_json:
-        report = {"target": large.reference, "drafts": [asdict(facts) for facts in judged]}
+        report = {"target": large.reference, "drafts": [asdict(d) for d in judged]}
         click.echo(json.dumps(report))
         return
-    lines = [f"Drafts for {short(large.reference)}:", *(line for d in judged for line in d.lines())]
-    if not draft and not any(facts.chosen for facts in judged):
+    title = f"Drafts for {facts.short(large.reference)}:"
+    lines = [title, *(line for d in judged for line in d.lines())]
+    if not draft and not any(d.chosen for d in judged):
         lines.append(inventory.advise(large).reason)
     click.echo(safe("\n".join(lines)))
 

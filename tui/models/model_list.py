@@ -237,7 +237,8 @@ def _cell(entry: ModelEntry, title: str, cells: int) -> Content:
         case "Where":
             return Content.styled(fitted(entry.origin, cells), muted)
         case "Role":
-            return Content.styled(safe(entry.role), entry.style).truncate(cells, ellipsis=True)
+            role = entry.role if len(entry.role) <= cells else entry.role.partition(",")[0]
+            return Content.styled(safe(role), entry.style).truncate(cells, ellipsis=True)
     if fit is None:
         return Content(" " * cells)
     said = fit.verdict if cells >= VERDICT else SHORT[fit.verdict]

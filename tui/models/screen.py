@@ -40,7 +40,7 @@ WELCOME = (
 class ModelsScreen(ClosedOnce[Choice | None]):
     """Choose a target or a draft, or fetch one; return the choice.
 
-    `ready` is None on the first run.
+    `ready` is None on the first run, and while models are `loading`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -71,9 +71,11 @@ class ModelsScreen(ClosedOnce[Choice | None]):
     """
     VERTICAL_BREAKPOINTS = [(0, "-low"), (14, "-high")]  # noqa: RUF012
 
-    def __init__(self, settings: Settings, ready: Ready | None = None) -> None:
+    def __init__(
+        self, settings: Settings, ready: Ready | None = None, *, loading: bool = False
+    ) -> None:
         super().__init__()
-        self.settings, self.ready = settings, ready
+        self.settings, self.ready, self._welcomes = settings, ready, not (ready or loading)
         self.inventory = ModelInventory(settings, ready)
         self.list, self.details = ModelList(self.inventory), ModelDetails(self.inventory)
         self.downloads = Downloads(settings.offline)
@@ -86,7 +88,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
     def compose(self) -> ComposeResult:
         """Lay out the list above the details of a model."""
         yield Static("Models", id="title", markup=False)
-        if self.ready is None:
+        if self._welcomes:
             yield Static(WELCOME, id="welcome", markup=False)
         yield Static(id="columns", markup=False)
         yield self.list

@@ -120,10 +120,6 @@ class RecordedRace:
         """What a lane waits for; None while all of them answer."""
         return next(iter(self._activities.values()), None)
 
-    def until(self, moment: float) -> Sequence[RecordedLane]:
-        """Return the lanes at a moment of their own clocks."""
-        return [lane.until(moment) for lane in self.lanes]
-
     @property
     def length(self) -> float:
         """The seconds of the longest lane."""

@@ -154,7 +154,7 @@ class RaceScreen(ClosedOnce[None]):
         self.at = min(self.at + now - self._updated_at, self.recorded.length)
         self._updated_at = now
         replayed = self.phase == "replay"
-        lanes = self.recorded.until(self.at) if replayed else self.recorded.lanes
+        lanes = [lane.until(self.at) if replayed else lane for lane in self.recorded.lanes]
         for view, lane in zip(self.views, lanes, strict=True):
             view.show(lane)
         self.board.lanes = lanes

@@ -104,7 +104,7 @@ class SettingsScreen(Dialog[None]):
             return row  # the key is in the frame
         about = "" if source == DEFAULT else safe(f" · {source}")
         key = Content.styled(f"{name}{about}", "$text-muted")
-        return row.pad_right(_NAME + _VALUE + 4 - row.cell_length) + key
+        return row.pad_right(_NAME + _VALUE + 3 - row.cell_length) + key
 
     def on_resize(self) -> None:
         """Show the keys beside the settings if there is room."""
@@ -154,14 +154,8 @@ class SettingsScreen(Dialog[None]):
         def invalid_reason(text: str) -> str:
             return key.rejection(text) if text.strip() and key.parse(text) is None else ""
 
-        value = shown(self.now.given[key.name][0])
-        entry = EntryScreen(
-            title(key.name),
-            value,
-            f"{key.help} Allowed: {key.allowed}.",
-            invalid_reason,
-            key.many_lines,
-        )
+        value, hint = shown(self.now.given[key.name][0]), f"{key.help} Allowed: {key.allowed}."
+        entry = EntryScreen(title(key.name), value, hint, invalid_reason, key.many_lines)
         self._program.open_entry(entry, partial(self._set_value, key))
 
     def _set_value(self, key: Key, text: str | None) -> None:
@@ -209,10 +203,10 @@ def title(name: str) -> str:
 def explained(layers: Layers, name: str) -> tuple[str, str]:
     """Return the source of a key's value, and what the key means and may be."""
     key, source, chosen = KEYS[name], layers.given[name][1], layers.choices.get(name)
-    default = shown(key.default) or "empty"
+    default = f" Default: {shown(key.default) or 'empty'}." * (source != DEFAULT)
     more = f" and {len(key.choices) - FEW} more" * (len(key.choices) > FEW)
     allowed = f"{', '.join(key.choices[:FEW])}{more}" if key.choices else key.allowed
-    about = f"{key.help} Allowed: {allowed}. Default: {default}. Takes effect {key.when}."
+    about = f"{key.help} Allowed: {allowed}.{default} Takes effect {key.when}."
     if source.is_passing:
         return f"Given by {source} for this run. A choice here replaces it, and is kept.", about
     if source == STATE:

@@ -12,17 +12,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from assistant.events import (
-    Decoded,
-    Event,
-    Failed,
-    Finished,
-    Loading,
-    Prefilled,
-    Ready,
-    Warned,
-    said,
-)
+from assistant.events import Decoded, Failed, Finished, Loading, Prefilled, Ready, Warned, said
 from assistant.request import Constraint
 from assistant.session import events
 from assistant.session.attachments import fit_in_time
@@ -167,7 +157,7 @@ class AskSession:
 
     # Events of the engine and the session
 
-    def _show_warning(self, event: Event) -> None:
+    def _show_warning(self, event: object) -> None:
         if isinstance(event, Warned):
             self._print(event.text)
 

@@ -6,16 +6,8 @@ from contextlib import contextmanager
 from time import monotonic
 
 import click
+from rich import progress as meters
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
-from rich.progress import Progress as Bars
 
 from models.progress import Progress, Report
 from tui.safe import safe
@@ -29,12 +21,12 @@ def meter(name: str) -> Iterator[Report]:
     if not sys.stderr.isatty():
         yield _Lines(name)
         return
-    with Bars(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
+    with meters.Progress(
+        meters.TextColumn("{task.description}", markup=False),
+        meters.BarColumn(),
+        meters.DownloadColumn(),
+        meters.TransferSpeedColumn(),
+        meters.TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     ) as bars:
@@ -44,9 +36,9 @@ def meter(name: str) -> Iterator[Report]:
 class _Bar:
     """A bar; each activity has a new one, so that speeds do not mix."""
 
-    def __init__(self, name: str, bars: Bars) -> None:
+    def __init__(self, name: str, bars: meters.Progress) -> None:
         self._name, self._bars = safe(name), bars
-        self._note, self._task = "", TaskID(0)
+        self._note, self._task = "", meters.TaskID(0)
 
     def __call__(self, progress: Progress) -> None:
         if progress.warning:

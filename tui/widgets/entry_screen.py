@@ -72,11 +72,12 @@ class TextEntry(TextArea):
         return (row, to) if to > column else super().get_cursor_right_location()
 
 
-class EntryLine(Input):
+class EntryLine(Input, inherit_bindings=False):
     """An input that moves by graphemes; copying clears the selection, so Ctrl+C twice quits."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Choose", id="entry.submit"),
+        *Input.BINDINGS,  # not those that scroll: up and down mean something around it
     ]
     cursor_blink = reactive(False, init=False)
 
@@ -176,9 +177,8 @@ class EntryScreen(Dialog[str | None]):
         """Lay out the text area above its hint."""
         with Vertical(classes="frame") as box:
             box.border_title = Content(safe(self._title))
-            box.border_subtitle = "Esc goes back · Enter takes it"
-            if self._many_lines:
-                box.border_subtitle = "Esc goes back · Ctrl+J starts a line · Enter takes it"
+            line = "Ctrl+J starts a line · " * self._many_lines
+            box.border_subtitle = Content(f"Esc goes back · {line}Enter takes it")
             yield self.input
             yield self.message
 

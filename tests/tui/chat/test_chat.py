@@ -76,6 +76,9 @@ async def test_a_race_that_is_asked_for_while_models_load_starts_when_they_are_l
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, hold=(Ready, 1)) as chat:
+        await chat.press("f5")  # no first start: a model is on its way
+        assert not chat.app.screen.query("#welcome")
+        await chat.press("escape")
         chat.prompt.text = "Count to five"
         await chat.press("f4")
         assert "once the models are loaded" in "".join(chat.told)

@@ -122,6 +122,7 @@ async def test_search_finds_what_was_said_and_shows_where(store: Store) -> None:
         assert page.host.heard == [("chosen", chosen)]
         assert page.host.found == store.path(chosen)[-1].id
         await page.press("end", *" but nothing like that")
+        assert page.host.screen.active_bindings["down"].binding.id == "chats.list"  # it is named
         assert page.titles == []
         assert "No conversation" in str(page.chats.hint.render())
         assert page.chats.hint.region.y == page.chats.search.region.bottom + 1

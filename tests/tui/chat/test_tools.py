@@ -142,6 +142,7 @@ async def test_f9_adds_a_folder_with_a_check_and_the_chat_says_that_tools_are_on
         await chat.press("enter")
         await chat.until(lambda: chat.screen.session.tool_loop.tools.tools)
         assert chat.app.settings.tools.folders == (folder,)
+        await chat.until(lambda: "It reads" in chat.text)
         await chat.press(*"zzz")
         assert "Nothing found" in chat.text
         await chat.press("escape", "escape")

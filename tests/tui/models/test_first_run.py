@@ -38,6 +38,7 @@ def mine(bare_machine: Path, target: Path) -> Path:
 async def test_without_a_model_the_default_pair_is_offered_not_fetched(bare_machine: Path) -> None:
     async with open_chat(None) as chat:
         screen = await chooser(chat)
+        assert screen.query("#welcome")
         await chat.until(lambda: "1.61 GB" in str(screen.details.render()))
         details = str(screen.details.render())
         assert "with qwen2.5-coder-0.5b" in details

@@ -172,7 +172,8 @@ async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: Hands
         for share in (0.3, 0.6, 0.9):
             hands.now = share * length
             await course.until(lambda: course.screen.at == pytest.approx(hands.now))
-            for number, lane in enumerate(course.screen.recorded.until(hands.now)):
+            lanes = [lane.until(hands.now) for lane in course.screen.recorded.lanes]
+            for number, lane in enumerate(lanes):
                 laps = [lap for lap in course.engine.heard(LaneEvent) if lap.lane == number]
                 past = [lap.event for lap in laps if lap.clock <= hands.now]
                 counted = [event.stats for event in past if hasattr(event, "stats")]

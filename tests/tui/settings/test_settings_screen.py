@@ -359,5 +359,5 @@ async def test_a_change_that_cannot_be_kept_counts_and_is_said(pair: Pair, monke
 def test_the_explanation_of_a_setting_fits_below_the_list_at_80_columns() -> None:
     told = {name: explained(Layers(), name)[1] for name in DAILY}
     assert {name for name, text in told.items() if len(wrap(text, 76)) > 3} == set()
-    assert "Allowed: yes, no. Default: no." in told["ghosts"]
+    assert "Allowed: yes, no. Takes effect" in told["ghosts"]
     assert "ansi-dark, ansi-light and " in told["theme"]
