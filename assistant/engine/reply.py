@@ -168,7 +168,7 @@ class Assistant:
             Policy(control, self.controller),
             mask=mask,
             forced=forced,
-            answer_start=len(prompt.tokens) - bool(prompt.context),  # a gap's first may be copied
+            is_suggestion=bool(prompt.context),
             limit=request.max_tokens and len(prompt.tokens) + request.max_tokens,
             clock=clock,
         )

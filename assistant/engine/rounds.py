@@ -96,6 +96,7 @@ class Rounds:
         forced: returns the token that must come next, if any; see `ThoughtReader.forced`.
         answer_start: index of the answer's first token, by default the end of `tokens`. The first
             token is never proposed, so that it waits for no draft.
+        is_suggestion: whether it is an editor's: its first token may be copied, and less be lost.
         limit: number of tokens at which no further round begins; by default the context's size.
         clock: seconds, to time rounds.
     """
@@ -112,6 +113,7 @@ class Rounds:
         mask: Mask | None = None,
         forced: Forced | None = None,
         answer_start: int | None = None,
+        is_suggestion: bool = False,
         limit: int | None = None,
         clock: Callable[[], float] = perf_counter,
     ) -> None:
@@ -119,9 +121,10 @@ class Rounds:
         self._warp, self._policy, self._clock = warp, policy, clock
         self._target_warp = constrained(forcing(warp, forced), mask)
         self._answer_start = len(tokens) if answer_start is None else answer_start
+        self._is_suggestion = is_suggestion
         self._limit = target.n_ctx if limit is None else min(limit, target.n_ctx)
         if policy.controller:
-            policy.controller.begin()
+            policy.controller.begin(is_suggestion)
 
     def __iter__(self) -> Iterator[PlannedRound | Prefilled | Warned]:
         """Yield rounds, progress of the draft's prefill and warnings, until the limit is reached.
@@ -149,7 +152,8 @@ class Rounds:
             return Reason.ARS
         if not self._drafter.sources:
             return Reason.NO_SOURCE
-        return Reason.FIRST if len(self._tokens) == self._answer_start else None
+        is_first = len(self._tokens) == self._answer_start
+        return Reason.FIRST if is_first and not self._is_suggestion else None
 
     def _round(self) -> PlannedRound:
         controller, draft_s, started = self._policy.controller, self._draft_s, self._clock()

@@ -61,9 +61,12 @@ class Controller:
         self._answered = 0  # tokens of this answer
         self._baseline = Baseline(costs.verify(1))
 
-    def begin(self) -> None:
-        """Begin an answer: gains of others pay for no loss in it, and its text is separate."""
-        self._budget = Budget()
+    def begin(self, is_suggestion: bool = False) -> None:
+        """Begin an answer: gains of others pay for no loss in it, and its text is separate.
+
+        Less may be lost in an editor's suggestion.
+        """
+        self._budget = Budget(is_suggestion)
         self._pace = RecentMean()
         self._known = self._answered = 0
         self._is_reading = False

@@ -152,7 +152,7 @@ class Outcome:
         return self.tokens / self.evaluations
 
 
-def answered(controller, machine: Machine, text: Text):
+def answered(controller, machine: Machine, text: Text, **options):
     """Decode an answer; how long it will be nobody knows before it ends."""
     target, draft = (PaperModel(role, machine, text) for role in ("target", "draft"))
     tokens = text.tokens[: text.prompt]
@@ -160,7 +160,8 @@ def answered(controller, machine: Machine, text: Text):
     model = ModelSource(draft, VocabularyMapping.by_number(VOCABULARY, VOCABULARY))
     drafter, rule = Cascade(SuffixSource(), TailSource(), model), BlockRule(random.Random(0))
     policy, said, proposed = Policy(Control("auto"), controller), 0, 0
-    for step in Rounds(target, tokens, drafter, rule, greedy, policy, clock=lambda: machine.now):
+    options["clock"] = lambda: machine.now
+    for step in Rounds(target, tokens, drafter, rule, greedy, policy, **options):
         text.said = len(tokens)
         if isinstance(step, PlannedRound):
             said += len(step.round.tokens)

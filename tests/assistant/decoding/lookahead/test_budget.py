@@ -41,3 +41,12 @@ def test_with_caution_a_short_answer_may_lose_less_and_a_long_one_as_much(tokens
         max(0.0, min(left(tokens, 0.0), most) - lost)
     )
     assert (left(tokens, 0.0, cautious=True) < left(tokens, 0.0)) == (tokens < 87)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "lost", "expected"), [(0, 0.0, 0.1), (10, 0.0, 0.6), (0, 0.2, 0.0), (0, -2.0, 2.1)]
+)
+def test_a_suggestion_may_lose_less_from_its_first_token_on(tokens, lost, expected):
+    budget = Budget(of_suggestion=True)
+    budget.add(tokens, lost)
+    assert budget.left() == budget.left(cautious=True) == pytest.approx(expected)

@@ -8,7 +8,12 @@ from statistics import geometric_mean
 import pytest
 
 from assistant.decoding.lookahead.acceptance import Acceptance
-from assistant.decoding.lookahead.budget import ALLOWANCE, SHARE
+from assistant.decoding.lookahead.budget import (
+    ALLOWANCE,
+    CAUTIOUS_SHARE,
+    SHARE,
+    SUGGESTION_ALLOWANCE,
+)
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
 from tests.assistant.decoding.lookahead.paper_turn import Machine, Text, answered
@@ -104,7 +109,7 @@ STEADY_COSTS = {
 that is under way cannot be stopped."""
 
 
-def lost(seed, *, step=1.0, reading=1.0, wide=1.0, is_moody=False, noise=0.0):
+def lost(seed, *, step=1.0, reading=1.0, wide=1.0, is_moody=False, noise=0.0, **options):
     """Return what an answer lost, and how many tokens it had."""
     rng = random.Random(seed)
     (verify, draft), text = machine_of(rng), text_of(rng)
@@ -112,7 +117,7 @@ def lost(seed, *, step=1.0, reading=1.0, wide=1.0, is_moody=False, noise=0.0):
     real = {tokens: s * (step if tokens < 4 else reading) for tokens, s in draft.items()}
     machine = Machine(verify, real, **moods, noise=noise, rng=rng)
     believed = {width: s * (1 if width == 1 else wide) for width, s in verify.items()}
-    outcome = answered(Controller(Costs(believed, draft)), machine, text)
+    outcome = answered(Controller(Costs(believed, draft)), machine, text, **options)
     return outcome.lost, outcome.tokens
 
 
@@ -121,6 +126,8 @@ def lost(seed, *, step=1.0, reading=1.0, wide=1.0, is_moody=False, noise=0.0):
 def test_where_evaluations_take_as_long_as_measured_no_answer_loses_more_than_its_budget(seed):
     evaluations, tokens = lost(seed)
     assert evaluations <= ALLOWANCE + SHARE * tokens + 0.1
+    evaluations, tokens = lost(seed, is_suggestion=True)
+    assert evaluations <= SUGGESTION_ALLOWANCE + CAUTIOUS_SHARE * tokens + 0.1
 
 
 @pytest.mark.parametrize(
