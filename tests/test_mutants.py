@@ -94,9 +94,8 @@ class Deaths:
 @pytest.fixture(scope="module")
 def nested(tmp_path_factory):
     """A session within this one, for all killers: to begin one takes longer than most of them."""
-    options = [option for name in NOT_NESTED for option in ("-p", f"no:{name}")]
-    base = tmp_path_factory.mktemp("killers") / "nested"
-    config = _prepareconfig([*QUIET, f"--basetemp={base}", *options])
+    where = f"--basetemp={tmp_path_factory.mktemp('killers')}/nested"
+    config = _prepareconfig([*QUIET, where, *(f"-pno:{name}" for name in NOT_NESTED)])
     config._do_configure()
     session = pytest.Session.from_config(config)
     config.hook.pytest_sessionstart(session=session)

@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 from rich.table import Table
+from textual._compositor import Compositor
 from textual.events import Key, Paste
 from textual.widget import Widget
 from textual.widgets import Static
@@ -170,25 +171,15 @@ class Walker(Chat):
         end(self.store, answered.id, ANSWER, (), (GUESSED,), calls=calls)
         return number
 
-    @property
-    def promised(self) -> list[str]:
-        """The keys that a card, a frame or a line names."""
-        seen = self.seen
+    def promised(self, seen: str) -> list[str]:
+        """Return the keys that a card, a frame or a line names."""
         return [key for promise, keys in PROMISES.items() if promise in seen for key in keys]
 
-    @property
-    def offered(self) -> list[str]:
-        """The keys that are named, none of which is dim."""
+    def offered(self, seen: str) -> list[str]:
+        """Return the keys that are named, none of which is dim."""
         footer = [k.key for k in self.app.screen.query(FooterKey) if not k.has_class("-disabled")]
-        return [
-            *footer,
-            *self.promised,
-            *(
-                key
-                for key, name in self.working.items()
-                if key in self.listed and name not in MOVES
-            ),
-        ]
+        named = {key: name for key, name in self.working.items() if name not in MOVES}
+        return [*footer, *self.promised(seen), *(key for key in named if key in self.listed)]
 
     @property
     def keys(self) -> list[str]:
@@ -199,7 +190,7 @@ class Walker(Chat):
             for key, each in bindings
             if each.id
         ]
-        own += [*self.promised, *EVERYWHERE, *self.listed]
+        own += [*self.promised(self.seen), *EVERYWHERE, *self.listed]
         ways = {keys[0] for keys in PLACES.values() if len(keys) == 1} - {*IN_CHAT}  # `stand` tries
         untried = {*LEAVING, "f1"} | (ways if self.app.screen is self.screen else set())
         return [key for key in dict.fromkeys(own) if key not in untried]
@@ -221,7 +212,12 @@ class Walker(Chat):
     def situation(self) -> tuple[object, ...]:
         """What gives keys their meaning; places of the same one differ in what is shown."""
         sides = self.screen.chats.display, self.screen.panel.display
-        return type(self.app.screen), type(self.app.screen.focused), sides, *self.promised
+        return (
+            type(self.app.screen),
+            type(self.app.screen.focused),
+            sides,
+            *self.promised(self.seen),
+        )
 
     @property
     def stored(self) -> tuple[Sequence[ChatSummary], list[StoredMessage], str]:
@@ -252,6 +248,8 @@ async def test_an_offered_key_acts_and_one_not_offered_changes_nothing(
 ) -> None:
     """Every day a key is tried once in each situation, and in a thorough run in every place."""
     monkeypatch.chdir(tmp_path)  # where conversations are exported to
+    # All is painted where the walker looks, and nothing meanwhile.
+    monkeypatch.setattr(Compositor, "render_update", lambda at, **_: at._dirty_regions.clear())
     faults: list[str] = []
     tried: set[tuple[object, ...]] = set()
     async with open_chat(*pair, size=(width, 24), max_tokens=2, n_ctx=4096) as chat:
@@ -261,7 +259,7 @@ async def test_an_offered_key_acts_and_one_not_offered_changes_nothing(
         for place in places:
             await chat.stand(place)
             faults += [f"{place}: {fault}" for fault in await chat.misnamed()]
-            situation, offered, moved = chat.situation, chat.offered, False
+            situation, offered, moved = chat.situation, chat.offered(chat.seen), False
             for key in chat.keys:
                 trial = (*situation, key, key in offered)
                 if trial in tried and not ALL:
@@ -270,7 +268,8 @@ async def test_an_offered_key_acts_and_one_not_offered_changes_nothing(
                 if moved:
                     await chat.stand(place)
                 here, stored = chat.here, chat.stored
-                before = chat.seen, key in chat.offered, chat.app.screen.focused
+                seen = chat.seen
+                before = seen, key in chat.offered(seen), chat.app.screen.focused
                 await chat.press(key)
                 await chat.until(lambda: chat.screen.session.idle)
                 found = chat.faults(key, before, stored)
