@@ -151,12 +151,13 @@ class FolderRetriever:
         instead: Mapping[str, str],
     ) -> list[str]:
         """Say what the user has to know of a search before the answer."""
-        names, notes = self.names(attachments), []
+        names, notes, nothing = self.names(attachments), [], "Nothing"
         for name in names:
             if not located(name).is_dir():
                 notes.append(f"{name} is missing, or is not a folder.")
             elif not (state := _index(name).state).is_current:
                 notes.append(f"{name} is still being read; {_files(state.files)} so far.")
+                nothing = "Nothing that was read"
         notes += [
             f"“{no}” is nowhere there; “{other}” was looked for." for no, other in instead.items()
         ]
@@ -166,7 +167,7 @@ class FolderRetriever:
             notes.append(f"No passage of {' or '.join(whole)} fits; all of it is read.")
         if names and not any(attachment.number for attachment in searched):
             where = " or ".join(names)
-            notes.append(f"Nothing in {where} is about this; answered without it.")
+            notes.append(f"{nothing} in {where} is about this; answered without it.")
         return notes
 
 

@@ -17,7 +17,7 @@ from textual.worker import get_current_worker
 
 from models import catalog
 from tui.formatting import MISSING, size
-from tui.models.inventory import ModelEntry, ModelInventory
+from tui.models.inventory import PURPOSES, ModelEntry, ModelInventory
 from tui.safe import safe
 
 SHOW_EVERY_S = 0.2  # seconds between two updates during a scan
@@ -174,8 +174,8 @@ class ModelList(OptionList):
             *self._group(HERE + state, here, always=True),
             *self._group(THERE, there),
         ]
-        nothing = Option(Content("Nothing found. Esc shows all."), disabled=True)
-        self.add_options(options or [nothing])
+        nothing = "Looking …" if self._scanning else "Nothing found. Esc shows all."
+        self.add_options(options or [Option(Content(nothing), disabled=True)])
         if self._wanted and self.go_to(self._wanted):
             self._wanted = None
         elif current is None or not self.go_to(current.key):
@@ -237,7 +237,8 @@ def _cell(entry: ModelEntry, title: str, cells: int) -> Content:
         case "Where":
             return Content.styled(fitted(entry.origin, cells), muted)
         case "Role":
-            role = entry.role if len(entry.role) <= cells else entry.role.partition(",")[0]
+            fits = len(entry.role) <= cells or entry.role not in PURPOSES.values()
+            role = entry.role if fits else entry.role.partition(",")[0]
             return Content.styled(safe(role), entry.style).truncate(cells, ellipsis=True)
     if fit is None:
         return Content(" " * cells)

@@ -20,6 +20,7 @@ from assistant.settings.layers import STATE, Layers
 from assistant.settings.settings import DEFAULT, KEYS
 from models.errors import UsageError
 from tui.app.program import Program
+from tui.formatting import by_parts
 from tui.safe import safe
 from tui.settings.editor import prepare
 from tui.widgets.dialog import Dialog
@@ -103,7 +104,8 @@ class SettingsScreen(Dialog[None]):
         if self.app.size.width < _NAME + _VALUE + _KEY:
             return row  # the key is in the frame
         about = "" if source == DEFAULT else safe(f" · {source}")
-        key = Content.styled(f"{name}{about}", "$text-muted")
+        cells = self.app.size.width - _NAME - _VALUE - 7
+        key = Content.styled(by_parts(f"{name}{about}", cells), "$text-muted")
         return row.pad_right(_NAME + _VALUE + 3 - row.cell_length) + key
 
     def on_resize(self) -> None:

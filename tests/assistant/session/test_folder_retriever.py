@@ -175,7 +175,7 @@ async def test_a_question_asked_meanwhile_is_told_what_is_known() -> None:
     await ask(made, "Where are zeppelins moored?", NOTES)
     assert made.notes == [
         "notes/ is still being read; 0 files so far.",
-        "Nothing in notes/ is about this; answered without it.",
+        "Nothing that was read in notes/ is about this; answered without it.",
     ]
     await made.answer("Where?")
 

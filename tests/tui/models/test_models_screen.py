@@ -244,6 +244,9 @@ async def test_the_filter_narrows_and_escape_widens_again(shelf: Path) -> None:
         assert [line.split()[0] for line in models.lines()] == ["On", "alien.gguf"]
         await models.pilot.press(*"xyz")
         assert models.lines() == ["Nothing found. Esc shows all."]
+        models.screen.list.scan()
+        models.screen.list.narrow("xyz")
+        assert models.lines() == ["Looking …"]  # more may come
         assert not models.details()
         await models.pilot.press(*["backspace"] * 3, "enter")
         assert models.screen.list.has_focus
