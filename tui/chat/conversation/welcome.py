@@ -15,6 +15,7 @@ from tui.widgets.token_styles import GHOST, Kind, legend, styles
 
 NOVICE = 3
 """Questions after which nobody needs suggestions any more."""
+HEIGHT = 8  # rows of all that a newcomer is shown, at 40 columns
 WHAT = "Chat with a model on this computer. Nothing you type leaves it."
 WITH_TOOLS = (
     "Chat with a model on this computer. Tools are off; F9, then Ctrl+T, turns them on. A tool "
@@ -109,6 +110,7 @@ class Welcome(Vertical):
         & > Static { width: 76; max-width: 100%; height: auto; }
         & > .what { text-style: bold; margin: 0 0 1 0; }
         & > .try { color: $text-muted; }
+        &.-short > .what { display: none; }
     }
     """
     chosen: reactive[int] = reactive(0, init=False)
@@ -128,6 +130,10 @@ class Welcome(Vertical):
         yield Static(TRY, classes="try", markup=False)
         yield from self._lines
         self._lines[0].chosen = True
+
+    def on_resize(self) -> None:
+        """Leave out what can be said in the help where suggestions would have no place."""
+        self.set_class(bool(self._lines) and self.size.height < HEIGHT, "-short")
 
     def watch_chosen(self, old: int, new: int) -> None:
         """Mark the suggestion that Enter takes."""
