@@ -10,6 +10,9 @@ from models.errors import UsageError, well_formed
 
 LIMIT = 10_000_000
 """Bytes of the largest file, and characters of the largest paste, that can be attached."""
+SHORT = 2_000
+"""Tokens of texts that are read as a whole on any machine: the passages of a short file are most of
+it, and it can be rewritten only as a whole."""
 
 
 def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachment:
@@ -26,12 +29,13 @@ def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachm
     return Attachment(name, text_of(contents(path, name, pipes=pipes), name))
 
 
-def fit_in_time(seconds: Iterable[float], limit_s: float) -> list[bool]:
+def fit_in_time(seconds: Iterable[float], limit_s: float, token_s: float) -> list[bool]:
     """Say which texts are read as a whole: those that are read within the limit together.
 
-    The others are asked by their passages. `seconds` says how long each takes to read, in order.
+    The others are asked by their passages. `seconds` says how long each takes to read, in order,
+    and `token_s` how long a token does: `SHORT` ones are read in any case.
     """
-    left, fit = limit_s, list[bool]()
+    left, fit = max(limit_s, SHORT * token_s), list[bool]()
     for one in seconds:
         fit.append(one <= left)
         left -= one * fit[-1]

@@ -200,7 +200,7 @@ class InlineChat:
             text, files = self._queue.popleft()
             token_s = self.ready.reading_s if self.ready else 0.0
             seconds = [tokens(file.text) * token_s for file in files]
-            fit = fit_in_time(seconds, self.settings.about_seconds)
+            fit = fit_in_time(seconds, self.settings.about_seconds, token_s)
             sent = [f if fits else f.by_passages for f, fits in zip(files, fit, strict=True)]
             edited, self.edited = self.edited, None
             self.session.submit(text, sent, edited)

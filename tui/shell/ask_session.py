@@ -146,7 +146,7 @@ class AskSession:
         """Yield the files, those by their passages that take too long to read, and say so."""
         token_s = self.ready.reading_s if self.ready else 0.0
         seconds = [tokens(file.text) * token_s for file in self._files]
-        fit = fit_in_time(seconds, self._settings.about_seconds)
+        fit = fit_in_time(seconds, self._settings.about_seconds, token_s)
         for file, file_s, fits in zip(self._files, seconds, fit, strict=True):
             if fits or not self._text.strip():  # a file alone is the question
                 yield file

@@ -85,10 +85,11 @@ async def test_texts_that_take_long_to_read_are_asked_by_their_passages_unless_w
 
 
 async def test_texts_that_together_take_long_to_read_are_read_as_far_as_time_allows() -> None:
+    """Two thousand tokens are read in any case: here two files of three."""
     async with at_the_prompt() as typist:
         attached = typist.prompt.attached
         for name in ("a.md", "b.md", "c.md"):
-            attached.add(Attachment(name, BIRDS * 20))
+            attached.add(Attachment(name, BIRDS * 70))
         assert not any(each.is_folder for each in attached.attachments)  # of unknown speed
         attached.token_s, attached.patience_s = 0.02, 12.0
         attached.recount()

@@ -83,7 +83,7 @@ class PromptAttachments(Widget):
     def validate_chips(self, chips: tuple[Chip, ...]) -> tuple[Chip, ...]:
         """Have texts asked by their passages that take too long to read."""
         seconds = [0.0 if chip.insists else chip.tokens * self.token_s for chip in chips]
-        fit = fit_in_time(seconds, self.patience_s)
+        fit = fit_in_time(seconds, self.patience_s, self.token_s)
         return tuple(
             replace(chip, too_long_s=0.0 if fits else long_s)
             for chip, long_s, fits in zip(chips, seconds, fit, strict=True)
