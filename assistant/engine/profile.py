@@ -173,17 +173,18 @@ class Profile:
             return True
         loaded = (self.of_target, self.of_draft) if self.draft else (self.of_target,)
         possible = [evaluation for evaluation in self._usual if evaluation.profile in loaded]
-        counts = self.sample([max(possible, key=lambda evaluation: evaluation.error)])
+        is_calm = self.sample([max(possible, key=lambda evaluation: evaluation.error)])
         self.costs.measure(*self.seconds)
-        is_settled = not counts or self._largest_error < SETTLED
+        is_settled = not is_calm or self._largest_error < SETTLED
         if is_settled:
             self.save()
         return is_settled
 
     def sample(self, evaluations: Iterable[Evaluation]) -> bool:
-        """Time evaluations, each between two of one token of the target; return whether all count.
+        """Time evaluations, each between two of one token of the target.
 
-        They continue what is cached, and the caches are the same afterwards.
+        They continue what is cached, and the caches are the same afterwards. Return whether the
+        machine was as calm as it usually is.
 
         Raises:
             Cancelled: it was stopped.
@@ -192,7 +193,7 @@ class Profile:
         models = [self.target, self.draft] if self.draft else [self.target]
         texts = [[*model.cached_tokens] or varied(SHALLOW, model.n_vocab) for model in models]
         before = self._seconds(self.target, texts[0], 1)
-        counts = self.of_target.add(1, 1.0, before)
+        is_calm = self.of_target.add(1, 1.0, before)
         for profile, tokens in evaluations:
             index = -1 if profile is self.of_draft else 0
             model, text = models[index], texts[index]
@@ -201,11 +202,11 @@ class Profile:
             seconds = self._seconds(model, text, tokens)
             after = self._seconds(self.target, texts[0], 1)
             plain_s = (before + after) / 2
-            counts &= profile.add(tokens, seconds / plain_s, plain_s)
+            is_calm &= profile.add(tokens, seconds / plain_s, plain_s)
             before = after
         for model, text in zip(models, texts, strict=True):
             model.logits(text, rows=0)
-        return counts
+        return is_calm
 
     def _seconds(self, model: TimedModel, text: list[int], tokens: int) -> float:
         model.logits(text, rows=0)  # removes what comes after that from the cache

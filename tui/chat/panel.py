@@ -63,8 +63,8 @@ class FiguresPanel(Lines):
 
     def on_mount(self) -> None:
         """Open and close with the width of the screen."""
-        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.watch_wanted())
-        self.watch_wanted()
+        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.fit())
+        self.fit()
 
     def ready(self, ready: Ready) -> None:
         """Start over with other models."""
@@ -100,7 +100,7 @@ class FiguresPanel(Lines):
         """Open or close the panel, at any width."""
         self.wanted = not self.display
 
-    def watch_wanted(self) -> None:
+    def fit(self) -> None:
         """Show the panel if it is wanted, unless there is no room beside the list of chats."""
         if self.is_attached:
             shown = self.wanted and not self._is_crowded()
@@ -108,6 +108,10 @@ class FiguresPanel(Lines):
                 self.display = shown
                 self.post_message(self.Toggled())
                 self.call_after_refresh(self.paint)
+
+    def watch_wanted(self) -> None:
+        """Show or hide the panel."""
+        self.fit()
 
     def on_resize(self) -> None:
         """Fit the lines to the new size."""

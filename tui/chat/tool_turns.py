@@ -62,13 +62,17 @@ class ResultTurn(Turn):
         """Update the seconds while it runs."""
         super().on_mount()
         if self.busy:
-            self.set_interval(1.0, self.watch_opened)
+            self.set_interval(1.0, self._update)
 
     def watch_record(self) -> None:
         """Update the line and the result."""
         super().watch_record()
         self.text = self.record.content if self.record else ""  # the result
-        self.watch_opened()
+        self._update()
+
+    def watch_opened(self) -> None:
+        """Open or fold the result."""
+        self._update()
 
     @property
     def busy(self) -> bool:
@@ -106,8 +110,7 @@ class ResultTurn(Turn):
             return bool(self.text)
         return super().check_action(action, parameters)
 
-    def watch_opened(self) -> None:
-        """Update the line, and the result while it is open."""
+    def _update(self) -> None:
         self._line.update(safe(self.line), layout=False)
         if self.opened:
             self._result.update(shorten(safe(self.text)))

@@ -45,7 +45,7 @@ class LaneView(VerticalScroll):
         self._laps = 0  # events shown so far
         self._state: tuple[object, ...] = ()  # what the frame shows
         self._lane = recorded
-        self.on_resize()
+        self._frame()
 
     def on_mount(self) -> None:
         """Follow the text until the user scrolls."""
@@ -76,9 +76,13 @@ class LaneView(VerticalScroll):
         if writes is not self.tokens.growing:
             self.tokens.grow(writes)
         self._lane = lane
-        self.on_resize()
+        self._frame()
 
     def on_resize(self) -> None:
+        """Fit the frame to the new width."""
+        self._frame()
+
+    def _frame(self) -> None:
         """Update the models, the clock and the warnings if they have changed."""
         lane = self._lane
         notices = safe("\n".join(lane.notices))

@@ -48,7 +48,7 @@ class Thought(Vertical):
     def on_mount(self) -> None:
         """Show what there is."""
         self._view.show([whole(self.text)])
-        self.watch_opened()
+        self._update_line()
 
     def add(self, step: Step) -> None:
         """Append what a round added to the thought."""
@@ -59,7 +59,7 @@ class Thought(Vertical):
         """Begin again, with nothing thought."""
         self.text, self.growing, self._tokens, self._seconds = "", True, 0, 0.0
         self._view.show(())
-        self.watch_opened()
+        self._update_line()
 
     def show(self, steps: Iterable[Step]) -> None:
         """Show the rounds that it came from."""
@@ -69,13 +69,17 @@ class Thought(Vertical):
         """Say how long it takes, and of how many tokens it is by now."""
         if self.growing and self.text:
             self._tokens, self._seconds = stats.thought_tokens, stats.thought_s
-            self.watch_opened()
+            self._update_line()
 
     def grow(self, growing: bool) -> None:
         """Note that more is to come, or that this is all of it."""
         if growing is not self.growing:
             self.growing = growing
-            self.watch_opened()
+            self._update_line()
+
+    def watch_opened(self) -> None:
+        """Show all of it, or the line alone."""
+        self._update_line()
 
     @property
     def line(self) -> str:
@@ -89,7 +93,6 @@ class Thought(Vertical):
         words = [f"…{last[-LAST // 2 :]}"] if last else []
         return " · ".join([f"{mark} Thinking", *figures, *words])
 
-    def watch_opened(self) -> None:
-        """Update the line."""
+    def _update_line(self) -> None:
         self.display = bool(self.text.strip())
         self._line.update(safe(self.line), layout=False)

@@ -219,11 +219,14 @@ class Prompt(Vertical):
     @on(PromptAttachments.Changed)
     def _changed(self, message: Message) -> None:
         message.stop()
-        self.watch_max_tokens()
+        self._warn_if_too_long()
         self.post_message(self.Edited())
 
     def watch_max_tokens(self) -> None:
-        """Warn of a text that is too long, or no longer."""
+        """Update the warning."""
+        self._warn_if_too_long()
+
+    def _warn_if_too_long(self) -> None:
         count = tokens(self.text) + self.attached.tokens
         self._too_long.display = False
         if self.max_tokens is not None and count > self.max_tokens:
