@@ -3,7 +3,7 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from assistant.store.values import Attachment
 from tests import tiny
 from tests.patience import WAIT_S
 from tests.stored import ask, begin, end
+from tests.terminal.recording import customised
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, TINY, Terminal, shell
 from tui.chat.conversation.text_layout import TextLayout
 from tui.inline.chat import WELCOME
@@ -27,6 +28,7 @@ from tui.inline.terminal import LONG_PASTE, PROMPT
 from tui.safe import safe
 
 CTRL_D = "\x04"
+OPENED: list[Terminal] = []
 READY = "is ready."
 MARKDOWN = """# A *heading*
 
@@ -54,6 +56,7 @@ class Inline(Terminal):
         columns, lines = options.get("size", (100, 30))
         self._screen = self._all = pyte.HistoryScreen(columns, lines, history=100_000, ratio=1.0)
         self._stream = pyte.ByteStream(self._screen)
+        OPENED.append(self)
 
     @property
     def scrollback(self) -> list[str]:
@@ -67,6 +70,14 @@ class Inline(Terminal):
         self.press(CTRL_D)
         assert self.end() == 0, self.text
         return [line for line in self.scrollback if line]
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """End the programs that a test began, also when it failed."""
+    yield
+    while OPENED:
+        OPENED.pop().close()
 
 
 def store_at(home: Path) -> Store:
@@ -224,6 +235,27 @@ def test_a_change_is_shown_written_and_taken_back(tmp_path: Path, models: list[s
     terminal.press("/undo\r")
     terminal.shows("as it was")
     assert file.read_text() == old
+    terminal.leave()
+
+
+SLOW_COMPLETION = """
+import time
+from tui.inline.commands import SlashCommands
+completions = SlashCommands.get_completions
+def slowly(self, document, event):
+    time.sleep(3)
+    yield from completions(self, document, event)
+SlashCommands.get_completions = slowly
+"""
+
+
+def test_enter_sends_while_completions_are_looked_for(tmp_path: Path, models: list[str]) -> None:
+    terminal = Inline(tmp_path, *models, **customised(tmp_path, SLOW_COMPLETION))
+    terminal.shows(READY)
+    terminal.press("/new")
+    terminal.shows(f"{PROMPT}/new")
+    terminal.press("\r")
+    terminal.shows("A new conversation.")
     terminal.leave()
 
 

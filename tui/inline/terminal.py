@@ -171,7 +171,7 @@ class InlineTerminal:
         @keys.add("enter", filter=typing)
         def send(event: KeyPressEvent) -> None:
             buffer = event.current_buffer
-            if buffer.complete_state:
+            if (menu := buffer.complete_state) and menu.current_completion:
                 buffer.complete_state = None
                 return
             text = buffer.text
