@@ -145,7 +145,7 @@ class Assistant:
     ) -> Rounds:
         forced = None if prompt.thoughts.budget is None else prompt.thoughts.forced
         available = self.sources
-        if self.target.can_roll_back and request.prediction:
+        if self.target.can_roll_back and request.prediction and not request.infill:
             from assistant.decoding.sources.edit import EditSource
 
             start, spelling = prompt.beginning.start, (self.vocab.piece, self.vocab.tokenize)
@@ -169,6 +169,7 @@ class Assistant:
             mask=mask,
             forced=forced,
             is_suggestion=bool(prompt.context),
+            is_predicted=bool(request.prediction),
             limit=request.max_tokens and len(prompt.tokens) + request.max_tokens,
             clock=clock,
         )

@@ -97,6 +97,7 @@ class Rounds:
         answer_start: index of the answer's first token, by default the end of `tokens`. The first
             token is never proposed, so that it waits for no draft.
         is_suggestion: whether it is an editor's: its first token may be copied, and less be lost.
+        is_predicted: whether a prediction agrees so far: then as much may be lost as elsewhere.
         limit: number of tokens at which no further round begins; by default the context's size.
         clock: seconds, to time rounds.
     """
@@ -114,6 +115,7 @@ class Rounds:
         forced: Forced | None = None,
         answer_start: int | None = None,
         is_suggestion: bool = False,
+        is_predicted: bool = False,
         limit: int | None = None,
         clock: Callable[[], float] = perf_counter,
     ) -> None:
@@ -124,7 +126,7 @@ class Rounds:
         self._is_suggestion = is_suggestion
         self._limit = target.n_ctx if limit is None else min(limit, target.n_ctx)
         if policy.controller:
-            policy.controller.begin(is_suggestion)
+            policy.controller.begin(is_suggestion and not is_predicted)
 
     def __iter__(self) -> Iterator[PlannedRound | Prefilled | Warned]:
         """Yield rounds, progress of the draft's prefill and warnings, until the limit is reached.

@@ -131,7 +131,7 @@ class ChatTokens:
     def _gap(self, request: Request, infill: Infill, budget: int) -> ChatPrompt:
         """Return the prompt of a gap in a text; see `InfillPrompt`."""
         prefix = "".join(message.content for message in request.messages)
-        prompt = InfillPrompt(self._vocab, prefix, infill, budget)
+        prompt = InfillPrompt(self._vocab, prefix, infill, budget, request.prediction)
         beginning = self.beginning(request, tokens := prompt.tokens)
         thoughts = self.thoughts(request, beginning)
         plain = ChatPrompt(tokens, 0, [], beginning, thoughts, self.call_format, None)

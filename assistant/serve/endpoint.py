@@ -27,6 +27,7 @@ from assistant.serve.completion_objects import Completion, Object
 from assistant.serve.completion_schema import Adapt, CompletionRequest, from_chat, parse
 from assistant.serve.exchange import Exchange, Waiting, body_of, stream, whole
 from assistant.serve.guard import Guard
+from assistant.serve.last_suggestion import LastSuggestion
 from assistant.serve.response_objects import Response as ResponseObjects
 from assistant.serve.response_schema import from_response
 from assistant.serve.text_completion import NativeCompletion, TextCompletion, from_text
@@ -79,6 +80,7 @@ class Endpoint:
         self._card = _card(name, ready, int(time.time()))
         self._thinks = ready.thinks
         self._remembered = AnswerTokens()
+        self._suggestion = LastSuggestion()
         self._warned = deque[str](maxlen=MAX_WARNINGS_REMEMBERED)
         self._jobs: dict[Exchange, EventStream] = {}  # for which clients wait, in their order
         self._reading: asyncio.Task[None] | None = None  # keeps the task alive
@@ -172,6 +174,7 @@ class Endpoint:
             raise ApiError(429, why, "queue_full", headers={"retry-after": "5"})
         if request.infill:
             self._replace_older(request, exchange)
+            request = self._suggestion.predict(request, exchange.answer)
         job = self._jobs[exchange] = self._service.do(request)
         if before := len(self._jobs) - 1:
             yield Waiting(before)

@@ -11,13 +11,16 @@ from urllib.error import HTTPError
 import openai
 import pytest
 
+from assistant.decoding.sources.suffix import InfillSource
 from assistant.prompt.infill import InfillPrompt
-from assistant.request import Infill, Request
+from assistant.request import Infill, Message, Request
+from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.dialect import Notices
+from assistant.serve.last_suggestion import LastSuggestion
 from assistant.serve.text_completion import from_text
 from models.base import common_prefix
 from tests import tiny
-from tests.assistant.serve.conftest import Running, serving
+from tests.assistant.serve.conftest import Running, finished, serving
 from tests.conftest import Open
 from tests.patience import WAIT_S
 from tui.shell.editors import EDITORS
@@ -143,6 +146,46 @@ def test_a_key_that_is_typed_has_little_of_a_long_suffix_read_again(
     again = len(newer.tokens) - common_prefix(older.tokens, newer.tokens)
     assert again <= 44
     assert after in b"".join(map(vocab.piece, newer.context)).decode()  # all of it can be copied
+
+
+def test_a_prediction_is_copied_from_the_first_token_on(open_model: Open, filling: Path) -> None:
+    vocab = open_model(filling).weights.vocab
+    prompt = InfillPrompt(vocab, "a = b", Infill("\n"), 500, "c(d, e)")
+    source = InfillSource(prompt.context, len(prompt.tokens))
+    source.read(prompt.tokens)
+    run = source.offer(prompt.tokens, 5)
+    assert run is not None
+    assert b"".join(map(vocab.piece, run.tokens)) == b"c(d, "
+
+
+def test_the_rest_of_a_suggestion_is_the_prediction_while_one_types_or_deletes() -> None:
+    last = LastSuggestion()
+
+    def predicted(before: str, suggested: str, is_whole: bool = True) -> str:
+        answer = AnswerDeltas()
+        asked = last.predict(Request((Message("user", before),), infill=Infill("")), answer)
+        answer.text = suggested
+        answer.end = finished(suggested, ()) if is_whole else None
+        return asked.prediction
+
+    assert predicted("x = ", "self.width") == ""
+    assert predicted("x = se", "lf.", is_whole=False) == "lf.width"
+    assert predicted("x = self", "", is_whole=False) == ".width"
+    assert predicted("x = self.w", "idth") == "idth"
+    assert predicted("x = self", "._width", is_whole=False) == ".width"
+    assert predicted("x = self._", "w") == "width"
+    assert predicted("y", "z") == ""
+    assert predicted("y" * 9_999, "z") == ""
+    assert len(predicted("y", "z")) == 2_000
+
+
+def test_the_engine_is_asked_with_the_prediction(filling: Path) -> None:
+    body = {"input_prefix": BEFORE, "input_suffix": AFTER, "n_predict": 12}
+    with serving(filling, n_ctx=1024, measure=False) as editor:
+        first, again = (ask(editor, "/infill", body) for _ in range(2))
+        job = editor.engine.asked[-1].job
+    assert isinstance(job, Request)
+    assert job.prediction == first["content"] == again["content"] != ""
 
 
 def test_llama_vim_gets_the_fields_that_it_asks_for(editor: Running) -> None:
