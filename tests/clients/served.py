@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from assistant.request import AnyJob, EngineArgs, Request
 from assistant.service import EventStream
@@ -22,7 +24,15 @@ AIDER = {
 SWITCHES = "git", "check-update", "show-model-warnings", "gitignore"
 LONG = 30_000  # tokens of an answer that is interrupted
 AGENT = {"prompt": "Be brief.", "temperature": 0, "tools": {"*": False}}
-AGENTS = {"build": AGENT, "reader": {**AGENT, "tools": {"*": False, "read": True}}}
+AGENTS = {
+    "build": AGENT,
+    "reader": {**AGENT, "tools": {"*": False, "read": True}},
+    "former": {**AGENT, "tools": {"*": False, "StructuredOutput": True}},
+}
+SCHEMA = {
+    "type": "object", "properties": {"colour": {"enum": ["red", "blue"]}}, "required": ["colour"],
+    "additionalProperties": False,
+}  # fmt: skip
 
 
 class Calling(Watched):
@@ -86,7 +96,7 @@ def aider(running: Running, address: str, bin_: Path, folder: Path) -> list[str]
 
 
 def opencode(running: Running, address: str, bin_: Path, folder: Path) -> list[str]:
-    """Chat, streamed with usage, a tool round trip, and an abort."""
+    """Chat, streamed with usage, a tool round trip, a structured answer, and an abort."""
     model = {"name": "tiny", "limit": {"context": 60_000, "output": 20}}
     endless = {"name": "endless", "limit": {"context": 60_000, "output": LONG}}
     where = {"baseURL": address, "apiKey": "none"}
@@ -100,8 +110,33 @@ def opencode(running: Running, address: str, bin_: Path, folder: Path) -> list[s
         outcome(
             running, [*command, "own/tiny", "--agent", "reader", "Read"], folder, '"tool":"read"'
         ),
+        structured([str(bin_ / "opencode"), "serve"], folder),
         aborted(running, [*command, "own/endless", "Hello"], folder),
     ]
+
+
+def structured(command: list[str], folder: Path) -> str:
+    """Ask opencode, which is a server then, for an answer that has a schema."""
+    agent = started(command, folder)
+    assert agent.stdout is not None
+
+    def post(path: str, body: dict[str, object]) -> Any:
+        kind = {"content-type": "application/json"}
+        request = urllib.request.Request(f"{address}{path}", json.dumps(body).encode(), kind)
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
+    try:
+        address = next(line.split()[-1] for line in agent.stdout if "http://" in line)
+        done = post(f"/session/{post('/session', {})['id']}/message", {
+            "agent": "former", "model": {"providerID": "own", "modelID": "tiny"},
+            "parts": [{"type": "text", "text": "Hello"}],
+            "format": {"type": "json_schema", "schema": SCHEMA},
+        })  # fmt: skip
+        return "ok" if done["info"]["structured"]["colour"] in ("red", "blue") else "failed"
+    finally:
+        agent.terminate()
+        agent.communicate()
 
 
 def main(folder: Path) -> int:
