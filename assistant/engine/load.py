@@ -36,6 +36,7 @@ def load(
     def report(fraction: float) -> None:
         emit(Loading("target", setup.target.name, fraction))
 
+    report(0.0)  # a file that is mapped may come from a slow disk before it reports more
     choice = choose(setup)
     loaded.use(choice.engine)
     with ExitStack() as ahead:

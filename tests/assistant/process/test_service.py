@@ -38,6 +38,7 @@ def test_a_failed_load_precedes_a_good_one(both: Both, setup: EngineArgs, tmp_pa
     bad.write_bytes(b"nonsense")
     engine.submit(EngineArgs(bad))
     failed = heard.until(Failed)
+    assert heard.events[0] == Loading("target", "bad.gguf", 0.0)  # before anything is read
     assert str(bad) in failed.message
     assert failed.kind == "ModelError"
     engine.submit(ask())
