@@ -20,6 +20,7 @@ from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import Assistant
 from assistant.engine.sources.ngram_store import bundled, recalled
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
+from assistant.prompt.infill import suffix_tokens
 from assistant.request import EngineArgs
 from models.errors import EngineRefused, ModelError, SpecchatError, well_formed
 from models.files.model_file import chat_header
@@ -70,6 +71,8 @@ class Loader:
                 with suppress(SpecchatError):  # the first answer reports the error
                     assistant.prefill_common_prefix(self.control)
             opened.push(models.pop_all())
+        reading_s = newest(self.setup.target, "verify", self.setup.cache).prompt_token_s
+        assistant.chat.suffix_tokens = suffix_tokens(reading_s)
         return assistant, Ready(
             _about("target", target),
             about_draft,
@@ -78,7 +81,7 @@ class Loader:
             self.choice.engine,
             assistant.chat.thinks,
             assistant.chat.takes_effort,
-            newest(self.setup.target, "verify", self.setup.cache).prompt_token_s,
+            reading_s,
         )
 
     def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> NativeModel:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from assistant.calling import formats
 from assistant.prompt.context import drop_oversized, fit
-from assistant.prompt.infill import InfillPrompt
+from assistant.prompt.infill import FEWEST, InfillPrompt
 from assistant.prompt.masking import ControlTexts, Masking, is_token
 from assistant.prompt.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
 from assistant.prompt.thoughts import (
@@ -79,6 +79,8 @@ class ChatTokens:
 
     def __init__(self, vocab: Vocab) -> None:
         self._vocab = vocab
+        self.suffix_tokens = FEWEST
+        """How many tokens after a gap are read."""
         self.tools_in_words = False
         """Whether the last prompt described tools in words, because its template cannot."""
         fallback = CHATML if "<|im_start|>" in vocab.controls else PLAIN
@@ -131,7 +133,9 @@ class ChatTokens:
     def _gap(self, request: Request, infill: Infill, budget: int) -> ChatPrompt:
         """Return the prompt of a gap in a text; see `InfillPrompt`."""
         prefix = "".join(message.content for message in request.messages)
-        prompt = InfillPrompt(self._vocab, prefix, infill, budget, request.prediction)
+        prompt = InfillPrompt(
+            self._vocab, prefix, infill, budget, request.prediction, self.suffix_tokens
+        )
         beginning = self.beginning(request, tokens := prompt.tokens)
         thoughts = self.thoughts(request, beginning)
         plain = ChatPrompt(tokens, 0, [], beginning, thoughts, self.call_format, None)

@@ -4,6 +4,7 @@ import json
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -12,8 +13,11 @@ import openai
 import pytest
 
 from assistant.decoding.sources.suffix import InfillSource
-from assistant.prompt.infill import InfillPrompt
-from assistant.request import Infill, Message, Request
+from assistant.engine.control import Control
+from assistant.engine.load import load
+from assistant.engine.model_profile import ModelProfile
+from assistant.prompt.infill import InfillPrompt, suffix_tokens
+from assistant.request import EngineArgs, Infill, Message, Request
 from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.dialect import Notices
 from assistant.serve.last_suggestion import LastSuggestion
@@ -146,6 +150,23 @@ def test_a_key_that_is_typed_has_little_of_a_long_suffix_read_again(
     again = len(newer.tokens) - common_prefix(older.tokens, newer.tokens)
     assert again <= 44
     assert after in b"".join(map(vocab.piece, newer.context)).decode()  # all of it can be copied
+
+
+@pytest.mark.parametrize(("token_s", "read"), [(0.0, 40), (0.05, 40), (0.005, 100), (0.003, 166)])
+def test_as_much_of_a_suffix_is_read_as_takes_half_a_second(
+    open_model: Open, filling: Path, monkeypatch: pytest.MonkeyPatch, token_s: float, read: int
+) -> None:
+    known = ModelProfile(prompt_token_s=token_s)
+    monkeypatch.setattr("assistant.engine.loader.newest", lambda *_: known)
+    after = "".join(f"line {number}\n" for number in range(200))
+    request = Request((Message("user", "a = "),), infill=Infill(after))
+    with ExitStack() as opened:
+        setup = EngineArgs(filling, None, 4096, threads=1, measure=False)
+        assistant, _ = load(setup, Control(), lambda _: None, opened)
+        tokens = assistant.prompt(request, Control()).tokens
+    marks = assistant.vocab.infill_marks
+    assert suffix_tokens(token_s / 1000) in (40, 512)
+    assert tokens.index(marks["middle"]) - tokens.index(marks["suffix"]) - 1 == read
 
 
 def test_a_prediction_is_copied_from_the_first_token_on(open_model: Open, filling: Path) -> None:
