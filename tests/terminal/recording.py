@@ -7,7 +7,6 @@ import select
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,12 +16,10 @@ from typing import Any
 from tests import ROOT
 from tests.hostile_texts import OWN, leaks
 from tests.patience import WAIT_S
-from tests.terminal.terminal import TINY, Terminal, shell
+from tests.terminal.terminal import QUIET, TINY, Terminal, shell
 
 DOWN, CONTROL_UP, CONTROL_HOME = "\x1b[6~", "\x1b[1;5A", "\x1b[1;5H"
 WIDE = (240, 120)
-QUIET = 0.15  # seconds without a sign of life after which the app is at rest
-LOOK = 0.02  # seconds between two looks at what the app does
 UNGUARDED = (
     "import tui.app.program\n"
     "tui.app.program.ControlFilter.apply = lambda self, segments, _: segments\n"
@@ -55,22 +52,6 @@ class Recording(Terminal):
         self.settle(quiet)
         return self.text
 
-    def settle(self, quiet: float = QUIET) -> None:
-        """Wait until the app has nothing to write, nor to do, for so many seconds.
-
-        On a busy machine one that says nothing may only wait for its turn.
-        """
-        deadline, calm = time.monotonic() + WAIT_S, time.monotonic() + quiet
-        while time.monotonic() < calm:
-            if self.read(LOOK) or self._works():
-                calm = time.monotonic() + quiet
-            assert time.monotonic() < deadline, "it never comes to rest"
-
-    def _works(self) -> bool:
-        """Whether the app's own threads compute, or would if a core were free."""
-        threads = Path(f"/proc/{self.process.pid}/task").glob("*/stat")
-        return any(state(thread) in "RDt" for thread in threads)
-
     def leave(self) -> list[str]:
         """Quit; return what reached the terminal and should not have."""
         self.quit()
@@ -88,17 +69,6 @@ def recorded(
         yield terminal
     finally:
         terminal.close()
-
-
-def state(thread: Path) -> str:
-    """Return what a thread does, as the kernel has it: S sleeps.
-
-    R runs or waits for a core, D for a disk, t for strace to look at what it asks for.
-    """
-    try:
-        return thread.read_text().rpartition(") ")[2][0]
-    except OSError:  # it has ended
-        return "X"
 
 
 def customised(home: Path, site: str) -> Mapping[str, str]:

@@ -27,6 +27,8 @@ USUAL = {b"25": b"h", b"7": b"h"}  # a terminal shows its cursor and wraps lines
 TINY = ["--threads", "1", "--top-k", "0", "--top-p", "1", "--seed", "1"]
 BROKEN = "�"  # what a tiny model says is not a text
 READY = "ready"
+QUIET = 0.15  # seconds without a sign of life after which the app is at rest
+LOOK = 0.02  # seconds between two looks at what the app does
 DONE = " tokens · "  # in the line below an answer
 ESCAPE, QUIT = "\x1b", "\x11"
 F = ("", "\x1bOP", "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~", "\x1b[17~")  # the function keys
@@ -117,6 +119,22 @@ class Terminal:
         """Wait until some of an answer is on the screen."""
         return self.until(lambda screen: screen.count(BROKEN) > 5)
 
+    def settle(self, quiet: float = QUIET) -> None:
+        """Wait until the app has nothing to write, nor to do, for so many seconds.
+
+        On a busy machine one that says nothing may only wait for its turn.
+        """
+        deadline, calm = time.monotonic() + WAIT_S, time.monotonic() + quiet
+        while time.monotonic() < calm:
+            if self.read(LOOK) or self._works():
+                calm = time.monotonic() + quiet
+            assert time.monotonic() < deadline, "it never comes to rest"
+
+    def _works(self) -> bool:
+        """Whether the app's own threads compute, or would if a core were free."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/stat")
+        return any(state(thread) in "RDt" for thread in threads)
+
     def workers(self) -> list[psutil.Process]:
         """The processes that compute for this program."""
         return psutil.Process(self.process.pid).children(recursive=True)
@@ -152,9 +170,11 @@ class Terminal:
 
     def close(self) -> None:
         if self.process.poll() is None:
-            for worker in self.workers():
-                worker.kill()
-            self.process.kill()
+            workers = self.workers()
+            self.process.kill()  # first, or it may still hear of their end
+            for worker in workers:
+                with suppress(psutil.NoSuchProcess):
+                    worker.kill()
         self.process.wait(WAIT_S)
         for end in (self.master, self.slave):
             with suppress(OSError):  # the test may have done so
@@ -174,6 +194,17 @@ def gone(processes: list[psutil.Process]) -> bool:
     """Whether all of these processes have ended, soon."""
     _, alive = psutil.wait_procs(processes, timeout=WAIT_S)
     return not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+
+
+def state(thread: Path) -> str:
+    """Return what a thread does, as the kernel has it: S sleeps.
+
+    R runs or waits for a core, D for a disk, t for strace to look at what it asks for.
+    """
+    try:
+        return thread.read_text().rpartition(") ")[2][0]
+    except OSError:  # it has ended
+        return "X"
 
 
 def loading(terminal: Terminal) -> None:

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.patience import ALL, WAIT_S
-from tests.terminal.recording import run
+from tests.terminal.recording import customised, run
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, gone, opened, streaming
 from tui.chat.autosave import SAVE_EVERY
 
 SIZES = 200 if ALL else 40
 OUTCOME = "With guesses: "
+PATIENT = "import assistant.process.worker_process as it\nit.WorkerProcess.patience_s = 3600.0"
 
 
 def test_a_user_types_at_once_chats_races_and_quits(tmp_path: Path, models: list[str]) -> None:
@@ -79,21 +80,20 @@ def test_forty_sizes_a_second_while_it_answers(tmp_path: Path, slow: list[str]) 
 
 
 def test_an_answer_is_the_same_after_idle_resizes(tmp_path: Path, slow: list[str]) -> None:
-    with opened(tmp_path, *slow, size=(60, 20)) as terminal:
+    patient = customised(tmp_path, PATIENT)  # with a worker that is suspended
+    with opened(tmp_path, *slow, size=(60, 20), **patient) as terminal:
         streaming(terminal)
         terminal.until(lambda screen: "Go on" not in screen)  # it has scrolled away
         (worker,) = terminal.workers()
         worker.suspend()
-        while terminal.read(1.0):  # tokens on their way
-            pass
+        terminal.settle(0.5)  # tokens on their way
         before = terminal.text.split("\n")[:12]
         assert len("".join(before)) > 300
         for size in ((10, 20), (20, 5), (50, 20)):
             for each in (size, (60, 20)):
                 terminal.resize(*each)
                 os.kill(terminal.process.pid, signal.SIGWINCH)
-                while terminal.read(1.0):
-                    pass
+                terminal.settle(0.5)
             assert terminal.text.split("\n")[:12] == before
         worker.resume()
         terminal.press(ESCAPE)
@@ -135,8 +135,7 @@ def test_the_death_of_the_engine_is_a_sentence_and_the_chat_goes_on(
         worker.send_signal(number)
         terminal.shows(number.name, "process ended")
         terminal.press("\x15")  # instead of what the prompt may hold
-        while terminal.read(1.0):  # what it said last may be painted last
-            pass
+        terminal.settle(1.0)  # what it said last may be painted last
         kept = terminal.text.count(BROKEN)
         assert kept > 5  # what it said stays
         terminal.press("Again\r")

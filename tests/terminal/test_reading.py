@@ -20,8 +20,7 @@ def top(screen: str) -> str:
 
 def stays(terminal: Terminal, place: str) -> None:
     """Wait until nothing is painted any more; the passage at the top is the same."""
-    while terminal.read(0.7):
-        pass
+    terminal.settle(0.7)
     assert top(terminal.text) == place, terminal.text
 
 
@@ -39,8 +38,7 @@ def test_the_passage_at_the_top_stays_there(tmp_path: Path, models: list[str]) -
         terminal.press(CTRL_UP)
         for _ in range(3):
             terminal.press(PAGE_UP)
-            while terminal.read(0.5):
-                pass
+            terminal.settle(0.5)
         place = top(terminal.text)
         assert 20 < int(place) < 75
         for key in ("v", "g", "v", F[3], F[3]):

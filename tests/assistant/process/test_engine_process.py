@@ -5,8 +5,8 @@ import os
 import random
 import signal
 import time
+from functools import partial
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 import pytest
@@ -340,12 +340,10 @@ async def test_an_event_loop_that_was_held_up_does_not_end_its_worker(setup: Eng
     engine.last.patience_s = 0.2
     stream = engine.do(ask())
     await rest()
-    loop = asyncio.get_running_loop()
-    spoken = Timer(0.25, loop.call_soon_threadsafe, [lambda: engine.last.says(end=DONE)])
-    spoken.start()
+    asyncio.get_running_loop().call_soon(partial(engine.last.says, end=DONE))
     time.sleep(0.5)
     assert await events_of(stream) == [DONE]
-    spoken.join()
+    assert len(engine.workers) == 1
 
 
 @pytest.mark.parametrize("cancelled", [False, True])

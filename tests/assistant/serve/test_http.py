@@ -175,9 +175,9 @@ def test_a_byte_after_the_answer_prolongs_no_connection(running: Running, monkey
     with running.connect() as client:
         client.sendall(MODELS + b"Host: localhost\r\n\r\n")
         assert answered(client)[0] == 200
-        monkeypatch.setattr(connection, "TIMEOUT_S", 0.1)
         client.sendall(MODELS + b"Host: localhost\r\nContent-Length: 100\r\n\r\n")
         assert answered(client)[0] == 200
+        monkeypatch.setattr(connection, "TIMEOUT_S", 0.1)
         with suppress(ConnectionError):
             client.sendall(b"x")
             assert client.recv(10) == b""
