@@ -10,7 +10,7 @@ NO_MARKS = (
     "This model has no tokens for a gap in a text, so it cannot complete between two texts; "
     "qwen2.5-coder-1.5b can."
 )
-SUFFIX_S, FEWEST, MOST = 0.5, 40, 512
+SUFFIX_S, SUFFIX_FEWEST, SUFFIX_MOST = 0.5, 40, 512
 """How long a suffix may be read, in seconds, and limits of that in tokens.
 
 Each key that is typed before a suffix has what is read of it read again. In 30 gaps Qwen2.5-Coder
@@ -19,13 +19,14 @@ suffix, and -0.73 with 510; its own first line was that one in 7 and in 11 of th
 suffix before the prefix did far worse (-1.80 beside -1.35), and one as a file before it as well as
 510 tokens in place (-1.10 beside -1.08); but then a cursor that moves has the whole prefix read.
 """
-AGREEING = 64  # tokens before a gap that a prediction continues, as a match of so many
+AGREEING = 64  # tokens before the gap that stand before a prediction, too: a long match is trusted
 STEPS = 4  # a prefix that is too long is cut by these parts of it, so that the caches stay valid
 
 
 def suffix_tokens(token_s: float) -> int:
     """Return how many tokens of a suffix to read where each takes `token_s`; 0.0 is unknown."""
-    return min(MOST, max(FEWEST, int(SUFFIX_S / token_s))) if token_s else FEWEST
+    affordable = int(SUFFIX_S / token_s) if token_s else 0
+    return min(SUFFIX_MOST, max(SUFFIX_FEWEST, affordable))
 
 
 class InfillPrompt:
@@ -42,7 +43,7 @@ class InfillPrompt:
         infill: Infill,
         budget: int,
         prediction: str = "",
-        suffix_tokens: int = FEWEST,
+        suffix_tokens: int = SUFFIX_FEWEST,
     ) -> None:
         """Take as much of a gap's surroundings as fits into `budget` tokens.
 

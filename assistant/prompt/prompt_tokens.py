@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from assistant.calling import formats
 from assistant.prompt.context import drop_oversized, fit
-from assistant.prompt.infill import FEWEST, InfillPrompt
+from assistant.prompt.infill import SUFFIX_FEWEST, InfillPrompt
 from assistant.prompt.masking import ControlTexts, Masking, is_token
 from assistant.prompt.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
 from assistant.prompt.thoughts import (
@@ -79,7 +79,7 @@ class ChatTokens:
 
     def __init__(self, vocab: Vocab) -> None:
         self._vocab = vocab
-        self.suffix_tokens = FEWEST
+        self.suffix_tokens = SUFFIX_FEWEST
         """How many tokens after a gap are read."""
         self.tools_in_words = False
         """Whether the last prompt described tools in words, because its template cannot."""

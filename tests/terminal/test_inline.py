@@ -284,9 +284,14 @@ def test_no_other_conversation_is_opened_while_an_answer_is_under_way(
     terminal.shows(READY)
     terminal.press("Go on\r")
     terminal.streams()
-    for command in ("/open 1", "/new"):
-        terminal.press(f"{command}\r")
-        terminal.until(lambda _: "Esc stops the answer first." in "".join(terminal.scrollback))
+
+    def refused(times: int) -> None:
+        terminal.until(lambda _: "".join(terminal.scrollback).count("Esc stops the") >= times)
+
+    terminal.press("/open 1\r")
+    refused(1)
+    terminal.press("/new\r")
+    refused(2)
     terminal.press(ESCAPE)
     terminal.shows("stopped · ")
     terminal.press("/open 1\r")

@@ -5,6 +5,7 @@ import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -12,6 +13,8 @@ from urllib.error import HTTPError
 import openai
 import pytest
 
+from assistant.decoding.lookahead.controller import Controller
+from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.sources.suffix import InfillSource
 from assistant.engine.control import Control
 from assistant.engine.load import load
@@ -179,6 +182,22 @@ def test_a_prediction_is_copied_from_the_first_token_on(open_model: Open, fillin
     assert b"".join(map(vocab.piece, run.tokens)) == b"c(d, "
 
 
+def test_an_answer_that_was_predicted_may_lose_what_any_answer_may(
+    filling: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = list[bool]()
+    monkeypatch.setattr(Controller, "begin", lambda _, is_suggestion: begun.append(is_suggestion))
+    monkeypatch.setattr("assistant.decoding.sources.edit.EditSource", None)  # no second copy
+    with ExitStack() as opened:
+        setup = EngineArgs(filling, None, 512, threads=1, measure=False)
+        assistant, _ = load(setup, Control(), lambda _: None, opened)
+        assistant.controller = Controller(Costs({1: 1.0, 2: 1.1}, {1: 0.1, 2: 0.2}))
+        for prediction in ("", "b"):
+            gap = Request((Message("user", "a"),), infill=Infill("c"), max_tokens=1)
+            [*assistant.reply(replace(gap, prediction=prediction), Control("ars"))]
+    assert begun == [True, False]
+
+
 def test_the_rest_of_a_suggestion_is_the_prediction_while_one_types_or_deletes() -> None:
     last = LastSuggestion()
 
@@ -192,7 +211,8 @@ def test_the_rest_of_a_suggestion_is_the_prediction_while_one_types_or_deletes()
     assert predicted("x = ", "self.width") == ""
     assert predicted("x = se", "lf.", is_whole=False) == "lf.width"
     assert predicted("x = self", "", is_whole=False) == ".width"
-    assert predicted("x = self.w", "idth") == "idth"
+    assert predicted("x = self.w", "id") == "idth"
+    assert predicted("x = self.wi", "dth") == "d"  # of an answer that ended, not of one before
     assert predicted("x = self", "._width", is_whole=False) == ".width"
     assert predicted("x = self._", "w") == "width"
     assert predicted("y", "z") == ""
