@@ -1,14 +1,14 @@
-"""A round of decoding, and the two loops that consist of rounds. They know token ids, not text.
+"""A round of ArS and a round of SpS. They know token ids, not text.
 
-A round appends the tokens it decodes to the list it is given, and nothing else has a state: two
-loops over one list may take turns, a round at a time.
+A round appends the tokens it decodes to the list it is given, and nothing else has a state. So
+rounds of both kinds may follow one another.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assistant.decoding.model import Logits, Model
-from assistant.decoding.row import EMPTY, Row
+from assistant.decoding.row import Row
 from assistant.decoding.rules.rule import Rule, Verdict
 from assistant.decoding.sampling import Origin
 from assistant.decoding.sources.draft import Draft, Drafter, Plan, Proposal
@@ -32,7 +32,6 @@ class Sampled:
     id: int
     origin: Origin
     target_row: Row
-    draft_row: Row = EMPTY  # empty where nothing was proposed
     proposal: Proposal | None = None  # at this position, accepted or replaced
     uniform: float | None = None  # of the accept test at this position
     threshold: float | None = None  # that the block rule compared it with
@@ -70,22 +69,6 @@ def autoregressive(target: Model, tokens: list[int], warp: Warp, rule: Rule) -> 
         yield Round((Sampled(token, Origin.TARGET, row),))
 
 
-def speculative(
-    target: Model,
-    drafter: Drafter,
-    tokens: list[int],
-    plan: Callable[[], Plan],
-    warp: Warp,
-    rule: Rule,
-) -> Iterator[Round]:
-    """SpS: a draft and one more token per evaluation of the target.
-
-    `plan` is called once before each round.
-    """
-    while True:
-        yield speculative_round(target, drafter, tokens, plan(), warp, rule)[0]
-
-
 def speculative_round(
     target: Model,
     drafter: Drafter,
@@ -95,40 +78,29 @@ def speculative_round(
     rule: Rule,
     target_warp: Warp | None = None,
 ) -> tuple[Round, Logits]:
-    """Propose, evaluate the target once, and verify: Chen et al. 2023, algorithm 2.
+    """SpS: propose, evaluate the target once, and verify. Chen et al. 2023, algorithm 2.
 
-    `target_warp` is that of the target, by default the draft's. The logits are those that the round
-    was verified by.
+    The draft's rows are made by `warp`, the target's by `target_warp` if there is one. Also returns
+    the target's logits: after the last of `tokens`, and after each proposal.
     """
     draft = drafter.propose(tokens, plan, warp, rule.draw)
-    logits = target.logits([*tokens, *draft.tokens], rows=len(draft.proposals) + 1)
-    return verified(draft, logits, tokens, target_warp or warp, rule), logits
-
-
-def verified(draft: Draft, logits: Logits, tokens: list[int], warp: Warp, rule: Rule) -> Round:
-    """Verify a draft by the target's `logits`, and append the result to `tokens`.
-
-    The logits are those after the last of `tokens`, and after each proposal.
-    """
     context = [*tokens, *draft.tokens]
+    logits = target.logits(context, rows=len(draft.proposals) + 1)
+    warp = target_warp or warp
     rows = (warp(row, context[: len(tokens) + i]) for i, row in enumerate(logits))
     verdict = rule.verify(draft, rows, len(tokens))
     after = rule.draw(verdict.row, len(tokens) + verdict.accepted)
     new = (*draft.tokens[: verdict.accepted], after)
-    round_ = Round(_sampled(new, draft, verdict), _rejected(draft, verdict))
     tokens.extend(new)
-    return round_
+    return Round(_sampled(new, draft, verdict), _rejected(draft, verdict)), logits
 
 
 def _sampled(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Sampled, ...]:
-    rows = draft.rows
-
     def sampled(i: int, token: int) -> Sampled:
         return Sampled(
             token,
             Origin.DRAFT if i < verdict.accepted else _origin(draft, verdict),
             verdict.target_rows[i],
-            rows[i],
             draft.proposals[i] if i < len(draft.proposals) else None,
             *_test(verdict, i),
         )
@@ -155,14 +127,7 @@ def _rejected(draft: Draft, verdict: Verdict) -> tuple[Rejected, ...]:
 
 
 def _test(verdict: Verdict, i: int) -> tuple[float | None, float | None]:
-    """Return the uniform and the threshold of the i-th proposal.
-
-    Where the block rule needed no uniform, the threshold is 1 or 0: the tokens of an accepted
-    prefix are certainly accepted, and a token that the target forbids never is.
-    """
+    """Return the uniform and the threshold of the i-th proposal."""
     if i >= len(verdict.uniforms):
         return None, None
-    threshold = verdict.thresholds[i] if verdict.thresholds else None
-    if verdict.thresholds and threshold is None:
-        threshold = float(i < verdict.accepted)
-    return verdict.uniforms[i], threshold
+    return verdict.uniforms[i], verdict.thresholds[i] if verdict.thresholds else None

@@ -23,10 +23,6 @@ Forced = Callable[[Sequence[int]], int | None]
 """Returns the token that must follow some tokens; None where any may."""
 
 
-class NothingAllowed(Exception):
-    """A constraint forbids every token; the text says so in a sentence."""
-
-
 class Mask(Protocol):
     """The tokens that a constraint allows next: a function of the context's tokens alone.
 
@@ -54,8 +50,8 @@ class Mask(Protocol):
 def constrained(warp: Warp, mask: Mask | None) -> Warp:
     """Return the target's warp under a constraint.
 
-    Raises:
-        NothingAllowed: by the warp, where the constraint leaves no token.
+    Where all tokens are forbidden, its row has the number after the last one: who draws that cannot
+    go on. It is an outcome like any token, so a draft makes it neither likelier nor rarer.
     """
     if mask is None:
         return warp
@@ -64,7 +60,7 @@ def constrained(warp: Warp, mask: Mask | None) -> Warp:
         if (only := mask.only(history)) is not None:
             return one_hot(only)
         if (allowed := mask.masked(logits, history)) is None:
-            raise NothingAllowed("The form allows no token that this model has.")
+            return one_hot(len(logits))
         return warp(allowed, history)
 
     return masked

@@ -29,7 +29,7 @@ class Model(Protocol):
     """How many tokens of the last evaluation can be removed at no cost; None: any number.
 
     To remove more, a model restores a checkpoint from before the evaluation, and recomputes the
-    tokens that stay, together with the next ones.
+    tokens that stay, together with the next ones. With 0, every rejection costs that.
     """
     committed: int
     """How many of the first tokens will not be rolled back: a hint."""
@@ -51,6 +51,6 @@ class Model(Protocol):
 
 
 def most_proposals(model: Model) -> int:
-    """Return how many proposals one evaluation can verify, and roll back if all are rejected."""
+    """Return how many proposals a round may have: only those that are free to remove, if any."""
     limit = model.max_rows - 1
     return min(limit, model.rollback) if model.rollback else limit

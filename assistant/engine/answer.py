@@ -15,7 +15,7 @@ from assistant import events
 from assistant.decoding.lookahead.forecast import Forecast
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.model import Logits, Model
-from assistant.decoding.row import Row, highest
+from assistant.decoding.row import EMPTY, Row, highest
 from assistant.prompt.answer_text import AnswerText
 from assistant.request import Request
 from models.native.vocab import Vocab
@@ -138,7 +138,8 @@ class Provenance:
 
     def token(self, sampled: Sampled, text: str, position: int) -> events.Token:
         """Return the report of a decoded token that completes `text`."""
-        target, draft, proposal = sampled.target_row, sampled.draft_row, sampled.proposal
+        target, proposal = sampled.target_row, sampled.proposal
+        draft = proposal.row if proposal else EMPTY
         return events.Token(
             sampled.id,
             text,

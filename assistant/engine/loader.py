@@ -9,7 +9,7 @@ from typing import cast
 
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.sources.draft import Source
-from assistant.decoding.sources.model import MODEL, ModelSource, VocabularyMapping
+from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.batch_check import limit_batch
 from assistant.engine.control import Control
@@ -59,7 +59,7 @@ class Loader:
                 target,
                 target.weights.vocab,
                 self._sources(target, source),
-                Controller(profile.costs, profile.acceptance, MODEL) if profile else None,
+                Controller(profile.costs, profile.acceptance) if profile else None,
                 prompt_cache=self._prompt_cache(target, models),
                 draft_name=about_draft.name if about_draft else None,
                 engine=self.choice.engine,

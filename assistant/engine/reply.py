@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assistant.decoding.lookahead.controller import Controller
-from assistant.decoding.model import Logits, Model
-from assistant.decoding.row import Row
-from assistant.decoding.rules.rule import Rule
+from assistant.decoding.model import Model
+from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.rules.rule import Rule, TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import MODEL, ModelSource
@@ -270,23 +270,13 @@ def rule_of(request: Request) -> Rule:
     generator.
     """
     if request.seed is not None:
-        from assistant.decoding.rules.coupled import CoupledRule
+        from assistant.decoding.rules.coupled import CoupledRule  # few answers have a seed
 
         return CoupledRule(request.seed)
     rng = np.random.default_rng()
-    if request.rule == "block":
-        from assistant.decoding.rules.block import BlockRule
-
-        return BlockRule(rng)
-    from assistant.decoding.rules.rule import TokenRule
-
-    return TokenRule(rng)
+    return BlockRule(rng) if request.rule == "block" else TokenRule(rng)
 
 
 def warp_of(request: Request, control: Control) -> Warp:
     """Return a warp by the request's sampling, or by that of a later `UpdateRequest`."""
-
-    def warped(logits: Logits, history: Sequence[int]) -> Row:
-        return warp(logits, control.sampling or request.sampling, history)
-
-    return warped
+    return lambda logits, history: warp(logits, control.sampling or request.sampling, history)

@@ -9,7 +9,7 @@ from assistant.decoding.lookahead.controller import SHORT, Controller, RoundCost
 from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.lookahead.plans import FixedPlan, RoundPlan
 from assistant.decoding.loops import Round, speculative_round
-from assistant.decoding.mask import Forced, Mask, NothingAllowed, constrained, forcing
+from assistant.decoding.mask import Forced, Mask, constrained, forcing
 from assistant.decoding.model import DraftFailed, Logits, Model, most_proposals
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
@@ -134,6 +134,7 @@ class Rounds:
         Raises:
             Cancelled: the user stopped it; `tokens` has every completed round.
             ModelError: the target cannot continue.
+            UsageError: nor can an answer with this constraint.
         """
         while len(self._tokens) < self._limit:
             if self._policy.control.cancel.raised:
@@ -162,13 +163,12 @@ class Rounds:
         done = self._tokens[:-1]  # a target that rolls back in steps recomputes some of them
         recomputed = 0 if self._target.rollback is None else len(done) - self._target.cached(done)
         plan = self._plan(recomputed)
-        try:
-            round_, logits = speculative_round(
-                self._target, self._drafter, self._tokens, plan, self._warp, self._rule,
-                self._target_warp,
-            )  # fmt: skip
-        except NothingAllowed as error:
-            raise UsageError(str(error)) from error
+        round_, logits = speculative_round(
+            self._target, self._drafter, self._tokens, plan, self._warp, self._rule,
+            self._target_warp,
+        )  # fmt: skip
+        if self._tokens[-1] == self._target.n_vocab:  # as `constrained` has it
+            raise UsageError("The form allows no token that this model has.")
         if controller is None:
             return PlannedRound(round_, Forecast(plan.reason), logits)
         seconds, draft_s = self._clock() - started, self._draft_s - draft_s

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, cast
 
-from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.loops import autoregressive, speculative_round
 from assistant.decoding.rules.coupled import CoupledRule, Noise
 from tests.exact.enumeration import Case
 from tests.exact.exact_rows import Exact, exact_array
@@ -65,8 +65,8 @@ def _texts(case: Case, rng: LateUniforms) -> tuple[Any, Any]:
     ars = autoregressive(target, said, case.warp, Coupled(numbers))
     for _ in islice(ars, case.length):
         pass
-    tokens, planner = list(case.start), case.planner()
-    sps = speculative(target, case.drafter(), tokens, planner.plan, case.warp, Coupled(numbers))
+    tokens, planner, drafter = list(case.start), case.planner(), case.drafter()
     while len(tokens) < end:
-        planner.observe(next(sps))
+        plan, rule = planner.plan(), Coupled(numbers)
+        planner.observe(speculative_round(target, drafter, tokens, plan, case.warp, rule)[0])
     return tuple(said), tuple(tokens[:end])

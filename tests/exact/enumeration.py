@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, cast
 
-from assistant.decoding.loops import speculative
+from assistant.decoding.loops import speculative_round
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule, TokenRule
@@ -57,11 +57,10 @@ class Case:
         return law(partial(self._run, rule))
 
     def _run(self, rule: Callable[[Any], Rule], rng: Any) -> tuple[int, ...]:
-        tokens, planner = list(self.start), self.planner()
-        target: Any = self.target
-        rounds = speculative(target, self.drafter(), tokens, planner.plan, self.warp, rule(rng))
+        tokens, planner, decides = list(self.start), self.planner(), rule(rng)
+        target, drafter, warp = cast(Any, self.target), self.drafter(), self.warp
         while len(tokens) < len(self.start) + self.length:
-            round_ = next(rounds)
+            round_, _ = speculative_round(target, drafter, tokens, planner.plan(), warp, decides)
             planner.observe(round_)
             self.lookaheads.add(round_.proposed)
             tests: list[Any] = [*round_.tokens, *round_.rejected]

@@ -3,15 +3,14 @@
 from functools import partial
 
 from assistant.decoding.lookahead.plans import FixedPlan
-from assistant.decoding.loops import speculative
+from assistant.decoding.loops import speculative_round
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import law
 
 
 def a_round(rule, target, drafter, k, rng, warp=keep_all):
     """Return a round that proposes `k` tokens."""
-    plan = FixedPlan(k)
-    return next(speculative(target, drafter, [], lambda: plan, warp, rule(rng)))
+    return speculative_round(target, drafter, [], FixedPlan(k), warp, rule(rng))[0]
 
 
 def law_of_round(rule, target, drafter, k, warp=keep_all):

@@ -13,6 +13,7 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.sources.certain import ConstraintSource
 from assistant.request import Constraint
+from models.errors import UsageError
 from tests.assistant.constraints.spelt import Words
 from tests.exact.answer import START, ExactMask, by_every_rule, decoded, masked_law
 from tests.exact.coupling import Coupled, Numbers
@@ -95,3 +96,23 @@ def test_masks_matter_here_before_the_warp_and_after_each_token():
     free = chain_rule(target, 3, best_two, START)
     for form in FORMS:
         assert distance(expected(form, best_two, 3, target), free) > 0
+
+
+@by_every_rule
+def test_a_form_leaves_no_token_as_often_as_in_masked_ars(rule):
+    """The target gives no probability to what the form allows after some tokens."""
+    target, draft, end = Toy(4, 8, "zeros"), modelled_by(Toy(4, 1), 4), len(START) + 3
+
+    def run(sources, plan, rng):
+        tokens = list(START)
+        mask = mask_of(FORMS[0], tokens)
+        drafter = Cascade(*sources, mask=mask)
+        try:
+            decoded(target, rule(rng), drafter, tokens, 3, plan, best_two, mask=mask, limit=end)
+        except UsageError:
+            return None
+        return tuple(tokens)
+
+    ars, sps = law(partial(run, [], ("ars", None))), law(partial(run, [draft], ("sps", 2)))
+    assert distance(sps, ars) == 0
+    assert 0 < ars[None] < 1

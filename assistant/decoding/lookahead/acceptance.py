@@ -22,8 +22,8 @@ KNOWN = {  # acceptance by bucket, measured on answers of the default pair
     "random": (0.0,),
 }
 BY_CONFIDENCE = (0.48, 0.48, 0.53, 0.6, 0.68, 0.72, 0.85, 0.93, 0.98, 0.99)
-"""Acceptance of a draft model by the bucket of the target's margin, measured on the same."""
-TYPICAL_CONFIDENCE, PRIOR = 0.7, 3.0  # the mean of that in a new text, and its weight in tokens
+"""Acceptance of a draft model by the bucket of the target's margin, in the same answers."""
+TYPICAL_CONFIDENCE, PRIOR = 0.7, 3.0  # its mean in a new text, and how many tokens that counts for
 # Precisions are one over the variance, of log odds, before anything is observed.
 TEXT_PRECISION = 2.8  # of a draft model, between texts: measured
 COPIES_TEXT_PRECISION = 1.0  # of other sources
@@ -89,7 +89,8 @@ class Acceptance:
 
     It is what is known of a source's bucket, and two corrections in log odds: of the source with
     these models, which lasts, and of the source in this text, which is learnt quickly. What is
-    observed are not the coins that fell but their odds: the overlap of the two rows.
+    observed is not whether a proposal was accepted, but the probability of that: the overlap of the
+    two rows.
     """
 
     def __init__(self, lasting: Mapping[str, float] | None = None) -> None:
@@ -150,10 +151,10 @@ class Acceptance:
         Those cost nothing to judge, whether they were taken or not: a source that is not used now
         is known to have become good as soon as it is.
         """
-        for source, bucket, odds in _observed(round_, runs):
+        for source, bucket, overlap in _observed(round_, runs):
             expected = self.estimate(source, bucket)
-            self._text(source).observe(odds, expected)
-            self._source(source).observe(odds, expected)
+            self._text(source).observe(overlap, expected)
+            self._source(source).observe(overlap, expected)
         for token in round_.tokens:
             if (margin := token.target_row.margin) is not None:
                 self._confidence.add(BY_CONFIDENCE[margin])
@@ -170,7 +171,7 @@ class Acceptance:
 
 
 def _observed(round_: Round, runs: Sequence[Run]) -> Iterator[tuple[str, int, float]]:
-    """Yield what a round shows: of which source and bucket, the odds of a proposal."""
+    """Yield the source and the bucket of proposals, and how likely each was to be accepted."""
     for run in runs:
         yield run.source, run.buckets[0], round_.tokens[0].target_row.prob(run.tokens[0])
     judged = {run.source for run in runs}

@@ -15,13 +15,13 @@ from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.lookahead.plans import RoundPlan, ThroughputPlan
 from assistant.decoding.lookahead.theory import LONGEST_WEIGHED, best_lookahead, cheapest
 from assistant.decoding.loops import Round
-from assistant.decoding.sources.model import ModelSource, PrefillOption
+from assistant.decoding.sources.model import MODEL, PrefillOption
 
-CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
-CHECK_SOON = 16  # and where little was saved
-CHECK_AT_ONCE = 2  # and where plain rounds and others tell of different machines
+CHECK_EVERY = 64  # rounds of speculation after which a plain one shows how fast ArS is
+CHECK_SOON = 16  # where less than `RICH` may still be lost
+CHECK_AT_ONCE = 2  # where the last plain rounds and the cost curve disagree about ArS
 SURPRISING = 1.2  # times more or less than expected
-RICH = 10  # evaluations that may still be lost, from which on that is not little
+RICH = 10  # evaluations
 SHORT = 8  # tokens that the draft reads within a round
 TYPICAL_ANSWER = 200  # tokens
 SURE_OF_ITSELF = 0.85  # from here on most drafts are right: 0.83 to 0.87 did as well
@@ -33,25 +33,16 @@ class RoundCost(NamedTuple):
 
     round: Round
     plan: RoundPlan
-    seconds: float  # all of it, with what follows
+    seconds: float  # of the whole round
     draft_s: float = 0.0
     recomputed: int = 0
-    """Tokens that had been evaluated before: a plain answer would not have needed that."""
+    """Tokens that were evaluated again, which ArS would not have needed."""
 
 
 class Controller:
-    """Make plans that promise the most tokens per second, and learn from their results.
+    """Make plans that promise the most tokens per second, and learn from their results."""
 
-    `draft_source` is the one that reads before it proposes: a draft model.
-    """
-
-    def __init__(
-        self,
-        costs: Costs,
-        acceptance: Acceptance | None = None,
-        draft_source: str = ModelSource.name,
-    ) -> None:
-        self._draft_source = draft_source
+    def __init__(self, costs: Costs, acceptance: Acceptance | None = None) -> None:
         self.costs = costs
         self._acceptance = acceptance or Acceptance()
         self._budget = Budget()
@@ -99,12 +90,12 @@ class Controller:
         )
 
     def reading(self, options: Sequence[PrefillOption], more: int) -> PrefillOption | None:
-        """Return what the draft is to read now; None when that is nothing, or next to nothing.
+        """Return what the draft is to read now; None for nothing.
 
-        Of the `options`, the first of which is to go on, it is the one that saves most in the
-        `more` tokens that the answer may still have, its own time subtracted, and that costs no
-        more than the answer may still lose. So a draft first reads a little, and what it saves
-        with that buys it more. It reads in pieces, and each of them is timed.
+        The first of the `options` continues the draft's window. Chosen is the one that saves most
+        in the `more` tokens that the answer may still have, less its own time, if the answer may
+        still lose that time. So a draft first reads a little, and what it saves with that pays for
+        more. It reads in pieces, and each of them is timed.
         """
         best = max(options, key=lambda option: self._saved_s(option, options, more))
         goes_on = self._is_reading and best is options[0]
@@ -145,10 +136,9 @@ class Controller:
 
         A plan promises by the cost curve, so it is held against ArS by the cost curve too.
         """
-        step_s, right = self.costs.draft(1), None
-        if step_s < inf:
-            right = self._acceptance.expected(self._draft_source)
-        cost = cheapest(self.costs.verify, step_s if step_s < inf else 0.0)
+        has_draft = self.costs.draft(1) < inf
+        cost = cheapest(self.costs.verify, self.costs.draft(1) if has_draft else 0.0)
+        right = self._acceptance.expected(MODEL) if has_draft else None
         return Forecast(plan.reason, plan.speedup, self._baseline.seconds, cost, right)
 
     @property
@@ -209,17 +199,17 @@ class Controller:
         """Return the seconds of a reading, in pieces that can be paid for.
 
         It is of no use unless all of it can be, and a first proposal after it. The first piece
-        settles doubts about others of its size.
+        shows what others of its size take.
         """
         draft, verify = self.costs.draft, self.costs.verify
         proposal_s = draft(2) + self.costs.batch_safety(2) * (verify(2) - verify(1))
         left_s = self._left * self._token_s - proposal_s
         piece, read_s = self._piece(pending, left_s), 0.0
-        doubt, largest = self.costs.draft_safety(piece), 2 ** piece.bit_length() - 1
+        safety, largest = self.costs.draft_safety(piece), 2 ** piece.bit_length() - 1
         while pending and piece:
-            if read_s + doubt * draft(piece) > left_s:
+            if read_s + safety * draft(piece) > left_s:
                 return inf
-            read_s, pending, doubt = read_s + draft(piece), pending - piece, doubt**TRUST
+            read_s, pending, safety = read_s + draft(piece), pending - piece, safety**TRUST
             piece = min(pending, largest)
         return inf if pending else read_s
 
@@ -237,6 +227,6 @@ class Controller:
         better = LOG_ODDS_PER_HALVED_CONTEXT * log2(option.context / (self._known or whole))
         pace = max(self._pace.value, 1 / token_s)
         verify = {width: self.costs.verify(width) for width in range(1, LONGEST_WEIGHED + 2)}
-        chance = self._acceptance.expected(self._draft_source, better)
+        chance = self._acceptance.expected(MODEL, better)
         saved_s = max(0.0, 1 / pace - token_s / best_lookahead(chance, verify, step_s)[1])
         return min(more, TYPICAL_ANSWER) * saved_s - read_s

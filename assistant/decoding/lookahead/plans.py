@@ -165,11 +165,11 @@ class ThroughputPlan:
         return self._ahead(offer, chance, first_s, self._costs.draft_safety(offer.pending))
 
     def _ahead(
-        self, rows: Rows, chance: float, first_s: float = 0.0, doubt: float = 1.0
+        self, rows: Rows, chance: float, first_s: float = 0.0, safety: float = 1.0
     ) -> tuple[float, int]:
         """Return the pace of the round with a row, in hand or not, and those that may follow it."""
         later = [self._acceptance.optimistic(rows.source)] * min(self.budget - 1, DEEPEST)
-        step_s, risk_s = self._costs.row(rows.source), self._risk_s(first_s, doubt)
+        step_s, risk_s = self._costs.row(rows.source), self._risk_s(first_s, safety)
         return self._best([chance, *later], first_s, step_s, risk_s)
 
     def _best(
@@ -188,21 +188,21 @@ class ThroughputPlan:
             survival *= chance
             tokens += survival
             seconds = spent + self._verify_s[done + i] + step_s * (i - 1)
-            doubt = self._costs.batch_safety(self._recomputed + done + i + 1)
+            safety = self._costs.batch_safety(self._recomputed + done + i + 1)
             wider_s = self._verify_s[done + i] - self._verify_s[0]
-            most_s = seconds + risk_s + (doubt - 1) * wider_s + self._repeat_s(0)
+            most_s = seconds + risk_s + (safety - 1) * wider_s + self._repeat_s(0)
             if most_s <= self.limit_s or survival == 1:
                 best = max(best, (tokens / (seconds + repeated_s), i))
         return best
 
-    def _risk_s(self, next_s: float, doubt: float) -> float:
+    def _risk_s(self, next_s: float, safety: float) -> float:
         """Return how much longer than believed all rows took, and how much the next one may.
 
         That may take as many times as long as they did.
         """
         asked_s = self.expected_s - self._verify_s[self.taken]
         took_s = max(asked_s, self._clock() - self._started) if asked_s else 0.0
-        times = max(doubt, took_s / asked_s if asked_s else 1.0)
+        times = max(safety, took_s / asked_s if asked_s else 1.0)
         return took_s - asked_s + (times - 1) * next_s
 
     def _repeat_s(self, accepted: int) -> float:

@@ -40,12 +40,14 @@ class BlockRule(DrawingRule):
     def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
         """Accept a prefix of `draft`; one uniform is used for each prefix that is tried.
 
-        `target_rows` are read up to the first proposal that the target forbids.
+        `target_rows` are read up to the first proposal that the target forbids. That has threshold
+        0, and what is accepted as part of a longer prefix has threshold 1.
         """
         targets, shares = _shares(draft, target_rows)
         uniforms: list[float | None] = [None] * min(len(targets), len(draft.proposals))
-        thresholds: list[float | None] = list(uniforms)
-        for accepted in range(len(shares) - 1, 0, -1):
+        longest = len(shares) - 1
+        thresholds = [1.0] * longest + [0.0] * (len(uniforms) - longest)
+        for accepted in range(longest, 0, -1):
             left = excess(_scaled(targets[accepted], shares[accepted]), draft.rows[accepted])
             thresholds[accepted - 1] = threshold = _threshold(left, shares[accepted])
             uniforms[accepted - 1] = uniform = self._rng.random()

@@ -90,7 +90,7 @@ class CoupledRule:
         read: list[Row] = []
         for token, target in zip([*draft.tokens, None], target_rows, strict=False):
             if token is None or self.draw(target, position + len(read)) != token:
-                untested = (None,) * min(len(read) + 1, len(draft.proposals))
-                return Verdict(len(read), target, (*read, target), untested)
+                uniforms = (None,) * min(len(read) + 1, len(draft.proposals))
+                return Verdict(len(read), target, (*read, target), uniforms)
             read.append(target)
         raise missing_rows(draft)

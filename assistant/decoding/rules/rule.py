@@ -42,7 +42,7 @@ class Verdict:
     row: Row  # not normalised
     target_rows: tuple[Row, ...]  # those that were read: at least one more than accepted
     uniforms: tuple[float | None, ...]
-    thresholds: tuple[float | None, ...] = ()  # of the uniforms, if not target / draft
+    thresholds: tuple[float, ...] = ()  # that they were compared with, if not target / draft
 
 
 class Rule(Protocol):

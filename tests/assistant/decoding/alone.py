@@ -9,7 +9,7 @@ import numpy as np
 from law import distance, law  # type: ignore[import-not-found]
 
 from assistant.decoding.lookahead.plans import FixedPlan
-from assistant.decoding.loops import speculative
+from assistant.decoding.loops import speculative_round
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import TokenRule
@@ -46,11 +46,9 @@ def row(logits, history):
 def sampled(rule, rng, target, draft):
     tokens = [0, 1, 0]
     model = ModelSource(draft, VocabularyMapping.by_number(VOCABULARY, VOCABULARY))
-    rounds = speculative(
-        target, Cascade(SuffixSource(), model), tokens, lambda: FixedPlan(2), row, rule(rng)
-    )
+    drafter, rule = Cascade(SuffixSource(), model), rule(rng)
     while len(tokens) < 3 + LENGTH:
-        next(rounds)
+        speculative_round(target, drafter, tokens, FixedPlan(2), row, rule)
     return tuple(tokens[3 : 3 + LENGTH])
 
 

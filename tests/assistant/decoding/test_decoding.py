@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.decoding.lookahead.plans import FixedPlan
-from assistant.decoding.loops import speculative
+from assistant.decoding.loops import speculative_round
 from assistant.decoding.row import Row, one_hot
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
@@ -35,7 +35,7 @@ class Written:
 def committed(rule, draft, *rows):
     """Return the round that comes of a draft where the target has `rows`."""
     written = Written(draft, *rows)
-    return next(speculative(written, written, [], lambda: FixedPlan(3), lambda row, _: row, rule))
+    return speculative_round(written, written, [], FixedPlan(3), lambda row, _: row, rule)[0]
 
 
 def test_the_block_rule_tells_the_threshold_of_each_beginning_that_it_tried():

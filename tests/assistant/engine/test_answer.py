@@ -52,13 +52,11 @@ def row(token: int) -> Row:
 def sps(*ids: int, proposed: int | None = None, rejected: bool = False) -> Round:
     """Return a round: all but the last of `ids` are accepted proposals."""
     accepted = [
-        Sampled(token, Origin.DRAFT, row(token), row(token), proposal(token), 0.3)
-        for token in ids[:-1]
+        Sampled(token, Origin.DRAFT, row(token), proposal(token), 0.3) for token in ids[:-1]
     ]
     last = Sampled(ids[-1], Origin.TARGET, row(ids[-1]))
     if rejected:
-        rejection = row(ids[-1]), proposal(ids[-1]), 0.9
-        last = Sampled(ids[-1], Origin.RESIDUAL, row(ids[-1]), *rejection)
+        last = Sampled(ids[-1], Origin.RESIDUAL, row(ids[-1]), proposal(ids[-1]), 0.9)
     count = len(accepted) + rejected if proposed is None else proposed
     return Round((*accepted, last), rejections(*[0] * (count - len(accepted)), tested=rejected))
 

@@ -249,7 +249,7 @@ def test_acceptance_is_what_the_rows_promise_at_every_temperature(pair, names, s
             continue
         for each in step.round.tokens:
             if each.origin is Origin.DRAFT and each.proposal:
-                chance = each.target_row.overlap(each.draft_row)
+                chance = each.target_row.overlap(each.proposal.row)
                 tested.setdefault(each.proposal.source, []).append((True, chance))
         for rejected in step.round.rejected[:1]:
             assert rejected.target_row

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assistant.decoding.lookahead.plans import FixedPlan
-from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.loops import autoregressive, speculative_round
 from assistant.decoding.row import one_hot
 from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.cascade import Cascade
@@ -96,7 +96,8 @@ def test_greedy_ars_and_sps_say_the_same_where_batches_compute_alike(smol, noise
     start, said = ars
     sps = said[:start]
     rule = TokenRule(np.random.default_rng())
-    decode(speculative(smol, Echo(said), sps, lambda: FixedPlan(k), greedy, rule), sps, LENGTH)
+    while len(sps) < start + LENGTH:
+        speculative_round(smol, Echo(said), sps, FixedPlan(k), greedy, rule)
     check_same_or_near_tie(smol, said, sps[: len(said)], noise)
 
 
@@ -127,16 +128,9 @@ def test_the_default_pair_parts_from_ars_only_at_near_ties(open_model, default_p
         drafter = Cascade(
             ModelSource(draft, VocabularyMapping.by_number(target.n_vocab, draft.n_vocab))
         )
-        rounds = speculative(
-            target,
-            drafter,
-            sps,
-            lambda k=k: FixedPlan(k),
-            greedy,
-            TokenRule(np.random.default_rng()),
-        )
+        rule = TokenRule(np.random.default_rng())
         while len(sps) < len(ars):
-            round_ = next(rounds)
+            round_, _ = speculative_round(target, drafter, sps, FixedPlan(k), greedy, rule)
             accepted, tested = accepted + round_.accepted, tested + round_.tested
         gap = check_same_or_near_tie(target, ars, sps[: len(ars)], noise)
         print(f"lookahead {k}: gap {gap:.3f}, noise {noise:.3f}, {accepted}/{tested} accepted")

@@ -108,7 +108,7 @@ def judged(proposals: Sequence[Proposal], chances: Sequence[float], text: Text, 
         uniform = text.rng.random()
         origin = Origin.DRAFT if uniform < chance else Origin.RESIDUAL
         row = replace(coin(chance), margin=text.bucket)
-        tokens.append(Sampled(0, origin, row, proposal.row, proposal, uniform))
+        tokens.append(Sampled(0, origin, row, proposal, uniform))
         if origin is Origin.RESIDUAL:
             break
     else:

@@ -63,7 +63,7 @@ def test_the_record_of_a_source_outlives_the_text_and_fades_in_time():
 
 def test_odds_are_learnt_and_not_the_coins_that_fell():
     acceptance, proposal = Acceptance(), Proposal(0, one_hot(0), "suffix", 5)
-    accepted = Sampled(0, Origin.DRAFT, coin(0.25), proposal.row, proposal, 0.1)
+    accepted = Sampled(0, Origin.DRAFT, coin(0.25), proposal, 0.1)
     round_ = Round((accepted, Sampled(1, Origin.TARGET, coin(1.0))))
     for _ in range(200):
         acceptance.observe(round_, ())
@@ -72,7 +72,7 @@ def test_odds_are_learnt_and_not_the_coins_that_fell():
 
 def test_a_run_that_was_taken_is_judged_once():
     run, proposal = Run("suffix", (0,), (5,)), Proposal(0, one_hot(0), "suffix", 5)
-    replaced = Sampled(1, Origin.RESIDUAL, coin(0.5), proposal.row, proposal, 0.9)
+    replaced = Sampled(1, Origin.RESIDUAL, coin(0.5), proposal, 0.9)
     round_ = Round((replaced,), (Rejected(proposal, coin(0.5), 0.9),))
     both, alone = Acceptance(), Acceptance()
     both.observe(round_, [run])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assistant.decoding.lookahead.plans import FixedPlan
-from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.loops import autoregressive, speculative_round
 from assistant.decoding.row import Row, one_hot
 from assistant.decoding.rules import coupled
 from assistant.decoding.rules.coupled import BLOCK, CoupledRule
@@ -52,10 +52,9 @@ def ars(target, seed, warp=keep_all, start=()):
 
 
 def sps(target, drafter, seed, plan, warp=keep_all, start=()):
-    tokens, accepted = list(start), 0
-    loop = speculative(target, drafter, tokens, plan, warp, CoupledRule(seed))
+    tokens, accepted, rule = list(start), 0, CoupledRule(seed)
     while len(tokens) < LENGTH:
-        accepted += next(loop).accepted
+        accepted += speculative_round(target, drafter, tokens, plan(), warp, rule)[0].accepted
     return tokens[:LENGTH], accepted
 
 
@@ -101,11 +100,11 @@ def test_sps_says_what_ars_says_whatever_the_plan_and_even_if_it_looks_at_what_w
 def test_the_coupled_draw_of_an_equal_draft_is_always_accepted():
     """Both draw with the same numbers at the same place."""
     for seed in range(3):
-        tokens, drafter = [], modelled(Toy(5, 1), 5)
-        loop = speculative(
-            Toy(5, 1), drafter, tokens, lambda: FixedPlan(3), keep_all, CoupledRule(seed)
-        )
-        assert [next(loop).accepted for _ in range(6)] == [3] * 6
+        tokens, target, drafter = [], Toy(5, 1), modelled(Toy(5, 1), 5)
+        for _ in range(6):
+            plan, rule = FixedPlan(3), CoupledRule(seed)
+            round_, _ = speculative_round(target, drafter, tokens, plan, keep_all, rule)
+            assert round_.accepted == 3
 
 
 def test_another_seed_says_something_else_and_the_same_one_the_same():
