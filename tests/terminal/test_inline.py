@@ -218,7 +218,8 @@ def test_a_change_is_shown_written_and_taken_back(tmp_path: Path, models: list[s
     file = tmp_path / "file.txt"
     file.write_text(old)
     stored(tmp_path, f"```txt\n{new}```\n", Attachment("file.txt", old.rstrip("\n")))
-    terminal = Inline(tmp_path, *models, cwd=tmp_path, PYTHONPATH=str(Path.cwd()))
+    place = {"cwd": tmp_path, "PYTHONPATH": str(Path.cwd())}
+    terminal = Inline(tmp_path, *models, "--max-tokens", "5", **place)
     terminal.shows(READY)
     terminal.press("/open 1\r")
     terminal.shows("/apply writes it to file.txt.")
@@ -235,7 +236,13 @@ def test_a_change_is_shown_written_and_taken_back(tmp_path: Path, models: list[s
     terminal.press("/undo\r")
     terminal.shows("as it was")
     assert file.read_text() == old
+    terminal.until(lambda screen: screen.count("Attached to the next question: file.txt") == 2)
+    terminal.press("Next\r")
+    terminal.shows("› Next", "  with file.txt", DONE)
     terminal.leave()
+    store = store_at(tmp_path)
+    assert store.path(1)[2].attachments == (Attachment("file.txt", old.rstrip("\n")),)
+    store.close()
 
 
 SLOW_COMPLETION = """
@@ -271,6 +278,11 @@ def test_a_name_with_an_at_sign_is_attached_if_it_is_there_and_text_otherwise(
     terminal.shows("› Meet @ noon", "  with file.txt", DONE)
     terminal.press("/attach notes\r")
     terminal.shows("Attached to the next question: notes/")
+    terminal.press("/attach\r")
+    terminal.shows("Nothing is attached any more.")
+    terminal.press("More\r")
+    terminal.until(lambda screen: screen.count(DONE) == 2)
+    assert "  with notes/" not in terminal.text
     terminal.press(f"/open {'9' * 30}\r")
     terminal.shows("Say which: /open NUMBER")
     terminal.leave()

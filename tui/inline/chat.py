@@ -3,9 +3,10 @@
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -76,6 +77,7 @@ class InlineChat:
         self.prompt: _Prompt
         """Is given to `run`."""
         self._queue: deque[tuple[str, tuple[Attachment, ...]]] = deque()
+        self._pastes = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
         self._exit_code = 0
@@ -170,7 +172,7 @@ class InlineChat:
     def stop(self) -> None:
         """Stop what is under way; what waits for it goes back into the prompt."""
         for text, files in reversed(self._queue):
-            self.attachments += files
+            self.add(files)
             self.prompt.put(f"{text}\n")
         self._queue.clear()
         self.scrollback.show_waiting(0)
@@ -178,11 +180,15 @@ class InlineChat:
 
     def paste(self, text: str) -> None:
         """Attach a long text that was pasted."""
-        self.attach(Attachment(f"{PASTED} {len(self.attachments) + 1}", text))
+        self.attach(Attachment(f"{PASTED} {next(self._pastes)}", text))
+
+    def add(self, files: Sequence[Attachment]) -> None:
+        """Attach texts and folders to the next question; each replaces one of its name."""
+        self.attachments = [*{f.name: f for f in (*self.attachments, *files)}.values()]
 
     def attach(self, file: Attachment) -> None:
-        """Attach a text or a folder to the next question."""
-        self.attachments.append(file)
+        """Attach a text or a folder to the next question, and say so."""
+        self.add([file])
         self.scrollback.note(f"Attached to the next question: {one_line(file.name)}", MUTED)
 
     def submit(self, text: str) -> None:
@@ -226,7 +232,7 @@ class InlineChat:
                 self.ready = event
                 self.session.ready(event.target)
             case events.InputRestored(text, attachments):
-                self.attachments += attachments
+                self.add(attachments)
                 self.prompt.put(text)
             case events.ApprovalRequested():
                 self.on_reply = self._resolve_approval

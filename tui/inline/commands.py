@@ -10,7 +10,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from assistant.edit import kept_versions
-from assistant.edit.answer_change import answer_change
+from assistant.edit.answer_change import AnswerChange, answer_change
 from assistant.request import Constraint
 from assistant.session.attachments import read
 from assistant.store.store import Store
@@ -42,7 +42,7 @@ class SlashCommands(Completer):
     def __init__(self, chat: InlineChat, store: Store) -> None:
         self._chat, self._session, self._store = chat, chat.session, store
         self._branch = chat.session.branch
-        self._undo: list[Path] = []  # files that were changed
+        self._undo: list[AnswerChange] = []  # what was written
         self._known: tuple[str, ...] = ()  # the files below the folder
         self.names = [name[3:] for name in vars(type(self)) if name.startswith("do_")]
         """The commands, in the order of /help."""
@@ -146,9 +146,9 @@ class SlashCommands(Completer):
                 self._note("Not written.")
                 return
             change.write(self._chat.settings.save)
-            self._undo += [change.file.path] * self._chat.settings.save
-            self._chat.attach(read(change.file.path, change.name))
+            self._undo += [change] * self._chat.settings.save
             self._note(f"Written: {one_line(change.name)}.")
+            self._chat.attach(read(change.file.path, change.name))
 
         self._chat.on_reply = on_reply
 
@@ -156,14 +156,19 @@ class SlashCommands(Completer):
         """: take back the last /apply"""
         if not self._undo:
             raise UsageError("There is nothing to undo.")
-        kept_versions.undo(path := self._undo.pop())
+        kept_versions.undo(path := (change := self._undo.pop()).file.path)
         self._note(f"{one_line(str(path))} is as it was.")
+        self._chat.attach(read(path, change.name))  # it replaces the version that was undone
 
     # The next answers
 
     def do_attach(self, name: str) -> None:
-        """FILE: ask about a file or a folder; @FILE does, too"""
-        self._chat.attach(attached(name))
+        """[FILE]: attach a file or folder, as @FILE; alone: remove all"""
+        if name:
+            self._chat.attach(attached(name))
+        else:  # not the root, as which the empty name would be searched
+            self._chat.attachments.clear()
+            self._note("Nothing is attached any more.")
 
     def do_tools(self, word: str) -> None:
         """on|off: let answers call tools"""
@@ -214,7 +219,9 @@ class SlashCommands(Completer):
         """: list the commands and keys"""
         for name in self.names:
             takes, _, does = self._about(name).partition(": ")
-            self._note(f"/{name} {takes}".ljust(HELP) + f" {does}")
+            usage = f"/{name} {takes}"
+            gap = f"\n{' ' * HELP}" * (len(usage) > HELP)
+            self._note(f"{usage:{HELP}}{gap} {does}")
         self._note(KEYS)
 
     def do_quit(self, _: str) -> None:
