@@ -96,16 +96,12 @@ def speculative_round(
 
 
 def _sampled(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Sampled, ...]:
-    def sampled(i: int, token: int) -> Sampled:
-        return Sampled(
-            token,
-            Origin.DRAFT if i < verdict.accepted else _origin(draft, verdict),
-            verdict.target_rows[i],
-            draft.proposals[i] if i < len(draft.proposals) else None,
-            *_test(verdict, i),
-        )
-
-    return tuple(sampled(i, token) for i, token in enumerate(new))
+    origins = (Origin.DRAFT,) * verdict.accepted + (_origin(draft, verdict),)
+    proposals = (*draft.proposals, None)
+    return tuple(
+        Sampled(token, origins[i], verdict.target_rows[i], proposals[i], *_test(verdict, i))
+        for i, token in enumerate(new)
+    )
 
 
 def _origin(draft: Draft, verdict: Verdict) -> Origin:

@@ -7,7 +7,8 @@ from models.progress import CancelFlag
 class Control:
     """Options of the answer in progress, which another thread may change.
 
-    A mode, lookahead or sampling takes effect at the next round, a cancel within the evaluation.
+    A mode or lookahead takes effect in the next round, a sampling in the next row, a cancel within
+    the evaluation.
     """
 
     def __init__(self, mode: Mode = "auto", lookahead: int | None = None) -> None:

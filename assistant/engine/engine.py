@@ -35,7 +35,7 @@ class EngineState:
     emit: Callable[[Any], None]
     """Sends an event of the job, but not its last one, which the handler returns."""
     await_step: Callable[[], bool]
-    """Waits for a `NextStep`; returns False if the job was cancelled, and is not to wait again."""
+    """Waits for a `NextStep`; returns False if the job was cancelled: do not call it again then."""
     assistant: "Assistant | None" = None
     """The loaded models; None before the first `EngineArgs`, and after one that failed."""
     _made: dict[object, Any] = field(default_factory=dict)
@@ -84,7 +84,7 @@ def _answer(request: Request, state: EngineState) -> Finished:
                 assistant.profile.save()  # before the last event: this process may end after it
             return event
         state.emit(event)
-    raise AssertionError("an answer ends in it")
+    raise AssertionError("an answer ends in `Finished`")
 
 
 def _count(count: CountTokens, state: EngineState) -> TokenCount:
@@ -125,7 +125,7 @@ class Engine:
     """Does one job at a time on a thread of its own, by the handler of its class.
 
     On that thread, `send` is called with a job's number, an event, and whether it is the last one.
-    It may raise only TypeError, for an event that cannot be sent, and it may block.
+    It may block, and raise an error if an event cannot be sent.
     Methods may be called from any thread, one at a time; all but `close` return immediately.
     """
 

@@ -22,12 +22,7 @@ of its full speed; 12 at 80 %, 4 at 60 %."""
 LARGEST_PIECE = 256  # tokens
 
 
-def prefill_idle(
-    assistant: Assistant,
-    request: Request,
-    control: Control,
-    clock: Callable[[], float] = perf_counter,
-) -> Iterator[Prefilled]:
+def prefill_idle(assistant: Assistant, request: Request, control: Control) -> Iterator[Prefilled]:
     """Prefill the prompt of a request that may still change; yield the target's progress.
 
     The draft follows, after it is loaded if that was deferred, and then costs are measured until
@@ -44,7 +39,7 @@ def prefill_idle(
         if assistant.prompt_cache:
             assistant.prompt_cache.prepare(tokens, request.stored)
         is_short = len(tokens) - target.cached(tokens) <= SILENT_PREFILL
-        for piece in _read(target, tokens[:-1], assistant.piece, clock):
+        for piece in _read(target, tokens[:-1], assistant.piece):
             if piece.end < len(tokens) - 1:  # the last one is too short to adapt to
                 assistant.piece = piece.next_size
             if not is_short:
@@ -54,7 +49,7 @@ def prefill_idle(
             if isinstance(source, ModelSource):
                 source.read(tokens)
                 seen = source.seen(tokens[:-1])
-                for piece in _read(source.model, seen, assistant.piece, clock):
+                for piece in _read(source.model, seen, assistant.piece):
                     if profile:
                         profile.costs.observe_draft(piece.tokens, piece.seconds)
     while profile and not profile.refine():
@@ -76,7 +71,7 @@ class Piece(NamedTuple):
 
 
 def _read(
-    model: Model, tokens: Sequence[int], size: int, clock: Callable[[], float]
+    model: Model, tokens: Sequence[int], size: int, clock: Callable[[], float] = perf_counter
 ) -> Iterator[Piece]:
     """Evaluate tokens in pieces of about `PIECE_S`; the first one has `size` tokens."""
     end = model.cached(tokens)

@@ -77,7 +77,7 @@ class Policy:
 
 
 class PlannedRound(NamedTuple):
-    """A round, what its plan expected, and the target's logits for each of its tokens."""
+    """A round, what its plan expected, and the target's logits: the first rows are its tokens'."""
 
     round: Round
     forecast: Forecast

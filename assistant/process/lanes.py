@@ -49,7 +49,7 @@ class LanesOfProcess:
                     self.end = event
                     return dict.fromkeys(numbers, event)
             whole.put(event)
-        raise AssertionError("a stream ends in one of them")
+        raise AssertionError("loading ends in one of these")
 
     async def step(self, whole: EventStream) -> None:
         """Let the lane that has computed least do a step, and pass on its event."""

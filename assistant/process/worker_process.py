@@ -15,8 +15,8 @@ from models import child_process
 OUTPUT_BYTES = 8192
 """Bytes kept of what the worker writes to its standard output and error."""
 CHECKS = 6
-"""Checks of the worker within `patience_s`. After the event loop was blocked for long, the next one
-still finds what the worker has sent."""
+"""Waits into which `patience_s` is divided. If the event loop was blocked for long, only one of
+them is over, and the next one finds what the worker has sent."""
 INBOX = 256
 """Events buffered before their stream; beyond them the pipe fills, and the worker waits."""
 EXIT_GRACE_S = 3.0

@@ -130,26 +130,26 @@ class Acceptance:
     def expected(self, source: str, better: float = 0.0) -> float:
         """Return the estimate for a proposal of which no bucket is known yet.
 
-        `better` is by how much it will do better than it did, in log odds. Of a draft model the
-        target's own confidence tells, before it is asked: where the target is sure, most of its
-        proposals are right.
+        `better` is by how much the source will do better than it did, in log odds. For a draft
+        model the target's own confidence counts, which is known before the draft is asked: where
+        the target is sure, most proposals are right.
         """
         known = KNOWN.get(source, UNKNOWN)
         usual = self.confidence if source == MODEL else known[len(known) // 2]
         return probability(log_odds(usual) + self._correction(source) + better)
 
     def optimistic(self, source: str) -> float:
-        """Return that estimate a standard deviation higher.
+        """Return what is expected of a source, a standard deviation higher.
 
-        So a source is tried that may be good in this text, and a bad one soon is not.
+        So one that may be good in this text is tried, and one that is bad soon is no longer.
         """
         return self.expected(source, self._text(source).deviation)
 
     def observe(self, round_: Round, runs: Sequence[Run]) -> None:
         """Learn from a round, and from all `runs` that were on offer where it began.
 
-        Those cost nothing to judge, whether they were taken or not: a source that is not used now
-        is known to have become good as soon as it is.
+        It costs nothing to judge those, whether they were taken or not. So a source that is not
+        used now is noticed as soon as it becomes good.
         """
         for source, bucket, overlap in _observed(round_, runs):
             expected = self.estimate(source, bucket)

@@ -5,8 +5,8 @@ from math import isfinite
 from statistics import median
 
 ALLOWANCE = 3.0  # evaluations of one token that an answer may take longer, whatever its length
-SHARE = 0.02  # and this part of those that ArS needs: what was refused first is tried again later
-CAUTIOUS_ALLOWANCE, CAUTIOUS_SHARE = 0.4, 0.05  # no more where little is expected of proposals
+SHARE = 0.02  # and this part of its tokens: so what was refused at first is tried again later
+CAUTIOUS_ALLOWANCE, CAUTIOUS_SHARE = 0.4, 0.05  # the most where little is expected of proposals
 SUGGESTION_ALLOWANCE = 0.1
 """The allowance in an editor's suggestion, with the cautious share: it is often of five tokens.
 

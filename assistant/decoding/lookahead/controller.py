@@ -134,7 +134,7 @@ class Controller:
     def forecast(self, plan: RoundPlan) -> Forecast:
         """Return what is expected of speculation, and why a plan has proposed what it did.
 
-        A plan promises by the cost curve, so it is held against ArS by the cost curve too.
+        The speed-up is relative to ArS by the cost curve, as the plan was made by that curve.
         """
         has_draft = self.costs.draft(1) < inf
         cost = cheapest(self.costs.verify, self.costs.draft(1) if has_draft else 0.0)

@@ -10,7 +10,7 @@ from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.sources.draft import Offer, Rows, Run
 from assistant.decoding.sources.model import MODEL
 
-DEEPEST = 16  # steps that a source of rows is thought ahead
+DEEPEST = 16  # rows of a source that are weighed ahead
 
 
 class FixedPlan:
@@ -49,8 +49,8 @@ class FixedPlan:
 class ThroughputPlan:
     """A plan that takes an offer when it makes the round faster, in expected tokens per second.
 
-    An offer is looked at over its whole length, so that a step of the staircase that costs more
-    than one token is taken if the tokens after it pay for it.
+    An offer is weighed at each of its lengths. Batches cost more in steps, as kernels work in
+    blocks of rows: so a step that one token does not pay for is taken if several do.
 
     Args:
         budget: how many proposals there may be.

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-TYPICAL = 0.8  # the acceptance rate that is reckoned with where none is known
-LONGEST_WEIGHED = 15  # proposals of a round that are thought of here: verify width 16
+TYPICAL = 0.8  # the acceptance rate that is assumed where none is known
+LONGEST_WEIGHED = 15  # the most proposals of a round that are weighed here: verify width 16
 STEPS = 20  # halvings of the interval in which the acceptance rate lies: to a millionth
 
 
