@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from textual.events import Key
 from textual.pilot import Pilot
 
 from tests.tui.rest import until
@@ -22,6 +23,11 @@ class Driver:
         """Press keys, and wait until they are handled."""
         await self.pilot.press(*keys)
         await self.pilot.pause()
+
+    def at_once(self, *keys: str) -> None:
+        """Press keys faster than anything is done about them."""
+        for key in keys:
+            self.pilot.app.post_message(Key(key, key if len(key) == 1 else None))
 
     @property
     def told(self) -> list[str]:

@@ -82,7 +82,7 @@ class SpecchatApp(Program):
 
     async def on_event(self, event: events.Event) -> None:
         """Let the chat move the focus for typed text before a widget gets the key."""
-        is_new = not event.is_forwarded and self.chat.is_active
+        is_new = self._early is None and not event.is_forwarded and self.chat.is_active
         if is_new and isinstance(event, events.Key | events.Paste):
             self.chat.route_typing(event)
         await super().on_event(event)

@@ -3,9 +3,8 @@
 import asyncio
 import os
 import traceback
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -19,6 +18,7 @@ from textual.app import App, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.filter import LineFilter
+from textual.message_pump import MessagePump
 from textual.theme import BUILTIN_THEMES
 from textual.widgets import Input, TextArea
 
@@ -31,7 +31,6 @@ from tui.app.textual_private import driver_of, keys_of, read_terminal, uncaught
 from tui.app.themes import legible
 from tui.safe import DEBUG, bug_report, one_line, safe
 from tui.settings.editor import lend
-from tui.widgets.entry_screen import EntryScreen
 
 if TYPE_CHECKING:  # imported when there is a job
     from assistant.process.engine_process import EngineProcess
@@ -86,7 +85,7 @@ class Program(App[None]):
         self._engine: EngineProcess | None = None
         self._harmless = ControlFilter()
         self._asked_to_quit = -QUIT_AGAIN_S
-        self._early: list[events.Event] | None = []  # keys from before the prompt existed
+        self._early: list[events.Event] | None = []  # keys that wait, at first for the prompt
         self._crashed = False
         self._undo = ExitStack()
 
@@ -152,15 +151,31 @@ class Program(App[None]):
         self.clear_notifications()
 
     async def on_event(self, event: events.Event) -> None:
-        """Buffer keys until the prompt exists; turn unbracketed pastes into pastes or keys."""
-        if self._early is not None and isinstance(event, events.Key | events.Paste):
+        """Turn unbracketed pastes into pastes or keys; buffer keys until the one before is handled.
+
+        Textual runs what a key is bound to after text that was typed since.
+        """
+        if not isinstance(event, events.Key | events.Paste | Burst) or event.is_forwarded:
+            await super().on_event(event)
+        elif self._early is not None:
             self._early.append(event)
         elif isinstance(event, Burst):
             is_text = isinstance(self.focused, Input | TextArea)
             for replayed in [events.Paste(event.text)] if is_text else keys_of(event.text):
                 await self.on_event(cast(events.Event, replayed))
         else:
+            handles = self.focused or self.screen
+            is_text = not isinstance(event, events.Key) or event.is_printable
+            self._early = None if is_text and isinstance(handles, Input | TextArea) else []
             await super().on_event(event)
+            if self._early is not None:
+                self._follow(iter(handles.ancestors_with_self))
+
+    def _follow(self, queues: Iterator[MessagePump]) -> None:
+        """Follow a key through the queues of all that may handle it, and release the others."""
+        if not any(queue.call_later(self._follow, queues) for queue in queues):
+            # A screen that has just been opened sets its focus first.
+            self.screen.call_later(self.call_later, self._release_keys)
 
     async def _replay_early(self) -> None:
         early = self._early or []
@@ -186,12 +201,6 @@ class Program(App[None]):
                 return lend(path, line)
         except SuspendNotSupported:
             return f"This terminal cannot open an editor. Edit {path} elsewhere."
-
-    def open_entry(self, screen: EntryScreen, use: Callable[[str | None], None]) -> None:
-        """Open a text entry; keys pressed before it is ready are buffered for it."""
-        self._early = []
-        screen.on_ready = partial(self.call_later, self._release_keys)
-        self.push_screen(screen, use)
 
     async def _release_keys(self) -> None:
         buffered, self._early = self._early or [], None

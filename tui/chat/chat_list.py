@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -17,7 +17,6 @@ from textual.widgets import Input, Static
 
 from assistant.store.values import ChatSummary
 from models.errors import SpecchatError
-from tui.app.program import Program
 from tui.chat.chat_rows import ChatRows, Listing, listing
 from tui.safe import safe
 from tui.widgets.entry_screen import EntryLine, EntryScreen
@@ -167,7 +166,7 @@ class ChatList(Vertical):
             case "rename" | "export" if chosen:
                 texts = ("Rename", chosen.title), ("Export into this folder", str(self._folder))
                 entry = EntryScreen(*texts[action == "export"])
-                cast(Program, self.app).open_entry(entry, partial(self._use_text, action, chosen))
+                self.app.push_screen(entry, partial(self._use_text, action, chosen))
 
     def _use_text(self, action: str, chosen: ChatSummary, text: str | None) -> None:
         if self._store is None or text is None:

@@ -18,7 +18,6 @@ from assistant.settings.config_file import add_tools, with_tools
 from assistant.store.values import Attachment
 from assistant.tools.values import BUILT_IN, OfferedTool, ServerReport
 from models.errors import StorageError, UsageError
-from tui.app.program import Program
 from tui.labels import access, counted
 from tui.safe import one_line, safe
 from tui.shell.diff_printing import counts, drawn
@@ -184,7 +183,7 @@ class ToolsScreen(ListDialog[None]):
     def action_add(self) -> None:
         """Ask for a folder or a server, and add it."""
         entry = EntryScreen("Add a folder or a server", "", ADDING, self._invalid_reason)
-        cast(Program, self.app).open_entry(entry, self._add)
+        self.app.push_screen(entry, self._add)
 
     def _invalid_reason(self, line: str) -> str:
         try:

@@ -158,7 +158,7 @@ class SettingsScreen(Dialog[None]):
 
         value, hint = shown(self.now.given[key.name][0]), f"{key.help} Allowed: {key.allowed}."
         entry = EntryScreen(title(key.name), value, hint, invalid_reason, key.many_lines)
-        self._program.open_entry(entry, partial(self._set_value, key))
+        self.app.push_screen(entry, partial(self._set_value, key))
 
     def _set_value(self, key: Key, text: str | None) -> None:
         """Set a key from a text; an empty text resets it, unless the key may be empty."""

@@ -166,7 +166,6 @@ class EntryScreen(Dialog[str | None]):
         many_lines: bool = False,
     ) -> None:
         super().__init__()
-        self.on_ready: Callable[[], object] = lambda: None  # is called once the text has the focus
         self.input = EntryText(safe(text), many_lines)
         self.message = Static(safe(hint), markup=False)
         self._title, self._text, self._hint = title, text, hint
@@ -186,7 +185,6 @@ class EntryScreen(Dialog[str | None]):
         """Select the whole text, so that typing replaces it."""
         self.set_focus(self.input)
         self.input.select_all()
-        self.on_ready()
 
     @on(TextArea.Changed)
     def check(self) -> None:

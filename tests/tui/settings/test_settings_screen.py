@@ -8,7 +8,6 @@ from pathlib import Path
 from textwrap import wrap
 
 import pytest
-from textual import events
 from textual.pilot import Pilot
 
 from assistant.settings.config_file import read
@@ -47,11 +46,6 @@ class Open(Driver):
         super().__init__(pilot)
         self.app, self.screen, self.used = app, screen, used
 
-    async def press(self, *keys: str) -> None:
-        for key in keys:  # none is kept for what opens
-            await self.until(lambda: self.app._early is None)
-            await super().press(key)
-
     async def go(self, name: str) -> None:
         self.screen.list.highlighted = self.screen.list.get_option_index(name)
         await self.pilot.pause()
@@ -64,11 +58,6 @@ class Open(Driver):
         assert isinstance(entry, EntryScreen)
         await self.press(*text)
         return entry
-
-    def at_once(self, *keys: str) -> None:
-        """Press keys faster than anything is done about them."""
-        for key in keys:
-            self.app.post_message(events.Key(key, key if len(key) == 1 else None))
 
     def row(self, name: str) -> str:
         return str(self.screen.list.get_option(name).prompt)
