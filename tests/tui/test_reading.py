@@ -2,7 +2,8 @@
 
 from assistant.events import Prefilled
 from tui import reading
-from tui.reading import AnswerProgress
+from tui.chat.status import State, line
+from tui.reading import Activity, AnswerProgress
 
 
 def test_the_time_left_is_that_of_the_tokens_left_at_the_speed_of_this_prefill(monkeypatch):
@@ -24,3 +25,15 @@ def test_the_time_left_is_that_of_the_tokens_left_at_the_speed_of_this_prefill(m
     assert after(10, 200, 300) == "reading the prompt: 200 of 300 tokens"
     other = describe(Prefilled("draft", 1, 2), "it").text
     assert other == "the guessing model reads it: 1 of 2 tokens"
+
+
+def test_the_activity_is_named_at_80_columns_and_cut_for_want_of_space() -> None:
+    texts = ["reading the prompt: 1,656 of 2,835 tokens, about 24 s left"]
+    texts += ["the guessing model reads the prompt: 1,656 of 2,835 tokens"]
+    for text in texts:
+        for width in (60, 78):
+            shown = line(State(loaded=True, activity=Activity(text, 0.6)), width)
+            assert text[:20] in shown.plain
+            assert shown.plain.endswith("…")
+            assert shown.cell_length <= width
+    assert line(State(loaded=True, activity=Activity(texts[0], 0.6)), 38).plain.endswith(" 60%")

@@ -105,12 +105,12 @@ class SessionView:
             case events.ToolsStarting(over):
                 activity = None if over else Activity("starting the tools", 0.0)
                 self._screen.status.show(activity=activity)
-            case events.Indexing(text, None):
-                self._screen.status.show(activity=None)
-                if text:
+            case events.Indexing(text, fraction):
+                if self.session.idle:  # an answer has a progress of its own
+                    activity = None if fraction is None else Activity(text, fraction)
+                    self._screen.status.show(activity=activity)
+                if text and fraction is None:
                     self._screen.notify(safe(text), timeout=8, markup=False)
-            case events.Indexing(text, float(fraction)):
-                self._screen.status.show(activity=Activity(text, fraction))
             case events.AnswerEnded():
                 self._show_figures()
                 self._screen.status.show(activity=None, last=self._screen.panel.last)

@@ -21,6 +21,7 @@ from tui.safe import safe
 from tui.widgets.lines import MUTED
 
 BAR = 10
+LEGIBLE = 16  # cells of an activity's text that say what it is
 
 
 class Banner(Horizontal):
@@ -109,8 +110,11 @@ def line(state: State, width: int) -> Content:
     chip = Content.styled(f" {name} ", f"bold $text-{hue} on ${hue}-muted")
     parts = [chip, *([Content.styled("tools on", "$text-accent")] if state.tools else [])]
     for part in _parts(state):
-        if sum(shown.cell_length + 2 for shown in parts) + part.cell_length <= width:
+        free = width - sum(shown.cell_length + 2 for shown in parts)
+        if part.cell_length <= free:
             parts.append(part)
+        elif state.activity is not None and free >= LEGIBLE:
+            parts.append(part.truncate(free, ellipsis=True))
     return Content("  ").join(parts)
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import Origin
+from assistant.events import Origin, Prefilled
 from assistant.passages import folder_index
+from assistant.session.chat_session import ChatSession
+from assistant.session.events import Indexing
 from assistant.store.values import BY_PASSAGES, Attachment
 from tests.assistant.passages.indexes import update_here
 from tests.tui.chat.chat_driver import Chat, Pair, lent, open_chat
@@ -218,6 +220,21 @@ async def test_passages_that_fit_are_prefilled_while_the_question_is_typed(pair:
         await chat.until(
             lambda: any(BIRDS in text and text.endswith("zeppelins") for text in read())
         )
+
+
+async def test_a_folder_that_is_read_during_an_answer_leaves_its_progress_on_the_screen(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        monkeypatch.setattr(ChatSession, "idle", property(lambda _: False))
+        show, status = chat.screen.controller.view.show, chat.screen.status
+        show(Prefilled("target", 5, 10))
+        before = status.state.activity
+        for event in (Indexing("reading notes/: 1 of 2 files", 0.5), Indexing("Read.", None)):
+            show(event)
+            assert status.state.activity == before is not None
+        await chat.until(lambda: "Read." in chat.told)
 
 
 async def test_folders_of_the_settings_are_read_at_the_start(pair: Pair, notes: Path) -> None:
