@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from assistant.request import Infill
+from models.base import common_prefix
 from models.errors import UsageError
 from models.native.vocab import Vocab
 
@@ -10,15 +11,19 @@ NO_MARKS = (
     "This model has no tokens for a gap in a text, so it cannot complete between two texts; "
     "qwen2.5-coder-1.5b can."
 )
-SUFFIX_S, SUFFIX_FEWEST, SUFFIX_MOST = 0.5, 40, 512
-"""How long a suffix may be read, in seconds, and limits of that in tokens.
+NEAR, FAR = 24, 240
+"""How many tokens of a suffix stand after the prefix, and as a file before it.
 
-Each key that is typed before a suffix has what is read of it read again. In 30 gaps Qwen2.5-Coder
-1.5B gave the line that had stood there a log probability of -0.89 a token with 40 tokens of the
-suffix, and -0.73 with 510; its own first line was that one in 7 and in 11 of them. In 11 of these a
-suffix before the prefix did far worse (-1.80 beside -1.35), and one as a file before it as well as
-510 tokens in place (-1.10 beside -1.08); but then a cursor that moves has the whole prefix read.
+In 44 gaps Qwen2.5-Coder 1.5B gave the line that had stood there a log probability of -0.79 a token
+with these, -0.81 with 16 and 240, or with 510 after the prefix, and -0.95 with 40 after it; its own
+first line was that one in 13, 9, 16 and 12 of them. A whole suffix before the prefix did far worse.
 """
+SUFFIX_S, SUFFIX_FEWEST, SUFFIX_MOST = 0.5, 40, 512
+"""How long a suffix may be read that is only after the prefix, in seconds, and limits in tokens.
+
+It does if a model has no mark for files, or if the cursor is far from the part before the prefix.
+"""
+FAR_NAME = "rest"  # of the file that the far part of a suffix is written as
 AGREEING = 64  # tokens before the gap that stand before a prediction, too: a long match is trusted
 STEPS = 4  # a prefix that is too long is cut by these parts of it, so that the caches stay valid
 
@@ -27,6 +32,36 @@ def suffix_tokens(token_s: float) -> int:
     """Return how many tokens of a suffix to read where each takes `token_s`; 0.0 is unknown."""
     affordable = int(SUFFIX_S / token_s) if token_s else 0
     return min(SUFFIX_MOST, max(SUFFIX_FEWEST, affordable))
+
+
+class FarSuffix:
+    """A part of the suffix that stands before the prefix, as a file does, and is not read again.
+
+    It stays while one types, and while the cursor moves: with another one, the whole prefix would
+    have to be read again.
+    """
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._prefix: list[int] = []
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """The part with a name, if there is one."""
+        return [(FAR_NAME, self._text)] if self._text else []
+
+    def update(self, prefix: list[int], suffix: str, text: str) -> bool:
+        """Make `text` the part unless it costs much; return whether the part follows closely.
+
+        It costs much if less than half of the prefix is new, and would be read in any case.
+        """
+        if not self._follows(suffix) and common_prefix(self._prefix, prefix) * 2 <= len(prefix):
+            self._text = text
+        self._prefix = prefix
+        return self._follows(suffix)
+
+    def _follows(self, suffix: str) -> bool:
+        return bool(self._text) and 0 <= suffix.find(self._text) <= len(self._text)
 
 
 class InfillPrompt:
@@ -44,10 +79,12 @@ class InfillPrompt:
         budget: int,
         prediction: str = "",
         suffix_tokens: int = SUFFIX_FEWEST,
+        far_suffix: FarSuffix | None = None,
     ) -> None:
         """Take as much of a gap's surroundings as fits into `budget` tokens.
 
-        `prediction` is what may well fill the gap; no more than `suffix_tokens` follow it.
+        `prediction` is what may well fill the gap; no more than `suffix_tokens` follow it, and no
+        more than `NEAR` if others are in `far_suffix`.
 
         Raises:
             UsageError: the model has no marks for a gap.
@@ -57,11 +94,17 @@ class InfillPrompt:
             raise UsageError(NO_MARKS)
         budget -= len(self._marks) + 1
         before, self._after = map(vocab.tokenize_inside, (prefix, infill.suffix))
-        self._suffix = self._after[: min(suffix_tokens, budget // 4)]
-        left = budget - len(self._suffix)
+        near = limit = min(suffix_tokens, budget // 4)
+        far = list[int]()
+        if far_suffix and "file" in self._marks and (prefix or infill.suffix):
+            if far_suffix.update(before, infill.suffix, self._lines_after(NEAR, budget // 4)):
+                near = min(limit, NEAR)
+            far = self._fitting(far_suffix.files, budget // 2)
+        self._suffix = self._after[:near]
+        left = budget - limit - len(far)  # the same for all places of the cursor
         step = max(1, left // STEPS)
         self._prefix = before[-(-max(0, len(before) - left) // step) * step :]
-        self._files = self._fitting(infill.files, left - len(self._prefix))
+        self._files = self._fitting(infill.files, left - len(self._prefix)) + far
         self._predicted = vocab.tokenize_inside(prediction)
 
     @property
@@ -80,6 +123,12 @@ class InfillPrompt:
         """What an answer may copy, in the order in which it continues it: the prefix is last."""
         predicted = [*self._prefix[-AGREEING:], *self._predicted] if self._predicted else []
         return [*self._files, *self._after, *predicted, *self._prefix]
+
+    def _lines_after(self, start: int, limit: int) -> str:
+        """Return the lines of the suffix after its first tokens, of up to `limit` tokens."""
+        tokens = self._after[start : start + min(FAR, limit)]
+        text = b"".join(map(self._vocab.piece, tokens)).decode("utf-8", "ignore")
+        return text.partition("\n")[2]
 
     def _fitting(self, files: Iterable[tuple[str, str]], budget: int) -> list[int]:
         """Return the tokens of as many of the last files as fit."""

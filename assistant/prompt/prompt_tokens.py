@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from assistant.calling import formats
 from assistant.prompt.context import drop_oversized, fit
-from assistant.prompt.infill import SUFFIX_FEWEST, InfillPrompt
+from assistant.prompt.infill import SUFFIX_FEWEST, FarSuffix, InfillPrompt
 from assistant.prompt.masking import ControlTexts, Masking, is_token
 from assistant.prompt.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
 from assistant.prompt.thoughts import (
@@ -80,7 +80,8 @@ class ChatTokens:
     def __init__(self, vocab: Vocab) -> None:
         self._vocab = vocab
         self.suffix_tokens = SUFFIX_FEWEST
-        """How many tokens after a gap are read."""
+        """How many tokens after a gap may be read again for each key."""
+        self._far_suffix = FarSuffix()
         self.tools_in_words = False
         """Whether the last prompt described tools in words, because its template cannot."""
         fallback = CHATML if "<|im_start|>" in vocab.controls else PLAIN
@@ -134,8 +135,9 @@ class ChatTokens:
         """Return the prompt of a gap in a text; see `InfillPrompt`."""
         prefix = "".join(message.content for message in request.messages)
         prompt = InfillPrompt(
-            self._vocab, prefix, infill, budget, request.prediction, self.suffix_tokens
-        )
+            self._vocab, prefix, infill, budget, request.prediction, self.suffix_tokens,
+            self._far_suffix,
+        )  # fmt: skip
         beginning = self.beginning(request, tokens := prompt.tokens)
         thoughts = self.thoughts(request, beginning)
         plain = ChatPrompt(tokens, 0, [], beginning, thoughts, self.call_format, None)

@@ -19,7 +19,7 @@ from assistant.decoding.sources.suffix import InfillSource
 from assistant.engine.control import Control
 from assistant.engine.load import load
 from assistant.engine.model_profile import ModelProfile
-from assistant.prompt.infill import InfillPrompt, suffix_tokens
+from assistant.prompt.infill import FarSuffix, InfillPrompt, suffix_tokens
 from assistant.request import EngineArgs, Infill, Message, Request
 from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.dialect import Notices
@@ -155,16 +155,45 @@ def test_a_key_that_is_typed_has_little_of_a_long_suffix_read_again(
     assert after in b"".join(map(vocab.piece, newer.context)).decode()  # all of it can be copied
 
 
-@pytest.mark.parametrize(("token_s", "read"), [(0.0, 40), (0.05, 40), (0.005, 100), (0.003, 166)])
-def test_as_much_of_a_suffix_is_read_as_takes_half_a_second(
-    open_model: Open, filling: Path, monkeypatch: pytest.MonkeyPatch, token_s: float, read: int
+def test_a_far_suffix_is_read_once_for_all_places_of_the_cursor(
+    open_model: Open, filling: Path
 ) -> None:
+    vocab = open_model(filling).weights.vocab
+    lines = [f"line {number}\n" for number in range(300)]
+    chosen = FarSuffix()
+
+    def at(line: int, typed: str = "", lines: list[str] = lines) -> tuple[str, int]:
+        before, after = "".join(lines[:line]) + typed, "".join(lines[line:])
+        tokens = InfillPrompt(vocab, before, Infill(after), 1000, far_suffix=chosen).tokens
+        assert len(tokens) <= 1000
+        again = len(tokens) - tokens.index(vocab.infill_marks["suffix"]) - 2
+        return b"".join(map(vocab.piece, tokens)).decode(), again
+
+    first, _ = at(100)
+    far = first[: first.index("line 127")]
+    assert far.startswith("rest\nline 103\n")
+    read = {"x": 24, "": 24, "in it": 40, "below": 40, "far above": 40}
+    for line, place in ((100, "x"), (20, "far above"), (99, ""), (104, "in it"), (190, "below")):
+        at(0, "", [])  # as clients ask that only files be read
+        text, again = at(line, place)
+        assert (text.startswith(far), again) == (True, read[place])
+        assert line not in (99, 104) or text.startswith(first[:400])  # and of what is before it
+    assert at(20)[0].startswith(far)
+    assert not at(290)[0].startswith(far)  # most of what stands before it is new
+    assert at(0, "", ["other\n"] * 20)[0].startswith("rest\nother\nother")
+
+
+@pytest.mark.parametrize(("token_s", "read"), [(0.0, 40), (0.05, 40), (0.005, 100), (0.003, 166)])
+def test_as_much_of_a_suffix_is_read_as_takes_half_a_second_without_a_mark_for_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token_s: float, read: int
+) -> None:
+    path = tiny.write(tmp_path / "alone.gguf", controls=(*tiny.CONTROLS, *MARKS[:3]))
     known = ModelProfile(prompt_token_s=token_s)
     monkeypatch.setattr("assistant.engine.loader.newest", lambda *_: known)
     after = "".join(f"line {number}\n" for number in range(200))
     request = Request((Message("user", "a = "),), infill=Infill(after))
     with ExitStack() as opened:
-        setup = EngineArgs(filling, None, 4096, threads=1, measure=False)
+        setup = EngineArgs(path, None, 4096, threads=1, measure=False)
         assistant, _ = load(setup, Control(), lambda _: None, opened)
         tokens = assistant.prompt(request, Control()).tokens
     marks = assistant.vocab.infill_marks
@@ -310,6 +339,16 @@ def test_an_answer_ends_where_it_begins_to_repeat_what_follows() -> None:
     assert Infill("\n\n    return width\n}\n").meeting == "\n\n    return width\n"
     assert Infill(")\n").meeting == ""
     assert Infill(")\n    return 1\n").meeting == ")\n    return 1\n"
+
+
+def test_a_key_has_little_read_again_and_a_far_suffix_stays_read(editor: Running) -> None:
+    body = {"input_suffix": "".join(f"line {n}\n" for n in range(90)), "n_predict": 1}
+    first, second = (
+        ask(editor, "/infill", {**body, "input_prefix": f"another file: {typed}"})
+        for typed in ("t", "th")
+    )
+    assert first["tokens_evaluated"] > 240
+    assert second["timings"]["prompt_n"] < 30
 
 
 def test_a_newer_request_of_a_client_replaces_the_one_under_way(tmp_path: Path) -> None:
