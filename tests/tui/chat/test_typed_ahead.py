@@ -7,7 +7,6 @@ from tests.tui.chat.chat_driver import Pair, open_chat
 from tui.chat.dialogs import ToolsScreen
 from tui.widgets.entry_screen import EntryScreen
 
-
 OPENING = "f2,f5,ctrl+o,f5 ctrl+o,f6 down down down enter,f7,f9,f9 ctrl+o,ctrl+p"
 
 

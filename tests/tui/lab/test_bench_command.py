@@ -12,7 +12,7 @@ from assistant.settings.settings import Settings
 from models.errors import ModelError
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import endless, run, start
+from tests.tui.shell.program import endless, run, started
 from tui.lab.bench_session import _setups
 
 GREEDY = ("--temperature", "0", "--threads", "1", "--ctx", "2048")
@@ -129,12 +129,12 @@ def test_a_run_that_is_interrupted_shows_what_was_done(pair, asked: Path) -> Non
     few = ("--max-tokens", 40, "--systems", "ars,model=3")
     held = endless("tui.shell.engine_console", "EngineConsole.run", after=2)
     told = "import tui.lab.bench_session\ntui.lab.bench_session.LINE_EVERY_S = 0\n"
-    process = start("bench", "prompts", asked, *pair, *GREEDY, *few, first=held + told)
-    assert process.stderr is not None
-    while not (said := process.stderr.readline()).startswith("3 of 3"):
-        assert said
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=WAIT_S)
+    with started("bench", "prompts", asked, *pair, *GREEDY, *few, first=held + told) as process:
+        assert process.stderr is not None
+        while not (said := process.stderr.readline()).startswith("3 of 3"):
+            assert said
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130
     assert "Traceback" not in err
     assert "Cut short" in err

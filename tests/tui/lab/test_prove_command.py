@@ -2,7 +2,6 @@
 
 import json
 import signal
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from models.errors import EngineDied
 from tests import tiny
 from tests.models.files.stores import odd
 from tests.patience import WAIT_S
-from tests.tui.shell.program import run, start
+from tests.tui.shell.program import run, started
 from tui.lab.prove import PROMISE, TITLES, tables, verdict
 from tui.lab.tables import lines
 
@@ -50,19 +49,13 @@ def test_a_pair_is_proved_and_the_object_has_every_layer(target: Path, draft: Pa
     assert "left" in err
 
 
-def comparing_widths(target: Path) -> subprocess.Popen[str]:
-    """Return a command that has begun to compare the target's batches."""
-    process = start(*PROVE, "--target", target, "--draft", "none")
-    assert process.stderr is not None
-    while "comparing noise" not in process.stderr.readline():
-        assert process.poll() is None
-    return process
-
-
 def test_an_interrupt_ends_it_with_130_and_what_was_found(slow: Path) -> None:
-    process = comparing_widths(slow)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=WAIT_S)
+    with started(*PROVE, "--target", slow, "--draft", "none") as process:
+        assert process.stderr is not None
+        while "comparing noise" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130
     assert TITLES["noise"] in out
     assert "was stopped before its end" in out

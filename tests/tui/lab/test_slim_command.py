@@ -16,7 +16,7 @@ from models.gguf import read_vocabulary
 from models.mapping import shared_tokens
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import endless, invoke, start
+from tests.tui.shell.program import endless, invoke, started
 from tui.models.command import models
 
 WORDS = tuple(f" word{i}" for i in range(600))
@@ -104,11 +104,13 @@ def test_an_impossible_slim_draft_is_one_sentence(here, monkeypatch, arguments, 
 def test_interrupt_keeps_nothing_and_ends_with_130(here):
     before = sorted(here.iterdir())
     pair = (here / "target.gguf", "--draft", here / "draft.gguf")
-    program = start("models", "slim", *pair, first=endless("models.slim.slim_draft", "read_layout"))
-    while not list(here.glob(".slim-*")) and program.poll() is None:
-        time.sleep(0.01)
-    program.send_signal(signal.SIGINT)
-    _, said = program.communicate(timeout=WAIT_S)
+    with started(
+        "models", "slim", *pair, first=endless("models.slim.slim_draft", "read_layout")
+    ) as program:
+        while not list(here.glob(".slim-*")) and program.poll() is None:
+            time.sleep(0.01)
+        program.send_signal(signal.SIGINT)
+        _, said = program.communicate(timeout=WAIT_S)
     assert program.returncode == 130, said
     assert said.endswith("Stopped; nothing was kept.\n")
     assert "Traceback" not in said

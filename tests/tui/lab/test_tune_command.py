@@ -9,7 +9,7 @@ import pytest
 from models.engines import ENGINES
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import endless, run, start
+from tests.tui.shell.program import endless, run, started
 
 TUNE = ("tune", "--threads", "1")
 ENDLESS = endless("tui.shell.engine_console", "EngineConsole.run")
@@ -36,12 +36,12 @@ def slow(tmp_path: Path) -> Path:
 
 
 def test_interrupt_ends_it_with_130_and_leaves_nothing(slow: Path, home: Path) -> None:
-    process = start(*TUNE, "--target", slow, "--draft", "none", first=ENDLESS)
-    assert process.stderr is not None
-    while "measuring" not in process.stderr.readline():
-        pass
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=WAIT_S)
+    with started(*TUNE, "--target", slow, "--draft", "none", first=ENDLESS) as process:
+        assert process.stderr is not None
+        while "measuring" not in process.stderr.readline():
+            pass
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=WAIT_S)
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
     assert not list(home.rglob("*.json*"))

@@ -4,7 +4,8 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -57,9 +58,10 @@ def invoke(command: click.Command, *arguments: object, **options: Any) -> Result
     return result
 
 
-def start(*arguments: object, first: str = "", **options) -> "subprocess.Popen[str]":
-    """Start the program, in a process that runs some code `first`."""
-    return subprocess.Popen(
+@contextmanager
+def started(*arguments: object, first: str = "", **options) -> Iterator["subprocess.Popen[str]"]:
+    """Start the program, in a process that runs some code `first`; it ends with its test."""
+    with subprocess.Popen(
         [sys.executable, "-c", first + MAIN, *map(str, arguments)],
         stdin=options.pop("stdin", subprocess.DEVNULL),
         stdout=options.pop("stdout", subprocess.PIPE),
@@ -68,13 +70,17 @@ def start(*arguments: object, first: str = "", **options) -> "subprocess.Popen[s
         env={**os.environ, **options.pop("env", {})},
         text=True,
         **options,
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def run_apart(*arguments: object, **options) -> tuple[int, str, str]:
     """Run the program in a process of its own; return its exit code and what it printed."""
-    process = start(*arguments, **options)
-    out, err = process.communicate(timeout=WAIT_S)
+    with started(*arguments, **options) as process:
+        out, err = process.communicate(timeout=WAIT_S)
     return process.returncode, out, err
 
 

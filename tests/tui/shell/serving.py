@@ -7,21 +7,16 @@ from typing import Any
 
 import openai
 
-from tests.tui.shell.program import start
+from tests.tui.shell.program import started
 
 FEW = ("--threads", "1", "--ctx", "512", "--port", "0", "--mode", "ars")
 
 
 @contextmanager
 def serving(*arguments: object, **options) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    process = start("serve", *FEW, *arguments, **options)
-    try:
+    with started("serve", *FEW, *arguments, **options) as process:
         assert process.stdout
         yield process, process.stdout.readline().strip()
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
 
 
 def complete(url: str, model: str, key: str = "none") -> Any:

@@ -1,8 +1,6 @@
 """`specchat ask --chat`: a conversation that continues from one command to the next."""
 
 import json
-import os
-import signal
 
 import pytest
 from click.testing import CliRunner
@@ -10,7 +8,7 @@ from click.testing import CliRunner
 from assistant.store.store import Store
 from models.errors import StorageError
 from tests.patience import until
-from tests.tui.shell.program import ENDLESS, HOT, run, start
+from tests.tui.shell.program import ENDLESS, HOT, run, started
 from tui.safe import safe
 from tui.shell.ask_command import ask
 
@@ -55,12 +53,11 @@ def test_a_question_that_is_not_saved_knows_the_conversation_anyway(target, home
 
 
 def test_an_answer_is_kept_while_it_comes_and_a_kill_leaves_that(endless, home):
-    process = start("ask", "--target", endless, *ENDLESS, "--chat", "new", "Well?")
-    assert process.stdout.read(100)
-    until(lambda: len(stored_texts(home)[0][-1]) > 10)
-    kept = stored_texts(home)[0]
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
+    with started("ask", "--target", endless, *ENDLESS, "--chat", "new", "Well?") as process:
+        assert process.stdout.read(100)
+        until(lambda: len(stored_texts(home)[0][-1]) > 10)
+        kept = stored_texts(home)[0]
+        process.kill()
     ((question, answer),) = stored_texts(home)
     assert question == "Well?"
     assert answer.startswith(kept[-1])

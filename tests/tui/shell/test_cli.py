@@ -24,7 +24,7 @@ from models.files import checksum
 from tests.assistant.store.talks import talk
 from tests.patience import WAIT_S
 from tests.scripts import ended
-from tests.tui.shell.program import ENDLESS, HOT, MAIN, run, run_apart, start
+from tests.tui.shell.program import ENDLESS, HOT, MAIN, run, run_apart, started
 from tui.shell.cli import specchat
 
 
@@ -143,11 +143,11 @@ def test_control_c_at_any_moment_exits_130(endless, seconds):
     asked = ("ask", "--target", endless, "--draft", endless, *ENDLESS, "hello")
     quiet = {"PYTHONWARNINGS": "ignore"}  # Python's own, of what it had open at that moment
     up = "import os, tui.__main__\nos.write(2, b'up\\n')\n"
-    process = start(*asked, first=up, env=quiet)
-    process.stderr.readline()  # before Python is up, it is Python that ends
-    time.sleep(seconds)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=WAIT_S)
+    with started(*asked, first=up, env=quiet) as process:
+        process.stderr.readline()  # before Python is up, it is Python that ends
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130
     assert "Traceback" not in err
 
@@ -168,20 +168,20 @@ def test_control_c_while_python_imports_is_no_traceback():
 @pytest.mark.some(3)
 def test_a_terminated_or_paused_answer_gives_the_cursor_back(endless, number):
     master, slave = pty.openpty()
-    process = start(
+    with started(
         "ask", "--target", endless, "--draft", "none", *ENDLESS, "hello", stdout=slave, stderr=slave
-    )
-    os.close(slave)
-    shown = b""
-    while b"\x1b[?25l" not in shown:
-        shown += os.read(master, 1000)
-    process.send_signal(number)
-    while b"\x1b[?25h" not in shown:
-        assert select.select([master], [], [], WAIT_S)[0]
-        shown += os.read(master, 1000)
-    for ending in (signal.SIGCONT, signal.SIGTERM) if number == signal.SIGTSTP else ():
-        process.send_signal(ending)
-    process.communicate(timeout=WAIT_S)
+    ) as process:
+        os.close(slave)
+        shown = b""
+        while b"\x1b[?25l" not in shown:
+            shown += os.read(master, 1000)
+        process.send_signal(number)
+        while b"\x1b[?25h" not in shown:
+            assert select.select([master], [], [], WAIT_S)[0]
+            shown += os.read(master, 1000)
+        for ending in (signal.SIGCONT, signal.SIGTERM) if number == signal.SIGTSTP else ():
+            process.send_signal(ending)
+        process.communicate(timeout=WAIT_S)
     with suppress(OSError):  # nobody holds the other end any more
         while data := os.read(master, 1000):
             shown += data
@@ -192,12 +192,11 @@ def test_a_terminated_or_paused_answer_gives_the_cursor_back(endless, number):
 
 
 def test_reader_that_goes_away_is_no_error(endless):
-    process = start("ask", "--target", endless, "--draft", "none", *ENDLESS, "hello")
-    process.stdout.read(1)
-    process.stdout.close()
-    assert process.wait(WAIT_S) == 141
-    assert "Traceback" not in process.stderr.read()
-    process.stderr.close()
+    with started("ask", "--target", endless, "--draft", "none", *ENDLESS, "hello") as process:
+        process.stdout.read(1)
+        process.stdout.close()
+        assert process.wait(WAIT_S) == 141
+        assert "Traceback" not in process.stderr.read()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full disk to try")
@@ -219,8 +218,7 @@ def test_output_that_cannot_be_written_is_exit_code_4_and_the_reason(target, tmp
         (edited := tmp_path / "file").write_text("old")
         kept_versions.write(text_file.read(edited), b"new", b"old")
         arguments = (*arguments, edited)
-    with open("/dev/full", "w") as full:
-        process = start(*arguments, stdout=full)
+    with open("/dev/full", "w") as full, started(*arguments, stdout=full) as process:
         _, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 4
     (line,) = (line for line in err.splitlines() if line.startswith("specchat: "))

@@ -12,7 +12,7 @@ from assistant.session.attachments import LIMIT
 from models.errors import UsageError
 from tests.patience import WAIT_S
 from tests.terminal.recording import _run as at_terminal
-from tests.tui.shell.program import HOT, run_apart, start
+from tests.tui.shell.program import HOT, run_apart, started
 from tui.shell import standard_output
 
 ASCII = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "LANG": "C"}
@@ -57,9 +57,11 @@ def test_as_much_as_can_be_sent_is_read(monkeypatch):
 
 def test_a_pipe_that_does_not_close_is_waited_for_with_a_word():
     first = "import tui.shell.standard_output as given\ngiven.PATIENCE_S = 0.1\n"
-    process = start("ask", "hi", "--target", "none.gguf", stdin=subprocess.PIPE, first=first)
-    assert "Waiting for the end of standard input" in process.stderr.readline()
-    process.communicate()
+    with started(
+        "ask", "hi", "--target", "none.gguf", stdin=subprocess.PIPE, first=first
+    ) as process:
+        assert "Waiting for the end of standard input" in process.stderr.readline()
+        process.communicate()
     assert process.returncode == 3  # there is no such file
 
 
@@ -78,9 +80,9 @@ def test_output_that_is_closed_is_an_error(arguments, target):
 def test_a_filter_of_an_editor_writes_nothing_on_the_screen_of_the_editor(target):
     screen, slave = pty.openpty()
     known = ("--target", target, "--draft", "none", *HOT, "--max-tokens", 9)
-    process = start("ask", *known, "as a poem", stdin=subprocess.PIPE, stderr=slave)
-    os.close(slave)
-    answer, _ = process.communicate("line 3\n", timeout=WAIT_S)
+    with started("ask", *known, "as a poem", stdin=subprocess.PIPE, stderr=slave) as process:
+        os.close(slave)
+        answer, _ = process.communicate("line 3\n", timeout=WAIT_S)
     assert (process.returncode, bool(answer.strip())) == (0, True)
     with pytest.raises(OSError):  # noqa: PT011 - nothing was written, and nobody writes any more
         os.read(screen, 1)
