@@ -66,7 +66,9 @@ async def test_an_at_sign_that_names_no_file_is_text(folder: Path, keys: str, te
         await typist.type("@")
         await typist.type(keys)
         if text == "@zzz":
-            await typist.until(lambda: typist.offered == ["No file matches “zzz” · Esc closes"])
+            await typist.until(
+                lambda: typist.offered == ["No text file matches “zzz” · Esc closes"]
+            )
         await typist.pilot.press("enter")
         assert typist.app.sent == [Prompt.Submitted(text)]
 
@@ -221,6 +223,14 @@ async def test_file_that_cannot_be_attached_is_explained(folder: Path) -> None:
         await typist.pilot.press("enter")
         await typist.until(lambda: len(typist.told) == 2)
         assert typist.told[1] == "notes.txt cannot be read: No such file or directory."
+        (folder / "report.pdf").write_text("%PDF-1.4")  # whose bytes happen to be text
+        await typist.pilot.press("escape", "ctrl+u")
+        await typist.pick("./report.pdf")
+        assert typist.offered == ["./report.pdf"]
+        await typist.pilot.press("enter")
+        await typist.until(lambda: len(typist.told) == 3)
+        assert typist.told[2].startswith("./report.pdf is no text file; ask about its folder")
+        assert "report.pdf" in files_below(folder)
         assert typist.chips == ()
 
 

@@ -76,16 +76,16 @@ class Picker(OptionList):
         self._matches = await asyncio.to_thread(self._matching, typed)
         self.searched = typed
         rows = [Option(_row(match, self._is_typed(match.name))) for match in self._matches]
-        nothing = f"No file matches “{safe(typed)}” · Esc closes"
+        nothing = f"No text file matches “{safe(typed)}” · Esc closes"
         self.set_options(rows or [Option(Content(nothing), disabled=True)])
         is_entered = typed == self.entered and len(rows) > 1
         self.highlighted = int(is_entered) if rows else None
         self.post_message(self.Changed())
 
     def _is_typed(self, name: str) -> bool:
-        """Return whether a name is the folder or path that was typed in full."""
+        """Return whether a name is the folder that was typed in full."""
         typed = self.searched or ""
-        return bool(typed) and name == (typed if is_path(typed) else _folder(typed))
+        return name.endswith("/") and name == (typed if is_path(typed) else _folder(typed))
 
     def is_entered(self, name: str) -> bool:
         """Whether choosing a name looks into a folder; one that was typed in full is chosen."""

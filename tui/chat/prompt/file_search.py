@@ -27,7 +27,7 @@ BINARY = frozenset(
     {
         ".7z", ".a", ".avi", ".bin", ".bmp", ".bz2", ".class", ".db", ".dll", ".dylib", ".eot",
         ".exe", ".gguf", ".gif", ".gz", ".ico", ".jar", ".jpeg", ".jpg", ".mov", ".mp3", ".mp4",
-        ".npy", ".npz", ".o", ".ogg", ".otf", ".parquet", ".pdf", ".png", ".pyc", ".pyd",
+        ".npy", ".npz", ".o", ".ogg", ".otf", ".parquet", ".png", ".pyc", ".pyd",
         ".safetensors", ".so", ".sqlite", ".tar", ".tif", ".tiff", ".ttf", ".wasm", ".wav", ".webm",
         ".webp", ".whl", ".woff", ".woff2", ".xz", ".zip", ".zst",
     }
@@ -39,7 +39,7 @@ configuration may name.
 
 
 def files_below(root: Path) -> tuple[str, ...]:
-    """Return the text files below a folder, the nearest first; links to folders are not followed.
+    """Return the documents below a folder, the nearest first; links to folders are not followed.
 
     In a git repository these are the files that it does not ignore.
     """
