@@ -39,4 +39,6 @@ class AnswerProgress:
         rest_s = left(rest * (now - self._started) / read if is_sure else None)
         who = "reading" if event.role == "target" else "the guessing model reads"
         text = f"{who} {what}: {event.done:,} of {counted(event.total, 'token')}{rest_s}"
+        if event.role == "target" and not rest:
+            text = f"{what} is read, the first word is next"
         return Activity(text, event.done / event.total if event.total else 1.0)

@@ -135,7 +135,7 @@ def test_listed_chats_command_no_terminal(home: Path, store: Store, models: list
     store.close()
     with recorded(home, *models) as terminal:
         terminal.shows("ready")
-        painted = terminal.go(F[2], "Today") + pages(terminal, DOWN, 200)
+        painted = terminal.go(F[2], "day") + pages(terminal, DOWN, 200)
         found = (
             terminal.go("needle", quiet=0.4) + terminal.go("\x1b[B") + pages(terminal, DOWN, 200)
         )

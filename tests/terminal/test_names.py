@@ -135,7 +135,7 @@ def test_the_chat_shows_it_and_attaches_it(place: Place) -> None:
         terminal.go(ESCAPE)
         terminal.go(F[6], "Settings", f"{place.shown}/home/config.toml")
         terminal.go(ESCAPE)
-        terminal.go(F[2], "Today")
+        terminal.go(F[2], "day")
         terminal.go("\x18", "Export into this folder", place.shown)
         terminal.go("\r", "Written to")
         assert terminal.leave() == []

@@ -152,7 +152,7 @@ def test_a_conversation_is_in_one_file_and_in_none_when_deleted(
     at_home(used.home, monkeypatch)
     with recorded(used.home, *models, site="") as terminal:
         terminal.shows("ready")
-        terminal.go(F[2], "Today")
+        terminal.go(F[2], "day")
         terminal.go("\x1b[3~")  # Del
         terminal.quit()
     assert with_canary(used.home) == []

@@ -20,7 +20,7 @@ def test_the_time_left_is_that_of_the_tokens_left_at_the_speed_of_this_prefill(m
     assert after(0, 400) == "reading the prompt: 400 of 1,000 tokens"
     assert after(0.5, 410) == "reading the prompt: 410 of 1,000 tokens"
     assert after(9.5, 500) == "reading the prompt: 500 of 1,000 tokens, about 50 s left"
-    assert after(50, 1000) == "reading the prompt: 1,000 of 1,000 tokens"
+    assert after(50, 1000) == "the prompt is read, the first word is next"
     assert after(60, 100) == "reading the prompt: 100 of 1,000 tokens"  # another one
     assert after(10, 200, 300) == "reading the prompt: 200 of 300 tokens"
     other = describe(Prefilled("draft", 1, 2), "it").text

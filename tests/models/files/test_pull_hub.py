@@ -1,6 +1,7 @@
 import os
 from contextlib import suppress
 from pathlib import Path
+from socket import socket
 from types import SimpleNamespace
 
 import pytest
@@ -81,12 +82,18 @@ def test_a_cut_connection_is_taken_up_where_it_broke(hub, data, cuts, capfd):
 
 
 def test_a_connection_that_falls_silent_is_cut_and_taken_up(hub, data, monkeypatch):
-    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 0.5)
+    wait, limits = socket.settimeout, []
+    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 123.0)
 
-    def be_patient(seen):
-        """The next silence is none: it waits for a core."""
-        if seen.done:
-            monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", WAIT_S)
+    def limit(connection, seconds):
+        """Only the silence is one: all other reads may wait for a core."""
+        wait(connection, limits.pop() if limits and seconds == 123.0 else seconds)
+
+    monkeypatch.setattr(socket, "settimeout", limit)
+
+    def begin_silence(seen):
+        if seen.done == 5000:
+            limits.append(0.01)
 
     def stall(handler):
         handler.send_response(200)
@@ -96,7 +103,7 @@ def test_a_connection_that_falls_silent_is_cut_and_taken_up(hub, data, monkeypat
         hub.released.wait(WAIT_S)
 
     hub.gets = [stall]
-    assert pull(NO_MIRROR, progress=be_patient).read_bytes() == data
+    assert pull(NO_MIRROR, progress=begin_silence).read_bytes() == data
     assert hub.ranges == [None, "bytes=5000-"]
 
 

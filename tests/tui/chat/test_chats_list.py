@@ -1,9 +1,12 @@
 """The list of conversations, by its keys, on a real store."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import partial
+from itertools import count
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -91,8 +94,9 @@ async def listed(store: Store, folder: Path | None = None) -> AsyncIterator[List
 
 
 @pytest.fixture
-def store() -> Store:
-    """A store in memory that holds four conversations, the last one the newest."""
+def store(monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store in memory that holds four conversations of one day, the last one the newest."""
+    monkeypatch.setattr(time, "time", partial(next, count(1_900_000_000.0)))
     store = Store(None)
     for title in TITLES:
         conversation = store.create(title)
