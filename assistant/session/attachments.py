@@ -10,8 +10,6 @@ from models.errors import UsageError, well_formed
 
 LIMIT = 10_000_000
 """Bytes of the largest file, and characters of the largest paste, that can be attached."""
-READ_IN_FOLDERS = (".pdf", ".docx")
-"""Files of which only folders are asked; their bytes may happen to be text."""
 SHORT = 2_000
 """Tokens of texts that are read as a whole on any machine: the passages of a short file are most of
 it, and it can be rewritten only as a whole."""
@@ -28,9 +26,8 @@ def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachm
     name = well_formed(str(path) if name is None else name)
     if name.endswith("/") and path.is_dir():
         return Attachment(name, "")
-    if path.suffix.lower() in READ_IN_FOLDERS:
-        where = "ask about its folder (@FOLDER/ in the chat, or ask --about FOLDER)"
-        raise UsageError(f"{name} is no text file; {where}.")
+    if path.suffix.lower() in (".pdf", ".docx"):  # their bytes may happen to be text
+        raise UsageError(f"{name} is no text file; ask about its folder: @FOLDER/ or --about.")
     return Attachment(name, text_of(contents(path, name, pipes=pipes), name))
 
 

@@ -116,7 +116,7 @@ class Settings:
     show_thinking: bool = _key(False, "Show thoughts in full.", NOW, daily=True)
     date: bool = _key(True, "Tell the model what day it is; no effect with a seed.", variable=True)
     n_ctx: int | None = _key(
-        None, "Context, in tokens; auto: as fits.", RELOAD,
+        None, "Context, in tokens; auto: as fits.", f"{NOW}: the models are loaded again",
         name="ctx", bounds=Range(256, 16_777_216), word="auto", variable=True, daily=True,
     )  # fmt: skip
     threads: int | None = _machine("auto: one per physical core.", 1, 512)

@@ -21,7 +21,6 @@ from tui.safe import safe
 from tui.widgets.lines import MUTED
 
 BAR = 10
-LEGIBLE = 16  # cells of an activity's text that say what it is
 
 
 class Banner(Horizontal):
@@ -111,9 +110,7 @@ def line(state: State, width: int) -> Content:
     parts = [chip, *([Content.styled("tools on", "$text-accent")] if state.tools else [])]
     for part in _parts(state):
         free = width - sum(shown.cell_length + 2 for shown in parts)
-        if part.cell_length <= free:
-            parts.append(part)
-        elif state.activity is not None and free >= LEGIBLE:
+        if part.cell_length <= free or (state.activity and free >= 16):  # which say what it is
             parts.append(part.truncate(free, ellipsis=True))
     return Content("  ").join(parts)
 

@@ -219,9 +219,8 @@ class SlashCommands(Completer):
         """: list the commands and keys"""
         for name in self.names:
             takes, _, does = self._about(name).partition(": ")
-            usage = f"/{name} {takes}"
-            gap = f"\n{' ' * HELP}" * (len(usage) > HELP)
-            self._note(f"{usage:{HELP}}{gap} {does}")
+            usage = f"/{name} {takes}".ljust(HELP)
+            self._note(usage + f"\n{'':{HELP}}" * (len(usage) > HELP) + f" {does}")
         self._note(KEYS)
 
     def do_quit(self, _: str) -> None:

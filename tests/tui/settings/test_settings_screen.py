@@ -350,3 +350,4 @@ def test_the_explanation_of_a_setting_fits_below_the_list_at_80_columns() -> Non
     assert {name for name, text in told.items() if len(wrap(text, 76)) > 3} == set()
     assert "Allowed: yes, no. Takes effect" in told["ghosts"]
     assert "ansi-dark, ansi-light and " in told["theme"]
+    assert "Takes effect immediately: the models are loaded again." in told["ctx"]
