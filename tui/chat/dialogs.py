@@ -86,8 +86,10 @@ _MARKS = {"ready": "●", "starting": "◌", "failed": "✗", "off": "○"}
 _APPROVED = {"always": "always allowed", "conversation": "allowed here", None: "asks"}
 KEYS, REVOKES = "Esc goes back · Ctrl+O adds · Ctrl+T on or off", " · Del asks again"
 ADDING = "A folder to read (~/notes), a server's command, or its address (http://…)."
-NO_TOOLS = """With tools, the model reads your folders and uses servers while it answers; it asks first.
-There are none yet: Ctrl+O adds a folder or a server; or see config.toml, [tools]."""
+NO_TOOLS = (
+    "With tools, the model reads your folders and uses servers while it answers; it asks first. "
+    "There are none yet: Ctrl+O adds a folder or a server; or see config.toml, [tools]."
+)
 MAX_ERRORS = 4000
 """Characters shown of the end of a server's standard error."""
 
