@@ -43,19 +43,25 @@ class Support(NamedTuple):
     """Numbers that it cites, and that no passage of its question has."""
     warnings: tuple[str, ...] = ()
     """A sentence for each."""
+    unfound: str = ""
+    """That nothing was found in what was searched for its question, which was said before it."""
 
 
 def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
     """Check an answer against the passages of its question; `path` may go on after the answer."""
     before = [*takewhile(lambda record: record.id != answer.id, path)]
     is_text = answer.role == "assistant" and answer.content and not answer.tool_calls
+    asked = next((e.attachments for e in reversed(before) if is_text and e.role == "user"), ())
+    names = " or ".join(file.whole.name for file in asked if file.is_folder)
+    is_unfound = names and not any(file.number for file in asked)
+    unfound = f"Nothing was found in {names} for this; answered without it." if is_unfound else ""
     if not is_text or not passages_of(before):
-        return Support()
+        return Support(unfound=unfound)
     passages, numbers = question_passages(before), cited(answer.content)
     wrong = tuple(number for number in numbers if number not in passages)
     lines = [f"[{number}] is not a passage of this question." for number in wrong]
     if not passages:
-        return Support(wrong, tuple(lines))
+        return Support(wrong, tuple(lines), unfound)
     if not answer.attachments and {*numbers} == {*wrong}:  # else quoted passages are named
         lines.append("No passage is cited.")
     attached = (attachment for record in before for attachment in record.attachments)

@@ -156,7 +156,7 @@ class Scrollback:
             elif record.role == "assistant":
                 self._begin()
                 self._add(self._branch.trace(record.id) or [whole(record.content)])
-                self._end(record)
+                self._end(record, opened=True)
 
     def show(self, event: events.SessionEvent) -> None:
         """Show an event."""
@@ -223,14 +223,16 @@ class Scrollback:
             if self._answer is not None:
                 self._answer.add(runs_of(step.part("answer"), self.ghosts))
 
-    def _end(self, record: StoredMessage) -> None:
+    def _end(self, record: StoredMessage, opened: bool = False) -> None:
         answer, self._answer = self._answer, None
         if answer is not None:
             # A part of a character at the end of an answer is no text of any round.
             answer.add([(safe(record.content[len(answer.text) :]), Origin.TARGET)])
             self._out.append(self._painter(answer.finished(over=True)))
         path = self._branch.records
-        self.note(below(record, check(record, path).warnings), MUTED)
+        support = check(record, path)
+        lines = (support.unfound * opened, *support.warnings)
+        self.note(below(record, lines), MUTED)
         if (new := proposed_by(record, path)) is not None:
             self.note(f"/apply writes it to {one_line(new.name)}.", MUTED)
         self.print(Content(""))

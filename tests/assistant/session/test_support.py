@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.session.support import check, struck, unsupported
+from assistant.session.support import Support, check, struck, unsupported
 from assistant.store.exports import markdown
 from assistant.store.values import Attachment, FullConversation, StoredMessage
 
@@ -68,7 +68,16 @@ def test_an_answer_is_checked_against_the_passages_of_its_own_question(
 
 def test_an_answer_without_a_folder_is_not_checked() -> None:
     last = answered(2, "Apple has 9 [1].")
-    assert check(last, [asked(1, "Why?"), last]).warnings == ()
+    assert check(last, [asked(1, "Why?"), last]) == Support()
+
+
+def test_that_nothing_was_found_is_known_of_a_stored_answer() -> None:
+    last, empty = answered(4, "Yes [1]."), Attachment("air.md/", "text", note="by passages")
+    path = [asked(1, "?", NEW), answered(2, "8081 [1]."), asked(3, "?", empty), last]
+    support = check(last, path)
+    assert support.unfound == "Nothing was found in air.md for this; answered without it."
+    assert support.wrong == (1,)
+    assert check(path[1], path).unfound == ""
 
 
 def test_a_wrong_citation_is_struck_out_with_words_but_not_in_code() -> None:

@@ -194,6 +194,22 @@ async def test_sources_are_the_same_when_a_conversation_is_opened_again(pair: Pa
         assert any("[1] notes/air.md:" in text for text in chat.shown(".chips"))
 
 
+async def test_that_nothing_was_found_is_said_once_and_again_when_it_is_opened_again(
+    pair: Pair,
+) -> None:
+    said = "Nothing in notes/ is about this; answered without it."
+    async with open_chat(*pair, says="In an oven.") as chat:
+        await ask(chat, "How is bread baked?")
+        assert said in chat.shown(".note")
+        assert not any("answered without it" in text for text in chat.shown(".footnote"))
+        number = chat.path.conversation
+        await chat.press("ctrl+n")
+        await chat.until(lambda: not chat.path.records)
+        chat.screen.open(number)
+        again = "Nothing was found in notes/ for this; answered without it."
+        await chat.until(lambda: any(again in text for text in chat.shown(".footnote")))
+
+
 async def test_an_answer_without_sources_has_no_key_for_them(pair: Pair) -> None:
     async with open_chat(*pair, asked=["Why?"], says="Nobody knows [1].") as chat:
         (answer,) = chat.screen.query(Answer)

@@ -45,6 +45,7 @@ class Answer(Turn):
         self.steps: list[Step] = []
         """The rounds; those of a stored answer after `fetch_steps`."""
         self.state: State = record.state if record else "streaming"
+        self._opened_again = not self.busy
         self.tokens = TextView(growing=self.busy)
         self.thought: Thought | None = None
         self.changes: Callable[[StoredMessage], str] = lambda _: ""
@@ -140,7 +141,8 @@ class Answer(Turn):
         support = self.support(record)
         wrong = wrong_citations(record.content, support.wrong)
         self.tokens.marks = [(begin, end, "strike") for begin, end in wrong]
-        self.finish(below(record, support.warnings), record.state)
+        lines = (support.unfound * self._opened_again, *support.warnings)
+        self.finish(below(record, lines), record.state)
 
     def resume(self) -> None:
         """Continue with an answer that was stopped: rounds are added after those there are."""
