@@ -27,7 +27,7 @@ from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.prompt_tokens import ChatPrompt, ChatTokens
 from assistant.request import Message, Request
 from models.base import common_prefix
-from models.errors import Cancelled, ModelError
+from models.errors import Cancelled, ContextFull, ModelError
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:  # few answers need the libraries of these
@@ -71,6 +71,8 @@ class Assistant:
         self._draft_name, self._engine = draft_name, engine
         self.deferred_draft: Callable[[], ModelSource] | None = None
         """Loads a draft that answers may begin without; None: there is none, or it is loaded."""
+        self.can_grow = True
+        """Whether the target was trained for a larger context."""
         self.chat = ChatTokens(vocab)
         """Tokenises conversations by the target's chat template."""
         self.piece = 4
@@ -240,7 +242,10 @@ class Assistant:
             SpecchatError: it cannot be answered.
         """
         budget = request.prompt_budget(self.target.n_ctx)
-        return self.chat.prompt(request, budget, control.cancel)
+        try:
+            return self.chat.prompt(request, budget, control.cancel)
+        except ContextFull as error:
+            raise ContextFull(f"{error}{' Or raise ctx (F6, --ctx).' * self.can_grow}") from None
 
     def _mask(self, request: Request, prompt: ChatPrompt) -> ConstraintMask | None:
         """Return the mask of an answer that has a constraint or may call tools.

@@ -49,7 +49,7 @@ def drop_oversized(
         name, advice = _SHORTEN[message.role]
         raise ContextFull(
             f"The {name} takes about {count(message.content, tokenize, limit):,} tokens, and there "
-            f"is room for {budget:,}. {advice}, or raise ctx (F6, --ctx)."
+            f"is room for {budget:,}. {advice}."
         )
     dropped = max((i for i, turn in enumerate(turns, 1) if any(map(is_oversized, turn))), default=0)
     if not dropped:
@@ -92,7 +92,7 @@ def fit(
     raise ContextFull(
         f"The question {'and what tools returned take' if returned else 'takes'} {len(tokens):,} "
         f"tokens, and there is room for {budget:,}. "
-        f"{'Have them return less' if returned else 'Shorten it'}, or raise ctx (F6, --ctx)."
+        f"{'Have them return less' if returned else 'Shorten it'}."
     )
 
 

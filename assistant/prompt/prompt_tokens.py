@@ -116,8 +116,7 @@ class ChatTokens:
             if tools and size > budget:
                 raise ContextFull(
                     f"The tools take {size:,} tokens, and there is room for {budget:,}. Offer "
-                    f"fewer tools, simplify the largest ({formats.largest(tools)}), "
-                    "or raise ctx (F6, --ctx)."
+                    f"fewer tools, or simplify the largest ({formats.largest(tools)})."
                 ) from None
             raise
         warnings = [*self.warnings(request)]  # before other conversations are rendered

@@ -40,7 +40,7 @@ def fit_in_time(seconds: Iterable[float], limit_s: float, token_s: float) -> lis
     left, fit = max(limit_s, SHORT * token_s), list[bool]()
     for one in seconds:
         fit.append(one <= left)
-        left -= one * fit[-1]
+        left -= one if fit[-1] else 0.0
     return fit
 
 

@@ -96,7 +96,7 @@ def specchat(ctx: click.Context, /, inline: bool, **options: Any) -> None:
     if not has_terminal():
         raise UsageError(
             "The chat needs a terminal that can place its cursor, and TERM to name it. "
-            "In a pipe, use: specchat ask"
+            "Without them, use: specchat --inline; in a pipe: specchat ask"
         )
     from assistant.settings.layers import load
     from tui.app.app import SpecchatApp

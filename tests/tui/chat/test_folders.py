@@ -86,6 +86,17 @@ async def test_texts_that_take_long_to_read_are_asked_by_their_passages_unless_w
         assert [each.is_folder for each in typist.prompt.attachments] == [False, True, True]
 
 
+async def test_no_key_reads_all_of_a_text_that_does_not_fit_into_the_context() -> None:
+    async with at_the_prompt() as typist:
+        typist.prompt.attached.budget = 2000
+        await typist.paste(BIRDS * 400)
+        assert "by passages; all of it does not fit into the context" in typist.row
+        await typist.pilot.press("ctrl+l", "w", "escape")
+        typist.prompt.attached.add(Attachment("air.md", BIRDS))
+        await typist.until(lambda: len(typist.prompt.attachments) == 2)
+        assert [each.is_folder for each in typist.prompt.attachments] == [True, False]
+
+
 async def test_texts_that_together_take_long_to_read_are_read_as_far_as_time_allows() -> None:
     """Two thousand tokens are read in any case: here two files of three."""
     async with at_the_prompt() as typist:

@@ -59,11 +59,19 @@ async def test_a_prompt_that_would_be_refused_says_so_before_enter_with_the_same
         await chat.until(lambda: chat.engine.heard(Failed) and too_long.display)
         (refusal,) = {event.message for event in chat.engine.heard(Failed)}
         assert str(too_long.render()) == refusal
-        assert "and there is room for 824." in refusal
+        assert "and there is room for 824. Shorten it." in refusal
+        assert "raise ctx" not in refusal  # the model has no more
         chat.prompt.text = "x"
         await chat.until(lambda: not too_long.display)
         chat.screen.controller.apply(replace(chat.screen.controller.settings, max_tokens=None))
         assert chat.prompt.max_tokens == 1024 - 200
+
+
+async def test_a_larger_context_is_proposed_where_the_model_has_one(pair: Pair):
+    async with open_chat(*pair, n_ctx=512, idle="on") as chat:
+        chat.prompt.text = "x " * 600
+        await chat.until(lambda: chat.engine.heard(Failed))
+        assert "Shorten it. Or raise ctx (F6" in chat.engine.heard(Failed)[0].message
 
 
 async def test_a_finished_prefill_is_not_requested_again(pair: Pair):

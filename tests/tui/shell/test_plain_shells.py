@@ -95,4 +95,6 @@ def test_a_terminal_that_cannot_place_its_cursor_gets_a_sentence(tmp_path: Path,
     code, seen = at_terminal(tmp_path, inner, TERM=name)
     assert code == 2
     assert b"TERM" in seen
+    assert b"specchat --inline" in seen
+    assert b"specchat ask" in seen
     assert b"\x1b" not in seen

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -42,7 +43,7 @@ class Chip:
     tokens: int
     counted: bool = False  # by the loaded model; otherwise `tokens` is an estimate
     insists: bool = False  # whether the user wants it to be read as a whole
-    too_long_s: float = 0.0  # what reading it takes, if it is asked by its passages instead
+    too_long_s: float = 0.0  # what reading it takes, if asked by its passages; inf: it cannot fit
 
     @property
     def sent(self) -> Attachment:
@@ -52,6 +53,8 @@ class Chip:
     @property
     def about(self) -> str:
         """The size and the tokens, as text."""
+        if self.too_long_s == inf:
+            return "by passages; all of it does not fit into the context"
         if self.too_long_s:
             return f"by passages; Ctrl+L w reads all of it in {duration(self.too_long_s)}"
         if self.attachment.is_folder:
@@ -77,12 +80,15 @@ class PromptAttachments(Widget):
         text: str
 
     _last_label = 0
-    token_s = patience_s = 0.0
-    """Seconds that a token takes to read, and those that all texts together may take."""
+    token_s, patience_s, budget = 0.0, 0.0, inf
+    """Seconds that a token takes to read, those that all texts may take, and the most tokens."""
 
     def validate_chips(self, chips: tuple[Chip, ...]) -> tuple[Chip, ...]:
         """Have texts asked by their passages that take too long to read."""
         seconds = [0.0 if chip.insists else chip.tokens * self.token_s for chip in chips]
+        seconds = [
+            inf if c.tokens > self.budget else s for c, s in zip(chips, seconds, strict=True)
+        ]
         fit = fit_in_time(seconds, self.patience_s, self.token_s)
         return tuple(
             replace(chip, too_long_s=0.0 if fits else long_s)
@@ -247,7 +253,8 @@ class AttachmentsScreen(ListDialog[Outcome]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to read all of what would be asked by its passages."""
-        return action != "whole" or any(chip.too_long_s for chip in self.chips[self._chosen :][:1])
+        chosen = self.chips[self._chosen :][:1]
+        return action != "whole" or any(0 < chip.too_long_s < inf for chip in chosen)
 
     def action_drop(self) -> None:
         """Remove the attachment under the cursor."""
